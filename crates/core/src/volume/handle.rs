@@ -2,14 +2,14 @@
 
 use super::disk::PlacedDisk;
 use super::ops::{Groups, RequestedOp};
-use super::state::{VolumeState, WaitList};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::index::StripeIndex;
 use crate::units::Nanos;
 use crate::volume::member::{DiskFault, MemberIndex, MemberOp, MemberOpDone, OpKind};
 use std::cell::RefCell;
-use std::cmp::Reverse;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
@@ -45,7 +45,7 @@ impl VolumeHandle {
 
     /// Starts another task.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static) {
-        self.with(|state| state.spawned.push(Box::pin(task)));
+        self.with(|state| state.scheduler.spawned.push(Box::pin(task)));
     }
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
@@ -54,14 +54,14 @@ impl VolumeHandle {
         let mut marks: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
             let asked = |(member, kind): &(MemberIndex, OpKind)| RequestedOp {
-                disk: state.disk(*member),
+                disk: state.membership.disk(*member),
                 is_read: matches!(kind, OpKind::Read { .. }),
             };
             let asked = ops.iter().map(asked).collect();
-            let group = state.groups.begin(state.now, state.current, asked);
+            let group = state.io.groups.begin(state.scheduler.now, state.scheduler.current, asked);
             for (index, (member, kind)) in ops.into_iter().enumerate() {
-                let disk = state.disk(member);
-                let cache = &mut state.members[member].cache;
+                let disk = state.membership.disk(member);
+                let cache = &mut state.membership.members[member].cache;
                 match kind {
                     OpKind::Write { is_durable: false, .. } => {
                         cache.begin();
@@ -70,11 +70,11 @@ impl VolumeHandle {
                     OpKind::Flush => marks.push((index, Some(cache.mark()))),
                     _ => (),
                 }
-                state.out.push_back((disk, MemberOp { id: Groups::id(group, index), member, kind }));
+                state.io.out.push_back((disk, MemberOp { id: Groups::id(group, index), member, kind }));
             }
             group
         });
-        let done = poll_fn(|_| match self.with(|state| state.groups.take(group)) {
+        let done = poll_fn(|_| match self.with(|state| state.io.groups.take(group)) {
             Some(done) => Poll::Ready(done),
             None => Poll::Pending,
         })
@@ -82,7 +82,7 @@ impl VolumeHandle {
         self.with(|state| {
             for (index, mark) in marks {
                 let (disk, done) = &done[index];
-                let cache = &mut state.members[disk.member].cache;
+                let cache = &mut state.membership.members[disk.member].cache;
                 match mark {
                     None => cache.end(),
                     Some(mark) if done.result.is_ok() => cache.flushed(mark),
@@ -108,7 +108,8 @@ impl VolumeHandle {
         for (index, (ended, place)) in done.iter_mut().zip(places).enumerate() {
             if let (Err(DiskFault::Medium), Some((offset, is_durable))) = (ended.result, place)
                 && self.with(|state| {
-                    state.is_current(ended.disk) && (!is_durable || state.members[ended.disk.member].cache.is_empty())
+                    state.membership.is_current(ended.disk)
+                        && (!is_durable || state.membership.members[ended.disk.member].cache.is_empty())
                 })
                 && let Some(buffer) = ended.buffer.take()
             {
@@ -126,9 +127,9 @@ impl VolumeHandle {
 
     /// Takes a stripe, with other readers or alone.
     pub async fn lock(&self, stripe: StripeIndex, is_alone: bool) -> Guard {
-        let is_taken = self.with(|state| state.locks.take(stripe, state.current, is_alone));
+        let is_taken = self.with(|state| state.scheduler.locks.take(stripe, state.scheduler.current, is_alone));
         if !is_taken {
-            poll_fn(|_| match self.with(|state| state.locks.is_granted(state.current)) {
+            poll_fn(|_| match self.with(|state| state.scheduler.locks.is_granted(state.scheduler.current)) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             })
@@ -139,7 +140,7 @@ impl VolumeHandle {
 
     /// Takes a stripe with other readers, if that needs no waiting.
     pub fn share(&self, stripe: StripeIndex) -> Option<Guard> {
-        let is_taken = self.with(|state| state.locks.share(stripe));
+        let is_taken = self.with(|state| state.scheduler.locks.share(stripe));
         is_taken.then(|| Guard { handle: self.clone(), stripe, is_alone: false })
     }
 
@@ -149,7 +150,7 @@ impl VolumeHandle {
         poll_fn(|_| match std::mem::replace(&mut is_parked, true) {
             true => Poll::Ready(()),
             false => {
-                self.with(|state| state.park(queue));
+                self.with(|state| state.scheduler.park(queue));
                 Poll::Pending
             }
         })
@@ -168,8 +169,8 @@ impl VolumeHandle {
 
     /// Waits until it is so late.
     pub async fn sleep_until(&self, time: Nanos) {
-        self.with(|state| state.timers.push(Reverse((time, state.current))));
-        poll_fn(|_| match self.with(|state| state.now >= time) {
+        self.with(|state| state.scheduler.set_timer(time));
+        poll_fn(|_| match self.with(|state| state.scheduler.now >= time) {
             true => Poll::Ready(()),
             false => Poll::Pending,
         })
@@ -178,15 +179,15 @@ impl VolumeHandle {
 
     /// The number of the task that runs.
     pub fn current(&self) -> TaskId {
-        self.with(|state| state.current)
+        self.with(|state| state.scheduler.current)
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         self.handle.with(|state| {
-            let granted = state.locks.give(self.stripe, self.is_alone);
-            state.ready.extend(granted);
+            let granted = state.scheduler.locks.give(self.stripe, self.is_alone);
+            state.scheduler.ready.extend(granted);
         });
     }
 }

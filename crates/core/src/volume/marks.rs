@@ -72,28 +72,28 @@ async fn bury(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet
         ops
     });
     persist::write_all(handle, ops).await;
-    handle.with(|state| positions.iter().for_each(|position| state.note_write(stripe, position)));
+    handle.with(|state| positions.iter().for_each(|position| state.maps.note_write(stripe, position)));
     end(handle, region);
 }
 
 fn end(handle: &VolumeHandle, region: RegionIndex) {
     handle.with(|state| {
-        let now = state.now;
-        state.intents.end(region, now);
+        let now = state.scheduler.now;
+        state.maps.intents.end(region, now);
     });
     persist::clean_later(handle);
 }
 
 /// A row with a mark in the place of its content, and no appendix: it proves nothing.
 fn marked(state: &mut VolumeState, stripe: StripeIndex, position: StripePosition) -> Buffer {
-    let mut row = state.pool.take_zeroed(state.row_bytes());
+    let mut row = state.io.pool.take_zeroed(state.row_bytes());
     let chunk_bytes = state.chunk_bytes();
     state.mark(stripe, position).fill(&mut row[..chunk_bytes]);
     row
 }
 
 fn copy(state: &mut VolumeState, row: &Buffer) -> Buffer {
-    let mut copy = state.pool.take(row.len());
+    let mut copy = state.io.pool.take(row.len());
     copy.copy_from_slice(row);
     copy
 }

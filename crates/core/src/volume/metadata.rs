@@ -8,7 +8,9 @@ use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use super::handle::VolumeHandle;
 use super::ops::GROUP_OPS_MAX;
 use super::persist;
-use super::state::{Rounds, VolumeState, WaitList};
+use super::rounds::Rounds;
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
@@ -55,8 +57,8 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     if is_writable && !in_map.is_empty() {
         handle.with(|state| {
             let pages = in_map.iter().filter_map(|flaw| flaw.place.page());
-            state.written_changed.extend(pages);
-            state.writes_twice = true;
+            state.maps.written_changed.extend(pages);
+            state.maps.writes_twice = true;
         });
         persist::flush(handle).await;
     }
@@ -72,7 +74,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     handle.with(|state| {
         for flaw @ Flaw { member, offset, place, kind } in flaws {
             let end = if is_writable && !is_left(&flaw) { Resolution::Repaired } else { Resolution::Reconstructed };
-            state.record(VolumeFinding { at: state.now, place, member, offset, kind, end });
+            state.findings.record(VolumeFinding { at: state.scheduler.now, place, member, offset, kind, end });
             persist::count_fault(state, member);
         }
     });
@@ -84,7 +86,14 @@ pub(super) async fn tell_before_start(handle: &VolumeHandle) {
     let flaws = map(handle, MapLook::BeforeStart).await;
     handle.with(|state| {
         for Flaw { member, offset, place, kind } in flaws {
-            state.record(VolumeFinding { at: state.now, place, member, offset, kind, end: Resolution::Reconstructed });
+            state.findings.record(VolumeFinding {
+                at: state.scheduler.now,
+                place,
+                member,
+                offset,
+                kind,
+                end: Resolution::Reconstructed,
+            });
             persist::count_fault(state, member);
         }
     });
@@ -101,21 +110,24 @@ enum MapLook {
 
 /// Members whose metadata are complete: not those that just came.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
-    let is_told = |member: MemberIndex| state.superblock_written.is_some() || state.abreast.contains(member);
-    let is_settled = |&member: &MemberIndex| !state.members[member].is_joining && is_told(member);
-    state.attached().into_iter().filter(is_settled).collect()
+    let is_told = |member: MemberIndex| {
+        state.membership.superblock_written.is_some() || state.membership.abreast.contains(member)
+    };
+    let is_settled = |&member: &MemberIndex| !state.membership.members[member].is_joining && is_told(member);
+    state.membership.attached().into_iter().filter(is_settled).collect()
 }
 
 /// The copies of the superblock that are not whole, or not of today.
 async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
-    hold(handle, |state| &mut state.superblock_rounds, WaitList::Superblock).await;
+    hold(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock).await;
     let wanted: Vec<WantedBlock> = handle.with(|state| {
         let copies = |&member: &MemberIndex| {
             let size = state.options.bytes_of(member).unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
-            let generation = state.superblock.generation;
+            let generation = state.membership.superblock.generation;
             // A volume that was just made, and a member that was just taken in, have those of one generation.
-            let is_first = generation < 4 || matches!(state.members[member].state, MemberState::Rebuilding { .. });
+            let is_first =
+                generation < 4 || matches!(state.membership.members[member].state, MemberState::Rebuilding { .. });
             let is_there = move |index: usize| !is_first || index as u64 % 2 == generation % 2;
             let copies = offsets.into_iter().enumerate().filter(move |&(index, _)| is_there(index));
             let wanted = |(index, offset)| {
@@ -128,23 +140,24 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
     });
     let flaws = read(handle, wanted, |state, wanted, block| {
         let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
-        let is_ours = said.array == state.superblock.array && said.member == wanted.member;
-        let newest = state.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
+        let is_ours = said.array == state.membership.superblock.array && said.member == wanted.member;
+        let newest =
+            state.membership.superblock_written.as_ref().filter(|written| wanted.turn == written.generation % 2);
         let is_right = newest.is_none_or(|written| said == written.of_member(wanted.member));
         (!is_ours || !is_right).then_some(if is_ours { CorruptionKind::LostWrite } else { CorruptionKind::Corrupt })
     })
     .await;
-    release(handle, |state| &mut state.superblock_rounds, WaitList::Superblock);
+    release(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock);
     flaws
 }
 
 /// The pages of the intents, and of what was written while a member was out, that are not whole, or do not name what they
 /// should; all are written again, if wished.
 async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<Flaw> {
-    while handle.with(|state| !state.intents.pages_busy.is_empty()) {
+    while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
-    handle.with(|state| state.intents.pages_busy.extend(0..state.geometry.intent_pages));
+    handle.with(|state| state.maps.intents.pages_busy.extend(0..state.geometry.intent_pages));
     let mut flaws = Vec::new();
     for told in [IntentBit::Dirty, IntentBit::WhileOut] {
         flaws.extend(told_of_regions(handle, told).await);
@@ -153,8 +166,8 @@ async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<Flaw> {
         persist::mark_dirty_again(handle).await;
     }
     handle.with(|state| {
-        state.intents.pages_busy.clear();
-        state.wake(WaitList::Intent);
+        state.maps.intents.pages_busy.clear();
+        state.scheduler.wake(WaitList::Intent);
     });
     flaws
 }
@@ -172,13 +185,13 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
     });
     read(handle, wanted, |state, wanted, block| {
         let index = wanted.place.page().expect("it is a page");
-        let Ok(page) = intent::IntentPage::decode(block, state.superblock.array, told, index) else {
+        let Ok(page) = intent::IntentPage::decode(block, state.membership.superblock.array, told, index) else {
             return Some(CorruptionKind::Corrupt);
         };
         let regions = state.geometry.regions_of_page(index);
         let start = regions.start;
         let is_told =
-            |region: RegionIndex| !state.intents.durable_of(told).get(region) || page.contains(region - start);
+            |region: RegionIndex| !state.maps.intents.durable_of(told).get(region) || page.contains(region - start);
         let is_right = state.options.is_read_only || RegionIndex::each(regions).all(is_told);
         (!is_right).then_some(CorruptionKind::LostWrite)
     })
@@ -187,7 +200,7 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
 
 /// The pages of the written map that are not whole, or not of today.
 async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
-    hold(handle, |state| &mut state.flush_rounds, WaitList::Flush).await;
+    hold(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush).await;
     let pages = handle.with(|state| state.geometry.written_pages);
     let mut flaws = Vec::new();
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
@@ -203,27 +216,36 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
         });
         let found = read(handle, wanted, |state, wanted, block| {
             let index = wanted.place.page().expect("it is a page");
-            let newest = state.written_generations[index as usize];
+            let newest = state.maps.written_generations[index as usize];
             let is_newest = wanted.turn == newest % 2;
             let is_open = when == MapLook::Open;
-            let is_changed = is_open && state.written_changed.contains(&index);
-            let Ok(page) = written::WrittenPage::decode(block, state.superblock.array, index) else {
+            let is_changed = is_open && state.maps.written_changed.contains(&index);
+            let Ok(page) = written::WrittenPage::decode(block, state.membership.superblock.array, index) else {
                 // The other place of a page that was written once holds nothing yet. And after a crash either may hold half a
                 // page, which is known, and is written again.
-                let is_once = is_open && state.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
+                let is_once =
+                    is_open && state.maps.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
                 return (!is_known).then_some(CorruptionKind::Corrupt);
             };
-            let since = state.written_sinces[index as usize];
-            let encoded =
-                || written::encode(&state.geometry, state.superblock.array, index, newest, since, &state.written);
+            let since = state.maps.written_sinces[index as usize];
+            let encoded = || {
+                written::encode(
+                    &state.geometry,
+                    state.membership.superblock.array,
+                    index,
+                    newest,
+                    since,
+                    &state.maps.written,
+                )
+            };
             let is_same = || page.generation == newest && (!is_open || encoded()[..] == *block);
             let is_right = !is_newest || is_changed || is_same();
             (!is_right).then_some(CorruptionKind::LostWrite)
         });
         flaws.extend(found.await);
     }
-    release(handle, |state| &mut state.flush_rounds, WaitList::Flush);
+    release(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush);
     flaws
 }
 
@@ -273,6 +295,6 @@ async fn hold(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, qu
 fn release(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
     handle.with(|state| {
         of(state).is_running = false;
-        state.wake(queue);
+        state.scheduler.wake(queue);
     });
 }

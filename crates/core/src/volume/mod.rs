@@ -17,14 +17,18 @@ pub mod block;
 mod cache;
 mod disk;
 pub mod finding;
+mod findings;
 pub mod format;
 mod handle;
 pub mod integrity;
 mod intents;
+mod io;
 mod locks;
 mod lost;
+mod maps;
 mod marks;
 pub mod member;
+mod membership;
 mod metadata;
 mod ops;
 mod options;
@@ -40,7 +44,9 @@ mod remains;
 mod repair;
 mod requests;
 mod resync;
+mod rounds;
 mod rows;
+mod scheduler;
 mod state;
 mod stripe_write;
 mod tasks;
@@ -53,32 +59,29 @@ mod wipe;
 mod write;
 mod writes;
 
-use crate::buffer::{Buffer, Pool};
+use crate::buffer::Buffer;
 use crate::index::StripeIndex;
-use crate::position_set::MemberSet;
 use crate::units::Nanos;
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, RequestId};
 use crate::volume::format::assemble::{Assembly, SlotState};
-use crate::volume::format::bits::Bits;
 use crate::volume::format::returns::NoReturn;
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::uuid::Uuid;
 use crate::volume::format::written;
 use crate::volume::integrity::tag::NUMBER_END;
 use crate::volume::member::{ArrayMachine, DiskFault, MemberIndex, MemberOp, MemberOpDone};
-use cache::Cache;
 use finding::VolumeFinding;
+use findings::FindingLog;
 use handle::VolumeHandle;
+use io::Io;
+use maps::VolumeMaps;
+use membership::{Membership, VolumePhase};
 use ops::OpEnd;
 pub use options::{SeededBug, VolumeOptions};
+use scheduler::{Scheduler, WaitList};
 use scrubjay_code::Code;
-use state::{Rounds, VolumeMember, VolumePhase, VolumeState, WaitList};
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use state::VolumeState;
 use tasks::Tasks;
-
-/// Zones of the read-status map in memory.
-const READ_STATUS_ZONES: usize = 4096;
 
 /// How a volume is, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,70 +128,15 @@ impl Volume {
         superblock.generation += 2;
         let geometry = superblock.geometry;
         let shape = geometry.layout.shape();
-        let members = superblock
-            .members
-            .iter()
-            .map(|record| VolumeMember {
-                is_joining: false,
-                generation_known: assembly.superblock.generation,
-                has_maps: true,
-                lacks: None,
-                state: record.state,
-                ahead: BTreeSet::new(),
-                stripes_vouched: match record.state {
-                    MemberState::Rebuilding { stripes_done } => stripes_done,
-                    _ => 0,
-                },
-                faults: VecDeque::new(),
-                fault_row: None,
-                cache: Cache::default(),
-            })
-            .collect();
         let state = VolumeState {
-            now: Nanos::ZERO,
-            current: 0,
-            ready: VecDeque::new(),
-            spawned: Vec::new(),
-            out: VecDeque::new(),
-            groups: Default::default(),
-            looked_at: Nanos::ZERO,
-            timers: BinaryHeap::new(),
-            parked: Default::default(),
-            replies: VecDeque::new(),
-            pool: Pool::default(),
-            records: VecDeque::new(),
-            records_dropped: 0,
             options,
-            life: VolumePhase::Opening,
-            is_broken: false,
-            code: Code::new(shape.data, shape.parity).expect("a geometry's shape has a code"),
-            array: superblock.array.id(),
-            superblock_written: None,
-            superblock_rounds: Rounds::default(),
-            members,
-            write_number: superblock.write_mark.max(1),
-            write_numbers_end: 0,
-            locks: Default::default(),
-            writes: Default::default(),
-            read_status: read_status::ReadStatus::new(geometry.stripes * shape.data as u64, READ_STATUS_ZONES),
-            unflushed: Default::default(),
-            flush_rounds: Rounds::default(),
-            written: Bits::ones(geometry.stripes),
-            written_generations: vec![0; geometry.written_pages as usize],
-            written_sinces: vec![0; geometry.written_pages as usize],
-            written_changed: BTreeSet::new(),
-            written_once: BTreeSet::new(),
-            writes_twice: false,
-            intents: intents::Intents::new(Bits::zeros(geometry.regions())),
-            unresolved: BTreeSet::new(),
-            unsynced: Default::default(),
-            abreast: assembly.abreast,
-            requests: 0,
-            joining: MemberSet::NONE,
-            rebuilds: BTreeSet::new(),
-            suspects: Vec::new(),
             geometry,
-            superblock,
+            code: Code::new(shape.data, shape.parity).expect("a geometry's shape has a code"),
+            scheduler: Scheduler::default(),
+            io: Io::default(),
+            maps: VolumeMaps::new(geometry, superblock.write_mark.max(1)),
+            membership: Membership::new(superblock, assembly.superblock.generation, assembly.abreast),
+            findings: FindingLog::default(),
         };
         let handle = VolumeHandle::new(state);
         handle.spawn(recover::open(handle.clone()));
@@ -201,10 +149,10 @@ impl Volume {
     /// too. The reply comes when all are done: an I/O error when some of them do not have all of their content. What was
     /// found are records.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<StripeIndex>) {
-        self.handle.with(|state| state.requests += 1);
+        self.handle.with(|state| state.scheduler.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, async move {
-            while handle.with(|state| state.life == VolumePhase::Opening) {
+            while handle.with(|state| state.membership.life == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
             let end = stripes.end.min(handle.with(|state| state.geometry.all_stripes().end));
@@ -213,7 +161,7 @@ impl Volume {
                 metadata::verify(&handle).await;
             }
             for stripe in StripeIndex::each(stripes.start..end) {
-                if handle.with(|state| state.life == VolumePhase::Stopping) {
+                if handle.with(|state| state.membership.life == VolumePhase::Stopping) {
                     reply = BlockReply::Failed(BlockFailure::Stopping);
                     break;
                 }
@@ -222,9 +170,9 @@ impl Volume {
                 }
             }
             handle.with(|state| {
-                state.replies.push_back((id, reply));
-                state.requests -= 1;
-                state.wake(WaitList::Idle);
+                state.io.replies.push_back((id, reply));
+                state.scheduler.requests -= 1;
+                state.scheduler.wake(WaitList::Idle);
             });
         });
     }
@@ -232,7 +180,7 @@ impl Volume {
     /// Takes a member out.
     pub fn fail(&mut self, now: Nanos, member: MemberIndex) {
         let handle = self.handle.clone();
-        let disk = handle.with(|state| state.disk(member));
+        let disk = handle.with(|state| state.membership.disk(member));
         self.begin(now, async move { persist::fail_member(&handle, disk, FailureReason::ByAdministrator).await });
     }
 
@@ -264,30 +212,36 @@ impl Volume {
     /// # Errors
     /// Why not.
     pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
-        self.handle.with(|state| state.superblock.takes_back(theirs))?;
+        self.handle.with(|state| state.membership.superblock.takes_back(theirs))?;
         if self.is_owed_by(theirs.member) { Err(NoReturn::Busy) } else { Ok(()) }
     }
 
     /// Has a disk that was in this place not ended all that it was asked before it was taken out?
     pub fn is_owed_by(&self, member: MemberIndex) -> bool {
-        self.handle.with(|state| state.groups.is_late(member))
+        self.handle.with(|state| state.io.groups.is_late(member))
     }
 
     /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
     pub fn can_take_in(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| {
             // A position that had all the members that can be counted was made up.
-            let is_countable = state.superblock.members[member].term < u16::MAX;
-            state.is_serving() && !state.is_attached(member) && !state.joining.contains(member) && is_countable
+            let is_countable = state.membership.superblock.members[member].term < u16::MAX;
+            state.membership.is_serving()
+                && !state.membership.is_attached(member)
+                && !state.membership.joining.contains(member)
+                && is_countable
         })
     }
 
     fn take_in(&mut self, now: Nanos, member: MemberIndex, uuid: Uuid, bytes: u64, is_back: bool) {
         assert!(self.can_take_in(member), "only a member that is out is taken in");
         self.handle.with(|state| {
-            state.joining.insert(member);
+            state.membership.joining.insert(member);
             let least = state.geometry.member_bytes;
-            state.options.member_bytes.resize(state.members.len().max(state.options.member_bytes.len()), least);
+            state
+                .options
+                .member_bytes
+                .resize(state.membership.members.len().max(state.options.member_bytes.len()), least);
             state.options.member_bytes[member.get()] = bytes;
         });
         let handle = self.handle.clone();
@@ -299,23 +253,23 @@ impl Volume {
     pub fn skip_write_numbers(&mut self, below: u64) {
         // There must be room for all that will ever be written, whatever a disk says.
         let below = below.min(NUMBER_END / 2);
-        self.handle.with(|state| state.write_number = state.write_number.max(below));
+        self.handle.with(|state| state.maps.write_number = state.maps.write_number.max(below));
     }
 
     /// Would everything still be there without this member?
     pub fn can_spare(&self, member: MemberIndex) -> bool {
-        self.handle.with(|state| state.can_spare(member))
+        self.handle.with(|state| state.membership.can_spare(member))
     }
 
     /// Was this stripe ever written? Where that is not known (while the volume is opening, and of what a crash left until
     /// it is resynced), so it is said.
     pub fn is_written(&self, stripe: StripeIndex) -> bool {
-        self.handle.with(|state| state.written.get(stripe) || state.needs_resync(stripe))
+        self.handle.with(|state| state.maps.written.get(stripe) || state.maps.needs_resync(stripe))
     }
 
     /// Is it open, and is nothing of this stripe left to resync that a crash left half written?
     pub fn is_resynced(&self, stripe: StripeIndex) -> bool {
-        self.handle.with(|state| state.is_serving() && !state.needs_resync(stripe))
+        self.handle.with(|state| state.membership.is_serving() && !state.maps.needs_resync(stripe))
     }
 
     /// Is it open for reading only?
@@ -325,43 +279,46 @@ impl Volume {
 
     /// How many things that were found wrong nobody asked for in time, since this was asked last.
     pub fn take_records_dropped(&mut self) -> u64 {
-        self.handle.with(|state| std::mem::take(&mut state.records_dropped))
+        self.handle.with(|state| std::mem::take(&mut state.findings.records_dropped))
     }
 
     /// The next thing that was found wrong, oldest first.
     pub fn poll_record(&mut self) -> Option<VolumeFinding> {
-        self.handle.with(|state| state.records.pop_front())
+        self.handle.with(|state| state.findings.records.pop_front())
     }
 
     /// How it is.
     pub fn status(&self) -> VolumeStatus {
         self.handle.with(|state| VolumeStatus {
-            is_open: state.is_serving(),
-            is_broken: state.is_broken,
+            is_open: state.membership.is_serving(),
+            is_broken: state.membership.is_broken,
             members: state
+                .membership
                 .members
                 .iter()
-                .zip(&state.superblock.members)
+                .zip(&state.membership.superblock.members)
                 .map(|(member, record)| (member.state, record.faults))
                 .collect(),
-            unreliable: MemberIndex::first(state.members.len()).filter(|&member| state.is_unreliable(member)).collect(),
+            unreliable: MemberIndex::first(state.membership.members.len())
+                .filter(|&member| state.is_unreliable(member))
+                .collect(),
             hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
-            stripes_written: state.written.count(),
-            stripes_undecided: state.unresolved.len() as u64,
-            regions_to_resync: state.unsynced.regions().len() as u64,
+            stripes_written: state.maps.written.count(),
+            stripes_undecided: state.maps.unresolved.len() as u64,
+            regions_to_resync: state.maps.unsynced.regions().len() as u64,
             stripes: state.geometry.stripes,
-            regions_dirty: state.intents.dirty.count(),
-            records_dropped: state.records_dropped,
+            regions_dirty: state.maps.intents.dirty.count(),
+            records_dropped: state.findings.records_dropped,
         })
     }
 
     /// What it would write down of itself now.
     pub fn superblock(&self) -> Superblock {
-        self.handle.with(|state| state.superblock.clone())
+        self.handle.with(|state| state.membership.superblock.clone())
     }
 
     fn begin(&mut self, now: Nanos, task: impl Future<Output = ()> + 'static) {
-        self.handle.with(|state| state.now = state.now.max(now));
+        self.handle.with(|state| state.scheduler.advance(now));
         self.handle.spawn(task);
         self.run();
     }
@@ -369,29 +326,34 @@ impl Volume {
     /// Runs every task that can go on.
     fn run(&mut self) {
         loop {
-            for stripe in self.handle.with(|state| std::mem::take(&mut state.suspects)) {
+            for stripe in self.handle.with(|state| std::mem::take(&mut state.findings.suspects)) {
                 let handle = self.handle.clone();
-                handle.with(|state| state.requests += 1);
+                handle.with(|state| state.scheduler.requests += 1);
                 self.handle.spawn(async move {
                     verify::stripe(&handle, stripe).await;
                     handle.with(|state| {
-                        state.requests -= 1;
-                        state.wake(WaitList::Idle);
+                        state.scheduler.requests -= 1;
+                        state.scheduler.wake(WaitList::Idle);
                     });
                 });
             }
-            for task in self.handle.with(|state| std::mem::take(&mut state.spawned)) {
+            for task in self.handle.with(|state| std::mem::take(&mut state.scheduler.spawned)) {
                 let id = self.tasks.insert(task);
-                self.handle.with(|state| state.ready.push_back(id));
+                self.handle.with(|state| state.scheduler.ready.push_back(id));
             }
             let next = self.handle.with(|state| {
-                let next = state.ready.pop_front()?;
-                state.current = next;
+                let next = state.scheduler.ready.pop_front()?;
+                state.scheduler.current = next;
                 Some(next)
             });
             match next {
                 Some(id) => self.tasks.poll(id),
-                None if self.handle.with(|state| state.spawned.is_empty() && state.suspects.is_empty()) => return,
+                None if self
+                    .handle
+                    .with(|state| state.scheduler.spawned.is_empty() && state.findings.suspects.is_empty()) =>
+                {
+                    return;
+                }
                 None => (),
             }
         }
@@ -404,18 +366,18 @@ impl ArrayMachine for Volume {
     }
 
     fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest) {
-        self.handle.with(|state| state.requests += 1);
+        self.handle.with(|state| state.scheduler.requests += 1);
         let handle = self.handle.clone();
         self.begin(now, requests::run(handle, id, request));
     }
 
     fn handle(&mut self, now: Nanos, done: MemberOpDone) {
         self.handle.with(|state| {
-            state.now = state.now.max(now);
-            match state.groups.end(now, done) {
+            state.scheduler.advance(now);
+            match state.io.groups.end(now, done) {
                 OpEnd::Noted => {}
-                OpEnd::Last(task) => state.ready.push_back(task),
-                OpEnd::Late(buffer) => state.recycle(buffer),
+                OpEnd::Last(task) => state.scheduler.ready.push_back(task),
+                OpEnd::Late(buffer) => state.io.recycle(buffer),
             }
         });
         self.run();
@@ -423,21 +385,14 @@ impl ArrayMachine for Volume {
 
     fn tick(&mut self, now: Nanos) {
         let hung = self.handle.with(|state| {
-            state.now = state.now.max(now);
+            state.scheduler.advance(now);
             state.hung()
         });
         for disk in hung {
             let handle = self.handle.clone();
             self.begin(now, async move { persist::fail_member(&handle, disk, FailureReason::Hung).await });
         }
-        let is_due = self.handle.with(|state| {
-            let before = state.ready.len();
-            while state.timers.peek().is_some_and(|Reverse((time, _))| *time <= state.now) {
-                let Reverse((_, task)) = state.timers.pop().expect("it was looked at");
-                state.ready.push_back(task);
-            }
-            state.ready.len() > before
-        });
+        let is_due = self.handle.with(|state| state.scheduler.wake_due());
         if is_due {
             self.run();
         }
@@ -446,8 +401,8 @@ impl ArrayMachine for Volume {
     fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         self.tick(now);
         loop {
-            let (disk, op) = self.handle.with(|state| state.out.pop_front())?;
-            if self.handle.with(|state| state.is_current(disk)) {
+            let (disk, op) = self.handle.with(|state| state.io.out.pop_front())?;
+            if self.handle.with(|state| state.membership.is_current(disk)) {
                 return Some(op);
             }
             // Another disk may be in its place by now, which this is not meant for.
@@ -457,59 +412,60 @@ impl ArrayMachine for Volume {
     }
 
     fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)> {
-        self.handle.with(|state| state.replies.pop_front())
+        self.handle.with(|state| state.io.replies.pop_front())
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {
         self.handle.with(|state| {
-            let timer = state.timers.peek().map(|Reverse((time, _))| *time);
-            let look = (!state.groups.is_idle()).then(|| state.next_look());
+            let timer = state.scheduler.next_timer();
+            let look = (!state.io.groups.is_idle()).then(|| state.io.next_look(state.options.op_deadline));
             timer.into_iter().chain(look).min()
         })
     }
 
     fn buffer(&mut self, len: usize) -> Buffer {
-        self.handle.with(|state| state.pool.take(len))
+        self.handle.with(|state| state.io.pool.take(len))
     }
 
     fn recycle(&mut self, buffer: Buffer) {
-        self.handle.with(|state| state.pool.give(buffer));
+        self.handle.with(|state| state.io.pool.give(buffer));
     }
 
     /// Takes no more requests; when those that were taken are done, flushes, and writes down that all is in order.
     fn stop(&mut self, now: Nanos) {
         let handle = self.handle.clone();
         self.begin(now, async move {
-            while handle.with(|state| state.life == VolumePhase::Opening) {
+            while handle.with(|state| state.membership.life == VolumePhase::Opening) {
                 handle.park(WaitList::Open).await;
             }
             let is_broken = handle.with(|state| {
-                state.life = if state.is_broken { VolumePhase::Stopped } else { VolumePhase::Stopping };
-                state.is_broken
+                state.membership.life =
+                    if state.membership.is_broken { VolumePhase::Stopped } else { VolumePhase::Stopping };
+                state.membership.is_broken
             });
             if is_broken {
                 return;
             }
-            while handle.with(|state| state.requests > 0 || !state.rebuilds.is_empty()) {
+            while handle.with(|state| state.scheduler.requests > 0 || !state.membership.rebuilds.is_empty()) {
                 handle.park(WaitList::Idle).await;
             }
             if handle.with(|state| !state.options.is_read_only) {
                 persist::clean(&handle, Nanos::MAX).await;
-                let is_clean = handle.with(|state| !state.intents.is_any_dirty() && !state.is_broken);
-                let map_sum = handle.with(|state| written::sum(&state.geometry, &state.written));
+                let is_clean = handle.with(|state| !state.maps.intents.is_any_dirty() && !state.membership.is_broken);
+                let map_sum = handle.with(|state| written::sum(&state.geometry, &state.maps.written));
                 persist::commit(&handle, |superblock| {
                     superblock.is_clean = is_clean;
                     superblock.map_sum = if is_clean { map_sum } else { 0 };
                 })
                 .await;
             }
-            handle.with(|state| state.life = VolumePhase::Stopped);
+            handle.with(|state| state.membership.life = VolumePhase::Stopped);
         });
     }
 
     /// Is it stopped, so that the pump may go?
     fn is_stopped(&self) -> bool {
-        self.handle.with(|state| state.life == VolumePhase::Stopped && state.groups.is_idle())
+        self.handle.with(|state| state.membership.life == VolumePhase::Stopped && state.io.groups.is_idle())
     }
 }
 
@@ -534,7 +490,7 @@ fn superblock_of(assembly: &Assembly) -> Superblock {
 impl Drop for Volume {
     fn drop(&mut self) {
         self.tasks = Tasks::default();
-        let spawned = self.handle.with(|state| std::mem::take(&mut state.spawned));
+        let spawned = self.handle.with(|state| std::mem::take(&mut state.scheduler.spawned));
         drop(spawned);
     }
 }

@@ -7,8 +7,11 @@
 
 use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
+use super::membership::VolumePhase;
 use super::options::SeededBug;
-use super::state::{Rounds, VolumePhase, VolumeState, WaitList};
+use super::rounds::{RoundTurn, Rounds};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use super::wipe;
 use crate::buffer::Buffer;
 use crate::index::{RegionIndex, RowIndex};
@@ -30,21 +33,22 @@ const NEIGHBOURHOOD_ROWS: u64 = 16;
 pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
     loop {
         let number = handle.with(|state| {
-            let number = state.write_number;
+            let number = state.maps.write_number;
             let is_hasty = state.is_planted(SeededBug::UseUnreservedNumbers);
-            let end = if is_hasty { state.superblock.write_mark } else { state.write_numbers_end };
+            let end = if is_hasty { state.membership.superblock.write_mark } else { state.maps.write_numbers_end };
             (number < end).then(|| {
-                state.write_number += 1;
+                state.maps.write_number += 1;
                 number
             })
         });
         if let Some(number) = number {
             return number;
         }
-        let mark =
-            handle.with(|state| state.superblock.write_mark.max(state.write_number) + state.options.write_numbers);
+        let mark = handle.with(|state| {
+            state.membership.superblock.write_mark.max(state.maps.write_number) + state.options.write_numbers
+        });
         commit(handle, |superblock| superblock.write_mark = mark).await;
-        handle.with(|state| state.write_numbers_end = state.write_numbers_end.max(mark));
+        handle.with(|state| state.maps.write_numbers_end = state.maps.write_numbers_end.max(mark));
     }
 }
 
@@ -52,21 +56,21 @@ pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
 /// changes what this run knows.
 pub(super) async fn commit(handle: &VolumeHandle, change: impl FnOnce(&mut Superblock)) {
     let wanted = handle.with(|state| {
-        change(&mut state.superblock);
-        state.superblock_rounds.wanted += 1;
-        state.superblock_rounds.wanted
+        change(&mut state.membership.superblock);
+        state.membership.superblock_rounds.ask()
     });
     known(handle, wanted).await;
 }
 
 /// Waits until this round of superblocks is over.
 async fn known(handle: &VolumeHandle, wanted: u64) {
-    rounds(handle, wanted, |state| &mut state.superblock_rounds, WaitList::Superblock, superblock_round).await;
+    rounds(handle, wanted, |state| &mut state.membership.superblock_rounds, WaitList::Superblock, superblock_round)
+        .await;
 }
 
 /// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
 pub(super) async fn wait_failures_durable(handle: &VolumeHandle) {
-    let wanted = handle.with(|state| state.superblock_rounds.wanted);
+    let wanted = handle.with(|state| state.membership.superblock_rounds.wanted);
     known(handle, wanted).await;
 }
 
@@ -79,26 +83,19 @@ async fn rounds(
     round: impl AsyncFn(&VolumeHandle),
 ) {
     loop {
-        let (is_done, is_mine) = handle.with(|state| {
-            let rounds = of(state);
-            let is_done = rounds.done >= wanted;
-            let is_mine = !is_done && !rounds.is_running;
-            rounds.is_running |= is_mine;
-            (is_done, is_mine)
-        });
-        if is_done {
-            return;
-        }
-        if !is_mine {
-            handle.park(queue).await;
-            continue;
+        match handle.with(|state| of(state).take(wanted)) {
+            RoundTurn::Over => return,
+            RoundTurn::Others => {
+                handle.park(queue).await;
+                continue;
+            }
+            RoundTurn::Mine => (),
         }
         let covered = handle.with(|state| of(state).wanted);
         round(handle).await;
         handle.with(|state| {
-            let rounds = of(state);
-            (rounds.done, rounds.is_running) = (covered, false);
-            state.wake(queue);
+            of(state).end(covered);
+            state.scheduler.wake(queue);
         });
     }
 }
@@ -108,36 +105,37 @@ async fn rounds(
 /// others have theirs: alone they do not speak for the array (`format::assemble`), so nobody may be out by their word
 /// only. That of a joining member comes only when the others know it: before that, it and they would each call the other one out.
 async fn superblock_round(handle: &VolumeHandle) {
-    if handle.with(|state| state.superblock_written.is_none() && !state.options.is_read_only) {
+    if handle.with(|state| state.membership.superblock_written.is_none() && !state.options.is_read_only) {
         let torn = wipe::torn_superblocks(handle).await;
         write_all(handle, torn).await;
     }
     let copies = handle.with(|state| {
-        state.superblock.generation += 1;
-        for (record, member) in state.superblock.members.iter_mut().zip(&state.members) {
+        state.membership.superblock.generation += 1;
+        for (record, member) in state.membership.superblock.members.iter_mut().zip(&state.membership.members) {
             record.state = match member.state {
                 MemberState::Rebuilding { .. } => MemberState::Rebuilding { stripes_done: member.stripes_vouched },
                 state => state,
             };
         }
         // A member more than can be spared is not called out: nothing is acknowledged without it, and it is needed again.
-        if state.options.is_read_only || state.is_broken {
+        if state.options.is_read_only || state.membership.is_broken {
             return Vec::new();
         }
-        state.superblock_written = Some(state.superblock.clone());
+        state.membership.superblock_written = Some(state.membership.superblock.clone());
         let bytes = state.geometry.member_bytes;
         let blocks = |state: &VolumeState, member: MemberIndex| {
-            let superblock = state.superblock.of_member(member);
+            let superblock = state.membership.superblock.of_member(member);
             let size = state.options.bytes_of(member).unwrap_or(bytes);
-            superblock.places(size).map(|offset| (state.disk(member), write(offset, superblock.encode())))
+            superblock.places(size).map(|offset| (state.membership.disk(member), write(offset, superblock.encode())))
         };
-        let has_maps = |member: &MemberIndex| state.members[*member].has_maps;
-        state.attached().into_iter().filter(has_maps).map(|member| blocks(state, member)).collect::<Vec<_>>()
+        let has_maps = |member: &MemberIndex| state.membership.members[*member].has_maps;
+        state.membership.attached().into_iter().filter(has_maps).map(|member| blocks(state, member)).collect::<Vec<_>>()
     });
-    let generation = handle.with(|state| state.superblock.generation);
-    let is_joining = |disk: PlacedDisk| handle.with(|state| state.members[disk.member].is_joining);
-    let is_active =
-        |disk: PlacedDisk| handle.with(|state| state.superblock.members[disk.member].state == MemberState::Active);
+    let generation = handle.with(|state| state.membership.superblock.generation);
+    let is_joining = |disk: PlacedDisk| handle.with(|state| state.membership.members[disk.member].is_joining);
+    let is_active = |disk: PlacedDisk| {
+        handle.with(|state| state.membership.superblock.members[disk.member].state == MemberState::Active)
+    };
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
     let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_joining(*disk));
     let joining: Vec<MemberIndex> = new.iter().map(|[(disk, _), _]| disk.member).collect();
@@ -147,14 +145,15 @@ async fn superblock_round(handle: &VolumeHandle) {
     let groups = [active, known, new].map(halves);
     let mut failed = MemberSet::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
-        let is_current = |disk: PlacedDisk| handle.with(|state| state.is_current(disk));
+        let is_current = |disk: PlacedDisk| handle.with(|state| state.membership.is_current(disk));
         let copies = copies.into_iter().filter(|(disk, _)| is_current(*disk));
         failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
     handle.with(|state| {
-        joining.into_iter().for_each(|member| state.members[member].is_joining = false);
-        let told: Vec<MemberIndex> = state.attached().into_iter().filter(|&member| !failed.contains(member)).collect();
-        told.into_iter().for_each(|member| state.members[member].generation_known = generation);
+        joining.into_iter().for_each(|member| state.membership.members[member].is_joining = false);
+        let told: Vec<MemberIndex> =
+            state.membership.attached().into_iter().filter(|&member| !failed.contains(member)).collect();
+        told.into_iter().for_each(|member| state.membership.members[member].generation_known = generation);
     });
 }
 
@@ -171,8 +170,7 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKi
     for (disk, why) in failed {
         let wanted = handle.with(|state| {
             let is_to_be_told = let_go(state, disk, why);
-            state.superblock_rounds.wanted += u64::from(is_to_be_told);
-            is_to_be_told.then_some(state.superblock_rounds.wanted)
+            is_to_be_told.then(|| state.membership.superblock_rounds.ask())
         });
         if let Some(wanted) = wanted {
             let own = handle.clone();
@@ -186,7 +184,7 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKi
 pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<PlacedDisk, FailureReason> {
     let why = |fault| if fault == DiskFault::Medium { FailureReason::Refused } else { FailureReason::Gone };
     let failed = done.iter().filter_map(|done| Some((done.disk, why(done.result.err()?)))).collect();
-    handle.with(|state| state.recycle(done.into_iter().filter_map(|done| done.buffer)));
+    handle.with(|state| state.io.recycle(done.into_iter().filter_map(|done| done.buffer)));
     failed
 }
 
@@ -201,48 +199,48 @@ pub(super) async fn fail_member(handle: &VolumeHandle, disk: PlacedDisk, why: Fa
 /// From here on nobody counts on this disk. Is that to be made known?
 fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool {
     let member = disk.member;
-    if state.disk(member) != disk {
+    if state.membership.disk(member) != disk {
         return false; // what an old disk says does not concern the one that is in its place now
     }
-    if !state.is_attached(member) {
+    if !state.membership.is_attached(member) {
         return true; // somebody else is at it: it is known when the next round is over
     }
-    if state.can_spare(member) {
-        state.members[member].state = MemberState::Failed(why);
-        state.members[member].ahead.clear();
-        state.members[member].lacks = None;
-        state.superblock.members[member].left = state.members[member].generation_known;
+    if state.membership.can_spare(member) {
+        state.membership.members[member].state = MemberState::Failed(why);
+        state.membership.members[member].ahead.clear();
+        state.membership.members[member].lacks = None;
+        state.membership.superblock.members[member].left = state.membership.members[member].generation_known;
         if !state.is_planted(SeededBug::ForgetWhatWasUnderWay) {
-            state.intents.goes_away();
+            state.maps.intents.goes_away();
         }
-        let tasks = state.groups.give_up(disk);
-        state.ready.extend(tasks);
+        let tasks = state.io.groups.give_up(disk);
+        state.scheduler.ready.extend(tasks);
     } else {
-        state.is_broken = true; // it stays, to be read as far as it can be
+        state.membership.is_broken = true; // it stays, to be read as far as it can be
     }
     true
 }
 
 /// Makes a region dirty on all members before something is written into it; ended by [`VolumeState::intents`]' `end`.
 pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
-    handle.with(|state| state.intents.begin(region));
+    handle.with(|state| state.maps.intents.begin(region));
     loop {
         let is_durable = handle.with(|state| {
-            let is_anybody_out = state.is_anybody_out();
+            let is_anybody_out = state.membership.is_anybody_out();
             if is_anybody_out {
-                state.intents.away.set(region, true);
+                state.maps.intents.away.set(region, true);
             }
-            state.intents.is_announced(region, is_anybody_out)
+            state.maps.intents.is_announced(region, is_anybody_out)
         });
         if is_durable {
             return;
         }
         let page = handle.with(|state| state.geometry.intent_page_of(region));
-        if handle.with(|state| state.intents.pages_busy.insert(page)) {
+        if handle.with(|state| state.maps.intents.pages_busy.insert(page)) {
             write_intents(handle, &[page], true).await;
             handle.with(|state| {
-                state.intents.pages_busy.remove(&page);
-                state.wake(WaitList::Intent);
+                state.maps.intents.pages_busy.remove(&page);
+                state.scheduler.wake(WaitList::Intent);
             });
         } else {
             handle.park(WaitList::Intent).await;
@@ -261,7 +259,7 @@ pub(super) async fn mark_dirty_again(handle: &VolumeHandle) {
 
 async fn write_intents(handle: &VolumeHandle, pages: &[u64], is_durable: bool) {
     write_regions(handle, IntentBit::Dirty, pages, is_durable).await;
-    if handle.with(|state| state.is_anybody_out()) {
+    if handle.with(|state| state.membership.is_anybody_out()) {
         write_regions(handle, IntentBit::WhileOut, pages, is_durable).await;
     }
 }
@@ -269,7 +267,7 @@ async fn write_intents(handle: &VolumeHandle, pages: &[u64], is_durable: bool) {
 /// Writes pages of what is told of regions to all members. Nobody else writes these pages meanwhile.
 async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is_durable: bool) {
     let (ops, written) = handle.with(|state| {
-        let members = state.attached();
+        let members = state.membership.attached();
         let mut ops = Vec::new();
         for &page in pages {
             let (offset, buffer) = region_page(state, told, page);
@@ -278,35 +276,37 @@ async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is
             );
         }
         let is_here = |region: &RegionIndex| pages.contains(&state.geometry.intent_page_of(*region));
-        (ops, state.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
+        (ops, state.maps.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
     // A bit that was cleared meanwhile does not count as durable: the page may be written again without it.
-    handle.with(|state| written.into_iter().for_each(|region| state.intents.has_become_durable(told, region)));
+    handle.with(|state| written.into_iter().for_each(|region| state.maps.intents.has_become_durable(told, region)));
 }
 
 /// A page of what is told of regions now, and where it lies.
 pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (u64, Buffer) {
-    let (geometry, array) = (&state.geometry, state.superblock.array);
-    (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.intents.of(told)))
+    let (geometry, array) = (&state.geometry, state.membership.superblock.array);
+    (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.maps.intents.of(told)))
 }
 
 /// Cleans idle regions from time to time while there are dirty ones.
 pub(super) fn clean_later(handle: &VolumeHandle) {
-    let is_mine = handle.with(|state| !std::mem::replace(&mut state.intents.is_cleaning, true));
+    let is_mine = handle.with(|state| !std::mem::replace(&mut state.maps.intents.is_cleaning, true));
     if !is_mine {
         return;
     }
     let own = handle.clone();
     handle.spawn(async move {
-        while own.with(|state| state.is_serving() && state.intents.dirty.iter().any(|at| state.is_decided(at))) {
-            let (now, idle) = own.with(|state| (state.now, state.options.intent_idle));
+        while own.with(|state| {
+            state.membership.is_serving() && state.maps.intents.dirty.iter().any(|at| state.is_decided(at))
+        }) {
+            let (now, idle) = own.with(|state| (state.scheduler.now, state.options.intent_idle));
             own.sleep_until(now.saturating_add(idle)).await;
-            if own.with(|state| state.is_serving()) {
+            if own.with(|state| state.membership.is_serving()) {
                 clean(&own, Nanos(now.0)).await;
             }
         }
-        own.with(|state| state.intents.is_cleaning = false);
+        own.with(|state| state.maps.intents.is_cleaning = false);
     });
 }
 
@@ -314,65 +314,62 @@ pub(super) fn clean_later(handle: &VolumeHandle) {
 pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
     let covered: Vec<RegionIndex> = handle.with(|state| {
-        let covered = state.intents.flush_begins();
+        let covered = state.maps.intents.flush_begins();
         covered.into_iter().filter(|&region| state.is_decided(region)).collect()
     });
     // Where nothing is dirty any more, an older version of a page would be believed if the newest were damaged.
-    handle.with(|state| state.writes_twice = true);
+    handle.with(|state| state.maps.writes_twice = true);
     if !flush(handle).await {
         return;
     }
     // A page that is being written for a new intent must not be overtaken by an older one.
     let per_page = handle.with(|state| state.geometry.regions_per_page());
-    while handle.with(|state| !state.intents.pages_busy.is_empty()) {
+    while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
     // What a member that is out may lack is durable before it is dirty no more.
-    if handle.with(|state| state.is_anybody_out()) {
+    if handle.with(|state| state.membership.is_anybody_out()) {
         let pages: BTreeSet<u64> =
             handle.with(|state| covered.iter().map(|&region| state.geometry.intent_page_of(region)).collect());
         let pages: Vec<u64> = pages.into_iter().collect();
-        handle.with(|state| state.intents.pages_busy.extend(&pages));
+        handle.with(|state| state.maps.intents.pages_busy.extend(&pages));
         write_regions(handle, IntentBit::WhileOut, &pages, true).await;
-        handle.with(|state| state.intents.pages_busy.retain(|page| !pages.contains(page)));
+        handle.with(|state| state.maps.intents.pages_busy.retain(|page| !pages.contains(page)));
     }
     let pages = handle.with(|state| {
-        let pages = state.intents.clean(&covered, before, per_page);
-        state.intents.pages_busy.extend(&pages);
+        let pages = state.maps.intents.clean(&covered, before, per_page);
+        state.maps.intents.pages_busy.extend(&pages);
         pages
     });
     write_intents(handle, &pages, true).await;
     handle.with(|state| {
-        state.intents.pages_busy.retain(|page| !pages.contains(page));
-        state.wake(WaitList::Intent);
+        state.maps.intents.pages_busy.retain(|page| !pages.contains(page));
+        state.scheduler.wake(WaitList::Intent);
     });
 }
 
 /// Everything acknowledged before this was called survives a loss of power once it returns true.
 pub(super) async fn flush(handle: &VolumeHandle) -> bool {
-    let wanted = handle.with(|state| {
-        state.flush_rounds.wanted += 1;
-        state.flush_rounds.wanted
-    });
-    rounds(handle, wanted, |state| &mut state.flush_rounds, WaitList::Flush, flush_round).await;
+    let wanted = handle.with(|state| state.maps.flush_rounds.ask());
+    rounds(handle, wanted, |state| &mut state.maps.flush_rounds, WaitList::Flush, flush_round).await;
     wait_failures_durable(handle).await;
-    handle.with(|state| !state.is_broken && state.life != VolumePhase::Stopped)
+    handle.with(|state| !state.membership.is_broken && state.membership.life != VolumePhase::Stopped)
 }
 
 async fn flush_round(handle: &VolumeHandle) {
     handle.with(|state| {
         if !state.is_planted(SeededBug::SetReadBitWithoutFlush) {
-            state.unflushed.begin();
+            state.maps.unflushed.begin();
         }
     });
-    let is_twice = handle.with(|state| std::mem::take(&mut state.writes_twice));
+    let is_twice = handle.with(|state| std::mem::take(&mut state.maps.writes_twice));
     // What changes from now on is for the next round: under a load of first writes this one would not end.
-    let mut owed = handle.with(|state| state.written_changed.clone()).into_iter();
+    let mut owed = handle.with(|state| state.maps.written_changed.clone()).into_iter();
     loop {
         // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
             let first: Vec<u64> = owed.by_ref().take(PAGES_AT_ONCE).collect();
-            first.iter().for_each(|page| assert!(state.written_changed.remove(page), "it was there"));
+            first.iter().for_each(|page| assert!(state.maps.written_changed.remove(page), "it was there"));
             first.into_iter().map(|page| written_page(state, page)).collect()
         });
         flush_members(handle).await;
@@ -387,18 +384,19 @@ async fn flush_round(handle: &VolumeHandle) {
     if is_twice {
         write_again(handle).await;
     }
-    handle.with(|state| state.unflushed.end());
+    handle.with(|state| state.maps.unflushed.end());
 }
 
 /// Writes pages of which one place may say something else than the other once more.
 async fn write_again(handle: &VolumeHandle) {
     loop {
         let pages: Vec<(u64, Buffer)> = handle.with(|state| {
-            let is_ready = |page: &u64| !state.written_changed.contains(page);
-            let first: Vec<u64> = state.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
+            let is_ready = |page: &u64| !state.maps.written_changed.contains(page);
+            let first: Vec<u64> =
+                state.maps.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
             let again = |page: u64| {
                 let block = written_page(state, page);
-                state.written_once.remove(&page);
+                state.maps.written_once.remove(&page);
                 block
             };
             first.into_iter().map(again).collect()
@@ -413,7 +411,7 @@ async fn write_again(handle: &VolumeHandle) {
 /// Writes pages of the written map to all members.
 async fn write_pages(handle: &VolumeHandle, pages: Vec<(u64, Buffer)>) {
     let ops = handle.with(|state| {
-        let members = state.attached();
+        let members = state.membership.attached();
         let on_all = |(offset, block): &(u64, Buffer)| {
             members.iter().map(|&member| (member, write(*offset, block.clone()))).collect::<Vec<_>>()
         };
@@ -424,7 +422,7 @@ async fn write_pages(handle: &VolumeHandle, pages: Vec<(u64, Buffer)>) {
 
 /// Has all members flush their caches.
 async fn flush_members(handle: &VolumeHandle) {
-    let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.attached() });
+    let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.membership.attached() });
     let done = handle.ops(ops.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     for (disk, why) in failed(handle, done) {
         // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
@@ -434,25 +432,21 @@ async fn flush_members(handle: &VolumeHandle) {
 
 /// The written map's page as it is now, as its next version, and where that lies. To be written after a flush.
 fn written_page(state: &mut VolumeState, page: u64) -> (u64, Buffer) {
-    let generation = next_generation(state, page);
-    state.written_once.insert(page);
-    if !state.is_held_back(page) {
-        state.written_sinces[page as usize] = generation;
+    let generation = state.maps.next_generation(page);
+    state.maps.written_once.insert(page);
+    if !state.maps.is_held_back(page) {
+        state.maps.written_sinces[page as usize] = generation;
     }
-    let since = state.written_sinces[page as usize];
-    let block = written::encode(&state.geometry, state.superblock.array, page, generation, since, &state.written);
+    let since = state.maps.written_sinces[page as usize];
+    let block = written::encode(
+        &state.geometry,
+        state.membership.superblock.array,
+        page,
+        generation,
+        since,
+        &state.maps.written,
+    );
     (state.geometry.written_page_offset(page, generation), block)
-}
-
-/// The next generation of a page of the written map: the next write number that belongs to the page's other place. So
-/// whatever is written after this page was has a greater version than the page, and whatever was forgotten before has
-/// a smaller one: after a crash that tells which of the stripes that the page calls unwritten were written since.
-fn next_generation(state: &mut VolumeState, page: u64) -> u64 {
-    let last = &mut state.written_generations[page as usize];
-    let least = state.write_number.max(*last + 1);
-    *last = least + u64::from((least - *last).is_multiple_of(2));
-    state.write_number = state.write_number.max(*last);
-    *last
 }
 
 /// A fault was located in a row of a member. Rows beside the last one belong to the same mishap: something went over a
@@ -460,11 +454,11 @@ fn next_generation(state: &mut VolumeState, page: u64) -> u64 {
 /// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
 pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
     if handle.with(|state| state.is_planted(SeededBug::TakeOutForFaults) && state.is_unreliable(member)) {
-        let (own, disk) = (handle.clone(), handle.with(|state| state.disk(member)));
+        let (own, disk) = (handle.clone(), handle.with(|state| state.membership.disk(member)));
         handle.spawn(async move { fail_member(&own, disk, FailureReason::Refused).await });
     }
     handle.with(|state| {
-        let last = state.members[member].fault_row.replace(row);
+        let last = state.membership.members[member].fault_row.replace(row);
         if last.is_some_and(|last| last.get().abs_diff(row.get()) <= NEIGHBOURHOOD_ROWS) {
             return;
         }
@@ -474,9 +468,10 @@ pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
 
 /// Something was wrong on a member, once.
 pub(super) fn count_fault(state: &mut VolumeState, member: MemberIndex) {
-    state.superblock.members[member].faults = state.superblock.members[member].faults.saturating_add(1);
-    let faults = &mut state.members[member].faults;
-    faults.push_back(state.now);
+    state.membership.superblock.members[member].faults =
+        state.membership.superblock.members[member].faults.saturating_add(1);
+    let faults = &mut state.membership.members[member].faults;
+    faults.push_back(state.scheduler.now);
     if faults.len() > state.options.faults_max {
         faults.pop_front();
     }

@@ -21,20 +21,20 @@ pub(super) async fn put(
         output.rows.into_iter().map(|(position, row)| (position, true, row)).collect();
     parts.extend(output.appendices.into_iter().map(|(position, appendix)| (position, false, appendix)));
     // What was announced may be on no member any more that counts.
-    if handle.with(|state| state.is_broken) {
-        handle.with(|state| state.recycle(parts.into_iter().map(|(_, _, buffer)| buffer)));
+    if handle.with(|state| state.membership.is_broken) {
+        handle.with(|state| state.io.recycle(parts.into_iter().map(|(_, _, buffer)| buffer)));
         return Err(BlockFailure::Io);
     }
     let (written, ops) = handle.with(|state| {
         // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
         let written: PositionSet =
             parts.iter().map(|(position, ..)| *position).filter(|&position| state.shape().is_data(position)).collect();
-        written.iter().for_each(|position| state.read_status.clear(state.chunk(stripe, position)));
+        written.iter().for_each(|position| state.maps.read_status.clear(state.maps.chunk(stripe, position)));
         let mut ops = Vec::with_capacity(parts.len());
         for (position, is_row, buffer) in parts {
             let place = state.geometry.place(stripe, position);
-            if !state.is_attached(place.member) {
-                state.pool.give(buffer);
+            if !state.membership.is_attached(place.member) {
+                state.io.pool.give(buffer);
                 continue;
             }
             let skipped = if is_row { 0 } else { state.geometry.chunk_bytes };
@@ -47,12 +47,12 @@ pub(super) async fn put(
     for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await;
     }
-    handle.with(|state| written.iter().for_each(|position| state.note_write(stripe, position)));
+    handle.with(|state| written.iter().for_each(|position| state.maps.note_write(stripe, position)));
     // Rows may have been left out for a member that somebody else is just taking out.
-    if handle.with(|state| !state.missing(stripe).is_empty()) {
+    if handle.with(|state| !state.membership.missing(stripe).is_empty()) {
         persist::wait_failures_durable(handle).await;
     }
-    match handle.with(|state| state.is_broken) {
+    match handle.with(|state| state.membership.is_broken) {
         true => Err(BlockFailure::Io),
         false => Ok(()),
     }

@@ -58,8 +58,9 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
 /// Reads the stripes that are held, and lets go of them.
 async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
     let positions_of = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.position).collect() };
-    let is_read =
-        |stripe: StripeIndex, guard: &Option<Guard>| guard.is_some() && handle.with(|state| state.written.get(stripe));
+    let is_read = |stripe: StripeIndex, guard: &Option<Guard>| {
+        guard.is_some() && handle.with(|state| state.maps.written.get(stripe))
+    };
     let plans: Vec<Option<StripePlan>> = wants
         .iter()
         .zip(&guards)
@@ -96,7 +97,7 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
 /// Looks at all of a stripe that is not as it should be, and puts it right.
 async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec<ReadPart> {
     let _guard = handle.lock(*stripe, true).await;
-    if !handle.with(|state| state.written.get(*stripe)) {
+    if !handle.with(|state| state.maps.written.get(*stripe)) {
         return zeros(pieces); // trimmed, while nobody held it
     }
     let resolved = marks::repair_and_mark(handle, *stripe).await;
@@ -105,7 +106,7 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
 fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
-    match handle.with(|state| state.needs_resync(stripe)) {
+    match handle.with(|state| state.maps.needs_resync(stripe)) {
         true => pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect(),
         false => zeros(pieces),
     }
@@ -117,10 +118,13 @@ fn zeros(pieces: &[ChunkBytes]) -> Vec<ReadPart> {
 }
 
 fn plan_read(state: &VolumeState, stripe: StripeIndex, wanted: PositionSet) -> Option<StripePlan> {
-    let missing = state.missing(stripe);
-    let is_undecided = state.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
+    let missing = state.membership.missing(stripe);
+    let is_undecided = state.maps.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
     let known = PlanState {
-        is_read: wanted.iter().filter(|&position| state.read_status.is_read(state.chunk(stripe, position))).collect(),
+        is_read: wanted
+            .iter()
+            .filter(|&position| state.maps.read_status.is_read(state.maps.chunk(stripe, position)))
+            .collect(),
         missing,
         turn: stripe.get() as usize,
     };
@@ -145,7 +149,7 @@ fn answer(
     let is_fine =
         is_fine && (plan.mode != PlanMode::Reconstruct || reconstruct(state, stripe, wanted, &mut rows, plan));
     if !is_fine {
-        state.recycle(rows.buffers.into_iter().flatten());
+        state.io.recycle(rows.buffers.into_iter().flatten());
         return None;
     }
     let lost: PositionSet =
@@ -153,10 +157,10 @@ fn answer(
     // Without any list to compare with, a sound chunk may still be an old one.
     let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
     if is_compared || state.geometry.scheme.has_buddies() {
-        (wanted & rows.flushed).iter().for_each(|position| state.note_read(stripe, position));
+        (wanted & rows.flushed).iter().for_each(|position| state.maps.note_read(stripe, position));
     }
     let parts = pieces.iter().map(|piece| part(state, piece, lost, rows.buffers[piece.position].take())).collect();
-    state.recycle(rows.buffers.into_iter().flatten());
+    state.io.recycle(rows.buffers.into_iter().flatten());
     Some(parts)
 }
 

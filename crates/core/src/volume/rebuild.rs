@@ -6,7 +6,8 @@ use super::marks;
 use super::persist;
 use super::repair;
 use super::resync;
-use super::state::{VolumeState, WaitList};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
@@ -29,12 +30,12 @@ const WINDOWS_PER_SUPERBLOCK: u64 = 16;
 pub(super) fn resume(handle: &VolumeHandle) {
     let unfinished: Vec<MemberIndex> = handle.with(|state| {
         let is_writable = !state.options.is_read_only;
-        let members = state.members.iter().enumerate().map(|(index, member)| (MemberIndex(index), member));
+        let members = state.membership.members.iter().enumerate().map(|(index, member)| (MemberIndex(index), member));
         let rebuilding = |state| matches!(state, MemberState::Rebuilding { .. });
         members.filter(|(_, member)| is_writable && rebuilding(member.state)).map(|(member, _)| member).collect()
     });
     for member in unfinished {
-        let disk = handle.with(|state| state.disk(member));
+        let disk = handle.with(|state| state.membership.disk(member));
         start(handle, disk);
     }
 }
@@ -43,33 +44,33 @@ pub(super) fn resume(handle: &VolumeHandle) {
 /// holds what was not written since it left.
 pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
-        state.joining.remove(member);
-        state.is_serving()
+        state.membership.joining.remove(member);
+        state.membership.is_serving()
     });
     if !is_open {
         return;
     }
     handle.with(|state| {
-        state.members[member].state = MemberState::Rebuilding { stripes_done: 0 };
-        state.members[member].is_joining = true;
-        state.members[member].has_maps = false;
-        state.members[member].generation_known = 0;
-        state.members[member].ahead.clear();
-        state.members[member].lacks = is_back.then(|| state.intents.away.clone());
+        state.membership.members[member].state = MemberState::Rebuilding { stripes_done: 0 };
+        state.membership.members[member].is_joining = true;
+        state.membership.members[member].has_maps = false;
+        state.membership.members[member].generation_known = 0;
+        state.membership.members[member].ahead.clear();
+        state.membership.members[member].lacks = is_back.then(|| state.maps.intents.away.clone());
         // What was read before was not read of it; also of a new disk, which may be the old one, wiped at its ends only.
-        state.read_status.clear_all();
-        state.members[member].stripes_vouched = 0;
-        state.members[member].faults.clear();
-        state.superblock.members[member].uuid = uuid;
-        state.superblock.members[member].term += 1;
-        state.superblock.members[member].faults = 0;
-        state.superblock.members[member].left = 0;
+        state.maps.read_status.clear_all();
+        state.membership.members[member].stripes_vouched = 0;
+        state.membership.members[member].faults.clear();
+        state.membership.superblock.members[member].uuid = uuid;
+        state.membership.superblock.members[member].term += 1;
+        state.membership.superblock.members[member].faults = 0;
+        state.membership.superblock.members[member].left = 0;
     });
-    let disk = handle.with(|state| state.disk(member));
+    let disk = handle.with(|state| state.membership.disk(member));
     maps(&handle, disk).await;
     handle.with(|state| {
-        if state.is_current(disk) {
-            state.members[member].has_maps = true;
+        if state.membership.is_current(disk) {
+            state.membership.members[member].has_maps = true;
         }
     });
     persist::commit(&handle, |_| ()).await;
@@ -78,7 +79,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
 
 /// Waits until all that a crash left is resynced.
 async fn wait_for_resync(handle: &VolumeHandle) {
-    while handle.with(|state| state.is_serving() && state.unsynced.regions().len() > 0) {
+    while handle.with(|state| state.membership.is_serving() && state.maps.unsynced.regions().len() > 0) {
         handle.park(WaitList::Idle).await;
     }
 }
@@ -86,20 +87,20 @@ async fn wait_for_resync(handle: &VolumeHandle) {
 /// Gives a new member, which is attached already, the intents and the written map.
 async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     // Nobody else writes a page of the intents meanwhile.
-    while handle.with(|state| !state.intents.pages_busy.is_empty()) {
+    while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
     let pages: Vec<(u64, Buffer)> = handle.with(|state| {
         let all = 0..state.geometry.intent_pages;
-        state.intents.pages_busy.extend(all.clone());
+        state.maps.intents.pages_busy.extend(all.clone());
         let both = |page| [IntentBit::Dirty, IntentBit::WhileOut].map(|told| persist::region_page(state, told, page));
         all.flat_map(both).collect()
     });
     let write = |(offset, buffer)| (disk.member, OpKind::Write { offset, buffer, is_durable: true });
     let done = handle.ops_twice(pages.into_iter().map(write).collect()).await;
     handle.with(|state| {
-        state.intents.pages_busy.clear();
-        state.wake(WaitList::Intent);
+        state.maps.intents.pages_busy.clear();
+        state.scheduler.wake(WaitList::Intent);
     });
     for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await;
@@ -107,22 +108,22 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     // The written map is written anew on all: the versions of a page take turns in the same way everywhere.
     handle.with(|state| {
         let all = 0..state.geometry.written_pages;
-        state.written_changed.extend(all.clone());
-        state.written_once.extend(all);
-        state.writes_twice = true; // what lay in the other place is nothing of ours
+        state.maps.written_changed.extend(all.clone());
+        state.maps.written_once.extend(all);
+        state.maps.writes_twice = true; // what lay in the other place is nothing of ours
     });
     persist::flush(handle).await;
 }
 
 fn start(handle: &VolumeHandle, disk: PlacedDisk) {
-    let is_new = handle.with(|state| state.rebuilds.insert(disk));
+    let is_new = handle.with(|state| state.membership.rebuilds.insert(disk));
     if is_new {
         let own = handle.clone();
         handle.spawn(async move {
             run(&own, disk).await;
             own.with(|state| {
-                state.rebuilds.remove(&disk);
-                state.wake(WaitList::Idle);
+                state.membership.rebuilds.remove(&disk);
+                state.scheduler.wake(WaitList::Idle);
             });
         });
     }
@@ -150,7 +151,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     // the next crash these rows are not taken for newer than the map.
     handle.with(|state| {
         if state.geometry.scheme.has_versions() {
-            state.written_changed.extend(0..state.geometry.written_pages);
+            state.maps.written_changed.extend(0..state.geometry.written_pages);
         }
     });
     while let Some(from) = handle.with(|state| skip(state, disk)) {
@@ -159,10 +160,10 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         if from >= end {
             if is_vouched_for(handle, disk).await {
                 handle.with(|state| {
-                    state.members[member].state = MemberState::Active;
-                    state.members[member].lacks = None;
-                    if !state.is_anybody_out() {
-                        state.intents.all_are_back();
+                    state.membership.members[member].state = MemberState::Active;
+                    state.membership.members[member].lacks = None;
+                    if !state.membership.is_anybody_out() {
+                        state.maps.intents.all_are_back();
                     }
                 });
                 persist::commit(handle, |_| ()).await;
@@ -174,7 +175,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         let flushed = handle.ops(vec![(member, OpKind::Flush)]).await;
         let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
         if end == RebuildEnd::Undecided && is_flushed {
-            let now = handle.with(|state| state.now);
+            let now = handle.with(|state| state.scheduler.now);
             handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
             continue;
         }
@@ -186,7 +187,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             return;
         }
         handle.with(|state| {
-            let member = &mut state.members[member];
+            let member = &mut state.membership.members[member];
             member.state = MemberState::Rebuilding { stripes_done: to.get() };
             member.ahead.clear();
         });
@@ -200,7 +201,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
 /// Passes over what a member that is back holds already; the first stripe that it does not hold then.
 fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<StripeIndex> {
     let (done, end) = (StripeIndex(stripes_done(state, disk)?), state.geometry.all_stripes().end);
-    let next = match &state.members[disk.member].lacks {
+    let next = match &state.membership.members[disk.member].lacks {
         Some(lacks) if done < end => {
             let region = state.geometry.region_of(done);
             let next = lacks.iter().find(|&lacked| lacked >= region);
@@ -209,7 +210,7 @@ fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<StripeIndex> {
         _ => done,
     };
     if next > done {
-        state.members[disk.member].state = MemberState::Rebuilding { stripes_done: next.get() };
+        state.membership.members[disk.member].state = MemberState::Rebuilding { stripes_done: next.get() };
     }
     Some(next)
 }
@@ -222,7 +223,7 @@ async fn is_vouched_for(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
     handle.with(|state| {
         let is_rebuilt = stripes_done(state, disk).is_some();
         if let Some(done) = done.filter(|_| is_rebuilt) {
-            state.members[disk.member].stripes_vouched = done;
+            state.membership.members[disk.member].stripes_vouched = done;
         }
         is_rebuilt
     })
@@ -230,8 +231,10 @@ async fn is_vouched_for(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
 
 /// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
 fn stripes_done(state: &VolumeState, disk: PlacedDisk) -> Option<u64> {
-    match state.members[disk.member].state {
-        MemberState::Rebuilding { stripes_done } if state.is_serving() && state.disk(disk.member) == disk => {
+    match state.membership.members[disk.member].state {
+        MemberState::Rebuilding { stripes_done }
+            if state.membership.is_serving() && state.membership.disk(disk.member) == disk =>
+        {
             Some(stripes_done)
         }
         _ => None,
@@ -259,7 +262,7 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: 
                 }
             }
             running.set(running.get() - 1);
-            own.with(|state| state.ready.push_back(task));
+            own.with(|state| state.scheduler.ready.push_back(task));
         });
     }
     while running.get() > 0 {
@@ -273,19 +276,19 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     let member = disk.member;
     resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
-    if handle.with(|state| !state.is_current(disk)) {
+    if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }
     let mine: PositionSet = handle.with(|state| {
         let disk = |position| state.geometry.place(stripe, position).member;
         state.shape().positions().filter(|&position| disk(position) == member).collect()
     });
-    let is_written = handle.with(|state| state.written.get(stripe));
-    if handle.with(|state| state.holds(member, stripe)) {
+    let is_written = handle.with(|state| state.maps.written.get(stripe));
+    if handle.with(|state| state.membership.holds(member, stripe)) {
         return RebuildEnd::Done;
     }
     if mine.is_empty() || !is_written {
-        handle.with(|state| state.members[member].ahead.insert(stripe));
+        handle.with(|state| state.membership.members[member].ahead.insert(stripe));
         return RebuildEnd::Done;
     }
     let mut resolved = marks::repair_and_mark(handle, stripe).await;
@@ -319,7 +322,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
                 repair::seal(state, stripe, position, &mut row, &entries);
                 rows.push(row);
             } else {
-                state.pool.give(row);
+                state.io.pool.give(row);
             }
         }
         (mine.iter().collect::<Vec<_>>(), rows)
@@ -344,11 +347,11 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         }
     }
     handle.with(|state| {
-        state.recycle(rows);
-        if !is_right || !state.is_current(disk) {
+        state.io.recycle(rows);
+        if !is_right || !state.membership.is_current(disk) {
             return RebuildEnd::Ended;
         }
-        state.members[member].ahead.insert(stripe);
+        state.membership.members[member].ahead.insert(stripe);
         RebuildEnd::Done
     })
 }
@@ -356,9 +359,11 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
 /// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
 /// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
 fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) -> bool {
-    let is_out = |position: StripePosition| !state.is_attached(state.geometry.place(stripe, position).member);
+    let is_out =
+        |position: StripePosition| !state.membership.is_attached(state.geometry.place(stripe, position).member);
     let is_anybody_out = state.shape().positions().any(|position| !mine.contains(position) && is_out(position));
-    let can_go_on = state.geometry.scheme.checks_itself() && state.missing(stripe).count() <= state.shape().parity;
+    let can_go_on =
+        state.geometry.scheme.checks_itself() && state.membership.missing(stripe).count() <= state.shape().parity;
     is_anybody_out && !can_go_on
 }
 
@@ -373,7 +378,7 @@ async fn are_there(
     let ops = handle.with(|state| {
         let read = |position: StripePosition| {
             let offset = state.geometry.chunk_offset(state.geometry.place(stripe, position).row);
-            (disk.member, OpKind::Read { offset, buffer: state.pool.take(state.row_bytes()) })
+            (disk.member, OpKind::Read { offset, buffer: state.io.pool.take(state.row_bytes()) })
         };
         positions.into_iter().map(read).collect()
     });
@@ -382,7 +387,7 @@ async fn are_there(
         done.disk == disk && done.result.is_ok() && done.buffer.as_deref() == Some(&row[..])
     };
     let are_there = again.iter().zip(&rows).all(is_there);
-    handle.with(|state| state.recycle(again.into_iter().filter_map(|done| done.buffer)));
+    handle.with(|state| state.io.recycle(again.into_iter().filter_map(|done| done.buffer)));
     are_there
 }
 
@@ -390,7 +395,7 @@ async fn are_there(
 /// rebuilt would look like one that was half written; and on a disk that was this member before, its old row would look
 /// whole).
 async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, mine: PositionSet) -> RebuildEnd {
-    if handle.with(|state| !state.is_current(disk)) {
+    if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }
     let ops = handle.with(|state| {
@@ -403,9 +408,9 @@ async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, 
         mine.iter().map(write).collect()
     });
     let done = handle.ops_twice(ops).await;
-    if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.is_current(disk)) {
+    if !persist::failed(handle, done).is_empty() || handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }
-    handle.with(|state| state.members[disk.member].ahead.insert(stripe));
+    handle.with(|state| state.membership.members[disk.member].ahead.insert(stripe));
     RebuildEnd::Done
 }

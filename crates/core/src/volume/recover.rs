@@ -2,11 +2,13 @@
 
 use super::handle::VolumeHandle;
 use super::intents::Intents;
+use super::membership::VolumePhase;
 use super::metadata::{self, PAGES_AT_ONCE};
 use super::options::VolumeOptions;
 use super::persist;
 use super::resync;
-use super::state::{VolumePhase, VolumeState, WaitList};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
@@ -24,9 +26,9 @@ use std::ops::Range;
 /// Where the newest superblock says that it was stopped in order, no region is dirty, whatever the intents say: rows are
 /// judged, never resynced.
 pub(super) async fn open(handle: VolumeHandle) {
-    let was_clean = handle.with(|state| state.superblock.is_clean);
+    let was_clean = handle.with(|state| state.membership.superblock.is_clean);
     let told = read_intents(&handle, IntentBit::Dirty).await;
-    let away = match handle.with(|state| state.is_anybody_out()) {
+    let away = match handle.with(|state| state.membership.is_anybody_out()) {
         true => Some(read_intents(&handle, IntentBit::WhileOut).await),
         false => None,
     };
@@ -35,22 +37,23 @@ pub(super) async fn open(handle: VolumeHandle) {
         handle.with(|state| vouch(state, &disputed));
     }
     let is_writable = handle.with(|state| {
-        let newest = state.written_generations.iter().max().copied().unwrap_or(0);
-        state.write_number = state.write_number.max(newest);
+        let newest = state.maps.written_generations.iter().max().copied().unwrap_or(0);
+        state.maps.write_number = state.maps.write_number.max(newest);
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
-        state.unsynced = UnsyncedRegions::new(&dirty);
-        state.intents = Intents::new(dirty);
+        state.maps.unsynced = UnsyncedRegions::new(&dirty);
+        state.maps.intents = Intents::new(dirty);
         if let Some(away) = away {
-            state.intents.away = away;
-            state.intents.goes_away();
+            state.maps.intents.away = away;
+            state.maps.intents.goes_away();
         }
         !state.options.is_read_only
     });
-    if is_writable && handle.with(|state| state.life == VolumePhase::Opening && !state.is_broken) {
+    if is_writable && handle.with(|state| state.membership.life == VolumePhase::Opening && !state.membership.is_broken)
+    {
         if was_clean {
             metadata::tell_before_start(&handle).await;
         }
-        let is_told_otherwise = told.count() > 0 || handle.with(|state| state.intents.away.count() > 0);
+        let is_told_otherwise = told.count() > 0 || handle.with(|state| state.maps.intents.away.count() > 0);
         // While the superblocks still say "in order": after a crash from here on the intents count.
         if was_clean && is_told_otherwise {
             persist::mark_dirty_again(&handle).await;
@@ -64,7 +67,7 @@ pub(super) async fn open(handle: VolumeHandle) {
             superblock.write_mark += write_numbers;
         })
         .await;
-        handle.with(|state| state.write_numbers_end = state.superblock.write_mark);
+        handle.with(|state| state.maps.write_numbers_end = state.membership.superblock.write_mark);
         // A crash may have left half a superblock in the places of the other turn.
         persist::commit(&handle, |_| ()).await;
         if !was_clean && is_told_otherwise {
@@ -72,19 +75,19 @@ pub(super) async fn open(handle: VolumeHandle) {
         }
     }
     handle.with(|state| {
-        if state.life == VolumePhase::Opening {
+        if state.membership.life == VolumePhase::Opening {
             // What is dirty and cannot be resynced may be read where it needs no rebuilding: see `unresolved`.
             if !is_writable {
-                state.unsynced = UnsyncedRegions::default();
-                let regions: Vec<RegionIndex> = state.intents.dirty.iter().collect();
+                state.maps.unsynced = UnsyncedRegions::default();
+                let regions: Vec<RegionIndex> = state.maps.intents.dirty.iter().collect();
                 let stripes =
                     regions.into_iter().flat_map(|region| StripeIndex::each(state.geometry.stripes_of_region(region)));
-                let stripes: Vec<StripeIndex> = stripes.filter(|&stripe| state.written.get(stripe)).collect();
-                state.unresolved.extend(stripes);
+                let stripes: Vec<StripeIndex> = stripes.filter(|&stripe| state.maps.written.get(stripe)).collect();
+                state.maps.unresolved.extend(stripes);
             }
-            state.life = VolumePhase::Open;
+            state.membership.life = VolumePhase::Open;
         }
-        state.wake(WaitList::Open);
+        state.scheduler.wake(WaitList::Open);
     });
     resync::start(&handle);
     persist::clean_later(&handle);
@@ -98,7 +101,7 @@ async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionInde
     });
     let found = read_pages(handle, &places).await;
     handle.with(|state| {
-        let array = state.superblock.array;
+        let array = state.membership.superblock.array;
         let sound = found.iter().filter_map(|found| {
             let page = intent::IntentPage::decode(&found.block, array, told, found.page).ok()?;
             Some((found.is_abreast, page))
@@ -112,7 +115,7 @@ async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionInde
 /// Reads the written map; the pages of which sound versions say different things.
 async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
     let mut disputed = Vec::new();
-    let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.superblock.array));
+    let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.membership.superblock.array));
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
         let places: Vec<(u64, u64, usize)> = handle.with(|state| {
             let pages = start..(start + PAGES_AT_ONCE).min(pages);
@@ -125,7 +128,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
             written::WrittenPage::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
         };
-        if handle.with(|state| !state.options.is_read_only && !state.superblock.is_clean) {
+        if handle.with(|state| !state.options.is_read_only && !state.membership.superblock.is_clean) {
             let torn = found.iter().filter(is_torn).map(|found| (found.member, found.offset, found.block.len()));
             persist::write_all(handle, torn.map(wipe::zeros).collect()).await;
         }
@@ -136,27 +139,27 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
             });
             let sound = heard(sound.collect(), |page| page.index);
             let mut map = written::WrittenMap {
-                stripes: state.written.clone(),
-                generations: std::mem::take(&mut state.written_generations),
-                sinces: std::mem::take(&mut state.written_sinces),
+                stripes: state.maps.written.clone(),
+                generations: std::mem::take(&mut state.maps.written_generations),
+                sinces: std::mem::take(&mut state.maps.written_sinces),
             };
             sound.iter().for_each(|page| map.add(&state.geometry, page));
             let differs = |page: &&written::WrittenPage<'_>| {
                 sound.iter().any(|other| other.index == page.index && !other.is_alike(page))
             };
             disputed.extend(sound.iter().filter(differs).map(|page| page.index));
-            (state.written, state.written_generations, state.written_sinces) =
+            (state.maps.written, state.maps.written_generations, state.maps.written_sinces) =
                 (map.stripes, map.generations, map.sinces);
             if !state.options.is_read_only {
-                if !state.superblock.is_clean {
+                if !state.membership.superblock.is_clean {
                     // What the crash left of a version that it cut short is written over.
                     let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.page).collect();
-                    state.written_changed.extend(&torn);
-                    state.written_once.extend(&torn);
+                    state.maps.written_changed.extend(&torn);
+                    state.maps.written_once.extend(&torn);
                 }
                 let rare = rare_pages(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
-                state.written_changed.extend(rare);
-                state.written_once.extend(&disputed);
+                state.maps.written_changed.extend(rare);
+                state.maps.written_once.extend(&disputed);
             }
         });
     }
@@ -167,29 +170,29 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
 /// the newest version of a page is gone, and what is left is older: of pages that two versions dispute, or else of all,
 /// every stripe counts as written. Zeros are never invented.
 fn vouch(state: &mut VolumeState, disputed: &[u64]) {
-    if written::sum(&state.geometry, &state.written) == state.superblock.map_sum {
+    if written::sum(&state.geometry, &state.maps.written) == state.membership.superblock.map_sum {
         return;
     }
     let all: Vec<u64> = (0..state.geometry.written_pages).collect();
     let mut map = written::WrittenMap::new(&state.geometry);
-    map.stripes = state.written.clone();
+    map.stripes = state.maps.written.clone();
     for &page in if disputed.is_empty() { &all } else { disputed } {
         map.forget(&state.geometry, page);
         if !state.options.is_read_only {
-            state.written_changed.insert(page);
+            state.maps.written_changed.insert(page);
         }
     }
-    state.written = map.stripes;
+    state.maps.written = map.stripes;
 }
 
 /// Pages whose newest version is not on all members: a crash left it on some, and it would go with them. The next flush
 /// writes another one to all.
 fn rare_pages(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenPage<'_>]) -> Vec<u64> {
     let mut copies = vec![0; (pages.end - pages.start) as usize];
-    for page in sound.iter().filter(|page| page.generation == state.written_generations[page.index as usize]) {
+    for page in sound.iter().filter(|page| page.generation == state.maps.written_generations[page.index as usize]) {
         copies[(page.index - pages.start) as usize] += 1;
     }
-    let members = state.attached().len();
+    let members = state.membership.attached().len();
     pages.zip(copies).filter(|&(_, copies)| copies < members).map(|(page, _)| page).collect()
 }
 
@@ -215,7 +218,7 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 
 /// Reads pages from every member with a disk; those that could be read.
 async fn read_pages(handle: &VolumeHandle, places: &[(u64, u64, usize)]) -> Vec<FoundPage> {
-    let members = handle.with(|state| state.attached());
+    let members = handle.with(|state| state.membership.attached());
     let read = |&(_, offset, len): &(u64, u64, usize)| {
         let read = move |&member: &MemberIndex| (member, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
         members.iter().map(read)
@@ -223,7 +226,7 @@ async fn read_pages(handle: &VolumeHandle, places: &[(u64, u64, usize)]) -> Vec<
     let done = handle.ops(places.iter().flat_map(read).collect()).await;
     let pages = places.iter().flat_map(|&(page, offset, _)| members.iter().map(move |_| (page, offset)));
     let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
-    let abreast = handle.with(|state| state.abreast);
+    let abreast = handle.with(|state| state.membership.abreast);
     read.filter_map(|(done, (page, offset))| {
         let member = done.disk.member;
         Some(FoundPage { page, member, offset, is_abreast: abreast.contains(member), block: done.buffer? })

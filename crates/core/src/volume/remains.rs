@@ -17,14 +17,14 @@ pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSe
     let len = piece.range.len();
     match row {
         Some(row) if !lost.contains(piece.position) && 2 * len < row.len() => {
-            let mut copy = state.pool.take(len);
+            let mut copy = state.io.pool.take(len);
             copy.copy_from_slice(&row[piece.range.clone()]);
-            state.pool.give(row);
+            state.io.pool.give(row);
             ReadPart::Data(copy, 0..len)
         }
         Some(row) if !lost.contains(piece.position) => ReadPart::Data(row, piece.range.clone()),
         row => {
-            state.recycle(row);
+            state.io.recycle(row);
             ReadPart::Lost(len as u64)
         }
     }
@@ -39,7 +39,7 @@ pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> Position
     let mut lost = PositionSet::NONE;
     for (position, part) in StripePosition::numbered(parts) {
         match part {
-            ReadPart::Data(buffer, _) => handle.with(|state| state.pool.give(buffer)),
+            ReadPart::Data(buffer, _) => handle.with(|state| state.io.pool.give(buffer)),
             ReadPart::Zeros(_) => {}
             ReadPart::Lost(_) => lost.insert(position),
         }
@@ -56,9 +56,9 @@ pub(super) async fn lost_or_whole(
     wanted: PositionSet,
 ) -> Vec<ReadPart> {
     let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
-        let (missing, scheme) = (state.missing(stripe), state.geometry.scheme);
+        let (missing, scheme) = (state.membership.missing(stripe), state.geometry.scheme);
         let all = PositionSet::range(0, state.shape().slots()) - missing;
-        let is_judged = scheme.checks_itself() && !state.is_undecided(stripe);
+        let is_judged = scheme.checks_itself() && !state.maps.is_undecided(stripe);
         (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
     });
     let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
@@ -82,7 +82,7 @@ pub(super) async fn lost_or_whole(
     let mut buffers = rows.buffers;
     handle.with(|state| {
         let parts = pieces.iter().map(|piece| part(state, piece, lost, buffers[piece.position].take())).collect();
-        state.recycle(buffers.into_iter().flatten());
+        state.io.recycle(buffers.into_iter().flatten());
         parts
     })
 }

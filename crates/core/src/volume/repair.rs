@@ -50,7 +50,7 @@ impl Resolved {
 
     /// Gives back what is left.
     pub fn recycle(self, handle: &VolumeHandle) {
-        handle.with(|state| state.recycle(self.rows.into_iter().flatten()));
+        handle.with(|state| state.io.recycle(self.rows.into_iter().flatten()));
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
         // A member that came back since the rows were read is not blamed for not having been there.
         let was_there = |&position: &StripePosition| rows.evidence.rows[position].standing != RowStatus::Missing;
         let present: PositionSet = state.shape().positions().filter(was_there).collect();
-        (present - state.missing(stripe), state.is_writable())
+        (present - state.membership.missing(stripe), state.is_writable())
     });
     let wanted = stripe_rows.rebuilt & present;
     let repaired = if is_writable && !wanted.is_empty() {
@@ -82,7 +82,7 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
     let parities = all.split_off(entries.len());
-    handle.with(|state| state.recycle(parities.into_iter().flatten()));
+    handle.with(|state| state.io.recycle(parities.into_iter().flatten()));
     Resolved { rows: all, entries, lost, is_clean, flushed, fate }
 }
 
@@ -106,7 +106,7 @@ fn fate(rows: &Rows, judgement: &Diagnosis, lost: PositionSet) -> LossFate {
 
 /// Reads every row whose member is there.
 pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows {
-    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
+    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
     rows::read(handle, stripe, present, PositionSet::NONE).await
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
         !matches!(rows.evidence.rows[position].standing, RowStatus::Sound | RowStatus::Missing)
     };
     let doubtful: PositionSet = StripePosition::first(rows.evidence.rows.len()).filter(is_doubtful).collect();
-    let doubtful = doubtful - handle.with(|state| state.missing(stripe));
+    let doubtful = doubtful - handle.with(|state| state.membership.missing(stripe));
     if doubtful.is_empty() {
         return;
     }
@@ -154,8 +154,15 @@ pub(super) fn record(
 ) {
     let place = state.geometry.place(stripe, position);
     let offset = state.geometry.chunk_offset(place.row);
-    let (at, member) = (state.now, place.member);
-    state.record(VolumeFinding { at, place: FindingPlace::Row { stripe, position }, member, offset, kind, end });
+    let (at, member) = (state.scheduler.now, place.member);
+    state.findings.record(VolumeFinding {
+        at,
+        place: FindingPlace::Row { stripe, position },
+        member,
+        offset,
+        kind,
+        end,
+    });
 }
 
 /// Of two reads of one place, which is more like what lies there?
@@ -191,7 +198,7 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, judgement: &
         let data = shape.data_slots();
         let mut rows: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
         for position in (PositionSet::range(0, shape.slots()) - judgement.erased).iter() {
-            let mut copy = state.pool.take(state.row_bytes());
+            let mut copy = state.io.pool.take(state.row_bytes());
             copy.copy_from_slice(read.buffers[position].as_ref().expect("a sound row was read"));
             rows[position] = Some(copy);
         }
@@ -251,7 +258,7 @@ pub(super) fn decode(
     let chunk_bytes = state.chunk_bytes();
     let missing: Vec<StripePosition> = wanted.iter().collect();
     let decoder = state.code.decoder(&numbers(&missing), &numbers(using)).expect("as many survivors as data chunks");
-    let mut out: Vec<Buffer> = missing.iter().map(|_| state.pool.take(state.row_bytes())).collect();
+    let mut out: Vec<Buffer> = missing.iter().map(|_| state.io.pool.take(state.row_bytes())).collect();
     {
         let survivors: Vec<&[u8]> = using
             .iter()
@@ -285,7 +292,7 @@ impl Rebuilt {
                 rest[index] = Some(row);
                 self.rebuilt.insert(position);
             } else {
-                state.pool.give(row);
+                state.io.pool.give(row);
             }
         }
     }
@@ -294,7 +301,7 @@ impl Rebuilt {
 /// All parities of these data rows, without their appendices.
 pub(super) fn encode(state: &mut VolumeState, data: &[Option<Buffer>]) -> Vec<Buffer> {
     let chunk_bytes = state.chunk_bytes();
-    let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
+    let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.io.pool.take(state.row_bytes())).collect();
     let sources: Vec<&[u8]> =
         data.iter().map(|row| &row.as_ref().expect("all data are known")[..chunk_bytes]).collect();
     let mut out: Vec<&mut [u8]> = parities.iter_mut().map(|row| &mut row[..chunk_bytes]).collect();
@@ -323,13 +330,13 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
                 if state.geometry.scheme.checks_itself() {
                     stripe.rebuilt.insert(position);
                     stripe.erased.insert(position);
-                    let mut right = state.pool.take(state.row_bytes());
+                    let mut right = state.io.pool.take(state.row_bytes());
                     right[..chunk_bytes].copy_from_slice(&parity[..chunk_bytes]);
-                    stripe.rows[position].replace(right).into_iter().for_each(|wrong| state.pool.give(wrong));
+                    stripe.rows[position].replace(right).into_iter().for_each(|wrong| state.io.pool.give(wrong));
                 }
             }
         }
-        state.recycle(parities);
+        state.io.recycle(parities);
     });
 }
 
@@ -376,7 +383,7 @@ async fn write_rebuilt(
                 let row = rebuilt.rows[position].as_mut().expect("what is written was rebuilt");
                 seal(state, stripe, position, row, &entries);
                 let place = state.geometry.place(stripe, position);
-                let mut buffer = state.pool.take(state.row_bytes());
+                let mut buffer = state.io.pool.take(state.row_bytes());
                 buffer.copy_from_slice(row);
                 let offset = state.geometry.chunk_offset(place.row);
                 (place.member, OpKind::Write { offset, buffer, is_durable: false })
@@ -385,7 +392,7 @@ async fn write_rebuilt(
     });
     let members: Vec<MemberIndex> = ops.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(ops).await;
-    handle.with(|state| state.recycle(done.into_iter().flat_map(|done| done.buffer)));
+    handle.with(|state| state.io.recycle(done.into_iter().flat_map(|done| done.buffer)));
     let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
     for (disk, why) in persist::failed(handle, flushed) {
@@ -407,11 +414,11 @@ async fn write_rebuilt(
         }
     }
     handle.with(|state| {
-        let (now, shape) = (state.now, state.shape());
-        state.intents.end(region, now);
+        let (now, shape) = (state.scheduler.now, state.shape());
+        state.maps.intents.end(region, now);
         right.iter().filter(|&position| shape.is_data(position)).for_each(|position| {
-            let chunk = state.chunk(stripe, position);
-            state.read_status.clear(chunk);
+            let chunk = state.maps.chunk(stripe, position);
+            state.maps.read_status.clear(chunk);
         });
     });
     persist::clean_later(handle);

@@ -1,11 +1,13 @@
 //! What a client asks, cut into stripes, done, and answered.
 
 use super::handle::VolumeHandle;
+use super::membership::VolumePhase;
 use super::parts::{ChunkBytes, cut};
 use super::persist;
 use super::read;
 use super::resync;
-use super::state::{VolumePhase, VolumeState, WaitList};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use super::write;
 use super::writes::{PendingWrite, Ticket};
 use crate::buffer::Buffer;
@@ -21,7 +23,7 @@ const ZEROED_AT_ONCE: u64 = 64;
 
 /// Does a request and replies.
 pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockRequest) {
-    while handle.with(|state| state.life == VolumePhase::Opening) {
+    while handle.with(|state| state.membership.life == VolumePhase::Opening) {
         handle.park(WaitList::Open).await;
     }
     let reply = match handle.with(|state| refusal(state, &request)) {
@@ -29,9 +31,9 @@ pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockReque
         None => perform(&handle, request).await,
     };
     handle.with(|state| {
-        state.replies.push_back((id, reply));
-        state.requests -= 1;
-        state.wake(WaitList::Idle);
+        state.io.replies.push_back((id, reply));
+        state.scheduler.requests -= 1;
+        state.scheduler.wake(WaitList::Idle);
     });
 }
 
@@ -50,9 +52,9 @@ fn refusal(state: &VolumeState, request: &BlockRequest) -> Option<BlockFailure> 
     if len == 0 || offset.checked_add(len).is_none_or(|end| end > size) {
         return Some(BlockFailure::OutOfRange);
     }
-    match state.life {
+    match state.membership.life {
         VolumePhase::Stopped | VolumePhase::Stopping => Some(BlockFailure::Stopping),
-        _ if writes && state.is_broken => Some(BlockFailure::Io),
+        _ if writes && state.membership.is_broken => Some(BlockFailure::Io),
         _ => None,
     }
 }
@@ -65,7 +67,7 @@ async fn perform(handle: &VolumeHandle, request: BlockRequest) -> BlockReply {
             let data = Rc::new(data);
             let is_done = write_all(handle, offset, len, Some(data.clone())).await;
             if let Some(data) = Rc::into_inner(data) {
-                handle.with(|state| state.pool.give(data));
+                handle.with(|state| state.io.pool.give(data));
             }
             finish(handle, is_done, is_durable).await
         }
@@ -108,7 +110,7 @@ async fn read_all(handle: &VolumeHandle, offset: u64, len: u64) -> Vec<ReadPart>
             answers.borrow_mut()[index] = parts;
             left.set(left.get() - 1);
             if left.get() == 0 {
-                own.with(|state| state.ready.push_back(task));
+                own.with(|state| state.scheduler.ready.push_back(task));
             }
         });
     }
@@ -126,7 +128,7 @@ async fn write_all(handle: &VolumeHandle, offset: u64, len: u64, data: Option<Rc
     let ticket = Rc::new(Ticket { task, left: Cell::new(stripes.len()), is_failed: Cell::new(false) });
     for (stripe, pieces) in stripes {
         let pending = PendingWrite { pieces, data: data.clone(), ticket: ticket.clone() };
-        if handle.with(|state| state.writes.push(stripe, pending)) {
+        if handle.with(|state| state.scheduler.writes.push(stripe, pending)) {
             let own = handle.clone();
             handle.spawn(async move { write::drain(own, stripe).await });
         }
@@ -144,7 +146,8 @@ async fn zero(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
     let (start, end) = (offset.next_multiple_of(stripe_bytes), (offset + len) / stripe_bytes * stripe_bytes);
     let is_held_back = handle.with(|state| {
         let page = |stripe: u64| state.geometry.written_page_of(StripeIndex(stripe));
-        start < end && (page(start / stripe_bytes)..=page(end / stripe_bytes - 1)).any(|page| state.is_held_back(page))
+        start < end
+            && (page(start / stripe_bytes)..=page(end / stripe_bytes - 1)).any(|page| state.maps.is_held_back(page))
     });
     if start >= end || is_held_back {
         return write_zeros(handle, offset, len).await;
@@ -179,19 +182,19 @@ async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
     let whole = StripeIndex(offset.div_ceil(stripe_bytes))..StripeIndex((offset + len) / stripe_bytes);
     for stripe in StripeIndex::each(whole) {
         resync::ensure(handle, stripe).await;
-        if !handle.with(|state| state.written.get(stripe)) {
+        if !handle.with(|state| state.maps.written.get(stripe)) {
             continue;
         }
         let _guard = handle.lock(stripe, true).await;
         handle.with(|state| {
             // The map cannot say yet that something was forgotten here, and need not: it is but a hint.
-            let is_held_back = state.is_held_back(state.geometry.written_page_of(stripe));
-            if !state.is_broken && !is_held_back {
-                state.written.set(stripe, false);
-                state.written_changed.insert(state.geometry.written_page_of(stripe));
+            let is_held_back = state.maps.is_held_back(state.geometry.written_page_of(stripe));
+            if !state.membership.is_broken && !is_held_back {
+                state.maps.written.set(stripe, false);
+                state.maps.written_changed.insert(state.geometry.written_page_of(stripe));
                 state.shape().data_positions().for_each(|position| {
-                    let chunk = state.chunk(stripe, position);
-                    state.read_status.clear(chunk);
+                    let chunk = state.maps.chunk(stripe, position);
+                    state.maps.read_status.clear(chunk);
                 });
             }
         });
@@ -206,7 +209,7 @@ fn allocation(state: &VolumeState, offset: u64, len: u64) -> Vec<AllocationRun> 
     while at < offset + len {
         let stripe = StripeIndex(at / stripe_bytes);
         let end = ((at / stripe_bytes + 1) * stripe_bytes).min(offset + len);
-        let is_written = state.written.get(stripe) || state.needs_resync(stripe);
+        let is_written = state.maps.written.get(stripe) || state.maps.needs_resync(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {
             Some(run) if run.is_written == is_written => run.len += end - at,

@@ -8,7 +8,8 @@ use super::persist;
 use super::put;
 use super::repair::{self, LossFate, Resolved};
 use super::rows::{self, Rows};
-use super::state::{VolumeState, WaitList};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use super::stripe_write;
 use crate::buffer::Buffer;
 use crate::index::{RegionIndex, StripeIndex, StripePosition};
@@ -30,7 +31,7 @@ const STRIPES_AT_ONCE: usize = 16;
 
 /// Resyncs all that a crash left, in the background, as long as the volume is open.
 pub(super) fn start(handle: &VolumeHandle) {
-    let regions: Vec<RegionIndex> = handle.with(|state| state.unsynced.regions().collect());
+    let regions: Vec<RegionIndex> = handle.with(|state| state.maps.unsynced.regions().collect());
     if regions.is_empty() {
         return;
     }
@@ -38,16 +39,16 @@ pub(super) fn start(handle: &VolumeHandle) {
     let regions = Rc::new(regions);
     for _ in 0..STRIPES_AT_ONCE {
         let (own, next, regions) = (handle.clone(), next.clone(), regions.clone());
-        handle.with(|state| state.requests += 1);
+        handle.with(|state| state.scheduler.requests += 1);
         handle.spawn(async move {
-            while own.with(|state| state.is_serving())
+            while own.with(|state| state.membership.is_serving())
                 && let Some(stripe) = own.with(|state| next_of(state, &regions, &next))
             {
                 ensure(&own, stripe).await;
             }
             own.with(|state| {
-                state.requests -= 1;
-                state.wake(WaitList::Idle);
+                state.scheduler.requests -= 1;
+                state.scheduler.wake(WaitList::Idle);
             });
             persist::clean_later(&own);
         });
@@ -69,24 +70,24 @@ fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64
 
 /// Resyncs a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
 pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
-    let needs_resync = || handle.with(|state| state.needs_resync(stripe));
+    let needs_resync = || handle.with(|state| state.maps.needs_resync(stripe));
     if !needs_resync() {
         return;
     }
     let _guard = handle.lock(stripe, true).await;
-    if !needs_resync() || handle.with(|state| state.is_broken) {
+    if !needs_resync() || handle.with(|state| state.membership.is_broken) {
         return;
     }
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
     resync_stripe(handle, stripe).await;
     handle.with(|state| {
-        let now = state.now;
-        state.intents.end(region, now);
+        let now = state.scheduler.now;
+        state.maps.intents.end(region, now);
         // What seems lost may be on members that went just now: it is found again when they come back.
-        if !state.is_broken {
+        if !state.membership.is_broken {
             let stripes = state.geometry.stripes_of_region(region);
-            state.unsynced.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
+            state.maps.unsynced.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
         }
     });
 }
@@ -94,7 +95,7 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
 /// Makes one stripe what it may be, and whole.
 async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     // 1. A stripe that the written map does not know, and in which no appendix tells of a write, was never begun.
-    let is_written = handle.with(|state| state.written.get(stripe));
+    let is_written = handle.with(|state| state.maps.written.get(stripe));
     if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_unwritten(handle, stripe).await)
     {
         return;
@@ -136,9 +137,9 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         let flushed = rows.flushed;
         let mut left = Resolved { rows: data, entries, lost, is_clean: false, flushed, fate: LossFate::Final };
         rows.recycle(handle);
-        if handle.with(|state| !state.is_broken) {
+        if handle.with(|state| !state.membership.is_broken) {
             marks::lay(handle, stripe, &mut left).await;
-            handle.with(|state| state.note_written(stripe));
+            handle.with(|state| state.maps.note_written(stripe));
         }
         left.recycle(handle);
         report(handle, stripe, lost);
@@ -164,16 +165,16 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
             reconciliation.lost.iter().for_each(|position| entries[position].version = Version(number).lost());
         }
         for position in reconciliation.lost.iter() {
-            let mut row = state.pool.take_zeroed(state.row_bytes());
+            let mut row = state.io.pool.take_zeroed(state.row_bytes());
             state.mark(stripe, position).fill(&mut row[..chunk_bytes]);
             data[position] = Some(row);
         }
         changed(state, stripe, data, entries, &rows)
     });
     // What seems lost may be on members that went just now: it is found again when they come back.
-    if handle.with(|state| state.is_broken) {
+    if handle.with(|state| state.membership.is_broken) {
         let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
-        handle.with(|state| state.recycle(buffers));
+        handle.with(|state| state.io.recycle(buffers));
         rows.recycle(handle);
         return;
     }
@@ -184,8 +185,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     rows.recycle(handle);
     handle.with(|state| {
-        state.note_written(stripe);
-        state.shape().data_positions().for_each(|position| state.note_write(stripe, position));
+        state.maps.note_written(stripe);
+        state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));
     });
     report(handle, stripe, reconciliation.lost);
 }
@@ -218,7 +219,7 @@ fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
 /// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
 /// shows nothing, and what it hid would be there again after the next crash.
 async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
-    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.missing(stripe));
+    let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;
         handle.with(|state| disown_forgotten(state, stripe, &mut rows));
@@ -237,7 +238,7 @@ async fn write_zeros(handle: &VolumeHandle, stripe: StripeIndex) {
     let version = stripe_write::version(handle).await;
     let rows = stripe_write::first(handle, stripe, &[], version);
     if put::put(handle, stripe, rows, false).await.is_ok() {
-        handle.with(|state| state.note_written(stripe));
+        handle.with(|state| state.maps.note_written(stripe));
     }
 }
 
@@ -254,7 +255,7 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
     let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
     for position in sound.iter() {
         all[position] = rows.buffers[position].as_ref().map(|row| {
-            let mut copy = state.pool.take(row.len());
+            let mut copy = state.io.pool.take(row.len());
             copy.copy_from_slice(row);
             copy
         });
@@ -277,7 +278,7 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
         false => gone.count() <= 1,
     };
     let truth = all[..shape.data].iter().map(|row| ListEntry { sum: sum(row), ..ListEntry::default() }).collect();
-    state.recycle(parities.into_iter().chain(all.into_iter().flatten()));
+    state.io.recycle(parities.into_iter().chain(all.into_iter().flatten()));
     if is_whole && is_proven {
         let parities = sound & shape.parity_slots();
         *reconciliation =
@@ -311,7 +312,7 @@ async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows)
 /// were forgotten by a trim, and stay so.
 fn disown_forgotten(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
     let page = state.geometry.written_page_of(stripe);
-    let since = state.written_sinces[page as usize];
+    let since = state.maps.written_sinces[page as usize];
     for row in &mut rows.evidence.rows {
         let least = match &row.list {
             Some(list) => list.iter().map(|entry| entry.version.number()).min().unwrap_or(0),
@@ -332,7 +333,7 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
     let mut all: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
     for position in (kept | reconciliation.parities).iter() {
         let Some(row) = &rows.buffers[position] else { continue };
-        let mut copy = state.pool.take(state.row_bytes());
+        let mut copy = state.io.pool.take(state.row_bytes());
         copy.copy_from_slice(row);
         all[position] = Some(copy);
     }
@@ -354,14 +355,14 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
             match (row, &mut all[position]) {
                 (Some(row), Some(copy)) => copy.copy_from_slice(row),
                 (_, decoded) => {
-                    decoded.take().into_iter().for_each(|decoded| state.pool.give(decoded));
+                    decoded.take().into_iter().for_each(|decoded| state.io.pool.give(decoded));
                     reconciliation.lost.insert(position);
                 }
             }
         }
     }
     let parities = all.split_off(shape.data);
-    state.recycle(parities.into_iter().flatten());
+    state.io.recycle(parities.into_iter().flatten());
     all
 }
 
@@ -379,12 +380,12 @@ fn changed(
     }
     let parities = repair::encode(state, &data);
     let all: Vec<Buffer> = data.iter_mut().filter_map(Option::take).chain(parities).collect();
-    let missing = state.missing(stripe);
+    let missing = state.membership.missing(stripe);
     let mut writes = Vec::new();
     for (position, mut row) in StripePosition::numbered(all) {
         repair::seal(state, stripe, position, &mut row, &entries);
         if missing.contains(position) || rows.buffers[position].as_deref() == Some(&row[..]) {
-            state.pool.give(row);
+            state.io.pool.give(row);
             continue;
         }
         let place = state.geometry.place(stripe, position);

@@ -36,7 +36,7 @@ impl Rows {
 
     /// Gives back what is left.
     pub fn recycle(self, handle: &VolumeHandle) {
-        handle.with(|state| state.recycle(self.buffers.into_iter().flatten()));
+        handle.with(|state| state.io.recycle(self.buffers.into_iter().flatten()));
     }
 }
 
@@ -93,13 +93,13 @@ struct RequestedRows {
 }
 
 fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
-    let missing = state.missing(all.stripe);
+    let missing = state.membership.missing(all.stripe);
     let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
     for position in held.slots() {
         let place = state.geometry.place(held.stripe, position);
         let start = state.geometry.chunk_offset(place.row);
         let skipped = if held.chunks.contains(position) { 0 } else { state.chunk_bytes() };
-        let buffer = state.pool.take(state.row_bytes() - skipped);
+        let buffer = state.io.pool.take(state.row_bytes() - skipped);
         ops.push((place.member, OpKind::Read { offset: start + skipped as u64, buffer }));
     }
     RequestedRows { all, held, flushed: state.flushed(all.stripe) }
@@ -142,7 +142,7 @@ fn collect(
         }
         match done.result {
             Ok(()) => rows.buffers[position] = done.buffer,
-            Err(_) => state.recycle(done.buffer),
+            Err(_) => state.io.recycle(done.buffer),
         }
     }
     rows

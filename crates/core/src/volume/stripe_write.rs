@@ -48,7 +48,7 @@ pub(super) fn first(
     handle.with(|state| {
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(state.shape().data);
         for position in state.shape().data_positions() {
-            let mut row = state.pool.take_zeroed(state.row_bytes());
+            let mut row = state.io.pool.take_zeroed(state.row_bytes());
             apply(batch, position, &mut row[..state.geometry.chunk_bytes as usize]);
             data.push(Some(row));
         }
@@ -75,7 +75,7 @@ pub(super) fn whole(
     touched: PositionSet,
 ) -> StripeOutput {
     let chunk_bytes = state.chunk_bytes();
-    let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.pool.take(state.row_bytes())).collect();
+    let mut parities: Vec<Buffer> = (0..state.shape().parity).map(|_| state.io.pool.take(state.row_bytes())).collect();
     let mut sums = vec![0; state.shape().slots()];
     {
         let sources: Vec<&[u8]> =
@@ -88,30 +88,30 @@ pub(super) fn whole(
         }
     }
     entries.iter_mut().zip(&sums).for_each(|(entry, &sum)| *entry = state.sealed(ListEntry { sum, ..*entry }));
-    let missing = state.missing(stripe);
+    let missing = state.membership.missing(stripe);
     let buddies = buddies(state, touched);
     let mut output =
         StripeOutput { rows: Vec::with_capacity(touched.count() + parities.len()), appendices: Vec::new() };
     for (position, row) in StripePosition::numbered(data) {
         let mut row = row.expect("all data are known");
         if missing.contains(position) || !(touched | buddies).contains(position) {
-            state.pool.give(row);
+            state.io.pool.give(row);
             continue;
         }
         seal_data(state, stripe, position, &mut row, &entries);
         if touched.contains(position) {
             output.rows.push((position, row));
         } else {
-            let mut appendix = state.pool.take(row.len() - chunk_bytes);
+            let mut appendix = state.io.pool.take(row.len() - chunk_bytes);
             appendix.copy_from_slice(&row[chunk_bytes..]);
-            state.pool.give(row);
+            state.io.pool.give(row);
             output.appendices.push((position, appendix));
         }
     }
     for (index, mut row) in parities.into_iter().enumerate() {
         let position = state.shape().parity_position(index);
         if missing.contains(position) {
-            state.pool.give(row);
+            state.io.pool.give(row);
             continue;
         }
         if state.geometry.scheme.has_appendix() {
@@ -165,9 +165,11 @@ pub(super) async fn replace(
 ) -> Result<Option<StripeOutput>, BlockFailure> {
     let plan = handle.with(|state| {
         let data = state.shape().data_slots();
-        let is_read =
-            data.iter().filter(|&position| state.read_status.is_read(state.chunk(stripe, position))).collect();
-        let missing = state.missing(stripe);
+        let is_read = data
+            .iter()
+            .filter(|&position| state.maps.read_status.is_read(state.maps.chunk(stripe, position)))
+            .collect();
+        let missing = state.membership.missing(stripe);
         let known = PlanState { is_read, missing, turn: stripe.get() as usize };
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
     });
@@ -175,7 +177,9 @@ pub(super) async fn replace(
     // Copies of checksums that no parity lists any more: only a look at all data keeps them right.
     let is_blind = handle.with(|state| {
         let parities = state.shape().parity_slots();
-        !parities.is_empty() && state.geometry.scheme.has_buddies() && parities.is_subset(state.missing(stripe))
+        !parities.is_empty()
+            && state.geometry.scheme.has_buddies()
+            && parities.is_subset(state.membership.missing(stripe))
     });
     if is_blind {
         return Ok(None);
@@ -184,7 +188,7 @@ pub(super) async fn replace(
     repair::retry(handle, stripe, &mut rows).await;
     let is_fine = is_consistent(&rows.evidence, rows.read);
     let needs_decoding = handle.with(|state| {
-        let missing = state.missing(stripe);
+        let missing = state.membership.missing(stripe);
         let needed = match plan.mode {
             PlanMode::ReadModifyWrite => touched,
             _ => (state.shape().data_slots() - touched) | partial,
@@ -237,7 +241,7 @@ fn modify(
     let mut fresh = Vec::new();
     for position in touched.iter() {
         let old = rows.buffers[position].take().expect("a touched chunk was read");
-        let mut row = state.pool.take(state.row_bytes());
+        let mut row = state.io.pool.take(state.row_bytes());
         row[..chunk_bytes].copy_from_slice(&old[..chunk_bytes]);
         apply(batch, position, &mut row[..chunk_bytes]);
         update(state, position, &old[..chunk_bytes], &row[..chunk_bytes], &mut all);
@@ -246,7 +250,7 @@ fn modify(
             entries[position] =
                 ListEntry { version: next_version(scheme, stamp, found), sum: crc32c(&row[..chunk_bytes]) };
         }
-        state.pool.give(old);
+        state.io.pool.give(old);
         fresh.push((position, row));
     }
     for (position, mut row) in fresh {
@@ -271,7 +275,7 @@ fn modify(
             }
             // In the pure scheme the copy is all that an appendix holds.
             None => {
-                let mut row = state.pool.take_zeroed(state.row_bytes());
+                let mut row = state.io.pool.take_zeroed(state.row_bytes());
                 tag::seal_data(
                     &mut row,
                     chunk_bytes,
@@ -279,15 +283,15 @@ fn modify(
                     ListEntry::default(),
                     neighbour,
                 );
-                let mut appendix = state.pool.take(row.len() - chunk_bytes);
+                let mut appendix = state.io.pool.take(row.len() - chunk_bytes);
                 appendix.copy_from_slice(&row[chunk_bytes..]);
-                state.pool.give(row);
+                state.io.pool.give(row);
                 appendix
             }
         };
         output.appendices.push((position, appendix));
     }
-    state.recycle(rows.buffers.into_iter().flatten());
+    state.io.recycle(rows.buffers.into_iter().flatten());
     output
 }
 
@@ -337,8 +341,8 @@ fn reconstruct(
         let mut row = match rows.buffers[position].take() {
             Some(row) if row.len() == state.row_bytes() => row,
             other => {
-                other.into_iter().for_each(|appendix| state.pool.give(appendix));
-                state.pool.take(state.row_bytes())
+                other.into_iter().for_each(|appendix| state.io.pool.give(appendix));
+                state.io.pool.take(state.row_bytes())
             }
         };
         let mut entry = found;
@@ -351,7 +355,7 @@ fn reconstruct(
         data.push(Some(row));
         entries.push(entry);
     }
-    state.recycle(rows.buffers.into_iter().flatten());
+    state.io.recycle(rows.buffers.into_iter().flatten());
     whole(state, stripe, data, entries, touched)
 }
 
@@ -376,7 +380,7 @@ pub(super) async fn from_resolved(
         let (mut entries, lost) = (resolved.entries, resolved.lost);
         let mut data: Vec<Option<Buffer>> = Vec::with_capacity(entries.len());
         for (position, row) in StripePosition::numbered(resolved.rows) {
-            let mut row = row.unwrap_or_else(|| state.pool.take_zeroed(state.row_bytes()));
+            let mut row = row.unwrap_or_else(|| state.io.pool.take_zeroed(state.row_bytes()));
             if touched.contains(position) {
                 apply(batch, position, &mut row[..chunk_bytes]);
                 entries[position].version = next_version(scheme, stamp, entries[position].version);

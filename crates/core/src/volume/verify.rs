@@ -16,7 +16,8 @@ use crate::position_set::PositionSet;
 pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
-    let (is_written, is_undecided) = handle.with(|state| (state.written.get(stripe), state.is_undecided(stripe)));
+    let (is_written, is_undecided) =
+        handle.with(|state| (state.maps.written.get(stripe), state.maps.is_undecided(stripe)));
     if is_undecided {
         let lost = remains::lost(handle, stripe).await;
         report(handle, stripe, lost, CorruptionKind::HalfWritten);
@@ -27,7 +28,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     }
     let resolved: Resolved = marks::repair_and_mark(handle, stripe).await;
     if resolved.is_clean {
-        handle.with(|state| resolved.flushed.iter().for_each(|position| state.note_read(stripe, position)));
+        handle.with(|state| resolved.flushed.iter().for_each(|position| state.maps.note_read(stripe, position)));
     }
     let lost = resolved.all_lost();
     // What was found lost just now is told already.

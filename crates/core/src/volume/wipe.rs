@@ -23,7 +23,7 @@ pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex,
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
             offsets.map(|offset| (member, offset))
         };
-        state.attached().into_iter().flat_map(copies).collect()
+        state.membership.attached().into_iter().flat_map(copies).collect()
     });
     let read = |&(member, offset): &(MemberIndex, u64)| {
         (member, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) })

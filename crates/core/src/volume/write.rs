@@ -2,11 +2,13 @@
 
 use super::handle::VolumeHandle;
 use super::marks;
+use super::membership::VolumePhase;
 use super::options::SeededBug;
 use super::persist;
 use super::put;
 use super::resync;
-use super::state::{VolumePhase, VolumeState, WaitList};
+use super::scheduler::WaitList;
+use super::state::VolumeState;
 use super::stripe_write;
 use super::writes::{PendingWrite, WriteOverlay};
 use crate::index::{StripeIndex, StripePosition};
@@ -18,7 +20,7 @@ pub(super) async fn drain(handle: VolumeHandle, stripe: StripeIndex) {
     resync::ensure(&handle, stripe).await;
     loop {
         let guard = handle.lock(stripe, true).await;
-        let batch = handle.with(|state| state.writes.take(stripe));
+        let batch = handle.with(|state| state.scheduler.writes.take(stripe));
         if batch.is_empty() {
             return;
         }
@@ -50,7 +52,7 @@ fn complete_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool
             ticket.is_failed.set(true);
         }
         if ticket.left.get() == 0 {
-            handle.with(|state| state.ready.push_back(ticket.task));
+            handle.with(|state| state.scheduler.ready.push_back(ticket.task));
         }
     }
 }
@@ -59,16 +61,16 @@ fn complete_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool
 async fn write(handle: &VolumeHandle, stripe: StripeIndex, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
-    let result = match handle
-        .with(|state| !state.is_broken && matches!(state.life, VolumePhase::Open | VolumePhase::Stopping))
-    {
+    let result = match handle.with(|state| {
+        !state.membership.is_broken && matches!(state.membership.life, VolumePhase::Open | VolumePhase::Stopping)
+    }) {
         true => write_announced(handle, stripe, batch).await,
         false => Err(BlockFailure::Io),
     };
     handle.with(|state| {
-        let now = state.now;
-        state.intents.end(region, now);
-        state.wake(WaitList::Idle);
+        let now = state.scheduler.now;
+        state.maps.intents.end(region, now);
+        state.scheduler.wake(WaitList::Idle);
     });
     persist::clean_later(handle);
     result
@@ -83,10 +85,10 @@ async fn write_announced(
     let is_anew = handle.with(|state| {
         // Too few rows would be written to read it again: the volume was started without a member while another one
         // was being rebuilt.
-        if state.missing(stripe).count() > state.shape().parity {
+        if state.membership.missing(stripe).count() > state.shape().parity {
             return Err(BlockFailure::Io);
         }
-        Ok(!state.written.get(stripe))
+        Ok(!state.maps.written.get(stripe))
     })?;
     let mut is_first = None;
     let rows = if !is_anew {
@@ -103,13 +105,13 @@ async fn write_announced(
         stripe_write::first(handle, stripe, batch, version)
     };
     put::put(handle, stripe, rows, false).await?;
-    handle.with(|state| state.note_written(stripe));
+    handle.with(|state| state.maps.note_written(stripe));
     // If this process is killed, the write must still be found: by its version, when the written map's page says nothing
     // of so late a time; or by the page itself.
     let needs_page = is_first.is_some_and(|version| {
         handle.with(|state| {
             let page = state.geometry.written_page_of(stripe);
-            !state.geometry.scheme.has_versions() || version.number() < state.written_sinces[page as usize]
+            !state.geometry.scheme.has_versions() || version.number() < state.maps.written_sinces[page as usize]
         })
     });
     match needs_page && !persist::flush(handle).await {
