@@ -3,14 +3,16 @@
 #![no_main]
 
 use scrubjay_core::index::MemberIndex;
+use scrubjay_core::layout::Shape;
+use scrubjay_core::layout::{Layout, LayoutKind};
+use scrubjay_core::units::UnixSeconds;
 use scrubjay_core::volume::format::assemble::{Assembly, Given, assemble};
-use scrubjay_core::volume::format::geometry::{Geometry, ArrayParameters};
-use scrubjay_core::volume::format::superblock::{Features, MemberRecord, MemberState, Superblock, SuperblockError, FailureReason};
+use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
+use scrubjay_core::volume::format::superblock::{
+    FailureReason, Features, MemberRecord, MemberState, Superblock, SuperblockError,
+};
 use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_core::volume::integrity::scheme::Scheme;
-use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::layout::Shape;
-use scrubjay_core::units::UnixSeconds;
 
 const MEMBER_BYTES: u64 = 64 << 20;
 const MEMBERS_MAX: usize = 12;

@@ -3,6 +3,7 @@
 #![no_main]
 
 use scrubjay_core::index::{RegionIndex, RowIndex};
+use scrubjay_core::units::MemberOffset;
 use scrubjay_core::volume::format::geometry::SUPERBLOCK_BYTES;
 use scrubjay_core::volume::format::superblock::{Features, MAGIC, Superblock, SuperblockError, newest};
 use scrubjay_fuzz::with_sum;
@@ -22,10 +23,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert_eq!(said.geometry.check(), Ok(()));
             let geometry = said.geometry;
             let end = geometry.chunk_offset(RowIndex(geometry.rows - 1)) + geometry.row_bytes();
-            assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
+            assert_eq!(geometry.row_at(MemberOffset(end.get() - 1)), Some(RowIndex(geometry.rows - 1)));
             assert!(said.places(geometry.member_bytes)[1] >= end, "the copies at the end lie behind the data");
             assert!(
-                geometry.regions() > 0 && geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end == geometry.all_stripes().end
+                geometry.regions() > 0
+                    && geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end
+                        == geometry.all_stripes().end
             );
             assert_eq!(newest([&block[..], data]).map(|found| found.array), Ok(said.array));
         }

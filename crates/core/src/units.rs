@@ -130,6 +130,54 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// The address of a byte, of something that has a first one.
+macro_rules! offset {
+    ($(#[$doc:meta])* $offset:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $offset(pub u64);
+
+        impl $offset {
+            /// The number of bytes before it.
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+        }
+
+        impl Add<u64> for $offset {
+            type Output = $offset;
+            fn add(self, bytes: u64) -> $offset {
+                $offset(self.0 + bytes)
+            }
+        }
+
+        /// How many bytes it is from the other one.
+        impl Sub for $offset {
+            type Output = u64;
+            fn sub(self, other: $offset) -> u64 {
+                self.0 - other.0
+            }
+        }
+
+        impl fmt::Display for $offset {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $offset {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+    };
+}
+
+offset! {
+    /// The address of a byte on a member's disk.
+    MemberOffset
+}
+
 /// The address of a 512-byte sector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sector(pub u64);

@@ -33,7 +33,7 @@ pub fn newest(geometry: &Geometry, disk: &MemberDisk) -> Vec<Option<u64>> {
     let array = superblock.as_ref().map(|superblock| superblock.array).unwrap_or_default();
     let generation = |page: u64, turn: u64| {
         let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
-        disk.read(geometry.written_page_offset(page, turn), &mut block).ok()?;
+        disk.read(geometry.written_page_offset(page, turn).get(), &mut block).ok()?;
         written::WrittenPage::decode(&block, array, page).ok().map(|page| page.generation)
     };
     let pages = (0..geometry.written_pages).map(|page| generation(page, 0).max(generation(page, 1)));
@@ -47,7 +47,7 @@ pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits<StripeIndex> {
     let mut block = vec![0; WRITTEN_PAGE_BYTES as usize];
     for disk in disks.iter().filter(|disk| !disk.is_gone) {
         for (page, turn) in (0..geometry.written_pages).flat_map(|page| [(page, 0), (page, 1)]) {
-            let is_read = disk.read(geometry.written_page_offset(page, turn), &mut block).is_ok();
+            let is_read = disk.read(geometry.written_page_offset(page, turn).get(), &mut block).is_ok();
             let page = written::WrittenPage::decode(&block, array, page).ok().filter(|_| is_read);
             page.iter().for_each(|page| map.add(geometry, page));
         }
@@ -58,7 +58,7 @@ pub fn written(geometry: &Geometry, disks: &[MemberDisk]) -> Bits<StripeIndex> {
 /// Where it lies: before the rows, and at the end.
 pub fn ranges(geometry: &Geometry, disk: &MemberDisk) -> [Range<u64>; 2] {
     let [_, _, tail, _] = Superblock::offsets(disk.bytes()).expect("a member has room for its superblocks");
-    [HEAD_BYTES..geometry.data_offset, tail..tail + TAIL_BYTES]
+    [HEAD_BYTES..geometry.data_offset, tail.get()..(tail + TAIL_BYTES).get()]
 }
 
 /// A thing that lies there, by chance: one copy of a superblock, one page of the intents or of what was written while a
@@ -73,5 +73,5 @@ pub fn pick(geometry: &Geometry, disk: &MemberDisk, rng: &mut Rng) -> Range<u64>
         2 => (geometry.away_page_offset(rng.below(geometry.intent_pages)), geometry.block_bytes),
         _ => (geometry.written_page_offset(rng.below(geometry.written_pages), rng.below(2)), WRITTEN_PAGE_BYTES),
     };
-    start..start + len
+    start.get()..(start + len).get()
 }

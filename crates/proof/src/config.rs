@@ -238,7 +238,7 @@ fn geometry(rng: &mut Rng) -> Geometry {
     let fit = |member_bytes| Geometry::fit(&parameters, member_bytes, Some(stripes * stripe_bytes));
     let roomy = fit(1 << 30).expect("a GiB is room enough");
     let member_bytes = roomy.chunk_offset(RowIndex(roomy.rows)) + scrubjay_core::volume::format::geometry::TAIL_BYTES;
-    fit(member_bytes.next_multiple_of(4096)).expect("it just fits")
+    fit(member_bytes.get().next_multiple_of(4096)).expect("it just fits")
 }
 
 fn layout(rng: &mut Rng) -> Layout {

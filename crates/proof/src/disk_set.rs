@@ -6,7 +6,7 @@ use crate::faults::{FaultInjector, InjectedFault};
 use crate::trace::StormLog;
 use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{MemberOffset, Nanos};
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_core::volume::member::{DiskFault, MemberOp, MemberOpDone, OpKind};
 use scrubjay_sim::member_disk::array;
@@ -171,15 +171,18 @@ impl DiskSet {
         let is_gone = self.disks[member.get()].is_gone || self.disks[member.get()].incarnation != incarnation;
         let (buffer, result) = match kind {
             OpKind::Read { offset, mut buffer } => {
-                let result =
-                    if is_gone { Err(DiskFault::Gone) } else { self.read(now, member.get(), offset, &mut buffer) };
+                let result = if is_gone {
+                    Err(DiskFault::Gone)
+                } else {
+                    self.read(now, member.get(), offset.get(), &mut buffer)
+                };
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
                 let result = if is_gone {
                     Err(DiskFault::Gone)
                 } else {
-                    self.write(now, member.get(), offset, &buffer, is_durable)
+                    self.write(now, member.get(), offset.get(), &buffer, is_durable)
                 };
                 (Some(buffer), result)
             }
@@ -187,7 +190,7 @@ impl DiskSet {
             OpKind::Flush => (None, self.flush(now, member.get(), mark)),
             OpKind::Discard { offset, len } => {
                 let outcomes = [Discarded::Kept, Discarded::Zeroed, Discarded::Junk];
-                self.disks[member.get()].discard(offset, len, outcomes[self.rng.below(3) as usize]);
+                self.disks[member.get()].discard(offset.get(), len, outcomes[self.rng.below(3) as usize]);
                 (None, Ok(()))
             }
         };
@@ -273,7 +276,7 @@ impl DiskSet {
             let blocks = row_bytes / block;
             let first = self.rng.below(blocks);
             let len = (1 + self.rng.below(blocks - first)) * block;
-            self.disks[row.0].spoil(self.geometry.chunk_offset(RowIndex(row.1)) + first * block, len);
+            self.disks[row.0].spoil((self.geometry.chunk_offset(RowIndex(row.1)) + first * block).get(), len);
             self.fall(now, &blows, &[(row, InjectedFault::Unreadable)]);
         }
         may
@@ -300,7 +303,7 @@ impl DiskSet {
                 continue;
             }
             let junk: Vec<u8> = (0..self.geometry.row_bytes()).map(|_| self.rng.bits() as u8).collect();
-            self.disks[place.disk].strike(offset, &junk);
+            self.disks[place.disk].strike(offset.get(), &junk);
             self.fall(now, &blows, &[(row, InjectedFault::Overwritten)]);
         }
     }
@@ -315,11 +318,11 @@ impl DiskSet {
         let under_way = std::mem::take(&mut self.under_way);
         for UnderWay { op, .. } in under_way.iter().flatten() {
             if let OpKind::Write { offset, buffer, .. } = &op.kind {
-                let rows = self.injector.rows(op.member.get(), *offset, buffer.len() as u64);
-                dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(RowIndex(row)))));
+                let rows = self.injector.rows(op.member.get(), offset.get(), buffer.len() as u64);
+                dirty.extend(rows.iter().map(|&(disk, row)| (disk, self.geometry.chunk_offset(RowIndex(row)).get())));
             }
         }
-        let row = |(disk, offset)| self.geometry.row_at(offset).map(|row| (disk, row.get()));
+        let row = |(disk, offset)| self.geometry.row_at(MemberOffset(offset)).map(|row| (disk, row.get()));
         let mut rows: Vec<Row> = dirty.into_iter().filter_map(row).collect();
         rows.sort_unstable();
         rows.dedup();
@@ -336,7 +339,7 @@ impl DiskSet {
                 .flatten()
                 .filter(is_its)
                 .filter_map(|under_way| match &under_way.op.kind {
-                    OpKind::Write { offset, buffer, .. } => Some((*offset, &buffer[..])),
+                    OpKind::Write { offset, buffer, .. } => Some((offset.get(), &buffer[..])),
                     _ => None,
                 })
                 .collect();
@@ -358,7 +361,7 @@ impl DiskSet {
         let len = self.geometry.row_bytes();
         let is_gone = |&(disk, row): &Row| {
             self.fault_budget.lacking[disk]
-                || self.disks[disk].is_unreadable(self.geometry.chunk_offset(RowIndex(row)), len)
+                || self.disks[disk].is_unreadable(self.geometry.chunk_offset(RowIndex(row)).get(), len)
         };
         let mut rows: Vec<Row> = self.places(stripe).collect();
         let parities = rows.split_off(self.geometry.layout.shape().data);
@@ -380,7 +383,7 @@ impl DiskSet {
             let len = self.geometry.row_bytes();
             // What could not be rebuilt for a new disk was never written to it, or has no appendix.
             let block = self.geometry.block_bytes;
-            let is_there = disk.is_filled(offset + len - block, block) && !disk.is_unreadable(offset, len);
+            let is_there = disk.is_filled(offset.get() + len - block, block) && !disk.is_unreadable(offset.get(), len);
             self.fault_budget.lacking[row.0] || !is_there || self.is_corrupt(row)
         };
         let parity = self.geometry.layout.shape().parity;
@@ -390,7 +393,7 @@ impl DiskSet {
     /// Does the medium hold in this row what was last written there?
     pub fn is_right(&self, row: Row) -> bool {
         let (offset, len) = (self.geometry.chunk_offset(RowIndex(row.1)), self.geometry.row_bytes());
-        !self.is_corrupt(row) && !self.disks[row.0].is_unreadable(offset, len)
+        !self.is_corrupt(row) && !self.disks[row.0].is_unreadable(offset.get(), len)
     }
 
     /// Where the rows of a stripe lie.
@@ -400,7 +403,7 @@ impl DiskSet {
     }
 
     fn is_corrupt(&self, (disk, row): Row) -> bool {
-        self.disks[disk].is_corrupt(self.geometry.chunk_offset(RowIndex(row)), self.geometry.row_bytes())
+        self.disks[disk].is_corrupt(self.geometry.chunk_offset(RowIndex(row)).get(), self.geometry.row_bytes())
     }
 
     /// A disk goes away.
@@ -441,7 +444,7 @@ impl DiskSet {
         let len = buffer.len() as u64;
         let stray = self.injector.stray((member, offset, len), &self.disks, &self.fault_budget);
         if let Some((disk, at)) = stray {
-            let row = (member, self.geometry.row_at(offset).expect("only reads of rows go astray").get());
+            let row = (member, self.geometry.row_at(MemberOffset(offset)).expect("only reads of rows go astray").get());
             self.fault_budget.note_read(row, false);
             self.fall(now, &[], &[(row, InjectedFault::Misread)]);
             return self.disks[disk].read(at, buffer);
@@ -500,7 +503,7 @@ impl DiskSet {
         data: &[u8],
         is_durable: bool,
     ) -> Result<(), DiskFault> {
-        if self.geometry.row_at(offset).is_none() {
+        if self.geometry.row_at(MemberOffset(offset)).is_none() {
             if self.injector.refuses(member, &self.disks, &self.fault_budget) {
                 self.suspect(now, member);
                 return Err(DiskFault::Medium);
@@ -559,9 +562,9 @@ impl DiskSet {
 fn range(kind: &OpKind) -> Option<Range<u64>> {
     match kind {
         OpKind::Read { offset, buffer } | OpKind::Write { offset, buffer, .. } => {
-            Some(*offset..offset + buffer.len() as u64)
+            Some(offset.get()..offset.get() + buffer.len() as u64)
         }
-        OpKind::Discard { offset, len } => Some(*offset..offset + len),
+        OpKind::Discard { offset, len } => Some(offset.get()..offset.get() + len),
         OpKind::Flush => None,
     }
 }

@@ -156,9 +156,10 @@ impl FaultBudget {
                 is_stale |= blow == Blow::Stale;
             }
             let (offset, len) = (self.geometry.chunk_offset(RowIndex(place.row)), self.geometry.row_bytes());
-            is_silent |= disk.is_corrupt(offset, len) && !disk.is_gone || self.misread.get(&stripe) == Some(&slot);
+            is_silent |=
+                disk.is_corrupt(offset.get(), len) && !disk.is_gone || self.misread.get(&stripe) == Some(&slot);
             is_silent |= self.handed_on.contains_key(&row);
-            is_failed |= disk.is_unreadable(offset, len);
+            is_failed |= disk.is_unreadable(offset.get(), len);
             is_stale |= is_silent && (self.stale.contains(&row) || self.handed_on.contains_key(&row));
             silent += usize::from(is_silent);
             failed += usize::from(is_failed && !is_silent);
@@ -303,8 +304,8 @@ impl FaultBudget {
             let place = layout.place(stripe, slot);
             let (disk, offset) = (&disks[place.disk], self.geometry.chunk_offset(RowIndex(place.row)));
             let row = (place.disk, place.row);
-            let is_silent = disk.is_corrupt(offset, len) || self.handed_on.contains_key(&row);
-            self.lacking[place.disk] || is_silent || disk.is_unreadable(offset, len)
+            let is_silent = disk.is_corrupt(offset.get(), len) || self.handed_on.contains_key(&row);
+            self.lacking[place.disk] || is_silent || disk.is_unreadable(offset.get(), len)
         })
     }
 

@@ -3,6 +3,7 @@
 use crate::fault_budget::{Blow, FaultBudget, Row};
 use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
+use scrubjay_core::units::MemberOffset;
 use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_sim::member_disk::{MemberDisk, WriteFate};
@@ -235,7 +236,7 @@ impl FaultInjector {
             let rows = self.rows(disk, at, len);
             let is_wrong = |&(disk, row): &Row| {
                 let (offset, len) = (self.geometry.chunk_offset(RowIndex(row)), self.geometry.row_bytes());
-                disks[disk].is_covered(offset, len) || disks[disk].is_unreadable(offset, len)
+                disks[disk].is_covered(offset.get(), len) || disks[disk].is_unreadable(offset.get(), len)
             };
             !disks[disk].is_gone && !rows.iter().any(is_wrong)
         };
@@ -244,7 +245,12 @@ impl FaultInjector {
 
     /// The row of a byte.
     fn row_at(&self, offset: u64) -> Option<u64> {
-        self.geometry.row_at(offset).map(RowIndex::get)
+        self.geometry.row_at(MemberOffset(offset)).map(RowIndex::get)
+    }
+
+    /// The first byte of a row.
+    fn chunk_offset(&self, row: u64) -> u64 {
+        self.geometry.chunk_offset(RowIndex(row)).get()
     }
 
     /// The rows that these bytes of a disk touch; none unless all of them lie in rows.
@@ -269,12 +275,7 @@ impl FaultInjector {
             (disk as u64, to)
         };
         let is_elsewhere = there != disk as u64 || to.abs_diff(row) >= count;
-        is_elsewhere.then(|| {
-            (
-                there as usize,
-                offset - self.geometry.chunk_offset(RowIndex(row)) + self.geometry.chunk_offset(RowIndex(to)),
-            )
-        })
+        is_elsewhere.then(|| (there as usize, offset - self.chunk_offset(row) + self.chunk_offset(to)))
     }
 
     /// A place that is off by some blocks, less than a row.
@@ -283,12 +284,13 @@ impl FaultInjector {
         if blocks < 2 {
             return None;
         }
-        let end = self.geometry.chunk_offset(RowIndex(self.geometry.rows));
+        let end = self.chunk_offset(self.geometry.rows);
         let row = self.rng.below(self.geometry.rows);
-        let here = offset - self.geometry.chunk_offset(self.geometry.row_at(offset)?);
+        let here = offset - self.chunk_offset(self.row_at(offset)?);
         let skew = (1 + self.rng.below(blocks - 1)) * self.geometry.block_bytes;
         let near = self.row_at(offset)?;
-        let base = self.geometry.chunk_offset(RowIndex(if self.rng.below(2) == 0 { row } else { near }));
+        let base = if self.rng.below(2) == 0 { row } else { near };
+        let base = self.chunk_offset(base);
         let at = base + here + skew;
         (at + len <= end && !at.abs_diff(offset).is_multiple_of(self.geometry.row_bytes())).then_some((disk, at))
     }

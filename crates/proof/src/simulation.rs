@@ -230,7 +230,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let (data, stripes) = (geometry.layout.shape().data, 0..geometry.stripes);
         for (role, (disk, row)) in stripes.flat_map(|stripe| self.disk_set.places(stripe).take(data).enumerate()) {
             let at = geometry.chunk_offset(RowIndex(row)) + geometry.chunk_bytes;
-            if self.disk_set.disks[disk].read(at, &mut appendix).is_err() {
+            if self.disk_set.disks[disk].read(at.get(), &mut appendix).is_err() {
                 continue;
             }
             let (member, row, role) = (MemberIndex(disk), RowIndex(row), StripePosition(role));
@@ -522,7 +522,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// Nobody is blamed without evidence, nor for something else.
     fn judge(&mut self, record: VolumeFinding) {
         let Some(stripe) = record.place.stripe().map(StripeIndex::get) else {
-            let (member, offset) = (record.member.get(), record.offset);
+            let (member, offset) = (record.member.get(), record.offset.get());
             let is_there = |(disk, range): &(usize, Range<u64>)| *disk == member && range.contains(&offset);
             assert!(self.disk_set.blighted.iter().any(is_there), "nothing was planted there: {record:?}");
             return;
@@ -582,11 +582,11 @@ fn run_alone<S: StormSubject>(setting: &StormConfig, disks: &mut [MemberDisk]) {
         let (buffer, result) = match op.kind {
             _ if disk.is_gone => (op.kind.buffer(), Err(DiskFault::Gone)),
             OpKind::Read { offset, mut buffer } => {
-                let result = disk.read(offset, &mut buffer);
+                let result = disk.read(offset.get(), &mut buffer);
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
-                disk.write(offset, &buffer, is_durable, WriteFate::HONEST);
+                disk.write(offset.get(), &buffer, is_durable, WriteFate::HONEST);
                 (Some(buffer), Ok(()))
             }
             OpKind::Flush | OpKind::Discard { .. } => (None, Ok(())),

@@ -109,7 +109,7 @@ impl StormSubject for Volume {
         let mut block = vec![0; geometry.block_bytes as usize];
         for disk in disks.iter().filter(|disk| !disk.is_gone) {
             for index in 0..geometry.intent_pages {
-                let is_read = disk.read(geometry.intent_page_offset(index), &mut block).is_ok();
+                let is_read = disk.read(geometry.intent_page_offset(index).get(), &mut block).is_ok();
                 let page =
                     intent::IntentPage::decode(&block, array::ARRAY, IntentBit::Dirty, index).ok().filter(|_| is_read);
                 page.iter().for_each(|page| union.add(page));
@@ -160,7 +160,7 @@ impl StormSubject for Volume {
         }
         let zeros = vec![0; TAIL_BYTES as usize];
         for offset in Superblock::offsets(disk.bytes()).into_iter().flatten().step_by(2) {
-            disk.write(offset, &zeros, true, WriteFate::HONEST);
+            disk.write(offset.get(), &zeros, true, WriteFate::HONEST);
         }
         Volume::replace(self, now, member, uuid(name), disk.bytes());
     }

@@ -3,7 +3,7 @@
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{MemberOffset, Nanos};
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
@@ -70,7 +70,7 @@ impl<const BUG: u8> Single<BUG> {
         match read {
             Some(range) => {
                 let buffer = Buffer::zeroed((range.end - range.start) as usize);
-                self.op(OpKind::Read { offset: range.start, buffer });
+                self.op(OpKind::Read { offset: MemberOffset(range.start), buffer });
             }
             None if is_flush && BUG != FORGETS_TO_FLUSH => self.op(OpKind::Flush),
             None => match self.busy.as_ref() {
@@ -96,7 +96,7 @@ impl<const BUG: u8> Single<BUG> {
         let len = if BUG == CUTS_WRITES_SHORT { data.len() - data.len() / 3000 } else { data.len() };
         buffer[skip..skip + len].copy_from_slice(&data[..len]);
         let is_durable = is_durable && BUG != IGNORES_DURABLE;
-        self.op(OpKind::Write { offset: around.start, buffer, is_durable });
+        self.op(OpKind::Write { offset: MemberOffset(around.start), buffer, is_durable });
         if BUG == ACKS_EARLY {
             let id = self.busy.as_ref().expect("a request is under way").0;
             self.replies.push_back((id, BlockReply::Done));

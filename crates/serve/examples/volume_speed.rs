@@ -78,13 +78,13 @@ impl Rig {
             let member = &mut self.members[op.member.get()];
             let buffer = match op.kind {
                 OpKind::Read { offset, mut buffer } => {
-                    let at = offset as usize;
+                    let at = offset.get() as usize;
                     let len = buffer.len();
                     buffer.copy_from_slice(&member[at..at + len]);
                     Some(buffer)
                 }
                 OpKind::Write { offset, buffer, .. } => {
-                    member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
+                    member[offset.get() as usize..offset.get() as usize + buffer.len()].copy_from_slice(&buffer);
                     Some(buffer)
                 }
                 OpKind::Flush | OpKind::Discard { .. } => None,
@@ -120,7 +120,7 @@ fn blank(geometry: &Geometry) -> (Vec<Vec<u8>>, Superblock) {
     let member = |slot: usize| {
         let mut bytes = vec![0; MEMBER_BYTES as usize];
         for (at, block) in blank::member(&superblock, MemberIndex(slot), MEMBER_BYTES) {
-            bytes[at as usize..at as usize + block.len()].copy_from_slice(&block);
+            bytes[at.get() as usize..at.get() as usize + block.len()].copy_from_slice(&block);
         }
         bytes
     };

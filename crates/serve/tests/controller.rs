@@ -131,11 +131,11 @@ impl Rig {
             let file = self.members.file(op.member).filter(|_| !self.gone.contains(&op.member.get()));
             let (buffer, result) = match (op.kind, file) {
                 (OpKind::Read { offset, mut buffer }, Some(file)) => {
-                    file.file().read_exact_at(&mut buffer, offset).unwrap();
+                    file.file().read_exact_at(&mut buffer, offset.get()).unwrap();
                     (Some(buffer), Ok(()))
                 }
                 (OpKind::Write { offset, buffer, .. }, Some(file)) => {
-                    file.file().write_all_at(&buffer, offset).unwrap();
+                    file.file().write_all_at(&buffer, offset.get()).unwrap();
                     written[op.member.get()] += buffer.len();
                     (Some(buffer), Ok(()))
                 }
@@ -275,7 +275,7 @@ fn what_lies_beside_the_rows_is_verified_though_the_first_stripe_was_never_writt
     let mut rig = Rig::new();
     let copy = Superblock::offsets(4 << 20).unwrap()[0];
     let file = File::options().write(true).open(&rig.paths[1]).unwrap();
-    file.write_all_at(&[0xaa; 200], copy + 8).unwrap();
+    file.write_all_at(&[0xaa; 200], (copy + 8).get()).unwrap();
     let verify = serde_json::to_string(&VolumeCommand::Verify { start: 0, end: 8 }).unwrap();
     let answer = rig.controller.command(rig.now, CommandId(3), &verify, &mut rig.members);
     assert_eq!(answer, None, "it takes a while");

@@ -36,7 +36,7 @@ impl Fault {
     /// Was this one found, as it should be?
     pub fn is(&self, finding: &Finding) -> bool {
         let target = match finding.kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset)),
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset.get())),
             _ => None,
         };
         let said = (finding.kind.name(), finding.end.name(), target);
@@ -171,7 +171,7 @@ impl Saboteur<'_> {
     }
 
     fn offset(&self, row: Row) -> u64 {
-        self.geometry.chunk_offset(RowIndex(row.row))
+        (self.geometry.chunk_offset(RowIndex(row.row))).get()
     }
 
     fn data(&self) -> usize {
@@ -186,7 +186,7 @@ impl Saboteur<'_> {
 /// A row of a member, as its file has it.
 fn read(member: &PathBuf, geometry: &Geometry, row: u64) -> Result<Vec<u8>> {
     let mut bytes = vec![0; geometry.row_bytes() as usize];
-    File::open(member)?.read_exact_at(&mut bytes, geometry.chunk_offset(RowIndex(row)))?;
+    File::open(member)?.read_exact_at(&mut bytes, (geometry.chunk_offset(RowIndex(row))).get())?;
     Ok(bytes)
 }
 

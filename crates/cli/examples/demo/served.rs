@@ -3,7 +3,7 @@
 use crate::client::Nbd;
 use anyhow::{Context, Result, anyhow, ensure};
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{MemberOffset, Nanos};
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind};
 use scrubjay_device::clock;
@@ -81,9 +81,9 @@ impl ArrayMachine for Astray {
     fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         let mut op = self.controller.poll_op(now)?;
         if let OpKind::Read { offset, .. } = &mut op.kind {
-            let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member.get(), *offset);
+            let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member.get(), (*offset).get());
             if let Some(index) = self.strays.iter().position(is_meant) {
-                *offset = self.strays.swap_remove(index).instead;
+                *offset = MemberOffset(self.strays.swap_remove(index).instead);
             }
         }
         Some(op)

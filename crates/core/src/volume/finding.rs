@@ -1,7 +1,7 @@
 //! What a volume found wrong on its members, and what it did about it.
 
 use crate::index::{RowIndex, StripeIndex, StripePosition};
-use crate::units::Nanos;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct VolumeFinding {
     /// On which member.
     pub member: MemberIndex,
     /// Where on it, in bytes.
-    pub offset: u64,
+    pub offset: MemberOffset,
     /// What had happened, as far as the row tells.
     pub kind: CorruptionKind,
     /// What came of it.
@@ -79,7 +79,7 @@ pub enum CorruptionKind {
         /// Whose row it is.
         member: MemberIndex,
         /// Where it belongs, in bytes.
-        offset: u64,
+        offset: MemberOffset,
     },
     /// Read again, it was right: the first read came from another place.
     MisdirectedRead,
@@ -112,7 +112,7 @@ impl CorruptionKind {
 
 impl CorruptionKind {
     /// The kind of this name; `target` tells of a misdirected write whose row it is, and where it belongs.
-    pub fn named(name: &str, target: Option<(MemberIndex, u64)>) -> Option<CorruptionKind> {
+    pub fn named(name: &str, target: Option<(MemberIndex, MemberOffset)>) -> Option<CorruptionKind> {
         let (member, offset) = target.unwrap_or_default();
         let kinds = [
             CorruptionKind::Unreadable,
@@ -172,7 +172,7 @@ impl fmt::Display for Resolution {
 }
 
 /// What a row's own words say had happened to it.
-pub fn kind_of(standing: RowStatus, is_stale: bool, offset_of: impl Fn(RowIndex) -> u64) -> CorruptionKind {
+pub fn kind_of(standing: RowStatus, is_stale: bool, offset_of: impl Fn(RowIndex) -> MemberOffset) -> CorruptionKind {
     match standing {
         RowStatus::Unreadable | RowStatus::Missing => CorruptionKind::Unreadable,
         RowStatus::Torn => CorruptionKind::TornWrite,

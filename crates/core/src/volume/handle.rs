@@ -7,7 +7,7 @@ use super::state::VolumeState;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::index::StripeIndex;
-use crate::units::Nanos;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::member::{DiskFault, MemberIndex, MemberOp, MemberOpDone, OpKind};
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -102,7 +102,7 @@ impl VolumeHandle {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
             _ => None,
         };
-        let places: Vec<Option<(u64, bool)>> = ops.iter().map(|(_, kind)| place(kind)).collect();
+        let places: Vec<Option<(MemberOffset, bool)>> = ops.iter().map(|(_, kind)| place(kind)).collect();
         let mut done = self.ops(ops).await;
         let (mut refused, mut again) = (Vec::new(), Vec::new());
         for (index, (ended, place)) in done.iter_mut().zip(places).enumerate() {

@@ -5,7 +5,7 @@
 //! of its member that was asked for after the write's end has ended, unless it was asked to be durable.
 
 use crate::buffer::Buffer;
-use crate::units::Nanos;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::block::{BlockReply, BlockRequest, RequestId};
 
 /// Names one operation of one volume, from its start to its end.
@@ -31,14 +31,14 @@ pub enum OpKind {
     /// Fill the buffer with what lies from `offset` on.
     Read {
         /// Offset in bytes.
-        offset: u64,
+        offset: MemberOffset,
         /// How much, by its length.
         buffer: Buffer,
     },
     /// Write the buffer.
     Write {
         /// Offset in bytes.
-        offset: u64,
+        offset: MemberOffset,
         /// What.
         buffer: Buffer,
         /// End only when it would survive a loss of power.
@@ -49,7 +49,7 @@ pub enum OpKind {
     /// These bytes are not needed any more (a hint; a disk that knows no such thing says it is done).
     Discard {
         /// Offset in bytes.
-        offset: u64,
+        offset: MemberOffset,
         /// How much.
         len: u64,
     },

@@ -14,6 +14,7 @@ use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
+use crate::units::MemberOffset;
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
@@ -28,7 +29,7 @@ const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Flaw {
     member: MemberIndex,
-    offset: u64,
+    offset: MemberOffset,
     place: FindingPlace,
     kind: CorruptionKind,
 }
@@ -36,7 +37,7 @@ struct Flaw {
 /// A block to be read, and what it should be.
 struct WantedBlock {
     member: MemberIndex,
-    offset: u64,
+    offset: MemberOffset,
     len: usize,
     place: FindingPlace,
     /// Of which generations: even ones, or odd ones.

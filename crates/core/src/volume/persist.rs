@@ -16,7 +16,7 @@ use super::wipe;
 use crate::buffer::Buffer;
 use crate::index::{RegionIndex, RowIndex};
 use crate::position_set::MemberSet;
-use crate::units::Nanos;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::Superblock;
 use crate::volume::format::superblock::{FailureReason, MemberState};
@@ -157,7 +157,7 @@ async fn superblock_round(handle: &VolumeHandle) {
     });
 }
 
-fn write(offset: u64, buffer: Buffer) -> OpKind {
+fn write(offset: MemberOffset, buffer: Buffer) -> OpKind {
     OpKind::Write { offset, buffer, is_durable: true }
 }
 
@@ -284,7 +284,7 @@ async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is
 }
 
 /// A page of what is told of regions now, and where it lies.
-pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (u64, Buffer) {
+pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (MemberOffset, Buffer) {
     let (geometry, array) = (&state.geometry, state.membership.superblock.array);
     (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.maps.intents.of(told)))
 }
@@ -367,7 +367,7 @@ async fn flush_round(handle: &VolumeHandle) {
     let mut owed = handle.with(|state| state.maps.written_changed.clone()).into_iter();
     loop {
         // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
-        let pages: Vec<(u64, Buffer)> = handle.with(|state| {
+        let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
             let first: Vec<u64> = owed.by_ref().take(PAGES_AT_ONCE).collect();
             first.iter().for_each(|page| assert!(state.maps.written_changed.remove(page), "it was there"));
             first.into_iter().map(|page| written_page(state, page)).collect()
@@ -390,7 +390,7 @@ async fn flush_round(handle: &VolumeHandle) {
 /// Writes pages of which one place may say something else than the other once more.
 async fn write_again(handle: &VolumeHandle) {
     loop {
-        let pages: Vec<(u64, Buffer)> = handle.with(|state| {
+        let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
             let is_ready = |page: &u64| !state.maps.written_changed.contains(page);
             let first: Vec<u64> =
                 state.maps.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
@@ -409,10 +409,10 @@ async fn write_again(handle: &VolumeHandle) {
 }
 
 /// Writes pages of the written map to all members.
-async fn write_pages(handle: &VolumeHandle, pages: Vec<(u64, Buffer)>) {
+async fn write_pages(handle: &VolumeHandle, pages: Vec<(MemberOffset, Buffer)>) {
     let ops = handle.with(|state| {
         let members = state.membership.attached();
-        let on_all = |(offset, block): &(u64, Buffer)| {
+        let on_all = |(offset, block): &(MemberOffset, Buffer)| {
             members.iter().map(|&member| (member, write(*offset, block.clone()))).collect::<Vec<_>>()
         };
         pages.iter().flat_map(on_all).collect()
@@ -431,7 +431,7 @@ async fn flush_members(handle: &VolumeHandle) {
 }
 
 /// The written map's page as it is now, as its next version, and where that lies. To be written after a flush.
-fn written_page(state: &mut VolumeState, page: u64) -> (u64, Buffer) {
+fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
     let generation = state.maps.next_generation(page);
     state.maps.written_once.insert(page);
     if !state.maps.is_held_back(page) {

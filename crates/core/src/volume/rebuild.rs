@@ -11,7 +11,7 @@ use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
-use crate::units::Nanos;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::intent::IntentBit;
 use crate::volume::format::superblock::{FailureReason, MemberState};
 use crate::volume::format::uuid::Uuid;
@@ -90,7 +90,7 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
-    let pages: Vec<(u64, Buffer)> = handle.with(|state| {
+    let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
         let all = 0..state.geometry.intent_pages;
         state.maps.intents.pages_busy.extend(all.clone());
         let both = |page| [IntentBit::Dirty, IntentBit::WhileOut].map(|told| persist::region_page(state, told, page));

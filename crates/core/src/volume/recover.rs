@@ -13,6 +13,7 @@ use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
 use crate::index::{RegionIndex, StripeIndex};
+use crate::units::MemberOffset;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::volume::format::intent::{self, IntentBit};
@@ -96,7 +97,7 @@ pub(super) async fn open(handle: VolumeHandle) {
 
 async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionIndex> {
     let pages = handle.with(|state| state.geometry.intent_pages);
-    let places: Vec<(u64, u64, usize)> = handle.with(|state| {
+    let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
         (0..pages).map(|page| (page, told.offset(&state.geometry, page), state.geometry.block_bytes as usize)).collect()
     });
     let found = read_pages(handle, &places).await;
@@ -117,7 +118,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
     let mut disputed = Vec::new();
     let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.membership.superblock.array));
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
-        let places: Vec<(u64, u64, usize)> = handle.with(|state| {
+        let places: Vec<(u64, MemberOffset, usize)> = handle.with(|state| {
             let pages = start..(start + PAGES_AT_ONCE).min(pages);
             let both = |page: u64| {
                 [0, 1].map(|turn| (page, state.geometry.written_page_offset(page, turn), WRITTEN_PAGE_BYTES as usize))
@@ -201,7 +202,7 @@ struct FoundPage {
     page: u64,
     /// Where it lies.
     member: MemberIndex,
-    offset: u64,
+    offset: MemberOffset,
     /// Did the member take part in the last start?
     is_abreast: bool,
     block: Buffer,
@@ -217,9 +218,9 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
 }
 
 /// Reads pages from every member with a disk; those that could be read.
-async fn read_pages(handle: &VolumeHandle, places: &[(u64, u64, usize)]) -> Vec<FoundPage> {
+async fn read_pages(handle: &VolumeHandle, places: &[(u64, MemberOffset, usize)]) -> Vec<FoundPage> {
     let members = handle.with(|state| state.membership.attached());
-    let read = |&(_, offset, len): &(u64, u64, usize)| {
+    let read = |&(_, offset, len): &(u64, MemberOffset, usize)| {
         let read = move |&member: &MemberIndex| (member, OpKind::Read { offset, buffer: Buffer::zeroed(len) });
         members.iter().map(read)
     };

@@ -11,7 +11,7 @@ use super::scheduler::Scheduler;
 use crate::index::{MemberIndex, RegionIndex, StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::position_set::{MemberSet, PositionSet};
-use crate::units::Nanos;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::geometry::Geometry;
 use crate::volume::integrity::tag::{ListEntry, RowIdentity, Version};
 use scrubjay_code::Code;
@@ -139,7 +139,7 @@ impl VolumeState {
     }
 
     /// The stripe that the row at this place of a member belongs to is to be looked at.
-    pub fn suspect(&mut self, member: MemberIndex, offset: u64) {
+    pub fn suspect(&mut self, member: MemberIndex, offset: MemberOffset) {
         let row = self.geometry.row_at(offset).filter(|_| member.get() < self.membership.members.len());
         let stripe = row.and_then(|row| self.geometry.chunk_at(member, row)).map(|(stripe, _)| stripe);
         self.findings.suspects.extend(stripe.filter(|stripe| self.geometry.all_stripes().contains(stripe)));

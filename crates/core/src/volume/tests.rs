@@ -7,7 +7,7 @@ use crate::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
-use crate::units::{Nanos, UnixSeconds};
+use crate::units::{MemberOffset, Nanos, UnixSeconds};
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::volume::format::assemble::{Given, assemble};
 use crate::volume::format::blank;
@@ -124,9 +124,10 @@ impl Rig {
             && let Some(op) = self.volume.poll_op(Nanos(self.now))
         {
             let superblocks = Superblock::offsets(MEMBER_BYTES).unwrap();
-            let is_superblock =
-                |offset: u64, buffer: &[u8]| superblocks.contains(&offset) && buffer.iter().any(|&byte| byte != 0);
-            if matches!(&op.kind, OpKind::Write { offset, buffer, .. } if self.holds_superblocks && is_superblock(*offset, buffer))
+            let is_superblock = |offset: u64, buffer: &[u8]| {
+                superblocks.contains(&MemberOffset(offset)) && buffer.iter().any(|&byte| byte != 0)
+            };
+            if matches!(&op.kind, OpKind::Write { offset, buffer, .. } if self.holds_superblocks && is_superblock((*offset).get(), buffer))
             {
                 continue;
             }
@@ -137,7 +138,7 @@ impl Rig {
                 self.held.push(op.id);
                 continue;
             }
-            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds == Some((op.member.get(), offset))) {
+            if matches!(op.kind, OpKind::Write { offset, .. } if self.holds == Some((op.member.get(), offset.get()))) {
                 self.holds = None;
                 self.under_way.push(op);
                 continue;
@@ -163,10 +164,10 @@ impl Rig {
                 OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => (Some(buffer), Err(DiskFault::Gone)),
                 _ => (None, Err(DiskFault::Gone)),
             },
-            OpKind::Read { offset, buffer } if self.unreadable == Some((op.member.get(), offset)) => {
+            OpKind::Read { offset, buffer } if self.unreadable == Some((op.member.get(), offset.get())) => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Read { offset, mut buffer } if self.astray == Some((op.member.get(), offset)) => {
+            OpKind::Read { offset, mut buffer } if self.astray == Some((op.member.get(), offset.get())) => {
                 self.astray = None;
                 buffer.fill(0xee);
                 (Some(buffer), Ok(()))
@@ -174,23 +175,23 @@ impl Rig {
             OpKind::Read { offset, mut buffer } => {
                 let len = buffer.len();
                 self.bytes_read += len;
-                buffer.copy_from_slice(&member[offset as usize..offset as usize + len]);
+                buffer.copy_from_slice(&member[offset.get() as usize..offset.get() as usize + len]);
                 (Some(buffer), Ok(()))
             }
             OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(DiskFault::Medium)),
             OpKind::Write { offset, buffer, .. } if self.is_full_beside && self.geometry.row_at(offset).is_none() => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member.get(), offset)) => {
+            OpKind::Write { offset, buffer, .. } if self.refuses == Some((op.member.get(), offset.get())) => {
                 self.refuses = None;
                 (Some(buffer), Err(DiskFault::Medium))
             }
-            OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member.get(), offset)) => {
+            OpKind::Write { offset, buffer, .. } if self.loses == Some((op.member.get(), offset.get())) => {
                 self.loses = None;
                 (Some(buffer), Ok(()))
             }
             OpKind::Write { offset, buffer, .. } => {
-                member[offset as usize..offset as usize + buffer.len()].copy_from_slice(&buffer);
+                member[offset.get() as usize..offset.get() as usize + buffer.len()].copy_from_slice(&buffer);
                 (Some(buffer), Ok(()))
             }
             OpKind::Flush if self.is_unflushable == Some(op.member.get()) => {
@@ -243,7 +244,7 @@ impl Rig {
 
     fn place(&self, stripe: u64, slot: usize) -> (usize, usize) {
         let place = self.geometry.place(StripeIndex(stripe), StripePosition(slot));
-        (place.member.get(), self.geometry.chunk_offset(place.row) as usize)
+        (place.member.get(), self.geometry.chunk_offset(place.row).get() as usize)
     }
 
     fn stop(mut self) -> Vec<Vec<u8>> {
@@ -269,7 +270,7 @@ fn given(members: &[Vec<u8>]) -> Vec<Given> {
     let says = |(index, member): (usize, &Vec<u8>)| {
         let copies = Superblock::offsets(MEMBER_BYTES).unwrap();
         let copy = |at: u64| &member[at as usize..at as usize + crate::volume::format::geometry::SUPERBLOCK_BYTES];
-        let says = crate::volume::format::superblock::newest(copies.map(copy));
+        let says = crate::volume::format::superblock::newest(copies.map(MemberOffset::get).map(copy));
         Given { label: index.to_string(), bytes: MEMBER_BYTES, says }
     };
     members.iter().enumerate().filter(is_here).map(says).collect()
@@ -282,7 +283,7 @@ fn blank(geometry: &Geometry) -> Vec<Vec<u8>> {
     let member = |slot: usize| {
         let mut bytes = vec![0xee; MEMBER_BYTES as usize];
         for (at, block) in blank::member(&superblock, MemberIndex(slot), MEMBER_BYTES) {
-            bytes[at as usize..at as usize + block.len()].copy_from_slice(&block);
+            bytes[at.get() as usize..at.get() as usize + block.len()].copy_from_slice(&block);
         }
         bytes
     };
@@ -349,7 +350,7 @@ fn a_page_of_the_written_map_that_a_crash_left_on_one_member_is_on_all_when_that
     rig.write(0, &[7; 1000]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (mut members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
-    let map = geometry.written_page_offset(0, 0) as usize..geometry.data_offset as usize;
+    let map = geometry.written_page_offset(0, 0).get() as usize..geometry.data_offset as usize;
     for (member, old) in members.iter_mut().zip(&old).skip(1) {
         member[map.clone()].copy_from_slice(&old[map.clone()]);
     }
@@ -421,14 +422,14 @@ fn a_misdirected_write_heals_its_victim_and_its_target() {
     let stray = rig.members[member][target..target + row_bytes].to_vec();
     rig.members[member][target..target + row_bytes].copy_from_slice(&old_target);
     rig.members[member][victim..victim + row_bytes].copy_from_slice(&stray);
-    let row = rig.geometry.row_at(victim as u64).unwrap();
+    let row = rig.geometry.row_at(MemberOffset(victim as u64)).unwrap();
     let (stripe, slot) = rig.geometry.layout.slot_at(member, row.get()).unwrap();
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(stripe)..StripeIndex(stripe + 1));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     let found = rig.kinds();
     assert_eq!(found.len(), 2, "{found:?}");
-    let named = CorruptionKind::MisdirectedWrite { member: MemberIndex(member), offset: target as u64 };
+    let named = CorruptionKind::MisdirectedWrite { member: MemberIndex(member), offset: MemberOffset(target as u64) };
     assert_eq!(found[0], (stripe, slot, named, Resolution::Repaired));
     assert_eq!(found[1], (1, 3, CorruptionKind::LostWrite, Resolution::Repaired));
     assert!(rig.read(7 * CHUNK, CHUNK) == vec![Some(9); CHUNK as usize]);
@@ -548,7 +549,9 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
             let buffer = match op.kind {
                 OpKind::Read { offset, mut buffer } => {
                     let len = buffer.len();
-                    buffer.copy_from_slice(&rig.members[op.member.get()][offset as usize..offset as usize + len]);
+                    buffer.copy_from_slice(
+                        &rig.members[op.member.get()][offset.get() as usize..offset.get() as usize + len],
+                    );
                     Some(buffer)
                 }
                 OpKind::Write { buffer, .. } => Some(buffer),

@@ -6,18 +6,19 @@
 
 use super::handle::{EndedOp, VolumeHandle};
 use crate::buffer::Buffer;
+use crate::units::MemberOffset;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::Superblock;
 use crate::volume::member::{MemberIndex, OpKind};
 
 /// Writes zeros over so many bytes of a member.
-pub(super) fn zeros((member, offset, len): (MemberIndex, u64, usize)) -> (MemberIndex, OpKind) {
+pub(super) fn zeros((member, offset, len): (MemberIndex, MemberOffset, usize)) -> (MemberIndex, OpKind) {
     (member, OpKind::Write { offset, buffer: Buffer::zeroed(len), is_durable: true })
 }
 
 /// What lays zeros over the copies of superblocks that are neither whole nor zeros.
 pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex, OpKind)> {
-    let places: Vec<(MemberIndex, u64)> = handle.with(|state| {
+    let places: Vec<(MemberIndex, MemberOffset)> = handle.with(|state| {
         let copies = |member: MemberIndex| {
             let size = state.options.bytes_of(member).unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
@@ -25,7 +26,7 @@ pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex,
         };
         state.membership.attached().into_iter().flat_map(copies).collect()
     });
-    let read = |&(member, offset): &(MemberIndex, u64)| {
+    let read = |&(member, offset): &(MemberIndex, MemberOffset)| {
         (member, OpKind::Read { offset, buffer: Buffer::zeroed(SUPERBLOCK_BYTES) })
     };
     let done = handle.ops(places.iter().map(read).collect()).await;

@@ -1,6 +1,7 @@
 //! What is on a disk or in a file that is to become a member: nothing, or something that would be lost.
 
 use super::open::OpenMember;
+use scrubjay_core::units::MemberOffset;
 use scrubjay_core::volume::format::superblock::SuperblockError;
 use std::fmt;
 use std::io;
@@ -41,8 +42,8 @@ impl OpenMember {
             Err(_) => return Ok(Some(Contents::DamagedMember)),
         }
         let look = LOOK_BYTES.min(self.bytes);
-        let head = self.read(0, look as usize)?;
-        let tail = self.read(self.bytes - look, look as usize)?;
+        let head = self.read(MemberOffset(0), look as usize)?;
+        let tail = self.read(MemberOffset(self.bytes - look), look as usize)?;
         if has_partitions(&head, self.block_bytes) {
             return Ok(Some(Contents::Partitions));
         }

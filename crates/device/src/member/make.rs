@@ -3,6 +3,7 @@
 use super::open::OpenMember;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::index::MemberIndex;
+use scrubjay_core::units::MemberOffset;
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::superblock::Superblock;
 use scrubjay_core::volume::format::uuid::Uuid;
@@ -52,15 +53,15 @@ impl OpenMember {
     /// What the kernel says.
     pub fn wipe(&self) -> io::Result<()> {
         let zeros = Buffer::zeroed(WIPE_BYTES.min(self.bytes) as usize);
-        self.write(self.bytes - zeros.len() as u64, &zeros)?;
-        self.write(0, &zeros)
+        self.write(MemberOffset(self.bytes - zeros.len() as u64), &zeros)?;
+        self.write(MemberOffset(0), &zeros)
     }
 }
 
 /// Nothing is dirty, nothing was written. Pages that lie one behind the other are written at once.
 fn write_maps(member: &OpenMember, superblock: &Superblock) -> io::Result<()> {
     let mut batch = vec![0; BATCH_BYTES];
-    let (mut start, mut filled) = (0, 0);
+    let (mut start, mut filled) = (MemberOffset(0), 0);
     for (offset, page) in blank::maps(superblock) {
         if offset != start + filled as u64 || filled + page.len() > BATCH_BYTES {
             member.write(start, &Buffer::copy_of(&batch[..filled]))?;

@@ -7,7 +7,7 @@ use crate::sysfs::DiskNode;
 use crate::target::{device_block, device_bytes, device_physical_block, what_it_is};
 use rustix::fs::OFlags;
 use scrubjay_core::buffer::Buffer;
-use scrubjay_core::units::SECTOR_BYTES;
+use scrubjay_core::units::{MemberOffset, SECTOR_BYTES};
 use scrubjay_core::volume::format::assemble::Given;
 use scrubjay_core::volume::format::geometry::SUPERBLOCK_BYTES;
 use scrubjay_core::volume::format::superblock::{self, Superblock, SuperblockError};
@@ -182,9 +182,9 @@ impl OpenMember {
     ///
     /// # Errors
     /// What the kernel says; the end of the member is an error, too.
-    pub fn read(&self, offset: u64, len: usize) -> io::Result<Buffer> {
+    pub fn read(&self, offset: MemberOffset, len: usize) -> io::Result<Buffer> {
         let mut buffer = Buffer::zeroed(len);
-        self.file.read_exact_at(&mut buffer, offset)?;
+        self.file.read_exact_at(&mut buffer, offset.get())?;
         Ok(buffer)
     }
 
@@ -192,12 +192,12 @@ impl OpenMember {
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn write(&self, offset: u64, buffer: &Buffer) -> io::Result<()> {
+    pub fn write(&self, offset: MemberOffset, buffer: &Buffer) -> io::Result<()> {
         // A file would grow.
-        if offset + buffer.len() as u64 > self.bytes {
+        if offset.get() + buffer.len() as u64 > self.bytes {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        self.file.write_all_at(buffer, offset)
+        self.file.write_all_at(buffer, offset.get())
     }
 
     /// Its file, for a ring. It is held until the last clone is gone.

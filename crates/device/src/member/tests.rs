@@ -5,7 +5,7 @@ use scrubjay_core::buffer::Buffer;
 use scrubjay_core::index::MemberIndex;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::units::{MemberOffset, UnixSeconds};
 use scrubjay_core::volume::format::assemble::{SlotState, assemble};
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
@@ -99,7 +99,7 @@ fn a_made_volume_is_found_again() {
     for (member, byte) in members().iter().zip(1..) {
         let mut old = Buffer::zeroed(member.bytes as usize);
         old.fill(byte);
-        member.write(0, &old).unwrap();
+        member.write(MemberOffset(0), &old).unwrap();
     }
     let made = volume(&members());
     let members = members();
@@ -117,7 +117,7 @@ fn a_made_volume_is_found_again() {
         map.add(&made.geometry, &written::WrittenPage::decode(&page, made.array, 0).unwrap());
         let other = member.read(made.geometry.written_page_offset(0, 2), 4096).unwrap();
         assert!(written::WrittenPage::decode(&other, made.array, 0).is_err());
-        assert!(member.read(0, 4096).unwrap().iter().all(|&byte| byte == 0), "the head is empty");
+        assert!(member.read(MemberOffset(0), 4096).unwrap().iter().all(|&byte| byte == 0), "the head is empty");
     }
     assert_eq!((dirty.dirty().count(), map.stripes.count()), (0, 0));
     let contents = members[1].contents().unwrap();
@@ -145,7 +145,7 @@ fn nothing_grows() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(&folder, "a.img", 1 << 20);
     let member = OpenMember::open(&path, Access::ReadWrite).unwrap();
-    assert!(member.write((1 << 20) - 4096, &Buffer::zeroed(8192)).is_err());
+    assert!(member.write(MemberOffset((1 << 20) - 4096), &Buffer::zeroed(8192)).is_err());
     assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
 }
 
@@ -157,7 +157,7 @@ fn a_file_that_moved_to_greater_blocks_goes_through_the_cache() {
     member.use_block(4096).unwrap();
     member.use_block(512).unwrap();
     assert_eq!((member.block_bytes, member.is_direct, member.block_to_make()), (512, false, 512));
-    member.write(512, &Buffer::zeroed(512)).unwrap();
+    member.write(MemberOffset(512), &Buffer::zeroed(512)).unwrap();
     // At an address that no disk would take.
     member.file.read_exact_at(&mut [0; 100], 13).unwrap();
 }

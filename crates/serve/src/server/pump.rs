@@ -264,10 +264,12 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             return self.volume.handle(self.now, done);
         };
         match op.kind {
-            OpKind::Read { offset, buffer } => self.ring.read(task, file, offset, buffer),
-            OpKind::Write { offset, buffer, is_durable } => self.ring.write(task, file, offset, buffer, is_durable),
+            OpKind::Read { offset, buffer } => self.ring.read(task, file, offset.get(), buffer),
+            OpKind::Write { offset, buffer, is_durable } => {
+                self.ring.write(task, file, offset.get(), buffer, is_durable)
+            }
             OpKind::Flush => self.ring.flush(task, file),
-            OpKind::Discard { offset, len } => self.ring.discard(task, file, offset..offset + len),
+            OpKind::Discard { offset, len } => self.ring.discard(task, file, offset.get()..(offset + len).get()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::conditions::{MemberCondition, VolumeCondition};
 use scrubjay_core::index::{MemberIndex, StripeIndex};
+use scrubjay_core::units::MemberOffset;
 use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
@@ -213,7 +214,7 @@ impl From<Finding> for FindingWords {
     fn from(finding: Finding) -> FindingWords {
         let Finding { member, path, offset, stripe, chunk, kind, end } = finding;
         let target = match kind {
-            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset)),
+            CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset.get())),
             _ => None,
         };
         let (kind, end) = (kind.name().to_owned(), end.name().to_owned());
@@ -227,7 +228,7 @@ impl TryFrom<FindingWords> for Finding {
     fn try_from(words: FindingWords) -> Result<Finding, String> {
         let FindingWords { member, path, offset, stripe, chunk, kind, target, end } = words;
         let unknown = |word: &str| format!("`{word}` is not known here: is the server of another version?");
-        let target = target.map(|(member, offset)| (MemberIndex(member), offset));
+        let target = target.map(|(member, offset)| (MemberIndex(member), MemberOffset(offset)));
         let kind = CorruptionKind::named(&kind, target).ok_or_else(|| unknown(&kind))?;
         let end = Resolution::ALL.into_iter().find(|known| known.name() == end).ok_or_else(|| unknown(&end))?;
         Ok(Finding { member, path, offset, stripe, chunk, kind, end })
@@ -252,7 +253,7 @@ impl Finding {
         Finding {
             member: record.member.get(),
             path: path.map(str::to_owned),
-            offset: record.offset,
+            offset: record.offset.get(),
             stripe: record.place.stripe().map(StripeIndex::get),
             chunk,
             kind: record.kind,

@@ -113,10 +113,12 @@ fn start(
     MemberOp { id, member, kind }: MemberOp,
 ) {
     match (members.file(member), kind) {
-        (Some(file), OpKind::Read { offset, buffer }) => ring.read(id, file, offset, buffer),
-        (Some(file), OpKind::Write { offset, buffer, is_durable }) => ring.write(id, file, offset, buffer, is_durable),
+        (Some(file), OpKind::Read { offset, buffer }) => ring.read(id, file, offset.get(), buffer),
+        (Some(file), OpKind::Write { offset, buffer, is_durable }) => {
+            ring.write(id, file, offset.get(), buffer, is_durable)
+        }
         (Some(file), OpKind::Flush) => ring.flush(id, file),
-        (Some(file), OpKind::Discard { offset, len }) => ring.discard(id, file, offset..offset + len),
+        (Some(file), OpKind::Discard { offset, len }) => ring.discard(id, file, offset.get()..(offset + len).get()),
         (None, kind) => {
             let buffer = match kind {
                 OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),

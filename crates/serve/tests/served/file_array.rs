@@ -2,7 +2,7 @@
 
 use scrubjay_core::buffer::{Buffer, Pool};
 use scrubjay_core::index::MemberIndex;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{MemberOffset, Nanos};
 use scrubjay_core::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use scrubjay_serve::control::CommandHandler;
@@ -35,12 +35,16 @@ impl ArrayMachine for FileArray {
 
     fn submit(&mut self, _now: Nanos, id: RequestId, request: BlockRequest) {
         let kind = match request {
-            BlockRequest::Read { offset, len } => OpKind::Read { offset, buffer: self.pool.take(len as usize) },
-            BlockRequest::Write { offset, data, is_durable } => OpKind::Write { offset, buffer: data, is_durable },
+            BlockRequest::Read { offset, len } => {
+                OpKind::Read { offset: MemberOffset(offset), buffer: self.pool.take(len as usize) }
+            }
+            BlockRequest::Write { offset, data, is_durable } => {
+                OpKind::Write { offset: MemberOffset(offset), buffer: data, is_durable }
+            }
             BlockRequest::Flush => OpKind::Flush,
-            BlockRequest::Trim { offset, len } => OpKind::Discard { offset, len },
+            BlockRequest::Trim { offset, len } => OpKind::Discard { offset: MemberOffset(offset), len },
             BlockRequest::Zero { offset, len, is_durable } => {
-                OpKind::Write { offset, buffer: Buffer::zeroed(len as usize), is_durable }
+                OpKind::Write { offset: MemberOffset(offset), buffer: Buffer::zeroed(len as usize), is_durable }
             }
             BlockRequest::Allocation { len, .. } => {
                 let run = AllocationRun { len, is_written: true };

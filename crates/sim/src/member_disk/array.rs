@@ -2,7 +2,7 @@
 
 use super::{MemberDisk, WriteFate};
 use scrubjay_core::index::MemberIndex;
-use scrubjay_core::units::UnixSeconds;
+use scrubjay_core::units::{MemberOffset, UnixSeconds};
 use scrubjay_core::volume::format::assemble::Given;
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::geometry::{Geometry, SUPERBLOCK_BYTES};
@@ -18,7 +18,7 @@ pub fn create(geometry: Geometry, disks: &mut [MemberDisk]) {
     let superblock = blank::superblock(geometry, ARRAY, "storm", UnixSeconds(1), &names);
     for (slot, disk) in disks.iter_mut().enumerate() {
         for (offset, block) in blank::member(&superblock, MemberIndex(slot), disk.bytes()) {
-            disk.write(offset, &block, true, WriteFate::HONEST);
+            disk.write(offset.get(), &block, true, WriteFate::HONEST);
         }
     }
 }
@@ -26,9 +26,9 @@ pub fn create(geometry: Geometry, disks: &mut [MemberDisk]) {
 /// What a disk says of its array, if it answers and says anything.
 pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
     let offsets = Superblock::offsets(disk.bytes())?;
-    let copy = |offset: u64| {
+    let copy = |offset: MemberOffset| {
         let mut block = vec![0; SUPERBLOCK_BYTES];
-        disk.read(offset, &mut block).is_ok().then_some(block)
+        disk.read(offset.get(), &mut block).is_ok().then_some(block)
     };
     let copies: Vec<Vec<u8>> = if disk.is_gone { Vec::new() } else { offsets.into_iter().filter_map(copy).collect() };
     superblock::newest(copies.iter().map(|copy| &copy[..])).ok()

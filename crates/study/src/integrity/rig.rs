@@ -5,7 +5,7 @@ use scrubjay_core::index::{RowIndex, StripeIndex};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{MemberOffset, Nanos};
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::assemble::assemble;
@@ -113,14 +113,15 @@ impl Rig {
     pub fn row(&self, place: ChunkPlace) -> Vec<u8> {
         let mut bytes = vec![0; self.geometry.row_bytes() as usize];
         self.disks[place.disk]
-            .read(self.geometry.chunk_offset(RowIndex(place.row)), &mut bytes)
+            .read((self.geometry.chunk_offset(RowIndex(place.row))).get(), &mut bytes)
             .expect("a disk that can be read");
         bytes
     }
 
     /// These bytes come to lie so many bytes behind the beginning of a row.
     pub fn strike(&mut self, place: ChunkPlace, by: i64, bytes: &[u8]) {
-        let start = self.geometry.chunk_offset(RowIndex(place.row)).checked_add_signed(by).expect("rows around it");
+        let start =
+            self.geometry.chunk_offset(RowIndex(place.row)).get().checked_add_signed(by).expect("rows around it");
         self.disks[place.disk].strike(start, bytes);
     }
 
@@ -182,13 +183,13 @@ impl Rig {
     fn done(&mut self, MemberOp { id, member, kind }: MemberOp) -> MemberOpDone {
         let (buffer, result) = match kind {
             OpKind::Read { offset, mut buffer } => {
-                let from = self.read_from(member.get(), offset);
+                let from = self.read_from(member.get(), offset.get());
                 let result = self.disks[member.get()].read(from, &mut buffer);
                 (Some(buffer), result)
             }
             OpKind::Write { offset, buffer, is_durable } => {
-                self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member.get(), offset));
-                self.disks[member.get()].write(offset, &buffer, is_durable, WriteFate::HONEST);
+                self.astray = self.astray.filter(|astray| !self.is_in(astray.place, member.get(), offset.get()));
+                self.disks[member.get()].write(offset.get(), &buffer, is_durable, WriteFate::HONEST);
                 (Some(buffer), Ok(()))
             }
             OpKind::Flush => {
@@ -197,7 +198,7 @@ impl Rig {
                 (None, Ok(()))
             }
             OpKind::Discard { offset, len } => {
-                self.disks[member.get()].discard(offset, len, Discarded::Kept);
+                self.disks[member.get()].discard(offset.get(), len, Discarded::Kept);
                 (None, Ok(()))
             }
         };
@@ -216,6 +217,6 @@ impl Rig {
     }
 
     fn is_in(&self, place: ChunkPlace, member: usize, offset: u64) -> bool {
-        place.disk == member && self.geometry.row_at(offset) == Some(RowIndex(place.row))
+        place.disk == member && self.geometry.row_at(MemberOffset(offset)) == Some(RowIndex(place.row))
     }
 }

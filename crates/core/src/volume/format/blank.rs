@@ -8,7 +8,7 @@ use super::uuid::Uuid;
 use super::{intent, written};
 use crate::buffer::Buffer;
 use crate::index::MemberIndex;
-use crate::units::UnixSeconds;
+use crate::units::{MemberOffset, UnixSeconds};
 
 /// The superblock of a new volume, as the first of its members has it; `members` are their names, in the order of their
 /// slots.
@@ -37,7 +37,7 @@ fn record(uuid: Uuid) -> MemberRecord {
 
 /// The maps of each member, by offset, in the order in which they lie: nothing is dirty, nothing was written. The place
 /// that a page of the written map does not take yet is zeros.
-pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
+pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (MemberOffset, Buffer)> {
     let Superblock { geometry, array, .. } = *superblock;
     let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
     let intents = [IntentBit::Dirty, IntentBit::WhileOut].into_iter().flat_map(move |told| {
@@ -58,7 +58,11 @@ pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (u64, Buffer)> {
 ///
 /// # Panics
 /// When the member has no room for it.
-pub fn member(superblock: &Superblock, member: MemberIndex, member_bytes: u64) -> impl Iterator<Item = (u64, Buffer)> {
+pub fn member(
+    superblock: &Superblock,
+    member: MemberIndex,
+    member_bytes: u64,
+) -> impl Iterator<Item = (MemberOffset, Buffer)> {
     let own = superblock.of_member(member);
     maps(superblock).chain(own.places(member_bytes).map(move |place| (place, own.encode())))
 }
@@ -83,10 +87,10 @@ mod tests {
         let first = superblock(geometry, Uuid([7; 16]), "new", UnixSeconds(1), &names);
         let (mut end, mut map) = (geometry.intent_offset, WrittenMap::new(&geometry));
         for (offset, block) in maps(&first) {
-            let begins = [geometry.away_page_offset(0), geometry.written_offset];
-            assert!(offset == end || begins.contains(&offset), "no gap but between the maps");
-            end = offset + block.len() as u64;
-            let index = offset.saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);
+            let begins = [geometry.away_page_offset(0), MemberOffset(geometry.written_offset)];
+            assert!(offset == MemberOffset(end) || begins.contains(&offset), "no gap but between the maps");
+            end = (offset + block.len() as u64).get();
+            let index = offset.get().saturating_sub(geometry.written_offset) / (2 * WRITTEN_PAGE_BYTES);
             let _ = WrittenPage::decode(&block, first.array, index).map(|page| map.add(&geometry, &page));
         }
         assert_eq!(end, geometry.written_offset + geometry.written_pages * 2 * WRITTEN_PAGE_BYTES);

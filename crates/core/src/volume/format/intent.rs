@@ -12,6 +12,7 @@ use super::page::{PageError, PageHead};
 use super::uuid::Uuid;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
+use crate::units::MemberOffset;
 use std::ops::Range;
 
 /// The first bytes of an intent page.
@@ -37,7 +38,7 @@ impl IntentBit {
     }
 
     /// Where a page lies.
-    pub fn offset(self, geometry: &Geometry, index: u64) -> u64 {
+    pub fn offset(self, geometry: &Geometry, index: u64) -> MemberOffset {
         match self {
             IntentBit::Dirty => geometry.intent_page_offset(index),
             IntentBit::WhileOut => geometry.away_page_offset(index),

@@ -232,7 +232,7 @@ fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
     let mut other = Rig::start(filled(Scheme::Stamp, 30).0, geometry);
     assert_eq!(write_chunk(&mut other, 0, 0, 7), BlockReply::Done);
     let served = members_of(&mut other).0;
-    let (at, len) = (geometry.intent_page_offset(0) as usize, geometry.block_bytes as usize);
+    let (at, len) = (geometry.intent_page_offset(0).get() as usize, geometry.block_bytes as usize);
 
     // What no member can say.
     let mut wiped = filled(Scheme::Stamp, 30).0;
@@ -369,7 +369,7 @@ fn the_newest_page_of_the_map_damaged_on_all_members_loses_nothing_after_a_stop_
     let stopped = rig.stop();
     for place in [0, 1] {
         let mut members = stopped.clone();
-        let at = geometry.written_page_offset(0, place) as usize + 100;
+        let at = geometry.written_page_offset(0, place).get() as usize + 100;
         members.iter_mut().for_each(|member| member[at] ^= 1);
         let mut again = Rig::start(members, geometry);
         assert!(again.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
@@ -516,9 +516,9 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
     let mut rig = Rig::start(members, geometry);
     assert_eq!(write_chunk(&mut rig, 0, 0, 7), BlockReply::Done);
     assert_eq!(beside(&mut rig), []);
-    let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at as usize, SUPERBLOCK_BYTES));
-    let intents = [geometry.intent_page_offset(0), geometry.away_page_offset(0)].map(|at| (at as usize, 512));
-    let map = [0, 1].map(|turn| (geometry.written_page_offset(0, turn) as usize, 4096));
+    let places = Superblock::offsets(MEMBER_BYTES).unwrap().map(|at| (at.get() as usize, SUPERBLOCK_BYTES));
+    let intents = [geometry.intent_page_offset(0), geometry.away_page_offset(0)].map(|at| (at.get() as usize, 512));
+    let map = [0, 1].map(|turn| (geometry.written_page_offset(0, turn).get() as usize, 4096));
     for (number, (at, len)) in places.into_iter().chain(intents).chain(map).enumerate() {
         for member in [0, 5] {
             let before = rig.volume.status().members[member].1;
@@ -538,7 +538,7 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
     rig.write(0, &[8; 512]);
     for told in [IntentBit::Dirty, IntentBit::WhileOut] {
         let page = intent::encode(&geometry, Uuid([1; 16]), told, 0, &Bits::zeros(geometry.regions()));
-        let at = told.offset(&geometry, 0) as usize;
+        let at = told.offset(&geometry, 0).get() as usize;
         rig.members[2][at..at + page.len()].copy_from_slice(&page);
         assert_eq!(beside(&mut rig), [(FindingPlace::Intents { page: 0 }, Resolution::Repaired)], "{told:?}");
         assert_eq!(beside(&mut rig), [], "{told:?}: it is right");
@@ -549,12 +549,13 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
 fn damages_of_one_member_after_another_never_add_up_when_it_is_checked_in_between() {
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
     for member in 0..6 {
-        let (intents, map) = (geometry.intent_page_offset(0) as usize, geometry.written_page_offset(0, 0) as usize);
+        let (intents, map) =
+            (geometry.intent_page_offset(0).get() as usize, geometry.written_page_offset(0, 0).get() as usize);
         members[member][intents..intents + 512].fill(0);
         members[member][map..map + 8192].fill(0);
         let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
         let len = SUPERBLOCK_BYTES;
-        starts[..2].iter().for_each(|&at| members[member][at as usize..at as usize + len].fill(0));
+        starts[..2].iter().for_each(|&at| members[member][at.get() as usize..at.get() as usize + len].fill(0));
         let mut rig = Rig::start(members, geometry);
         assert!(!beside(&mut rig).is_empty(), "member {member}");
         assert!(rig.read(0, 30 * STRIPE) == right(7, 30 * STRIPE));
@@ -566,7 +567,7 @@ fn damages_of_one_member_after_another_never_add_up_when_it_is_checked_in_betwee
 #[test]
 fn who_may_not_write_tells_what_is_wrong_beside_the_rows_and_writes_nothing() {
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
-    let at = Superblock::offsets(MEMBER_BYTES).unwrap()[3] as usize;
+    let at = Superblock::offsets(MEMBER_BYTES).unwrap()[3].get() as usize;
     members[1][at..at + 4096].fill(0);
     let before = members.clone();
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });

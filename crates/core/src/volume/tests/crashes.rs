@@ -104,7 +104,7 @@ fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it(
     let mut never = told(&members[2]);
     never.generation += 1;
     never.members[1].state = MemberState::Failed(FailureReason::Gone);
-    let at = never.places(MEMBER_BYTES)[0] as usize;
+    let at = never.places(MEMBER_BYTES)[0].get() as usize;
     members[2][at..at + 512].copy_from_slice(&never.encode()[..512]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.holds_superblocks = true;
@@ -127,7 +127,7 @@ fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
     rig.pump();
     assert!(matches!(told(&rig.members[2]).members[5].state, MemberState::Failed(_)));
     let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
-    let copies = offsets.map(|at| &rig.members[1][at as usize..][..SUPERBLOCK_BYTES]);
+    let copies = offsets.map(|at| &rig.members[1][at.get() as usize..][..SUPERBLOCK_BYTES]);
     assert!(superblock::newest(copies).is_err());
 }
 
@@ -213,10 +213,10 @@ fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
     // Only one of its rows comes to the medium.
     let (mut members, geometry) = members_of(&mut rig);
-    let row = geometry.chunk_offset(RowIndex(1)) as usize..geometry.chunk_offset(RowIndex(2)) as usize;
+    let row = geometry.chunk_offset(RowIndex(1)).get() as usize..geometry.chunk_offset(RowIndex(2)).get() as usize;
     members[0][row.clone()].copy_from_slice(&before[0][row]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
-    rig.astray = Some((1, geometry.chunk_offset(RowIndex(1)) + CHUNK));
+    rig.astray = Some((1, (geometry.chunk_offset(RowIndex(1)) + CHUNK).get()));
     rig.pump();
     let bytes = rig.read(CHUNK, CHUNK);
     assert!(rig.astray.is_none());

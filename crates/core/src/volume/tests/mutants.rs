@@ -19,7 +19,7 @@ fn filled(scheme: Scheme, stripes: u64) -> Rig {
 
 /// The bytes of all rows of a member.
 fn rows(rig: &Rig, member: usize, stripes: u64) -> Vec<u8> {
-    let end = rig.geometry.chunk_offset(RowIndex(stripes)) as usize;
+    let end = rig.geometry.chunk_offset(RowIndex(stripes)).get() as usize;
     rig.members[member][rig.geometry.data_offset as usize..end].to_vec()
 }
 
@@ -49,7 +49,7 @@ fn a_row_that_a_new_disk_did_not_keep_is_written_again_before_it_is_called_compl
     let geometry = rig.geometry;
     wipe(&mut rig.members[2], &geometry);
     rig.members[2][geometry.data_offset as usize..].fill(0x11);
-    rig.loses = Some((2, geometry.chunk_offset(RowIndex(31))));
+    rig.loses = Some((2, (geometry.chunk_offset(RowIndex(31))).get()));
     rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     rig.pump();
     assert!(rig.loses.is_none() && rig.volume.status().members[2].0 == MemberState::Active);
@@ -95,7 +95,7 @@ fn a_page_of_the_map_is_never_written_over_its_newest_version() {
     let mut rig = filled(Scheme::Stamp, 1);
     let geometry = rig.geometry;
     let place = |rig: &Rig, turn| {
-        let at = geometry.written_page_offset(0, turn) as usize;
+        let at = geometry.written_page_offset(0, turn).get() as usize;
         rig.members[3][at..at + 4096].to_vec()
     };
     for stripe in 1..6 {
@@ -187,7 +187,7 @@ fn a_start_writes_over_what_a_crash_cut_short_and_not_over_the_last_whole_superb
     for member in 1..6 {
         let places = Superblock::offsets(MEMBER_BYTES).unwrap();
         let copies = places.map(|at| {
-            let copy = &rig.members[member][at as usize..][..SUPERBLOCK_BYTES];
+            let copy = &rig.members[member][at.get() as usize..][..SUPERBLOCK_BYTES];
             Superblock::decode(copy).ok().map(|superblock| superblock.generation)
         });
         assert_eq!(copies.iter().filter(|&&copy| copy == Some(before)).count(), 2, "{copies:?}");
@@ -210,7 +210,8 @@ fn a_new_disk_has_no_superblock_before_all_others_know_it() {
     rig.pump();
     assert!(knows(&rig, 4) && !knows(&rig, 5));
     let places = Superblock::offsets(MEMBER_BYTES).unwrap();
-    let holds = |rig: &Rig| places.iter().any(|&at| rig.members[2][at as usize..][..512].iter().any(|&byte| byte != 0));
+    let holds =
+        |rig: &Rig| places.iter().any(|&at| rig.members[2][at.get() as usize..][..512].iter().any(|&byte| byte != 0));
     assert!(!holds(&rig));
 }
 

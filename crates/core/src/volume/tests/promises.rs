@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::index::MemberIndex;
+use crate::units::MemberOffset;
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
 use crate::volume::format::superblock::{MemberState, newest};
 
@@ -15,7 +16,7 @@ pub(super) fn right(byte: u8, len: u64) -> Vec<Option<u8>> {
 
 pub(super) fn superblock(member: &[u8]) -> Superblock {
     let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
-    newest(offsets.map(|at| &member[at as usize..][..SUPERBLOCK_BYTES])).unwrap()
+    newest(offsets.map(|at| &member[at.get() as usize..][..SUPERBLOCK_BYTES])).unwrap()
 }
 
 /// Has all superblocks say this of the member `slot`, as after a stop in order.
@@ -25,7 +26,7 @@ fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
         superblock.members[slot].state = state;
         let block = superblock.encode();
         for at in superblock.places(MEMBER_BYTES) {
-            member[at as usize..][..block.len()].copy_from_slice(&block);
+            member[at.get() as usize..][..block.len()].copy_from_slice(&block);
         }
     }
 }
@@ -258,7 +259,7 @@ fn an_array_of_many_large_members_is_opened() {
     loop {
         let op = volume.poll_op(Nanos(0)).expect("it reads its maps");
         let OpKind::Read { buffer, offset } = op.kind else { panic!("it is open for reading only") };
-        if offset >= geometry.written_offset {
+        if offset >= MemberOffset(geometry.written_offset) {
             break;
         }
         volume.handle(Nanos(0), MemberOpDone { id: op.id, buffer: Some(buffer), result: Err(DiskFault::Medium) });
@@ -355,7 +356,7 @@ fn a_flush_that_failed_while_a_rebuild_waits_for_a_decision_is_not_forgotten() {
     rig.volume.replace(Nanos(rig.now), MemberIndex(gone), Uuid([9; 16]), MEMBER_BYTES);
     let has_superblock = |rig: &Rig| {
         let offsets = Superblock::offsets(MEMBER_BYTES).unwrap();
-        newest(offsets.map(|at| &rig.members[gone][at as usize..][..SUPERBLOCK_BYTES])).is_ok()
+        newest(offsets.map(|at| &rig.members[gone][at.get() as usize..][..SUPERBLOCK_BYTES])).is_ok()
     };
     rig.pump_until(has_superblock);
     rig.is_unflushable = Some(gone);
@@ -414,7 +415,7 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         let slow = slow.expect("the other one is asked, too");
         let OpKind::Read { offset, mut buffer } = slow.kind else { panic!("{scheme}: it is a read") };
         let len = buffer.len();
-        buffer.copy_from_slice(&rig.members[slow.member.get()][offset as usize..][..len]);
+        buffer.copy_from_slice(&rig.members[slow.member.get()][offset.get() as usize..][..len]);
         rig.volume.handle(Nanos(rig.now), MemberOpDone { id: slow.id, buffer: Some(buffer), result: Ok(()) });
         rig.pump();
         let Some((_, BlockReply::Read(parts))) = rig.volume.poll_reply() else { panic!("{scheme}: it is answered") };

@@ -63,7 +63,7 @@ fn a_durable_write_that_fails_beside_others_that_nobody_flushed_costs_its_member
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     // Another region's intents, of the same page: the first are not flushed yet.
-    rig.refuses = Some((1, rig.geometry.intent_page_offset(0)));
+    rig.refuses = Some((1, rig.geometry.intent_page_offset(0).get()));
     let far = rig.geometry.region_stripes * 5 * 2 * CHUNK;
     rig.write(far, &vec![8; 2 * CHUNK as usize]);
     assert_eq!((rig.refuses, state(&rig, 1)), (None, MemberState::Failed(FailureReason::Refused)));
@@ -210,7 +210,7 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
         // Nobody is told yet that a member is out, which has the new row in its cache only.
         rig.holds_superblocks = true;
         rig.volume.fail(Nanos(rig.now), MemberIndex(0));
-        let map = rig.geometry.written_page_offset(0, 0) as usize;
+        let map = rig.geometry.written_page_offset(0, 0).get() as usize;
         let before = rig.members[1][map..map + 8192].to_vec();
         rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Flush);
         rig.pump();

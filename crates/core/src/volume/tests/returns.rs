@@ -166,11 +166,11 @@ fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
     // It comes back while the region is being cleaned, and the power fails before that is written down.
     let geometry = rig.geometry;
     let generation = |turn: u64| {
-        let at = geometry.written_page_offset(0, turn) as usize + 24;
+        let at = geometry.written_page_offset(0, turn).get() as usize + 24;
         u64::from_le_bytes(rig.members[0][at..at + 8].try_into().unwrap())
     };
     let oldest = (0..2).min_by_key(|&turn| generation(turn)).unwrap();
-    rig.holds = Some((0, geometry.written_page_offset(0, oldest)));
+    rig.holds = Some((0, geometry.written_page_offset(0, oldest).get()));
     rig.wait(20_000_000_000);
     assert_eq!(rig.under_way.len(), 1);
     rig.holds_superblocks = true;
@@ -194,7 +194,7 @@ fn what_a_member_lacks_is_told_to_all_at_each_start() {
     let mut members = rig.stop();
     let nothing = Bits::zeros(geometry.regions());
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::WhileOut, 0, &nothing);
-    let at = geometry.away_page_offset(0) as usize;
+    let at = geometry.away_page_offset(0).get() as usize;
     for member in [0, 1, 3, 4] {
         members[member][at..at + page.len()].copy_from_slice(&page);
     }
@@ -218,12 +218,12 @@ fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
     let before = rig.members.clone();
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
     let geometry = rig.geometry;
-    let row = geometry.chunk_offset(RowIndex(1)) as usize..geometry.chunk_offset(RowIndex(2)) as usize;
+    let row = geometry.chunk_offset(RowIndex(1)).get() as usize..geometry.chunk_offset(RowIndex(2)).get() as usize;
     let (after, mut members) = (members_of(&mut rig).0, before);
     members[1][row.clone()].copy_from_slice(&after[1][row]);
     // All is to be resynced, so that it goes on while the member comes back.
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::Dirty, 0, &Bits::ones(geometry.regions()));
-    let at = geometry.intent_page_offset(0) as usize;
+    let at = geometry.intent_page_offset(0).get() as usize;
     members.iter_mut().for_each(|member| member[at..at + page.len()].copy_from_slice(&page));
     let left = std::mem::take(&mut members[1]);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());

@@ -16,6 +16,7 @@ pub use limits::{
 
 use crate::index::{MemberIndex, RegionIndex, RowIndex, StripeIndex, StripePosition};
 use crate::layout::{ChunkPlace, Layout};
+use crate::units::MemberOffset;
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::appendix_need;
 use scrubjay_code::Code;
@@ -162,7 +163,7 @@ impl Geometry {
         // Each of them lies before the next one, and the last one before the superblocks at the end.
         let ends = [
             (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
-            (self.away_page_offset(0).saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
+            (self.away_page_offset(0).get().saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
             (self.written_offset.saturating_add(2 * self.written_pages * WRITTEN_PAGE_BYTES), self.data_offset),
             (self.data_offset.saturating_add(self.rows.saturating_mul(self.row_bytes())), self.data_end_max()),
         ];
@@ -191,13 +192,13 @@ impl Geometry {
     }
 
     /// Where the chunk of a row begins; its appendix follows.
-    pub fn chunk_offset(&self, row: RowIndex) -> u64 {
-        self.data_offset + row.get() * self.row_bytes()
+    pub fn chunk_offset(&self, row: RowIndex) -> MemberOffset {
+        MemberOffset(self.data_offset + row.get() * self.row_bytes())
     }
 
     /// Which row the byte at `offset` of a member belongs to; nothing when it is no byte of a chunk or an appendix.
-    pub fn row_at(&self, offset: u64) -> Option<RowIndex> {
-        let row = offset.checked_sub(self.data_offset)? / self.row_bytes();
+    pub fn row_at(&self, offset: MemberOffset) -> Option<RowIndex> {
+        let row = offset.get().checked_sub(self.data_offset)? / self.row_bytes();
         (row < self.rows).then_some(RowIndex(row))
     }
 
@@ -255,13 +256,13 @@ impl Geometry {
     }
 
     /// Where a page of the intents lies.
-    pub fn intent_page_offset(&self, index: u64) -> u64 {
-        self.intent_offset + index * self.block_bytes
+    pub fn intent_page_offset(&self, index: u64) -> MemberOffset {
+        MemberOffset(self.intent_offset + index * self.block_bytes)
     }
 
     /// Where a page lies of what was written while a member was out: there are as many as of the intents.
-    pub fn away_page_offset(&self, index: u64) -> u64 {
-        self.intent_offset + AWAY_OFFSET + index * self.block_bytes
+    pub fn away_page_offset(&self, index: u64) -> MemberOffset {
+        MemberOffset(self.intent_offset + AWAY_OFFSET + index * self.block_bytes)
     }
 
     /// How many stripes one page of the written map tells of.
@@ -281,8 +282,8 @@ impl Geometry {
     }
 
     /// Where a page of the written map lies in this generation of it: odd and even ones take turns.
-    pub fn written_page_offset(&self, index: u64, generation: u64) -> u64 {
-        self.written_offset + (2 * index + generation % 2) * WRITTEN_PAGE_BYTES
+    pub fn written_page_offset(&self, index: u64, generation: u64) -> MemberOffset {
+        MemberOffset(self.written_offset + (2 * index + generation % 2) * WRITTEN_PAGE_BYTES)
     }
 
     /// Data end here at the latest.
@@ -366,9 +367,12 @@ mod tests {
         assert_eq!((geometry.intent_pages, geometry.written_pages), (1, 1));
         assert_eq!(
             (geometry.chunk_offset(RowIndex(0)), geometry.chunk_offset(RowIndex(2))),
-            (1 << 20, (1 << 20) + 132_096)
+            (MemberOffset(1 << 20), MemberOffset((1 << 20) + 132_096))
         );
-        assert_eq!((geometry.row_at((1 << 20) - 1), geometry.row_at((1 << 20) + 66_048)), (None, Some(RowIndex(1))));
+        assert_eq!(
+            (geometry.row_at(MemberOffset((1 << 20) - 1)), geometry.row_at(MemberOffset((1 << 20) + 66_048))),
+            (None, Some(RowIndex(1)))
+        );
         assert_eq!(
             (geometry.region_of(StripeIndex(254)), geometry.region_of(StripeIndex(255))),
             (RegionIndex(0), RegionIndex(1))
@@ -378,7 +382,7 @@ mod tests {
             (StripeIndex(255)..StripeIndex(510), StripeIndex(16_065)..StripeIndex(16_240))
         );
         let generations = [0, 1, 2].map(|generation| geometry.written_page_offset(0, generation));
-        assert_eq!(generations, [131_072, 135_168, 131_072]);
+        assert_eq!(generations, [131_072, 135_168, 131_072].map(MemberOffset));
     }
 
     #[test]
@@ -437,9 +441,9 @@ mod tests {
         };
         assert_eq!(geometry.check(), Ok(()));
         let end = geometry.chunk_offset(RowIndex(geometry.rows - 1)) + geometry.row_bytes();
-        assert!(end + TAIL_BYTES <= geometry.member_bytes && geometry.member_bytes <= member_bytes);
+        assert!(end + TAIL_BYTES <= MemberOffset(geometry.member_bytes) && geometry.member_bytes <= member_bytes);
         // Not a row more would fit, but for what a round of the layout leaves and what the written map was reckoned at.
-        let rest = geometry.member_bytes - TAIL_BYTES - end;
+        let rest = geometry.member_bytes - TAIL_BYTES - end.get();
         assert!(rest < 2 * geometry.row_bytes() + DATA_ALIGN, "{rest} bytes left of {geometry:?}");
         assert!(
             geometry.regions() <= REGIONS_MAX && (geometry.regions() >= REGIONS_MIN || geometry.stripes < REGIONS_MIN)
@@ -447,7 +451,7 @@ mod tests {
         let last = StripeIndex(geometry.stripes - 1);
         assert!(geometry.stripes_of_region(geometry.region_of(last)).contains(&last));
         assert_eq!(geometry.stripes_of_region(RegionIndex(geometry.regions() - 1)).end, geometry.all_stripes().end);
-        assert_eq!(geometry.row_at(end - 1), Some(RowIndex(geometry.rows - 1)));
+        assert_eq!(geometry.row_at(MemberOffset(end - MemberOffset(1))), Some(RowIndex(geometry.rows - 1)));
         assert_eq!(geometry.row_at(end), None);
         true
     }

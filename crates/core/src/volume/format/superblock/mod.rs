@@ -15,7 +15,7 @@ use crate::buffer::Buffer;
 use crate::index::{MemberIndex, indexed};
 use crate::layout::Shape;
 use crate::layout::{DISKS_MAX, Layout, LayoutKind};
-use crate::units::UnixSeconds;
+use crate::units::{MemberOffset, UnixSeconds};
 use crate::volume::integrity::scheme::Scheme;
 use crate::volume::integrity::tag::NUMBER_END;
 use record::RECORD_BYTES;
@@ -99,18 +99,18 @@ impl Superblock {
 
     /// Where the copies lie on a member of this size: of even generations at the start, of odd ones at the start, of even
     /// ones at the end, of odd ones at the end. Nothing on a member that has no room for them.
-    pub fn offsets(member_bytes: u64) -> Option<[u64; 4]> {
+    pub fn offsets(member_bytes: u64) -> Option<[MemberOffset; 4]> {
         let copy = SUPERBLOCK_BYTES as u64;
         let end = member_bytes / HEAD_BYTES * HEAD_BYTES;
         let tail = end.checked_sub(TAIL_BYTES).filter(|&tail| tail >= HEAD_BYTES + TAIL_BYTES)?;
-        Some([HEAD_BYTES, HEAD_BYTES + copy, tail, tail + copy])
+        Some([HEAD_BYTES, HEAD_BYTES + copy, tail, tail + copy].map(MemberOffset))
     }
 
     /// Where this generation is written on a member of this size: at the start first, then at the end.
     ///
     /// # Panics
     /// On a member that has no room for it.
-    pub fn places(&self, member_bytes: u64) -> [u64; 2] {
+    pub fn places(&self, member_bytes: u64) -> [MemberOffset; 2] {
         let offsets = Superblock::offsets(member_bytes).expect("a member has room for its superblocks");
         let turn = (self.generation % 2) as usize;
         [offsets[turn], offsets[2 + turn]]
@@ -402,12 +402,12 @@ mod tests {
 
     #[test]
     fn the_copies_lie_apart_at_both_ends() {
-        assert_eq!(Superblock::offsets(1 << 20), Some([4096, 20_480, 1_015_808, 1_032_192]));
+        assert_eq!(Superblock::offsets(1 << 20), Some([4096, 20_480, 1_015_808, 1_032_192].map(MemberOffset)));
         assert_eq!(Superblock::offsets((1 << 20) + 4095), Superblock::offsets(1 << 20), "whole pages");
         let least = 4096 + 4 * SUPERBLOCK_BYTES as u64;
-        assert_eq!(Superblock::offsets(least), Some([4096, 20_480, 36_864, 53_248]));
+        assert_eq!(Superblock::offsets(least), Some([4096, 20_480, 36_864, 53_248].map(MemberOffset)));
         assert_eq!(Superblock::offsets(least - 1), None);
-        let places = |generation| Superblock { generation, ..superblock() }.places(1 << 20);
+        let places = |generation| Superblock { generation, ..superblock() }.places(1 << 20).map(MemberOffset::get);
         assert_eq!([places(1), places(2), places(3)], [[20_480, 1_032_192], [4096, 1_015_808], [20_480, 1_032_192]]);
     }
 
