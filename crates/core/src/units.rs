@@ -147,7 +147,7 @@ macro_rules! offset {
         impl Add<u64> for $offset {
             type Output = $offset;
             fn add(self, bytes: u64) -> $offset {
-                $offset(self.0 + bytes)
+                $offset(self.0.checked_add(bytes).expect("an address overflows"))
             }
         }
 
@@ -155,7 +155,7 @@ macro_rules! offset {
         impl Sub for $offset {
             type Output = u64;
             fn sub(self, other: $offset) -> u64 {
-                self.0 - other.0
+                self.0.checked_sub(other.0).expect("it lies before the other one")
             }
         }
 
@@ -176,6 +176,11 @@ macro_rules! offset {
 offset! {
     /// The address of a byte on a member's disk.
     MemberOffset
+}
+
+offset! {
+    /// The address of a byte of a volume, as its clients see it.
+    VolumeOffset
 }
 
 /// The address of a 512-byte sector.

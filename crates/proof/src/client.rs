@@ -5,7 +5,7 @@ use crate::pattern::{self, WriteId};
 use crate::trace::StormLog;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Nanos, VolumeOffset};
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::member::ArrayMachine;
 use std::collections::BTreeMap;
@@ -138,7 +138,8 @@ impl StormClient {
             Some(3) => self.write(now, range, WriteContent::Zeros, is_durable, array),
             Some(_) => {
                 let begin = self.oracle.read_begins();
-                let request = BlockRequest::Allocation { offset: range.start, len: range.end - range.start };
+                let request =
+                    BlockRequest::Allocation { offset: VolumeOffset(range.start), len: range.end - range.start };
                 self.submit(now, request, PendingRequest::Allocation { begin, range }, array);
             }
             None => self.write(now, range, WriteContent::Pattern, is_durable, array),
@@ -154,7 +155,7 @@ impl StormClient {
     /// Sends a read.
     pub fn read(&mut self, now: Nanos, range: Range<u64>, array: &mut impl ArrayMachine) {
         let begin = self.oracle.read_begins();
-        let request = BlockRequest::Read { offset: range.start, len: range.end - range.start };
+        let request = BlockRequest::Read { offset: VolumeOffset(range.start), len: range.end - range.start };
         self.submit(now, request, PendingRequest::Read { begin, range }, array);
     }
 
@@ -282,10 +283,12 @@ impl StormClient {
             WriteContent::Pattern => {
                 let mut data = Buffer::zeroed(len as usize);
                 pattern::fill(&mut data, offset, write);
-                BlockRequest::Write { offset, data, is_durable }
+                BlockRequest::Write { offset: VolumeOffset(offset), data, is_durable }
             }
-            WriteContent::Zeros => BlockRequest::Zero { offset, len, is_durable },
-            WriteContent::ZerosPerhaps | WriteContent::Anything => BlockRequest::Trim { offset, len },
+            WriteContent::Zeros => BlockRequest::Zero { offset: VolumeOffset(offset), len, is_durable },
+            WriteContent::ZerosPerhaps | WriteContent::Anything => {
+                BlockRequest::Trim { offset: VolumeOffset(offset), len }
+            }
         };
         self.submit(now, request, PendingRequest::Write { write, is_durable, range }, array);
     }

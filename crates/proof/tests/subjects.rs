@@ -60,9 +60,9 @@ impl<const BUG: u8> Single<BUG> {
     fn begin(&mut self, id: RequestId, request: BlockRequest) {
         let read = match &request {
             BlockRequest::Read { offset, len } | BlockRequest::Zero { offset, len, .. } => {
-                Some(self.around(*offset, *len))
+                Some(self.around(offset.get(), *len))
             }
-            BlockRequest::Write { offset, data, .. } => Some(self.around(*offset, data.len() as u64)),
+            BlockRequest::Write { offset, data, .. } => Some(self.around(offset.get(), data.len() as u64)),
             _ => None,
         };
         let is_flush = request == BlockRequest::Flush;
@@ -91,8 +91,8 @@ impl<const BUG: u8> Single<BUG> {
             BlockRequest::Zero { offset, len, is_durable } => (*offset, &[0; 1 << 20][..*len as usize], *is_durable),
             other => unreachable!("{other:?} changes nothing"),
         };
-        let around = self.around(offset, data.len() as u64);
-        let skip = (self.geometry.data_offset + offset - around.start) as usize;
+        let around = self.around(offset.get(), data.len() as u64);
+        let skip = (self.geometry.data_offset + offset.get() - around.start) as usize;
         let len = if BUG == CUTS_WRITES_SHORT { data.len() - data.len() / 3000 } else { data.len() };
         buffer[skip..skip + len].copy_from_slice(&data[..len]);
         let is_durable = is_durable && BUG != IGNORES_DURABLE;
@@ -120,10 +120,10 @@ impl<const BUG: u8> ArrayMachine for Single<BUG> {
         };
         match (done.buffer, request) {
             (Some(buffer), BlockRequest::Read { offset, len }) => {
-                let skip = (self.geometry.data_offset + offset - self.around(*offset, *len).start) as usize;
+                let skip = (self.geometry.data_offset + offset.get() - self.around(offset.get(), *len).start) as usize;
                 let range = skip..skip + *len as usize;
                 let len = *len;
-                let is_picked = offset.is_multiple_of(3);
+                let is_picked = offset.get().is_multiple_of(3);
                 self.reply(match BUG {
                     LOSES_READS if is_picked => BlockReply::Read(vec![ReadPart::Lost(len)]),
                     FAILS_READS if is_picked => BlockReply::Failed(scrubjay_core::volume::block::BlockFailure::Io),

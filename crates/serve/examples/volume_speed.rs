@@ -8,7 +8,7 @@ use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
 use scrubjay_core::position_set::MemberSet;
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::units::{Nanos, UnixSeconds, VolumeOffset};
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::format::assemble::{Assembly, SlotState};
 use scrubjay_core::volume::format::blank;
@@ -30,7 +30,7 @@ fn main() {
         let size = rig.volume.size() / 2 / 4096 * 4096;
         for offset in (0..size).step_by(1 << 20) {
             rig.ask(BlockRequest::Write {
-                offset,
+                offset: VolumeOffset(offset),
                 data: Buffer::zeroed((size - offset).min(1 << 20) as usize),
                 is_durable: false,
             });
@@ -39,11 +39,14 @@ fn main() {
         let mut rng = Rng::new(1);
         let mut offset = || rng.below(size / 4096) * 4096;
         for offset in (0..size).step_by(4096) {
-            rig.ask(BlockRequest::Read { offset, len: 4096 });
+            rig.ask(BlockRequest::Read { offset: VolumeOffset(offset), len: 4096 });
         }
-        rig.time(&format!("{scheme}: reads of 4 KiB"), || BlockRequest::Read { offset: offset(), len: 4096 });
+        rig.time(&format!("{scheme}: reads of 4 KiB"), || BlockRequest::Read {
+            offset: VolumeOffset(offset()),
+            len: 4096,
+        });
         rig.time(&format!("{scheme}: writes of 4 KiB"), || BlockRequest::Write {
-            offset: offset(),
+            offset: VolumeOffset(offset()),
             data: Buffer::zeroed(4096),
             is_durable: false,
         });

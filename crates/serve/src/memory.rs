@@ -135,22 +135,23 @@ impl MemoryArray {
             offset.checked_add(len).filter(|end| *end <= size).map(|end| offset..end).ok_or(BlockFailure::OutOfRange)
         };
         let reply = match request {
-            BlockRequest::Read { offset, len } => inside(offset, len).map(|range| BlockReply::Read(self.read(range))),
-            BlockRequest::Write { offset, data, .. } => inside(offset, data.len() as u64).map(|range| {
+            BlockRequest::Read { offset, len } => {
+                inside(offset.get(), len).map(|range| BlockReply::Read(self.read(range)))
+            }
+            BlockRequest::Write { offset, data, .. } => inside(offset.get(), data.len() as u64).map(|range| {
                 self.bytes[range.start as usize..range.end as usize].copy_from_slice(&data);
                 self.mark(range, false);
                 self.pool.give(data);
                 BlockReply::Done
             }),
             BlockRequest::Flush => Ok(BlockReply::Done),
-            BlockRequest::Trim { offset, len } | BlockRequest::Zero { offset, len, .. } => {
-                inside(offset, len).map(|range| {
+            BlockRequest::Trim { offset, len } | BlockRequest::Zero { offset, len, .. } => inside(offset.get(), len)
+                .map(|range| {
                     self.zero(range);
                     BlockReply::Done
-                })
-            }
+                }),
             BlockRequest::Allocation { offset, len } => {
-                inside(offset, len).map(|range| BlockReply::Allocation(self.runs(range)))
+                inside(offset.get(), len).map(|range| BlockReply::Allocation(self.runs(range)))
             }
         };
         reply.unwrap_or_else(BlockReply::Failed)
@@ -209,6 +210,7 @@ impl CommandHandler for MemoryArray {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::units::VolumeOffset;
 
     fn ask(array: &mut MemoryArray, request: BlockRequest) -> BlockReply {
         array.submit(Nanos::ZERO, RequestId(1), request);
@@ -219,9 +221,13 @@ mod tests {
     fn parts_tell_written_unwritten_and_lost_apart() {
         let mut array = MemoryArray::new(8 * BLOCK_BYTES);
         let data = Buffer::copy_of(&[7; 700]);
-        assert_eq!(ask(&mut array, BlockRequest::Write { offset: 1000, data, is_durable: false }), BlockReply::Done);
+        assert_eq!(
+            ask(&mut array, BlockRequest::Write { offset: VolumeOffset(1000), data, is_durable: false }),
+            BlockReply::Done
+        );
         array.lose(3000..3001);
-        let BlockReply::Read(parts) = ask(&mut array, BlockRequest::Read { offset: 500, len: 3000 }) else {
+        let BlockReply::Read(parts) = ask(&mut array, BlockRequest::Read { offset: VolumeOffset(500), len: 3000 })
+        else {
             panic!("no parts")
         };
         assert_eq!(parts.iter().map(ReadPart::len).collect::<Vec<_>>(), [12, 1536, 512, 512, 428]);
@@ -233,17 +239,20 @@ mod tests {
         let expected: Vec<u8> = (512..2048).map(|at| if (1000..1700).contains(&at) { 7 } else { 0 }).collect();
         assert_eq!(buffer[range.clone()], expected);
 
-        let runs = ask(&mut array, BlockRequest::Allocation { offset: 0, len: 4096 });
+        let runs = ask(&mut array, BlockRequest::Allocation { offset: VolumeOffset(0), len: 4096 });
         let run = |len, is_written| AllocationRun { len, is_written };
         let expected = [run(512, false), run(1536, true), run(512, false), run(512, true), run(1024, false)];
         assert_eq!(runs, BlockReply::Allocation(expected.to_vec()));
-        assert_eq!(ask(&mut array, BlockRequest::Zero { offset: 0, len: 4096, is_durable: true }), BlockReply::Done);
         assert_eq!(
-            ask(&mut array, BlockRequest::Read { offset: 0, len: 4096 }),
+            ask(&mut array, BlockRequest::Zero { offset: VolumeOffset(0), len: 4096, is_durable: true }),
+            BlockReply::Done
+        );
+        assert_eq!(
+            ask(&mut array, BlockRequest::Read { offset: VolumeOffset(0), len: 4096 }),
             BlockReply::Read(vec![ReadPart::Zeros(4096)]),
             "what is written in full is no longer lost"
         );
-        let beyond = ask(&mut array, BlockRequest::Read { offset: 4095, len: 2 });
+        let beyond = ask(&mut array, BlockRequest::Read { offset: VolumeOffset(4095), len: 2 });
         assert_eq!(beyond, BlockReply::Failed(BlockFailure::OutOfRange));
     }
 }

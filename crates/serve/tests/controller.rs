@@ -3,7 +3,7 @@
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
-use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_core::units::{Nanos, UnixSeconds, VolumeOffset};
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::format::blank;
 use scrubjay_core::volume::format::geometry::{ArrayParameters, Geometry};
@@ -59,7 +59,7 @@ fn a_member_that_a_broken_volume_needs_is_not_overwritten() {
 }
 
 fn a_write() -> BlockRequest {
-    BlockRequest::Write { offset: 0, data: Buffer::copy_of(&[7; 8192]), is_durable: true }
+    BlockRequest::Write { offset: VolumeOffset(0), data: Buffer::copy_of(&[7; 8192]), is_durable: true }
 }
 
 /// Serves a volume, writes to it without the members in `gone`, and stops it.
@@ -164,7 +164,10 @@ impl Rig {
     fn fill(&mut self, offset: u64, len: u64, byte: u8) {
         for offset in (offset..offset + len).step_by(8192) {
             let data = Buffer::copy_of(&[byte; 8192]);
-            assert_eq!(self.ask(BlockRequest::Write { offset, data, is_durable: false }), BlockReply::Done);
+            assert_eq!(
+                self.ask(BlockRequest::Write { offset: VolumeOffset(offset), data, is_durable: false }),
+                BlockReply::Done
+            );
         }
         assert_eq!(self.ask(BlockRequest::Flush), BlockReply::Done);
     }
@@ -172,7 +175,8 @@ impl Rig {
     /// Is each byte of this range this one?
     fn holds(&mut self, offset: u64, len: u64, byte: u8) -> bool {
         (offset..offset + len).step_by(8192).all(|offset| {
-            let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset, len: 8192 }) else {
+            let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset: VolumeOffset(offset), len: 8192 })
+            else {
                 return false;
             };
             parts.iter().all(

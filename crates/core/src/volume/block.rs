@@ -1,6 +1,7 @@
 //! What a block device is asked, and what it answers: the words between a server and a volume.
 
 use crate::buffer::Buffer;
+use crate::units::VolumeOffset;
 use std::ops::Range;
 
 /// Names one request, from its submission to its reply. The asker's choice; a number may be used again after its reply.
@@ -13,14 +14,14 @@ pub enum BlockRequest {
     /// Read `len` bytes.
     Read {
         /// From here on.
-        offset: u64,
+        offset: VolumeOffset,
         /// At least 1.
         len: u64,
     },
     /// Write all of `data`.
     Write {
         /// From here on.
-        offset: u64,
+        offset: VolumeOffset,
         /// What to write, at least 1 byte.
         data: Buffer,
         /// Reply only once it would survive a loss of power.
@@ -31,14 +32,14 @@ pub enum BlockRequest {
     /// These bytes are no longer needed; they may read as zeros or as they were.
     Trim {
         /// From here on.
-        offset: u64,
+        offset: VolumeOffset,
         /// At least 1.
         len: u64,
     },
     /// These bytes read as zeros from now on.
     Zero {
         /// From here on.
-        offset: u64,
+        offset: VolumeOffset,
         /// At least 1.
         len: u64,
         /// Reply only once it would survive a loss of power.
@@ -47,7 +48,7 @@ pub enum BlockRequest {
     /// Which of these bytes were ever written?
     Allocation {
         /// From here on.
-        offset: u64,
+        offset: VolumeOffset,
         /// At least 1.
         len: u64,
     },

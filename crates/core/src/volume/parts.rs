@@ -1,6 +1,7 @@
 //! A request cut into pieces: one for each chunk it touches, stripe by stripe.
 
 use crate::index::{StripeIndex, StripePosition};
+use crate::units::VolumeOffset;
 use std::ops::Range;
 
 /// Some bytes of one chunk.
@@ -16,12 +17,12 @@ pub(super) struct ChunkBytes {
 
 /// The stripes of a request, each with its pieces in order.
 pub(super) fn cut(
-    offset: u64,
+    offset: VolumeOffset,
     len: u64,
     chunk_bytes: u64,
     data: usize,
 ) -> impl Iterator<Item = (StripeIndex, Vec<ChunkBytes>)> {
-    let stripe_bytes = chunk_bytes * data as u64;
+    let (offset, stripe_bytes) = (offset.get(), chunk_bytes * data as u64);
     let end = offset + len;
     (offset / stripe_bytes..=(end - 1) / stripe_bytes).map(move |stripe| {
         let start = stripe * stripe_bytes;
@@ -46,7 +47,7 @@ mod tests {
     fn pieces_cover_a_request_exactly_and_in_order() {
         for (offset, len) in [(0, 1), (0, 32), (7, 1), (3, 90), (31, 2), (32, 64), (63, 1), (8, 8)] {
             let mut at = 0;
-            for (stripe, pieces) in cut(offset, len, 8, 4) {
+            for (stripe, pieces) in cut(VolumeOffset(offset), len, 8, 4) {
                 for piece in pieces {
                     let start = stripe.get() * 32 + piece.position.get() as u64 * 8 + piece.range.start as u64;
                     assert_eq!((start, piece.at as u64), (offset + at, at));

@@ -12,6 +12,7 @@ use super::write;
 use super::writes::{PendingWrite, Ticket};
 use crate::buffer::Buffer;
 use crate::index::StripeIndex;
+use crate::units::VolumeOffset;
 use crate::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -44,12 +45,12 @@ fn refusal(state: &VolumeState, request: &BlockRequest) -> Option<BlockFailure> 
         BlockRequest::Read { offset, len } | BlockRequest::Allocation { offset, len } => (*offset, *len, false),
         BlockRequest::Write { offset, data, .. } => (*offset, data.len() as u64, true),
         BlockRequest::Trim { offset, len } | BlockRequest::Zero { offset, len, .. } => (*offset, *len, true),
-        BlockRequest::Flush => (0, 1, false),
+        BlockRequest::Flush => (VolumeOffset(0), 1, false),
     };
     if writes && state.options.is_read_only {
         return Some(BlockFailure::ReadOnly);
     }
-    if len == 0 || offset.checked_add(len).is_none_or(|end| end > size) {
+    if len == 0 || offset.get().checked_add(len).is_none_or(|end| end > size) {
         return Some(BlockFailure::OutOfRange);
     }
     match state.membership.life {
@@ -92,7 +93,7 @@ async fn finish(handle: &VolumeHandle, is_done: bool, is_durable: bool) -> Block
 }
 
 /// Reads all stripes of a range at once.
-async fn read_all(handle: &VolumeHandle, offset: u64, len: u64) -> Vec<ReadPart> {
+async fn read_all(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> Vec<ReadPart> {
     let (chunk_bytes, data) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
     let mut wants: Vec<read::StripePieces> = cut(offset, len, chunk_bytes, data).collect();
     if wants.len() <= read::STRIPES_MAX {
@@ -121,7 +122,7 @@ async fn read_all(handle: &VolumeHandle, offset: u64, len: u64) -> Vec<ReadPart>
 }
 
 /// Writes all stripes of a range; each joins what waits for its stripe already.
-async fn write_all(handle: &VolumeHandle, offset: u64, len: u64, data: Option<Rc<Buffer>>) -> bool {
+async fn write_all(handle: &VolumeHandle, offset: VolumeOffset, len: u64, data: Option<Rc<Buffer>>) -> bool {
     let (chunk_bytes, count) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
     let stripes: Vec<(StripeIndex, Vec<ChunkBytes>)> = cut(offset, len, chunk_bytes, count).collect();
     let task = handle.current();
@@ -141,9 +142,10 @@ async fn write_all(handle: &VolumeHandle, offset: u64, len: u64, data: Option<Rc
 }
 
 /// Whole stripes are forgotten, the edges are written. (So is all of it where the written map cannot be changed yet.)
-async fn zero(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
+async fn zero(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
-    let (start, end) = (offset.next_multiple_of(stripe_bytes), (offset + len) / stripe_bytes * stripe_bytes);
+    let end = (offset + len).get();
+    let (start, end) = (offset.get().next_multiple_of(stripe_bytes), end / stripe_bytes * stripe_bytes);
     let is_held_back = handle.with(|state| {
         let page = |stripe: u64| state.geometry.written_page_of(StripeIndex(stripe));
         start < end
@@ -153,33 +155,34 @@ async fn zero(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
         return write_zeros(handle, offset, len).await;
     }
     let mut is_done = true;
-    for (from, to) in [(offset, start), (end, offset + len)] {
+    for (from, to) in [(offset, VolumeOffset(start)), (VolumeOffset(end), offset + len)] {
         if from < to {
             is_done &= write_all(handle, from, to - from, None).await;
         }
     }
-    forget(handle, start, end - start).await;
+    forget(handle, VolumeOffset(start), end - start).await;
     // Zeros stay zeros, even if this process is killed: a trim may come undone, this may not. Nor if an edge failed: by now they
     // may have been read.
     persist::flush(handle).await && is_done
 }
 
 /// Writes zeros as data, a few stripes at a time: each holds its rows in memory.
-async fn write_zeros(handle: &VolumeHandle, offset: u64, len: u64) -> bool {
+async fn write_zeros(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
-    let (mut at, mut is_done) = (offset, true);
-    while at < offset + len {
-        let end = ((at / stripe_bytes + ZEROED_AT_ONCE) * stripe_bytes).min(offset + len);
-        is_done &= write_all(handle, at, end - at, None).await;
+    let (mut at, mut is_done) = (offset.get(), true);
+    let all = (offset + len).get();
+    while at < all {
+        let end = ((at / stripe_bytes + ZEROED_AT_ONCE) * stripe_bytes).min(all);
+        is_done &= write_all(handle, VolumeOffset(at), end - at, None).await;
         at = end;
     }
     is_done
 }
 
 /// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
-async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
+async fn forget(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
-    let whole = StripeIndex(offset.div_ceil(stripe_bytes))..StripeIndex((offset + len) / stripe_bytes);
+    let whole = StripeIndex(offset.get().div_ceil(stripe_bytes))..StripeIndex((offset + len).get() / stripe_bytes);
     for stripe in StripeIndex::each(whole) {
         resync::ensure(handle, stripe).await;
         if !handle.with(|state| state.maps.written.get(stripe)) {
@@ -202,13 +205,13 @@ async fn forget(handle: &VolumeHandle, offset: u64, len: u64) {
 }
 
 /// Runs of written and unwritten stripes.
-fn allocation(state: &VolumeState, offset: u64, len: u64) -> Vec<AllocationRun> {
+fn allocation(state: &VolumeState, offset: VolumeOffset, len: u64) -> Vec<AllocationRun> {
     let stripe_bytes = state.geometry.stripe_bytes();
     let mut runs: Vec<AllocationRun> = Vec::new();
-    let mut at = offset;
-    while at < offset + len {
+    let (mut at, all) = (offset.get(), (offset + len).get());
+    while at < all {
         let stripe = StripeIndex(at / stripe_bytes);
-        let end = ((at / stripe_bytes + 1) * stripe_bytes).min(offset + len);
+        let end = ((at / stripe_bytes + 1) * stripe_bytes).min(all);
         let is_written = state.maps.written.get(stripe) || state.maps.needs_resync(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {

@@ -7,7 +7,7 @@ use crate::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use crate::rng::Rng;
-use crate::units::{MemberOffset, Nanos, UnixSeconds};
+use crate::units::{MemberOffset, Nanos, UnixSeconds, VolumeOffset};
 use crate::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use crate::volume::format::assemble::{Given, assemble};
 use crate::volume::format::blank;
@@ -127,7 +127,7 @@ impl Rig {
             let is_superblock = |offset: u64, buffer: &[u8]| {
                 superblocks.contains(&MemberOffset(offset)) && buffer.iter().any(|&byte| byte != 0)
             };
-            if matches!(&op.kind, OpKind::Write { offset, buffer, .. } if self.holds_superblocks && is_superblock((*offset).get(), buffer))
+            if matches!(&op.kind, OpKind::Write { offset, buffer, .. } if self.holds_superblocks && is_superblock(offset.get(), buffer))
             {
                 continue;
             }
@@ -225,13 +225,14 @@ impl Rig {
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) {
-        let request = BlockRequest::Write { offset, data: Buffer::copy_of(bytes), is_durable: false };
+        let request =
+            BlockRequest::Write { offset: VolumeOffset(offset), data: Buffer::copy_of(bytes), is_durable: false };
         assert_eq!(self.ask(request), BlockReply::Done);
     }
 
     /// What is read; nothing for lost bytes.
     fn read(&mut self, offset: u64, len: u64) -> Vec<Option<u8>> {
-        let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset, len }) else {
+        let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset: VolumeOffset(offset), len }) else {
             panic!("a read is answered by parts")
         };
         let bytes = parts.iter().flat_map(|part| match part {
@@ -366,7 +367,7 @@ fn what_was_acknowledged_survives_a_kill_without_any_flush_and_what_was_forgotte
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[1; 8 * CHUNK as usize]);
         rig.write(3 * 4 * CHUNK, &[2; 4 * CHUNK as usize]);
-        let zero = BlockRequest::Zero { offset: 0, len: 4 * CHUNK, is_durable: false };
+        let zero = BlockRequest::Zero { offset: VolumeOffset(0), len: 4 * CHUNK, is_durable: false };
         assert_eq!(rig.ask(zero), BlockReply::Done);
         rig.write(5 * 4 * CHUNK + 100, &[3; 10]);
         let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
@@ -482,7 +483,7 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
     let read = rig.read(0, bytes.len() as u64);
     assert!(read.iter().zip(&right).all(|(read, right)| read.is_none() || read == right));
     assert!(read.iter().any(Option::is_none));
-    let request = BlockRequest::Write { offset: 0, data: Buffer::zeroed(512), is_durable: false };
+    let request = BlockRequest::Write { offset: VolumeOffset(0), data: Buffer::zeroed(512), is_durable: false };
     assert!(matches!(rig.ask(request), BlockReply::Failed(_)));
 }
 
@@ -490,11 +491,15 @@ fn members_that_go_are_done_without_and_replaced_and_more_than_m_are_an_error() 
 fn trimmed_and_zeroed_bytes_are_zeros_and_allocation_says_what_was_written() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![5; 40 * CHUNK as usize]);
-    assert_eq!(rig.ask(BlockRequest::Zero { offset: 1000, len: 30 * CHUNK, is_durable: true }), BlockReply::Done);
+    assert_eq!(
+        rig.ask(BlockRequest::Zero { offset: VolumeOffset(1000), len: 30 * CHUNK, is_durable: true }),
+        BlockReply::Done
+    );
     assert!(rig.read(0, 1000) == vec![Some(5); 1000]);
     assert!(rig.read(1000, 30 * CHUNK) == vec![Some(0); 30 * CHUNK as usize]);
     assert!(rig.read(1000 + 30 * CHUNK, CHUNK) == vec![Some(5); CHUNK as usize]);
-    let BlockReply::Allocation(runs) = rig.ask(BlockRequest::Allocation { offset: 0, len: 80 * CHUNK }) else {
+    let BlockReply::Allocation(runs) = rig.ask(BlockRequest::Allocation { offset: VolumeOffset(0), len: 80 * CHUNK })
+    else {
         panic!()
     };
     let runs: Vec<(u64, bool)> = runs.iter().map(|run| (run.len / CHUNK, run.is_written)).collect();
@@ -534,7 +539,11 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
         rig.write(0, &[1; CHUNK as usize]);
         rig.volume.fail(Nanos(rig.now), MemberIndex(0));
         let data = Buffer::copy_of(&[2; CHUNK as usize]);
-        rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Write { offset: 0, data, is_durable: false });
+        rig.volume.submit(
+            Nanos(rig.now),
+            RequestId(99),
+            BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: false },
+        );
         let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
         let is_superblock = |kind: &OpKind| matches!(kind, OpKind::Write { offset, .. } if starts.contains(offset));
         // All is done but the superblocks.

@@ -6,6 +6,7 @@ use super::export::Export;
 use super::negotiation::{AfterOption, Negotiation, OPTION_DATA_MAX, Terms, TlsMode};
 use super::wire::{self, Errno, OPTION_HEAD_BYTES, REQUEST_BYTES, handshake};
 use scrubjay_core::buffer::Buffer;
+use scrubjay_core::units::VolumeOffset;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest};
 use scrubjay_device::completion::Outgoing;
 use std::ops::Range;
@@ -435,7 +436,10 @@ impl NbdSession {
                 let NbdCommandKind::Write { is_durable } = command.kind else {
                     unreachable!("only writes have payloads")
                 };
-                Some((self.admit(command), BlockRequest::Write { offset: command.offset, data: buffer, is_durable }))
+                Some((
+                    self.admit(command),
+                    BlockRequest::Write { offset: VolumeOffset(command.offset), data: buffer, is_durable },
+                ))
             }
             unfinished => {
                 self.phase = unfinished;
@@ -472,11 +476,11 @@ impl NbdSession {
 fn request(command: &NbdCommand) -> BlockRequest {
     let (offset, len) = (command.offset, u64::from(command.len));
     match command.kind {
-        NbdCommandKind::Read { .. } => BlockRequest::Read { offset, len },
+        NbdCommandKind::Read { .. } => BlockRequest::Read { offset: VolumeOffset(offset), len },
         NbdCommandKind::Flush => BlockRequest::Flush,
-        NbdCommandKind::Trim => BlockRequest::Trim { offset, len },
-        NbdCommandKind::Zero { is_durable } => BlockRequest::Zero { offset, len, is_durable },
-        NbdCommandKind::Allocation { .. } => BlockRequest::Allocation { offset, len },
+        NbdCommandKind::Trim => BlockRequest::Trim { offset: VolumeOffset(offset), len },
+        NbdCommandKind::Zero { is_durable } => BlockRequest::Zero { offset: VolumeOffset(offset), len, is_durable },
+        NbdCommandKind::Allocation { .. } => BlockRequest::Allocation { offset: VolumeOffset(offset), len },
         NbdCommandKind::Write { .. } => unreachable!("a write has a payload"),
     }
 }

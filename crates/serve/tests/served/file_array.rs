@@ -36,15 +36,15 @@ impl ArrayMachine for FileArray {
     fn submit(&mut self, _now: Nanos, id: RequestId, request: BlockRequest) {
         let kind = match request {
             BlockRequest::Read { offset, len } => {
-                OpKind::Read { offset: MemberOffset(offset), buffer: self.pool.take(len as usize) }
+                OpKind::Read { offset: MemberOffset(offset.get()), buffer: self.pool.take(len as usize) }
             }
             BlockRequest::Write { offset, data, is_durable } => {
-                OpKind::Write { offset: MemberOffset(offset), buffer: data, is_durable }
+                OpKind::Write { offset: MemberOffset(offset.get()), buffer: data, is_durable }
             }
             BlockRequest::Flush => OpKind::Flush,
-            BlockRequest::Trim { offset, len } => OpKind::Discard { offset: MemberOffset(offset), len },
+            BlockRequest::Trim { offset, len } => OpKind::Discard { offset: MemberOffset(offset.get()), len },
             BlockRequest::Zero { offset, len, is_durable } => {
-                OpKind::Write { offset: MemberOffset(offset), buffer: Buffer::zeroed(len as usize), is_durable }
+                OpKind::Write { offset: MemberOffset(offset.get()), buffer: Buffer::zeroed(len as usize), is_durable }
             }
             BlockRequest::Allocation { len, .. } => {
                 let run = AllocationRun { len, is_written: true };

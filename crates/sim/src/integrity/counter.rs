@@ -2,7 +2,7 @@
 
 use super::cost::{Costs, PlanCost};
 use scrubjay_core::layout::Shape;
-use scrubjay_core::units::Bytes;
+use scrubjay_core::units::{Bytes, VolumeOffset};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::chooser::AccessHistogram;
 use scrubjay_core::volume::plan::{PlanMode, StripePart, split};
@@ -124,7 +124,7 @@ impl Counter {
             false => (&mut requests.reads, &mut requests.read_bytes),
         };
         (*count, *bytes) = (*count + 1, *bytes + length.0);
-        for part in split(self.shape, self.chunk_bytes, offset.0, length.0) {
+        for part in split(self.shape, self.chunk_bytes, VolumeOffset(offset.0), length.0) {
             let run = ChunkRun::new(self.shape, part, self.accounting);
             for (scheme, lane) in Scheme::ALL.into_iter().zip(&mut self.lanes) {
                 let is_first = if is_write { lane.write(run) } else { lane.read(run) };
@@ -302,7 +302,7 @@ mod tests {
                     Bytes(offset),
                     Bytes(length),
                 );
-                for part in split(RAID6, 4096, offset, length) {
+                for part in split(RAID6, 4096, VolumeOffset(offset), length) {
                     slowly.iter_mut().for_each(|one| one.add(is_write, part, accounting));
                 }
             }

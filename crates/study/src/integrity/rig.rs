@@ -5,7 +5,7 @@ use scrubjay_core::index::{RowIndex, StripeIndex};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{ChunkPlace, Layout, LayoutKind};
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::{MemberOffset, Nanos};
+use scrubjay_core::units::{MemberOffset, Nanos, VolumeOffset};
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_core::volume::finding::VolumeFinding;
 use scrubjay_core::volume::format::assemble::assemble;
@@ -82,7 +82,11 @@ impl Rig {
         let (start, len) = (self.offset(stripe, slot), chunks * CHUNK as usize);
         let bytes: Vec<u8> = (0..len / 8).flat_map(|_| self.rng.bits().to_le_bytes()).collect();
         self.right[start..start + len].copy_from_slice(&bytes);
-        let request = BlockRequest::Write { offset: start as u64, data: Buffer::copy_of(&bytes), is_durable: false };
+        let request = BlockRequest::Write {
+            offset: VolumeOffset(start as u64),
+            data: Buffer::copy_of(&bytes),
+            is_durable: false,
+        };
         assert_eq!(self.ask(request), BlockReply::Done, "nothing is wrong yet");
     }
 
@@ -142,7 +146,9 @@ impl Rig {
     }
 
     fn is_right(&mut self, start: usize, len: usize) -> bool {
-        let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset: start as u64, len: len as u64 }) else {
+        let BlockReply::Read(parts) =
+            self.ask(BlockRequest::Read { offset: VolumeOffset(start as u64), len: len as u64 })
+        else {
             return false;
         };
         let mut at = start;

@@ -3,6 +3,7 @@
 use crate::index::{StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
+use crate::units::VolumeOffset;
 
 /// What a request touches of one stripe: one run of its data chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,8 @@ impl StripePart {
 ///
 /// # Panics
 /// When a chunk has no bytes, a stripe no data, or the request ends beyond 2^64.
-pub fn split(shape: Shape, chunk_bytes: u64, offset: u64, len: u64) -> impl Iterator<Item = StripePart> {
+pub fn split(shape: Shape, chunk_bytes: u64, offset: VolumeOffset, len: u64) -> impl Iterator<Item = StripePart> {
+    let offset = offset.get();
     let end = offset.checked_add(len).expect("the request ends inside the numbers");
     let data = shape.data as u64;
     // Chunks of data, numbered through: first touched, first not touched.

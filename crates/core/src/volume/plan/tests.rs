@@ -3,6 +3,7 @@
 use super::*;
 use crate::index::StripePosition;
 use crate::position_set::PositionSet;
+use crate::units::VolumeOffset;
 
 const HEALTHY: StripeState = StripeState { is_read: PositionSet::NONE, missing: PositionSet::NONE, turn: 0 };
 
@@ -427,12 +428,13 @@ fn a_request_is_cut_at_the_stripes() {
                     partial.insert(StripePosition(position));
                 }
             }
-            let parts: Vec<_> =
-                split(shape, 3, offset, len).map(|part| (part.stripe.get(), part.touched(), part.partial())).collect();
+            let parts: Vec<_> = split(shape, 3, VolumeOffset(offset), len)
+                .map(|part| (part.stripe.get(), part.touched(), part.partial()))
+                .collect();
             assert_eq!(parts, expected, "{shape:?} {offset} {len}");
         }
     }
     let shape = Shape { data: 3, parity: 1 };
-    let last: Vec<_> = split(shape, 4096, u64::MAX - 4095, 4095).collect();
+    let last: Vec<_> = split(shape, 4096, VolumeOffset(u64::MAX - 4095), 4095).collect();
     assert_eq!((last.len(), last[0].partial().count()), (1, 1), "up to the last number");
 }

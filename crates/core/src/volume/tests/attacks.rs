@@ -3,6 +3,7 @@
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
 use crate::index::{MemberIndex, RegionIndex, StripePosition};
+use crate::units::VolumeOffset;
 use crate::volume::finding::{CorruptionKind, FindingPlace, Resolution};
 use crate::volume::format::assemble::AssembleError;
 use crate::volume::format::bits::Bits;
@@ -35,9 +36,14 @@ fn lost(rig: &mut Rig, stripe: u64) -> Vec<u64> {
     (0..4).filter(is_lost).collect()
 }
 
+/// A read of the first sector of a stripe.
+fn first_sector(stripe: u64) -> BlockRequest {
+    BlockRequest::Read { offset: VolumeOffset(stripe * STRIPE), len: 512 }
+}
+
 fn write_chunk(rig: &mut Rig, stripe: u64, slot: u64, byte: u8) -> BlockReply {
     let data = Buffer::copy_of(&vec![byte; CHUNK as usize]);
-    rig.ask(BlockRequest::Write { offset: stripe * STRIPE + slot * CHUNK, data, is_durable: false })
+    rig.ask(BlockRequest::Write { offset: VolumeOffset(stripe * STRIPE + slot * CHUNK), data, is_durable: false })
 }
 
 fn verify(rig: &mut Rig, stripes: std::ops::Range<u64>) -> BlockReply {
@@ -172,8 +178,11 @@ fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_b
             assert_eq!(write_chunk(&mut rig, 3, 3, 9), BlockReply::Done, "{scheme}: a whole one");
             let expected: Vec<u64> = victims.iter().map(|&slot| slot as u64).filter(|&slot| slot < 4).collect();
             assert_eq!(lost(&mut rig, 3), expected, "{scheme}");
-            let partial =
-                BlockRequest::Write { offset: 3 * STRIPE, data: Buffer::copy_of(&[1; 512]), is_durable: false };
+            let partial = BlockRequest::Write {
+                offset: VolumeOffset(3 * STRIPE),
+                data: Buffer::copy_of(&[1; 512]),
+                is_durable: false,
+            };
             assert_eq!(rig.ask(partial), BlockReply::Failed(BlockFailure::Io), "a part of what is lost");
             for (healed, &slot) in expected.iter().enumerate() {
                 assert_eq!(write_chunk(&mut rig, 3, slot, 10), BlockReply::Done, "{scheme}: chunk {slot} alone");
@@ -202,7 +211,7 @@ fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
     // All of them wait for the stripe, and are done together.
     for (id, (slot, len)) in [(0, CHUNK), (0, 512), (3, 512), (1, 512)].into_iter().enumerate() {
         let data = Buffer::copy_of(&vec![9; len as usize]);
-        let request = BlockRequest::Write { offset: 3 * STRIPE + slot * CHUNK, data, is_durable: false };
+        let request = BlockRequest::Write { offset: VolumeOffset(3 * STRIPE + slot * CHUNK), data, is_durable: false };
         rig.volume.submit(Nanos(rig.now), RequestId(100 + id as u64), request);
     }
     rig.pump();
@@ -263,7 +272,7 @@ fn what_a_crash_left_is_settled_when_it_is_asked_for_and_the_rest_is_served_at_o
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (members, geometry) = members_of(&mut rig);
     let mut again = Rig::begin(members, geometry, VolumeOptions::default());
-    again.volume.submit(Nanos(again.now), RequestId(0), BlockRequest::Read { offset: 39 * STRIPE, len: 512 });
+    again.volume.submit(Nanos(again.now), RequestId(0), first_sector(39));
     let mut reply = None;
     let mut left = u64::MAX;
     for _ in 0..100_000 {
@@ -427,7 +436,11 @@ fn a_member_that_hangs_is_let_go_and_its_late_answers_are_nobodys() {
     rig.hangs = Some(hanging);
     let id = RequestId(1000);
     let data = Buffer::copy_of(&vec![9; CHUNK as usize]);
-    rig.volume.submit(Nanos(rig.now), id, BlockRequest::Write { offset: 3 * STRIPE, data, is_durable: true });
+    rig.volume.submit(
+        Nanos(rig.now),
+        id,
+        BlockRequest::Write { offset: VolumeOffset(3 * STRIPE), data, is_durable: true },
+    );
     rig.pump();
     assert!(rig.volume.poll_reply().is_none());
     rig.wait(deadline * 3 / 4);
@@ -452,7 +465,7 @@ fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
     let mut rig = Rig::start(members, geometry);
     let (hanging, _) = rig.place(3, 0);
     rig.hangs = Some(hanging);
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), first_sector(3));
     rig.pump();
     assert!(rig.volume.poll_reply().is_none());
     rig.volume.fail(Nanos(rig.now), MemberIndex(hanging));
@@ -468,7 +481,7 @@ fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
     // The clock makes one step: nobody looked meanwhile.
     let mut rig = Rig::start(members.clone(), geometry);
     rig.hangs = Some(rig.place(3, 0).0);
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), first_sector(3));
     rig.pump();
     rig.now += 100 * deadline;
     rig.pump();
@@ -476,7 +489,7 @@ fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
     // More than two parities make up for.
     let mut rig = Rig::start(members, geometry);
     rig.all_hang = true;
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 0, len: STRIPE });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: VolumeOffset(0), len: STRIPE });
     rig.pump();
     rig.wait(2 * deadline);
     assert!(rig.volume.status().members.iter().all(|(state, _)| *state == MemberState::Active));
@@ -488,7 +501,7 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let mut rig = Rig::start(members, geometry);
     let (member, _) = rig.place(3, 0);
-    rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(1000), first_sector(3));
     rig.volume.fail(Nanos(rig.now), MemberIndex(member));
     while rig.volume.can_spare(MemberIndex(member)) && rig.volume.status().members[member].0 == MemberState::Active {
         rig.pump_until(|_| true);

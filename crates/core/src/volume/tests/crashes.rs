@@ -4,6 +4,7 @@
 use super::promises::{members_of, superblock as told};
 use super::*;
 use crate::index::{MemberIndex, RowIndex, StripePosition};
+use crate::units::VolumeOffset;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 
 use crate::volume::format::superblock::{self, FailureReason, MemberState};
@@ -141,7 +142,7 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
     rig.holds_superblocks = true;
     for stripe in 0..8 {
         let data = Buffer::copy_of(&vec![2 + stripe as u8; CHUNK as usize]);
-        let request = BlockRequest::Write { offset: stripe * CHUNK, data, is_durable: false };
+        let request = BlockRequest::Write { offset: VolumeOffset(stripe * CHUNK), data, is_durable: false };
         rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
     }
     rig.pump();
@@ -170,7 +171,7 @@ fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
         let stripe = 3 * CHUNK;
         // The page of the map is younger than the first numbers.
         rig.write(0, &vec![1; stripe as usize]);
-        assert_eq!(rig.ask(BlockRequest::Trim { offset: 0, len: stripe }), BlockReply::Done);
+        assert_eq!(rig.ask(BlockRequest::Trim { offset: VolumeOffset(0), len: stripe }), BlockReply::Done);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         let (parity, _) = rig.place(1, 3);
         rig.volume.fail(Nanos(rig.now), MemberIndex(parity));

@@ -4,6 +4,7 @@
 use super::promises::members_of;
 use super::*;
 use crate::index::MemberIndex;
+use crate::units::VolumeOffset;
 use crate::volume::format::superblock::{FailureReason, MemberState};
 
 fn states(rig: &Rig) -> Vec<MemberState> {
@@ -36,7 +37,7 @@ fn a_flush_ends_however_many_first_writes_come_meanwhile() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Raid1, 1, 1);
     let first_write = |rig: &mut Rig, stripe: u64| {
         let data = Buffer::copy_of(&[1; 512]);
-        let request = BlockRequest::Write { offset: stripe * CHUNK, data, is_durable: false };
+        let request = BlockRequest::Write { offset: VolumeOffset(stripe * CHUNK), data, is_durable: false };
         rig.volume.submit(Nanos(rig.now), RequestId(100 + stripe), request);
     };
     rig.write(0, &[1; 512]);
@@ -103,7 +104,7 @@ fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     let deadline = VolumeOptions::default().op_deadline.0;
     rig.hangs = Some(rig.place(0, 0).0);
-    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: 0, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: VolumeOffset(0), len: 512 });
     rig.pump();
     // From now on nobody asks it what is to be done.
     for _ in 0..40 {
@@ -134,7 +135,9 @@ fn the_answer_to_a_small_read_does_not_hold_the_row() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
     for member_gone in [false, true] {
-        let BlockReply::Read(parts) = rig.ask(BlockRequest::Read { offset: 9, len: 1 }) else { panic!("it is read") };
+        let BlockReply::Read(parts) = rig.ask(BlockRequest::Read { offset: VolumeOffset(9), len: 1 }) else {
+            panic!("it is read")
+        };
         let [ReadPart::Data(buffer, range)] = &parts[..] else { panic!("{parts:?}") };
         assert!(buffer.len() <= 512 && buffer[range.clone()] == [7], "member gone: {member_gone}");
         let (member, _) = rig.place(0, 0);
@@ -150,7 +153,7 @@ fn zeros_over_all_that_a_crash_left_unsynced_are_written_a_few_at_a_time() {
     rig.write(0, &vec![7; (stripes * 2 * CHUNK) as usize]);
     let (members, geometry) = members_of(&mut rig);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
-    let request = BlockRequest::Zero { offset: 0, len: stripes * 2 * CHUNK, is_durable: false };
+    let request = BlockRequest::Zero { offset: VolumeOffset(0), len: stripes * 2 * CHUNK, is_durable: false };
     rig.volume.submit(Nanos(rig.now), RequestId(99), request);
     let mut most = 0;
     let reply = loop {
@@ -174,7 +177,7 @@ fn a_member_that_hangs_is_let_go_where_nothing_may_be_written_too() {
     let mut rig = Rig::start_as(rig.stop(), geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
     let before = rig.members.clone();
     rig.hangs = Some(rig.place(0, 0).0);
-    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: 0, len: 512 });
+    rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: VolumeOffset(0), len: 512 });
     rig.pump();
     rig.wait(2 * VolumeOptions::default().op_deadline.0);
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Read(_)))));
@@ -192,7 +195,10 @@ fn zeros_stay_where_an_edge_of_them_could_not_be_written() {
         rig.members[member][at..at + CHUNK as usize].fill(0xaa);
     }
     let (offset, len) = (stripe_bytes - 512, 512 + stripe_bytes);
-    assert_eq!(rig.ask(BlockRequest::Zero { offset, len, is_durable: false }), BlockReply::Failed(BlockFailure::Io));
+    assert_eq!(
+        rig.ask(BlockRequest::Zero { offset: VolumeOffset(offset), len, is_durable: false }),
+        BlockReply::Failed(BlockFailure::Io)
+    );
     let zeros = vec![Some(0); stripe_bytes as usize];
     assert!(rig.read(stripe_bytes, stripe_bytes) == zeros);
     let (members, geometry) = members_of(&mut rig);

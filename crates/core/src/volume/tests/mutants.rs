@@ -3,6 +3,7 @@
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
 use crate::index::{MemberIndex, RegionIndex, RowIndex, StripePosition};
+use crate::units::VolumeOffset;
 use crate::volume::finding::Resolution;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::MemberState;
@@ -121,7 +122,11 @@ fn a_rebuild_that_ended_rests_on_a_map_that_is_durable() {
     rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     let start = rig.ops;
     rig.pump_until(|rig| rig.ops > start + 60);
-    rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Trim { offset: 59 * STRIPE, len: STRIPE });
+    rig.volume.submit(
+        Nanos(rig.now),
+        RequestId(500),
+        BlockRequest::Trim { offset: VolumeOffset(59 * STRIPE), len: STRIPE },
+    );
     rig.pump();
     assert_eq!(rig.volume.status().members[2].0, MemberState::Active);
     let members = members_of(&mut rig).0;
@@ -135,7 +140,11 @@ fn a_late_error_of_an_old_disk_does_not_take_the_new_one_out() {
     let mut rig = filled(Scheme::Stamp, 60);
     let (member, _) = rig.place(3, 0);
     rig.hangs = Some(member);
-    rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Read { offset: 3 * STRIPE, len: 512 });
+    rig.volume.submit(
+        Nanos(rig.now),
+        RequestId(500),
+        BlockRequest::Read { offset: VolumeOffset(3 * STRIPE), len: 512 },
+    );
     rig.pump();
     let held = std::mem::take(&mut rig.held);
     rig.volume.fail(Nanos(rig.now), MemberIndex(member));
@@ -247,10 +256,14 @@ fn a_first_write_that_the_page_of_the_map_is_younger_than_is_named_by_it_before_
     let place = rig.place(1, 5);
     rig.holds = Some((place.0, place.1 as u64));
     let data = Buffer::copy_of(&vec![9; STRIPE as usize]);
-    rig.volume.submit(Nanos(rig.now), RequestId(500), BlockRequest::Write { offset: STRIPE, data, is_durable: false });
+    rig.volume.submit(
+        Nanos(rig.now),
+        RequestId(500),
+        BlockRequest::Write { offset: VolumeOffset(STRIPE), data, is_durable: false },
+    );
     rig.pump();
     // A page of the map is written meanwhile.
-    let trim = BlockRequest::Trim { offset: 0, len: STRIPE };
+    let trim = BlockRequest::Trim { offset: VolumeOffset(0), len: STRIPE };
     assert_eq!(rig.ask(trim), BlockReply::Done);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.release();

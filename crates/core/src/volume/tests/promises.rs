@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::index::MemberIndex;
-use crate::units::MemberOffset;
+use crate::units::{MemberOffset, VolumeOffset};
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, TAIL_BYTES};
 use crate::volume::format::superblock::{MemberState, newest};
 
@@ -40,7 +40,11 @@ pub(super) fn wipe(member: &mut [u8], geometry: &Geometry) {
 
 fn write_of(stripe: u64, byte: u8, geometry: &Geometry) -> BlockRequest {
     let len = geometry.stripe_bytes() as usize;
-    BlockRequest::Write { offset: stripe * len as u64, data: Buffer::copy_of(&vec![byte; len]), is_durable: true }
+    BlockRequest::Write {
+        offset: VolumeOffset(stripe * len as u64),
+        data: Buffer::copy_of(&vec![byte; len]),
+        is_durable: true,
+    }
 }
 
 #[test]
@@ -279,14 +283,22 @@ fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_i
         rig.pump();
         rig.volume.poll_reply()
     };
-    assert_eq!(ask(100, BlockRequest::Read { offset: (4 + other) * CHUNK, len: CHUNK }), None, "it is being taken out");
+    assert_eq!(
+        ask(100, BlockRequest::Read { offset: VolumeOffset((4 + other) * CHUNK), len: CHUNK }),
+        None,
+        "it is being taken out"
+    );
     let data = Buffer::copy_of(&[2; CHUNK as usize]);
-    let reply = ask(101, BlockRequest::Write { offset: 0, data, is_durable: true });
+    let reply = ask(101, BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: true });
 
     // Power is lost in the middle of the next write of the stripe: a chunk and a parity are torn, the other is old.
     let old = rig.members.clone();
     let data = Buffer::copy_of(&[3; CHUNK as usize]);
-    rig.volume.submit(Nanos(rig.now), RequestId(102), BlockRequest::Write { offset: CHUNK, data, is_durable: false });
+    rig.volume.submit(
+        Nanos(rig.now),
+        RequestId(102),
+        BlockRequest::Write { offset: VolumeOffset(CHUNK), data, is_durable: false },
+    );
     rig.pump();
     let row_bytes = rig.geometry.row_bytes() as usize;
     for (slot, from) in [(1, 512), (4, 512), (5, 0)] {
@@ -330,7 +342,7 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
     rig.volume.submit(
         Nanos(rig.now),
         RequestId(100),
-        BlockRequest::Trim { offset: 150 * stripe_bytes, len: stripe_bytes },
+        BlockRequest::Trim { offset: VolumeOffset(150 * stripe_bytes), len: stripe_bytes },
     );
     rig.pump_until(|rig| is_past(rig, 192));
     rig.volume.fail(Nanos(rig.now), MemberIndex(1));
@@ -374,7 +386,7 @@ fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_fl
     let (member, at) = rig.place(0, 2);
     let row = at..at + (CHUNK + rig.geometry.appendix_bytes) as usize;
     let before = rig.members[member][row.clone()].to_vec();
-    assert_eq!(rig.ask(BlockRequest::Trim { offset: 0, len: stripe_bytes }), BlockReply::Done);
+    assert_eq!(rig.ask(BlockRequest::Trim { offset: VolumeOffset(0), len: stripe_bytes }), BlockReply::Done);
     rig.write(0, &[2; 100]);
     // It is read, from the disk's cache, and then the disk turns out to have lost it.
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
@@ -393,7 +405,7 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         let mut rig = Rig::new(scheme, LayoutKind::Raid1, 1, 1);
         rig.write(0, &[1; CHUNK as usize]);
         let (hurt, _) = rig.place(0, 0);
-        rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: 0, len: CHUNK });
+        rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: VolumeOffset(0), len: CHUNK });
         // The one cannot read it, whenever it is asked; the other takes its time.
         let mut slow = None;
         while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {

@@ -4,6 +4,7 @@
 use super::promises::{members_of, right, superblock};
 use super::*;
 use crate::index::MemberIndex;
+use crate::units::VolumeOffset;
 use crate::volume::format::returns::NoReturn;
 use crate::volume::format::superblock::{FailureReason, MemberState};
 
@@ -30,7 +31,7 @@ fn nothing_is_acknowledged_that_rests_on_what_all_members_refused() {
         // The intents are there, the rows are taken, the written map is not.
         rig.is_full_beside = true;
         let data = Buffer::copy_of(&vec![8; 2 * CHUNK as usize]);
-        let reply = rig.ask(BlockRequest::Write { offset: 2 * CHUNK, data, is_durable: true });
+        let reply = rig.ask(BlockRequest::Write { offset: VolumeOffset(2 * CHUNK), data, is_durable: true });
         assert_eq!(reply, BlockReply::Failed(BlockFailure::Io), "{scheme}");
         assert!(rig.volume.status().is_broken, "{scheme}");
     }
@@ -46,7 +47,7 @@ fn no_row_is_written_that_no_member_was_told_of() {
         let before: Vec<Vec<u8>> = rig.members.iter().map(|member| member[rows..].to_vec()).collect();
         rig.is_full_beside = true;
         let data = Buffer::copy_of(&[8; 100]);
-        let reply = rig.ask(BlockRequest::Write { offset: 0, data, is_durable: false });
+        let reply = rig.ask(BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: false });
         assert_eq!(reply, BlockReply::Failed(BlockFailure::Io), "{scheme}");
         assert!(
             rig.members

@@ -3,6 +3,7 @@
 use super::promises::{members_of, right, superblock};
 use super::*;
 use crate::index::{MemberIndex, RowIndex};
+use crate::units::VolumeOffset;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::returns::NoReturn;
@@ -128,7 +129,11 @@ fn who_has_not_ended_what_it_was_asked_does_not_come_back_before() {
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     rig.hangs = Some(2);
     let data = Buffer::copy_of(&vec![8; STRIPE as usize]);
-    rig.volume.submit(Nanos(rig.now), RequestId(50), BlockRequest::Write { offset: 0, data, is_durable: false });
+    rig.volume.submit(
+        Nanos(rig.now),
+        RequestId(50),
+        BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: false },
+    );
     rig.pump();
     rig.wait(60_000_000_000);
     assert!(matches!(rig.volume.status().members[2].0, MemberState::Failed(_)));
