@@ -133,7 +133,7 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
             let copies = offsets.into_iter().enumerate().filter(move |&(index, _)| is_there(index));
             let wanted = |(index, offset)| {
                 let (len, turn) = (SUPERBLOCK_BYTES, index as u64 % 2);
-                WantedBlock { member: member, offset, len, place: FindingPlace::Superblock, turn }
+                WantedBlock { member, offset, len, place: FindingPlace::Superblock, turn }
             };
             copies.map(wanted).collect::<Vec<_>>()
         };

@@ -47,6 +47,7 @@ mod resync;
 mod rounds;
 mod rows;
 mod scheduler;
+mod seal;
 mod state;
 mod stripe_write;
 mod tasks;

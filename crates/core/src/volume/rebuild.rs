@@ -7,6 +7,7 @@ use super::persist;
 use super::repair;
 use super::resync;
 use super::scheduler::WaitList;
+use super::seal::sum_and_seal;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition};
@@ -319,7 +320,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         let mut rows = Vec::new();
         for (position, mut row) in StripePosition::numbered(all.drain(..)) {
             if mine.contains(position) {
-                repair::seal(state, stripe, position, &mut row, &entries);
+                sum_and_seal(state, stripe, position, &mut row, &entries);
                 rows.push(row);
             } else {
                 state.io.pool.give(row);

@@ -6,13 +6,13 @@ use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, ki
 use super::handle::VolumeHandle;
 use super::persist;
 use super::rows::{self, Rows};
+use super::seal::sum_and_seal;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
-use crate::volume::integrity::scheme::Scheme;
-use crate::volume::integrity::tag::{self, ListEntry, RowStatus};
+use crate::volume::integrity::tag::{ListEntry, RowStatus};
 use crate::volume::member::{MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 
@@ -340,32 +340,6 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
     });
 }
 
-/// Gives a row its appendix.
-pub(super) fn seal(
-    state: &VolumeState,
-    stripe: StripeIndex,
-    position: StripePosition,
-    row: &mut Buffer,
-    entries: &[ListEntry],
-) {
-    if state.geometry.scheme == Scheme::None {
-        return;
-    }
-    let chunk_bytes = state.chunk_bytes();
-    let identity = state.identity(stripe, position);
-    let shape = state.shape();
-    if shape.is_data(position) {
-        let before = shape.before(position);
-        let neighbour = if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 };
-        let entry = state.sealed(ListEntry { sum: crc32c(&row[..chunk_bytes]), ..entries[position] });
-        tag::seal_data(row, chunk_bytes, identity, entry, neighbour);
-    } else {
-        let sum = crc32c(&row[..chunk_bytes]);
-        let entries: Vec<ListEntry> = entries.iter().map(|&entry| state.sealed(entry)).collect();
-        tag::seal_parity(row, chunk_bytes, identity, sum, &entries);
-    }
-}
-
 /// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
 async fn write_rebuilt(
     handle: &VolumeHandle,
@@ -381,7 +355,7 @@ async fn write_rebuilt(
             .iter()
             .map(|position| {
                 let row = rebuilt.rows[position].as_mut().expect("what is written was rebuilt");
-                seal(state, stripe, position, row, &entries);
+                sum_and_seal(state, stripe, position, row, &entries);
                 let place = state.geometry.place(stripe, position);
                 let mut buffer = state.io.pool.take(state.row_bytes());
                 buffer.copy_from_slice(row);

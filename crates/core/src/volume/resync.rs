@@ -9,6 +9,7 @@ use super::put;
 use super::repair::{self, LossFate, Resolved};
 use super::rows::{self, Rows};
 use super::scheduler::WaitList;
+use super::seal::sum_and_seal;
 use super::state::VolumeState;
 use super::stripe_write;
 use crate::buffer::Buffer;
@@ -383,7 +384,7 @@ fn changed(
     let missing = state.membership.missing(stripe);
     let mut writes = Vec::new();
     for (position, mut row) in StripePosition::numbered(all) {
-        repair::seal(state, stripe, position, &mut row, &entries);
+        sum_and_seal(state, stripe, position, &mut row, &entries);
         if missing.contains(position) || rows.buffers[position].as_deref() == Some(&row[..]) {
             state.io.pool.give(row);
             continue;

@@ -5,6 +5,7 @@ use super::handle::VolumeHandle;
 use super::persist;
 use super::repair::{self, Resolved};
 use super::rows::{self, Rows};
+use super::seal::{neighbour, seal, sum_and_seal};
 use super::state::VolumeState;
 use super::writes::PendingWrite;
 use crate::buffer::Buffer;
@@ -98,7 +99,7 @@ pub(super) fn whole(
             state.io.pool.give(row);
             continue;
         }
-        seal_data(state, stripe, position, &mut row, &entries);
+        seal(state, stripe, position, &mut row, sums[position.get()], &entries);
         if touched.contains(position) {
             output.rows.push((position, row));
         } else {
@@ -114,9 +115,7 @@ pub(super) fn whole(
             state.io.pool.give(row);
             continue;
         }
-        if state.geometry.scheme.has_appendix() {
-            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, position), sums[position.get()], &entries);
-        }
+        seal(state, stripe, position, &mut row, sums[position.get()], &entries);
         output.rows.push((position, row));
     }
     output
@@ -133,26 +132,6 @@ fn buddies(state: &VolumeState, touched: PositionSet) -> PositionSet {
         .map(|position| state.shape().after(position))
         .filter(|&position| !touched.contains(position))
         .collect()
-}
-
-/// Gives a data row its appendix; `entries` have the sums of all chunks.
-fn seal_data(
-    state: &VolumeState,
-    stripe: StripeIndex,
-    position: StripePosition,
-    row: &mut [u8],
-    entries: &[ListEntry],
-) {
-    let scheme = state.geometry.scheme;
-    if scheme.has_appendix() {
-        let identity = state.identity(stripe, position);
-        tag::seal_data(row, state.chunk_bytes(), identity, entries[position], neighbour(state, position, entries));
-    }
-}
-
-fn neighbour(state: &VolumeState, position: StripePosition, entries: &[ListEntry]) -> u32 {
-    let before = state.shape().before(position);
-    if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 }
 }
 
 /// Replaces chunks of a stripe by the plan of least I/O; nothing when what was read is not as it should be.
@@ -254,16 +233,13 @@ fn modify(
         fresh.push((position, row));
     }
     for (position, mut row) in fresh {
-        seal_data(state, stripe, position, &mut row, &entries);
+        seal(state, stripe, position, &mut row, entries[position].sum, &entries);
         output.rows.push((position, row));
     }
     for (index, row) in all.into_iter().enumerate() {
         let Some(mut row) = row else { continue };
         let position = shape.parity_position(index);
-        if scheme.has_appendix() {
-            let sum = crc32c(&row[..chunk_bytes]);
-            tag::seal_parity(&mut row, chunk_bytes, state.identity(stripe, position), sum, &entries);
-        }
+        sum_and_seal(state, stripe, position, &mut row, &entries);
         output.rows.push((position, row));
     }
     for position in plan.write_appendices.iter() {

@@ -1,0 +1,53 @@
+//! Gives rows their appendices, in one way, whoever writes them.
+
+use super::state::VolumeState;
+use crate::index::{StripeIndex, StripePosition};
+use crate::volume::integrity::tag::{self, ListEntry};
+use scrubjay_code::crc32c;
+use std::borrow::Cow;
+
+/// Gives a row, whose content has the CRC-32C `sum`, its appendix, in schemes that have one. `entries` have the versions of all
+/// data chunks, and the sums of all but, perhaps, its own.
+pub(super) fn seal(
+    state: &VolumeState,
+    stripe: StripeIndex,
+    position: StripePosition,
+    row: &mut [u8],
+    sum: u32,
+    entries: &[ListEntry],
+) {
+    if !state.geometry.scheme.has_appendix() {
+        return;
+    }
+    let (chunk_bytes, identity) = (state.chunk_bytes(), state.identity(stripe, position));
+    if state.shape().is_data(position) {
+        let entry = state.sealed(ListEntry { sum, ..entries[position] });
+        tag::seal_data(row, chunk_bytes, identity, entry, neighbour(state, position, entries));
+    } else {
+        let entries = match state.geometry.scheme.has_versions() {
+            true => Cow::Borrowed(entries),
+            false => entries.iter().map(|&entry| state.sealed(entry)).collect(),
+        };
+        tag::seal_parity(row, chunk_bytes, identity, sum, &entries);
+    }
+}
+
+/// The same, of a row whose content nobody has summed yet.
+pub(super) fn sum_and_seal(
+    state: &VolumeState,
+    stripe: StripeIndex,
+    position: StripePosition,
+    row: &mut [u8],
+    entries: &[ListEntry],
+) {
+    if state.geometry.scheme.has_appendix() {
+        let sum = crc32c(&row[..state.chunk_bytes()]);
+        seal(state, stripe, position, row, sum, entries);
+    }
+}
+
+/// The copy that a data chunk carries of its neighbour's sum.
+pub(super) fn neighbour(state: &VolumeState, position: StripePosition, entries: &[ListEntry]) -> u32 {
+    let before = state.shape().before(position);
+    if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 }
+}
