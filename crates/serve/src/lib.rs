@@ -8,17 +8,17 @@
 //!
 //! ```
 //! use scrubjay_core::buffer::Buffer;
-//! use scrubjay_core::units::Nanos;
+//! use scrubjay_core::units::{Nanos, VolumeOffset};
 //! use scrubjay_core::volume::block::{BlockReply, BlockRequest, ReadPart, RequestId};
 //! use scrubjay_core::volume::member::ArrayMachine;
 //! use scrubjay_serve::memory::MemoryArray;
 //!
 //! let mut array = MemoryArray::new(64 << 10);
-//! let write = BlockRequest::Write { offset: 4096, data: Buffer::copy_of(b"jay"), is_durable: true };
+//! let write = BlockRequest::Write { offset: VolumeOffset(4096), data: Buffer::copy_of(b"jay"), is_durable: true };
 //! array.submit(Nanos::ZERO, RequestId(1), write);
 //! assert_eq!(array.poll_reply(), Some((RequestId(1), BlockReply::Done)));
 //!
-//! array.submit(Nanos::ZERO, RequestId(2), BlockRequest::Read { offset: 4096, len: 3 });
+//! array.submit(Nanos::ZERO, RequestId(2), BlockRequest::Read { offset: VolumeOffset(4096), len: 3 });
 //! let Some((RequestId(2), BlockReply::Read(parts))) = array.poll_reply() else { panic!("an answer") };
 //! let [ReadPart::Data(buffer, range)] = &parts[..] else { panic!("its bytes") };
 //! assert_eq!(&buffer[range.clone()], b"jay");
