@@ -168,3 +168,23 @@ macro_rules! indexed {
     };
 }
 pub(crate) use indexed;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_and_numbers_count_from_where_they_begin() {
+        let run: Vec<StripeIndex> = StripeIndex::each(StripeIndex(3)..StripeIndex(3) + 2).collect();
+        assert_eq!(run, [StripeIndex(3), StripeIndex(4)]);
+        assert_eq!(StripeIndex(7) - StripeIndex(3), 4);
+        assert_eq!(MemberIndex::first(2).collect::<Vec<_>>(), [MemberIndex(0), MemberIndex(1)]);
+        let numbered: Vec<(StripePosition, char)> = StripePosition::numbered("ab".chars()).collect();
+        assert_eq!(numbered, [(StripePosition(0), 'a'), (StripePosition(1), 'b')]);
+    }
+
+    #[test]
+    fn an_index_reads_as_the_number_that_it_is() {
+        assert_eq!(format!("{:>3} {:?}", RowIndex(7), [RegionIndex(1)]), "  7 [1]");
+    }
+}

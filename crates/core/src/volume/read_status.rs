@@ -102,7 +102,7 @@ impl ReadStatus {
     }
 
     /// Which of `count` chunks from `first` on were read, counted from there: what a plan wants to know of a stripe.
-    pub fn slots(&self, first: u64, count: u64) -> PositionSet {
+    pub fn positions(&self, first: u64, count: u64) -> PositionSet {
         let mut positions = PositionSet::NONE;
         for (chunk, mask) in self.pieces(first, count) {
             let mut bits = self.word(chunk).map_or(0, |at| self.words[at] & mask);
@@ -203,7 +203,7 @@ mod tests {
                 let count = rng.below(200).min(chunks - first);
                 let truth: PositionSet =
                     model.range(first..first + count).map(|at| StripePosition((at - first) as usize)).collect();
-                let positions = status.slots(first, count);
+                let positions = status.positions(first, count);
                 let singly: PositionSet = StripePosition::first(count as usize)
                     .filter(|at| status.is_read(first + at.get() as u64))
                     .collect();

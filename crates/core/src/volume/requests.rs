@@ -147,9 +147,8 @@ async fn zero(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
     let end = (offset + len).get();
     let (start, end) = (offset.get().next_multiple_of(stripe_bytes), end / stripe_bytes * stripe_bytes);
     let is_held_back = handle.with(|state| {
-        let page = |stripe: u64| state.geometry.written_page_of(StripeIndex(stripe));
-        start < end
-            && (page(start / stripe_bytes)..=page(end / stripe_bytes - 1)).any(|page| state.maps.is_held_back(page))
+        let page = |offset: u64| state.geometry.written_page_of(StripeIndex(offset / stripe_bytes));
+        start < end && (page(start)..=page(end - 1)).any(|page| state.maps.is_held_back(page))
     });
     if start >= end || is_held_back {
         return write_zeros(handle, offset, len).await;

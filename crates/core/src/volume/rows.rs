@@ -50,7 +50,7 @@ pub(super) struct WantedRows {
 
 impl WantedRows {
     /// The positions, in the order in which they are asked for.
-    fn slots(&self) -> impl Iterator<Item = StripePosition> {
+    fn positions(&self) -> impl Iterator<Item = StripePosition> {
         self.chunks.iter().chain(self.appendices.iter())
     }
 }
@@ -95,7 +95,7 @@ struct RequestedRows {
 fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpKind)>) -> RequestedRows {
     let missing = state.membership.missing(all.stripe);
     let held = WantedRows { chunks: all.chunks - missing, appendices: all.appendices - missing, ..all };
-    for position in held.slots() {
+    for position in held.positions() {
         let place = state.geometry.place(held.stripe, position);
         let start = state.geometry.chunk_offset(place.row);
         let skipped = if held.chunks.contains(position) { 0 } else { state.chunk_bytes() };
@@ -124,7 +124,7 @@ fn collect(
         appendices,
         flushed: asked.flushed & chunks,
     };
-    for (position, done) in asked.held.slots().zip(done) {
+    for (position, done) in asked.held.positions().zip(done) {
         rows.evidence.rows[position] = match (done.result, &done.buffer) {
             (Ok(()), Some(buffer)) => open(state, stripe, position, buffer),
             (Ok(()), None) => unreachable!("a read that is done brings its buffer back"),

@@ -11,7 +11,7 @@ use crate::index::MemberIndex;
 use crate::units::{MemberOffset, UnixSeconds};
 
 /// The superblock of a new volume, as the first of its members has it; `members` are their names, in the order of their
-/// slots.
+/// indices.
 pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeconds, members: &[Uuid]) -> Superblock {
     Superblock {
         array,
@@ -54,7 +54,7 @@ pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (MemberOffset, Buff
     intents.chain(written)
 }
 
-/// All that lies on a member of this slot, by offset: its maps, then its superblock.
+/// All that lies on this member, by offset: its maps, then its superblock.
 ///
 /// # Panics
 /// When the member has no room for it.

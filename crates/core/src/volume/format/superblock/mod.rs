@@ -65,7 +65,7 @@ pub struct Superblock {
     pub map_sum: u32,
     /// Which of the members this one is: its place in `members`.
     pub member: MemberIndex,
-    /// All of them, by slot.
+    /// All of them, by index.
     pub members: Vec<MemberRecord>,
 }
 
