@@ -111,7 +111,7 @@ impl BoundarySearch {
                     low = steps[steps.len() - 1];
                     step = low * STRIDE;
                     if step >= pattern && low < pattern / 2 {
-                        step = pattern / 2;
+                        step = pattern / 2 / self.block * self.block;
                     }
                 }
             }

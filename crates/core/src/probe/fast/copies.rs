@@ -4,7 +4,7 @@
 use super::evidence::probability;
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
-use super::statistic::{spread, undisturbed};
+use super::statistic::{UNDISTURBED, quantile, spread, undisturbed};
 use super::thresholds::{COLLIDED_SPREAD, COPIES_MAX, DECIDED};
 use crate::probe::known::Claim;
 use crate::rng::Rng;
@@ -18,6 +18,14 @@ const COLLISIONS_MIN: usize = 64;
 const SURE: f64 = 0.999;
 /// up to so many.
 const COLLISIONS_MAX: usize = 160;
+/// Pairs anywhere, and single reads, after which it is known whether it is one disk.
+const PAIRS: usize = 192;
+/// Log-odds from which on it is: one in a thousand.
+const ONE_DISK: f64 = 6.9;
+/// Of an array that is nearly all on one disk, one pair in twenty does not wait.
+const FEW: f64 = 0.05;
+/// On smaller devices the way is nothing, and times of one and of two reads overlap: it takes the tests of patterns.
+const BYTES_MIN: u64 = 1 << 30;
 /// Reads are imagined so often, of the times of single ones.
 const IMAGINED: usize = 512;
 
@@ -37,6 +45,33 @@ pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<us
         }
     }
     Ok(None)
+}
+
+/// Do two reads wait for each other wherever they are, and how sure is that? Then all of it is one disk, whatever the pattern of
+/// an array might be: of two disks half of all pairs would not wait.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn is_one_disk(sampler: &mut Sampler) -> Result<Option<f64>, EarlyEnd> {
+    if sampler.device().bytes < BYTES_MIN {
+        return Ok(None);
+    }
+    let (mut pairs, mut singles) = (Vec::new(), Vec::new());
+    for _ in 0..PAIRS {
+        for (reads, times) in [(2, &mut pairs), (1, &mut singles)] {
+            let places = sampler.anywhere(1, reads);
+            let reads = places.into_iter().map(|place| sampler.read(place)).collect();
+            let done = sampler.run(reads).await?.into_iter().flatten();
+            times.push(done.fold(1.0, f64::max).ln());
+        }
+    }
+    let mut odds = f64::MAX;
+    for share in [FEW, UNDISTURBED] {
+        let off = quantile(&pairs, share) - halfway(&singles, 2, share, &mut sampler.rng);
+        let errors = off / (1.3 * spread(&pairs).max(COLLIDED_SPREAD) / (PAIRS as f64).sqrt());
+        odds = odds.min(errors * errors.abs() / 2.0);
+    }
+    Ok((odds >= ONE_DISK).then_some(probability(odds.min(DECIDED))))
 }
 
 /// Do two reads of these chunks wait for each other, although they lie on a mirror? It has lost its copies, then. And how sure
@@ -73,7 +108,7 @@ async fn is_collided(
         while singles.len() < logs.len() {
             singles.push(longest(sampler, drawn, 1).await?);
         }
-        let off = undisturbed(&logs) - halfway(singles, reads, &mut sampler.rng);
+        let off = undisturbed(&logs) - halfway(singles, reads, UNDISTURBED, &mut sampler.rng);
         // 1.3 of the error of a mean is that of this quantile.
         let errors = off.abs() / (1.3 * spread(&logs).max(COLLIDED_SPREAD) / (logs.len() as f64).sqrt());
         let sure = probability((errors * errors / 2.0).min(DECIDED));
@@ -87,7 +122,7 @@ async fn is_collided(
 /// Halfway between what so many reads take that do not wait for each other (the longest of them), and what they take when two
 /// wait. On a large disk that is 0.46 more than a single one (in logarithms); on a small one, where the way is nothing and all
 /// is rotation, 0.7: half of its single reads are done in no time.
-fn halfway(singles: &[f64], reads: usize, rng: &mut Rng) -> f64 {
+fn halfway(singles: &[f64], reads: usize, share: f64, rng: &mut Rng) -> f64 {
     let mut any = || singles[rng.below(singles.len() as u64) as usize].exp();
     let (mut apart, mut together) = (Vec::new(), Vec::new());
     for _ in 0..IMAGINED {
@@ -96,7 +131,7 @@ fn halfway(singles: &[f64], reads: usize, rng: &mut Rng) -> f64 {
         apart.push(longest.ln());
         together.push(longest.max(times[0] + times[1]).ln());
     }
-    (undisturbed(&apart) + undisturbed(&together)) / 2.0
+    (quantile(&apart, share) + quantile(&together, share)) / 2.0
 }
 
 /// The logarithm of the time until so many reads of one class are done.

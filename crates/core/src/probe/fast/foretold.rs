@@ -81,6 +81,10 @@ pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold
         .filter(|class| Some(*class) != answer.lost)
         .map(|class| (0..answer.classes.len()).filter(|&chunk| answer.classes[chunk] == class).collect())
         .collect();
+    if members.len() < 2 {
+        // Nothing can be foretold of it.
+        return Ok(Foretold::Confirmed { sure: 0.5 });
+    }
     let (mut draws, mut odds) = (Draws { members, ..Draws::new(answer) }, 0.0);
     if !draws.is_flash() && draws.is_limited(sampler).await? {
         return Ok(Foretold::Limited);

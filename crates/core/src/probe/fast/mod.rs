@@ -117,6 +117,18 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         DeviceClass::Disks => thresholds::BURST_MIN,
         DeviceClass::Flash { depth } => depth,
     };
+    if answer.device_class == DeviceClass::Disks
+        && let Some(sure) = copies::is_one_disk(sampler).await?
+    {
+        limit::refuse(sampler, answer.device_class, answer.response, answer.response).await?;
+        let block = sampler.device().block;
+        sampler.note(|known| {
+            known.pattern_bytes = Some(Claim::new(block, sure));
+            known.copies = Some(Claim::new(1, sure));
+        });
+        note_classes(sampler, &[0], 1, sure);
+        return Ok(());
+    }
     sampler.begin(ProbeStage::Pattern);
     let burst = Burst { device_class: answer.device_class, count };
     let pattern = pattern::find(sampler, burst, answer.response, options.pattern_bytes_max).await?;

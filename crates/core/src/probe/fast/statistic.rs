@@ -27,9 +27,17 @@ pub fn time_reached(done: &[f64]) -> Option<f64> {
 /// The least of which three tenths are not larger; not a number of none. It is that of the undisturbed ones, even where most
 /// are disturbed.
 pub fn undisturbed(values: &[f64]) -> f64 {
+    quantile(values, UNDISTURBED)
+}
+
+/// See [`undisturbed`].
+pub const UNDISTURBED: f64 = 0.3;
+
+/// The least of which this share is not larger; not a number of none.
+pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() * 3 / 10).copied().unwrap_or(f64::NAN)
+    sorted.get((sorted.len() as f64 * share + 1e-9) as usize).copied().unwrap_or(f64::NAN)
 }
 
 /// The middle one; not a number of none.
