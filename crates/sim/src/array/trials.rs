@@ -40,7 +40,7 @@ enum Expected {
     Unequal,
     /// No layout, whatever else is found.
     NoLayout,
-    /// No chunks, or the true ones: where reads cannot tell.
+    /// No chunks, or no number of disks, or the true ones: where reads cannot tell.
     NoChunks,
 }
 
@@ -82,7 +82,8 @@ impl Expected {
         // One disk is one disk, whatever layout it is said to be.
         let layout = found.layout || matches!(setup.map, ChunkMap::Layout(layout) if layout.disks() == 1);
         let is_map_right = found.pattern && found.chunk && found.classes && layout && found.disks && copies;
-        if self == Expected::NoChunks && known.classes.is_none() && known.chunk_bytes.is_none() {
+        let is_untold = known.classes.is_none() && known.chunk_bytes.is_none() || known.disks.is_none();
+        if self == Expected::NoChunks && is_untold {
             return true;
         }
         is_map_right && is_flash == is_flash_said && self.is_found(known, setup, &truth)

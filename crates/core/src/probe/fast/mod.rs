@@ -57,6 +57,9 @@ pub struct ProbeOptions {
 
 /// What was found, but not checked yet when the budget ended, is said with no more than this.
 const UNCHECKED: f64 = 0.9;
+/// Of one class nothing can be foretold but that all wait. Of arrays that were made to surprise, one in fifteen that seemed so
+/// was something else (two disks left of four; a limit; a cache).
+const ONE_CLASS: f64 = 0.98;
 /// What contradicts itself is said with no more than this.
 const UNBORNE: f64 = 0.5;
 /// Where a multiple of the pattern had no room, the last check must tell a stripe from a pattern: with so many classes it can.
@@ -121,6 +124,7 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         && let Some(sure) = copies::is_one_disk(sampler).await?
     {
         limit::refuse(sampler, answer.device_class, answer.response, answer.response).await?;
+        let sure = sure.min(ONE_CLASS);
         let block = sampler.device().block;
         sampler.note(|known| {
             known.pattern_bytes = Some(Claim::new(block, sure));
@@ -143,6 +147,12 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         // Neither is surer than the other: copies of what is no class are none, and what shares its reads looks like one.
         copies.confidence = copies.confidence.min(pattern.confidence);
         pattern.confidence = copies.confidence;
+    }
+    if pattern.bytes == sampler.device().block {
+        pattern.confidence = pattern.confidence.min(ONE_CLASS);
+        if let Some(copies) = &mut pattern.copies {
+            copies.confidence = copies.confidence.min(ONE_CLASS);
+        }
     }
     let bytes = Claim::new(pattern.bytes, pattern.confidence);
     sampler.note(|known| {

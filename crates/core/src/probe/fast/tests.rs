@@ -29,15 +29,17 @@ fn probed(
     prober
 }
 
-/// Disks that serve in turn, each request in 5 to 15 ms: chunk `i` of 4 KiB lies on disk `list[i mod n]`.
+/// Disks that serve in turn, each request in 5 to 15 ms, or at once if it goes on where the last one ended: chunk `i` of 4 KiB lies on disk `list[i mod n]`.
 fn striped(list: &[usize], seed: u64) -> impl FnMut(&ProbeBatch) -> Vec<Option<f64>> {
     let (list, mut rng) = (list.to_vec(), Rng::new(seed));
     move |batch| {
-        let mut free = vec![0.0f64; list.len()];
+        let (mut free, mut ends) = (vec![0.0f64; list.len()], vec![u64::MAX; list.len()]);
         let mut done = Vec::new();
         for request in &batch.requests {
             let disk = list[(request.offset / 4096) as usize % list.len()];
-            free[disk] = free[disk].max(request.at.0 as f64) + 5e6 + 10e6 * rng.uniform();
+            let way = if ends[disk] == request.offset { 1e4 } else { 5e6 + 10e6 * rng.uniform() };
+            free[disk] = free[disk].max(request.at.0 as f64) + way;
+            ends[disk] = request.offset + request.len;
             done.push(Some(free[disk]));
         }
         done
