@@ -39,8 +39,8 @@ fn members_that_are_slow_lost_or_no_disks_are_named() {
     assert_right(&odd(), 1, u64::MAX);
 }
 
-/// What nothing was tuned on: of what is said with 0.99 or more, less than one in a hundred is wrong; and one layout of 320 at
-/// the most (docs/known-limits.md).
+/// What nothing was tuned on: of what is said with 0.99 or more, less than one in a hundred is wrong, and no layout.
+/// (Of other seeds one was: docs/probe.md.)
 #[test]
 fn what_is_said_with_certainty_of_surprises_is_true() {
     let (mut sure, mut wrong) = (0, Vec::new());
@@ -57,5 +57,5 @@ fn what_is_said_with_certainty_of_surprises_is_true() {
     }
     assert!(sure > 800, "{sure} statements");
     assert!(wrong.len() * 100 < sure, "{} of {sure}: {wrong:#?}", wrong.len());
-    assert!(wrong.iter().filter(|(about, _)| *about == "layout").count() <= 1, "{wrong:#?}");
+    assert!(wrong.iter().filter(|(about, _)| *about == "layout").count() == 0, "{wrong:#?}");
 }
