@@ -235,7 +235,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
             let (member, row, role) = (MemberIndex(disk), RowIndex(row), StripePosition(role));
             let tag = tag::open_data(&appendix, RowIdentity { array, member, row, role }, None);
-            let is_reserved = tag.standing != RowStatus::Sound || tag.entry.version.number() < mark;
+            let is_reserved = tag.status != RowStatus::Sound || tag.entry.version.number() < mark;
             assert!(is_reserved, "row {row} of disk {disk} is {:?}, and the mark is {mark}", tag.entry.version);
         }
     }

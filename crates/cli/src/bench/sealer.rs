@@ -121,7 +121,7 @@ mod tests {
                     continue;
                 }
                 let opened = open_data(appendix, identity, Some(sum));
-                assert_eq!((opened.standing, opened.entry), (RowStatus::Sound, listed[slot]), "{scheme}");
+                assert_eq!((opened.status, opened.entry), (RowStatus::Sound, listed[slot]), "{scheme}");
                 let neighbour = if scheme.has_buddies() { crc32c(&rows[(slot + 3) % 4][..CHUNK]) } else { 0 };
                 assert_eq!(opened.neighbour, neighbour, "{scheme}");
             }

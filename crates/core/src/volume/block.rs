@@ -63,14 +63,14 @@ pub enum BlockReply {
     Done,
     /// Runs in order, without gaps, over the request's range (perhaps less of it than asked, at least one run).
     Allocation(Vec<AllocationRun>),
-    /// It could not be done; nothing that was acknowledged before is lost.
+    /// It could not be done. Each sector of a failed write's range holds its old content or the new one; nothing else changed.
     Failed(BlockFailure),
 }
 
 /// A piece of what was read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadPart {
-    /// These bytes of a buffer, proven right.
+    /// These bytes of a buffer, checked as far as the scheme can (scheme `none`: not at all).
     Data(Buffer, Range<usize>),
     /// So many zeros: never written, or trimmed.
     Zeros(u64),

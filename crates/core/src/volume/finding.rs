@@ -1,7 +1,8 @@
 //! What a volume found wrong on its members, and what it did about it.
 
-use crate::index::{RowIndex, StripeIndex, StripePosition};
+use crate::index::{StripeIndex, StripePosition};
 use crate::units::{MemberOffset, Nanos};
+use crate::volume::format::geometry::Geometry;
 use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
 use std::fmt;
@@ -171,12 +172,15 @@ impl fmt::Display for Resolution {
     }
 }
 
-/// What a row's own words say had happened to it.
-pub fn kind_of(standing: RowStatus, is_stale: bool, offset_of: impl Fn(RowIndex) -> MemberOffset) -> CorruptionKind {
-    match standing {
+/// What a row's own words say had happened to it. A place that the array does not have is no place: the row is corrupt.
+pub fn kind_of(status: RowStatus, is_stale: bool, geometry: &Geometry) -> CorruptionKind {
+    match status {
         RowStatus::Unreadable | RowStatus::Missing => CorruptionKind::Unreadable,
         RowStatus::Torn => CorruptionKind::TornWrite,
-        RowStatus::Elsewhere { member, row, .. } => CorruptionKind::MisdirectedWrite { member, offset: offset_of(row) },
+        RowStatus::Elsewhere { member, row, .. } if geometry.has_row(member, row) => {
+            CorruptionKind::MisdirectedWrite { member, offset: geometry.chunk_offset(row) }
+        }
+        RowStatus::Elsewhere { .. } => CorruptionKind::Corrupt,
         RowStatus::Corrupt => CorruptionKind::Corrupt,
         RowStatus::Sound if is_stale => CorruptionKind::LostWrite,
         RowStatus::Sound => CorruptionKind::Mismatch,

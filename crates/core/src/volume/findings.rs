@@ -4,7 +4,7 @@ use super::finding::VolumeFinding;
 use crate::index::StripeIndex;
 use std::collections::VecDeque;
 
-/// Records that nobody has taken yet; beyond these they are only counted.
+/// So many findings are kept until somebody takes them; beyond these the oldest is dropped, and counted.
 const RECORDS_MAX: usize = 4096;
 
 /// Records, and suspicions.

@@ -50,8 +50,8 @@ impl VolumeHandle {
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
     pub async fn ops(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
-        // Writes that their disk may lose still (none), and flushes (what they cover).
-        let mut marks: Vec<(usize, Option<u64>)> = Vec::new();
+        // Of each write that the disk may still lose: `None`. Of each flush: how many of these had ended when it was queued.
+        let mut cache_updates: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
             let asked = |(member, kind): &(MemberIndex, OpKind)| RequestedOp {
                 disk: state.membership.disk(*member),
@@ -65,9 +65,9 @@ impl VolumeHandle {
                 match kind {
                     OpKind::Write { is_durable: false, .. } => {
                         cache.begin();
-                        marks.push((index, None));
+                        cache_updates.push((index, None));
                     }
-                    OpKind::Flush => marks.push((index, Some(cache.mark()))),
+                    OpKind::Flush => cache_updates.push((index, Some(cache.mark()))),
                     _ => (),
                 }
                 state.io.out.push_back((disk, MemberOp { id: Groups::id(group, index), member, kind }));
@@ -80,7 +80,7 @@ impl VolumeHandle {
         })
         .await;
         self.with(|state| {
-            for (index, mark) in marks {
+            for (index, mark) in cache_updates {
                 let (disk, done) = &done[index];
                 let cache = &mut state.membership.members[disk.member].cache;
                 match mark {

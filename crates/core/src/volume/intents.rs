@@ -95,8 +95,8 @@ impl Intents {
             .collect()
     }
 
-    /// Makes those of the regions clean that a flush has covered and nobody has written since, or for this long; the
-    /// pages that say otherwise now.
+    /// Clears the dirty bit of each region in `covered` that has no write under way, none since the flush that covered it, and whose
+    /// last write ended at `before` or earlier ([`Nanos::MAX`]: whenever). Returns the pages to write.
     pub fn clean(&mut self, covered: &[RegionIndex], before: Nanos, per_page: u64) -> Vec<u64> {
         let mut pages = std::collections::BTreeSet::new();
         for region in covered {

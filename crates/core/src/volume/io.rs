@@ -32,8 +32,8 @@ impl Io {
     /// Disks that owe an answer for longer than they may, and gave none to anything of its kind meanwhile.
     pub fn overdue(&self, now: Nanos, op_deadline: Nanos) -> Vec<PlacedDisk> {
         let Some(before) = now.0.checked_sub(op_deadline.0) else { return Vec::new() };
-        let long_before = now.0.saturating_sub(PATIENCE * op_deadline.0);
-        self.groups.overdue(Nanos(before), Nanos(long_before))
+        let long_before = now.0.checked_sub(PATIENCE * op_deadline.0).map(Nanos);
+        self.groups.overdue(Nanos(before), long_before)
     }
 
     /// Takes buffers back, to be used again.

@@ -26,10 +26,10 @@ pub(super) struct VolumeMaps {
     pub flush_rounds: Rounds,
     pub written: Bits<StripeIndex>,
     pub written_generations: Vec<u64>,
-    /// What was written before, and is not in the map, was forgotten: see `Page::since` of the format.
+    /// What was written before, and is not in the map, was forgotten: see `WrittenPage::since` of the format.
     pub written_sinces: Vec<u64>,
     pub written_changed: BTreeSet<u64>,
-    /// Pages whose two places may say different things.
+    /// Pages whose two places on the disks may say different things: written once since they changed.
     pub written_once: BTreeSet<u64>,
     /// Is the next round of flushing to make both places of every page say the same?
     pub writes_twice: bool,
@@ -68,8 +68,8 @@ impl VolumeMaps {
         stripe.get() * self.geometry.layout.shape().data as u64 + position.get() as u64
     }
 
-    /// Does what a crash left in the stripes of this page of the written map keep it from calling anything forgotten? A first
-    /// write that the map does not know of is found by its version, as long as that is not less than the page's `since`.
+    /// True while a region of this page of the written map awaits its resync. Until then `since` must not advance: the resync finds
+    /// first writes that the map does not know of by `version >= since`. Trims in the page are ignored meanwhile.
     pub fn is_held_back(&self, page: u64) -> bool {
         let stripes = self.geometry.stripes_of_page(page);
         let last = StripeIndex(stripes.end.get() - 1);
@@ -88,7 +88,7 @@ impl VolumeMaps {
         self.unresolved.contains(&stripe) || self.needs_resync(stripe)
     }
 
-    /// A row was read, which was resynced before that, and its content is right: the medium has it.
+    /// A row was read after its last write had been flushed, and its content is right: the medium has it.
     pub fn note_read(&mut self, stripe: StripeIndex, position: StripePosition) {
         let chunk = self.chunk(stripe, position);
         self.read_status.set(chunk);

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// Where the volume is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VolumePhase {
-    /// It reads its maps, and resyncs what a crash left.
+    /// It reads its maps. (What a crash left is resynced after that, while it serves.)
     Opening,
     /// It serves.
     Open,
@@ -62,7 +62,7 @@ pub(super) struct Membership {
     pub superblock_rounds: Rounds,
     pub members: Vec<VolumeMember>,
     /// The members that took part in the last start: only they know of intents and of the map.
-    pub abreast: MemberSet,
+    pub up_to_date: MemberSet,
     /// Members that are being taken in, and have no disk in use yet.
     pub joining: MemberSet,
     /// Disks that are being rebuilt.
@@ -71,7 +71,7 @@ pub(super) struct Membership {
 
 impl Membership {
     /// Of a volume that starts with these, who all know this generation of superblocks.
-    pub fn new(superblock: Superblock, generation_known: u64, abreast: MemberSet) -> Membership {
+    pub fn new(superblock: Superblock, generation_known: u64, up_to_date: MemberSet) -> Membership {
         let members =
             superblock.members.iter().map(|record| VolumeMember::new(record.state, generation_known)).collect();
         Membership {
@@ -81,7 +81,7 @@ impl Membership {
             superblock_written: None,
             superblock_rounds: Rounds::default(),
             members,
-            abreast,
+            up_to_date,
             joining: MemberSet::NONE,
             rebuilds: BTreeSet::new(),
         }

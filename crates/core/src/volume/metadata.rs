@@ -112,7 +112,7 @@ enum MapLook {
 /// Members whose metadata are complete: not those that just came.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
     let is_told = |member: MemberIndex| {
-        state.membership.superblock_written.is_some() || state.membership.abreast.contains(member)
+        state.membership.superblock_written.is_some() || state.membership.up_to_date.contains(member)
     };
     let is_settled = |&member: &MemberIndex| !state.membership.members[member].is_joining && is_told(member);
     state.membership.attached().into_iter().filter(is_settled).collect()

@@ -69,7 +69,7 @@ use crate::volume::format::returns::NoReturn;
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::uuid::Uuid;
 use crate::volume::format::written;
-use crate::volume::integrity::tag::NUMBER_END;
+use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
 use crate::volume::member::{ArrayMachine, DiskFault, MemberIndex, MemberOp, MemberOpDone};
 use finding::VolumeFinding;
 use findings::FindingLog;
@@ -99,8 +99,7 @@ pub struct VolumeStatus {
     pub hanging: Vec<MemberIndex>,
     /// Stripes that were ever written.
     pub stripes_written: u64,
-    /// Of these, stripes that a crash left undecided, and that are not judged: all of a volume that is open for reading
-    /// only, elsewhere those that cannot be decided.
+    /// Of these, stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
     pub stripes_undecided: u64,
     /// Regions that a crash may have left half written, and that are not resynced yet: that goes on in the background.
     pub regions_to_resync: u64,
@@ -124,8 +123,8 @@ impl Volume {
     pub fn start(assembly: Assembly, mut options: VolumeOptions) -> Volume {
         options.is_read_only |= !assembly.superblock.features.may_be_written();
         let mut superblock = superblock_of(&assembly);
-        // The next generation may lie half written on the members, by a run that a crash ended: written over in the same
-        // words but for a few, it could become whole beside ours. The next but two has its places, and another number.
+        // Skip two generations. A run that crashed may have left generation g + 1 half written. If this run wrote g + 1 again,
+        // sectors of both could make a block with a valid checksum. g + 3 goes to the same places, and cannot be confused with it.
         superblock.generation += 2;
         let geometry = superblock.geometry;
         let shape = geometry.layout.shape();
@@ -136,7 +135,7 @@ impl Volume {
             scheduler: Scheduler::default(),
             io: Io::default(),
             maps: VolumeMaps::new(geometry, superblock.write_mark.max(1)),
-            membership: Membership::new(superblock, assembly.superblock.generation, assembly.abreast),
+            membership: Membership::new(superblock, assembly.superblock.generation, assembly.up_to_date),
             findings: FindingLog::default(),
         };
         let handle = VolumeHandle::new(state);
@@ -178,7 +177,8 @@ impl Volume {
         });
     }
 
-    /// Takes a member out.
+    /// Takes a member out. The caller asks [`Volume::can_spare`] first: a volume that fails a member that it cannot spare is broken,
+    /// and refuses writes until it is started again.
     pub fn fail(&mut self, now: Nanos, member: MemberIndex) {
         let handle = self.handle.clone();
         let disk = handle.with(|state| state.membership.disk(member));
@@ -252,8 +252,8 @@ impl Volume {
     /// Writes nothing with a number below this any more. A disk that was a member before may have gone on without the
     /// others: told its write mark before it is taken in, nothing that it still holds looks newer than what is written here.
     pub fn skip_write_numbers(&mut self, below: u64) {
-        // There must be room for all that will ever be written, whatever a disk says.
-        let below = below.min(NUMBER_END / 2);
+        // There must be room for all that will ever be written, whatever a disk says, below what a start believes.
+        let below = below.min(NUMBER_ACCEPTED_END / 2);
         self.handle.with(|state| state.maps.write_number = state.maps.write_number.max(below));
     }
 

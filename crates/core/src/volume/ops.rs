@@ -115,8 +115,8 @@ impl Groups {
     }
 
     /// The disks that were asked for something at `before` or earlier and have not answered, nor anything of its kind since; and
-    /// those that were asked at `long_before`.
-    pub fn overdue(&self, before: Nanos, long_before: Nanos) -> Vec<PlacedDisk> {
+    /// those that were asked at `long_before` or earlier, if there was such a time.
+    pub fn overdue(&self, before: Nanos, long_before: Option<Nanos>) -> Vec<PlacedDisk> {
         let is_silent = |asked: &RequestedOp| {
             let answered = self.answered.get(asked.disk.member.get());
             answered.is_none_or(|answered| answered[usize::from(asked.is_read)] <= before)
@@ -124,8 +124,9 @@ impl Groups {
         let mut disks: Vec<PlacedDisk> = Vec::new();
         for entry in self.groups.iter().filter(|entry| entry.left > 0 && entry.begun <= before) {
             let unanswered = entry.done.iter().zip(&entry.asked).filter(|(done, _)| done.is_none());
-            let overdue =
-                unanswered.map(|(_, asked)| asked).filter(|asked| entry.begun <= long_before || is_silent(asked));
+            let overdue = unanswered
+                .map(|(_, asked)| asked)
+                .filter(|asked| long_before.is_some_and(|long_before| entry.begun <= long_before) || is_silent(asked));
             disks.extend(overdue.map(|asked| asked.disk));
         }
         disks.sort_unstable();
@@ -183,7 +184,7 @@ mod tests {
         let mut groups = Groups::default();
         let group = groups.begin(Nanos(5), 7, vec![read(slow), read(quick)]);
         assert!(matches!(groups.end(Nanos(5), done(group, 1)), OpEnd::Noted));
-        let overdue = |groups: &Groups, before| groups.overdue(Nanos(before), Nanos::ZERO);
+        let overdue = |groups: &Groups, before| groups.overdue(Nanos(before), None);
         assert_eq!((overdue(&groups, 4), overdue(&groups, 5)), (vec![], vec![slow]));
         assert_eq!((groups.give_up(quick), groups.give_up(slow)), (vec![], vec![7]));
         let ends: Vec<_> = groups.take(group).unwrap().into_iter().map(|(disk, done)| (disk, done.result)).collect();
@@ -203,11 +204,11 @@ mod tests {
         let disk = PlacedDisk { member: MemberIndex(0), term: 0 };
         let mut groups = Groups::default();
         let group = groups.begin(Nanos(5), 7, vec![read(disk), read(disk)]);
-        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), [disk]);
+        assert_eq!(groups.overdue(Nanos(30), None), [disk]);
         groups.end(Nanos(31), done(group, 1));
-        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), []);
+        assert_eq!(groups.overdue(Nanos(30), None), []);
         // It ends others, and never this one.
-        assert_eq!(groups.overdue(Nanos(30), Nanos(5)), [disk]);
+        assert_eq!(groups.overdue(Nanos(30), Some(Nanos(5))), [disk]);
     }
 
     #[test]
@@ -217,8 +218,8 @@ mod tests {
         let write = groups.begin(Nanos(5), 7, vec![RequestedOp { disk, is_read: false }]);
         let reads = groups.begin(Nanos(20), 7, vec![read(disk)]);
         groups.end(Nanos(31), done(reads, 0));
-        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), [disk]);
+        assert_eq!(groups.overdue(Nanos(30), None), [disk]);
         groups.end(Nanos(32), done(write, 0));
-        assert_eq!(groups.overdue(Nanos(30), Nanos::ZERO), []);
+        assert_eq!(groups.overdue(Nanos(30), None), []);
     }
 }

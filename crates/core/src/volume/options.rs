@@ -31,8 +31,8 @@ pub struct VolumeOptions {
 }
 
 impl Default for VolumeOptions {
-    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for); 30 s
-    /// for an operation (a judgement: the kernel's own patience with one command of a SCSI disk).
+    /// For writing; 5 s; 64 faults in an hour (a diagnosis: a disk that silently breaks a row a minute is done for); 30 s
+    /// for an operation (a diagnosis: the kernel's own patience with one command of a SCSI disk).
     fn default() -> VolumeOptions {
         VolumeOptions {
             is_read_only: false,
@@ -70,9 +70,9 @@ pub enum SeededBug {
     /// A member with many located faults is taken out, although they were healed.
     TakeOutForFaults,
     /// Stripes that a crash left are read before they are resynced.
-    ReadUnsettled,
+    ReadBeforeResync,
     /// Regions are called clean although some of their stripes are not resynced.
-    CleanUnsettled,
+    CleanBeforeResync,
     /// A verification says nothing of chunks that were marked as lost earlier.
     PassOverMarks,
     /// A member that comes back is said to lack what was written since, but not what was under way when it left.
@@ -88,8 +88,8 @@ impl SeededBug {
         SeededBug::SetReadBitWithoutFlush,
         SeededBug::AckBeforeLastWrite,
         SeededBug::TakeOutForFaults,
-        SeededBug::ReadUnsettled,
-        SeededBug::CleanUnsettled,
+        SeededBug::ReadBeforeResync,
+        SeededBug::CleanBeforeResync,
         SeededBug::PassOverMarks,
         SeededBug::ForgetWhatWasUnderWay,
         SeededBug::UseUnreservedNumbers,

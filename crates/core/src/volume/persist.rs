@@ -14,7 +14,7 @@ use super::scheduler::WaitList;
 use super::state::VolumeState;
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::index::{RegionIndex, RowIndex};
+use crate::index::{RegionIndex, RowIndex, StripeIndex};
 use crate::position_set::MemberSet;
 use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::intent::{self, IntentBit};
@@ -52,8 +52,9 @@ pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
     }
 }
 
-/// Changes the superblock, and waits until all attached members have it. Where nothing may be written, it only
-/// changes what this run knows.
+/// Changes the superblock, and waits until all attached members have it. A volume that is broken or open for reading only
+/// writes nothing: then this returns at once, and only this run knows of the change. Who acknowledges anything after it
+/// asks whether the volume is broken first.
 pub(super) async fn commit(handle: &VolumeHandle, change: impl FnOnce(&mut Superblock)) {
     let wanted = handle.with(|state| {
         change(&mut state.membership.superblock);
@@ -100,10 +101,13 @@ async fn rounds(
     }
 }
 
-/// First all copies at the starts, then all at the ends: a member that was a generation behind has only copies in the
-/// places that are written over now, and one of them is whole at any time. Members that are being rebuilt come when all
-/// others have theirs: alone they do not speak for the array (`format::assemble`), so nobody may be out by their word
-/// only. That of a joining member comes only when the others know it: before that, it and they would each call the other one out.
+/// In this order, each step after the one before has ended:
+/// 1. The copies at the starts of the active members.
+/// 2. Those at their ends. A member that was a generation behind has only copies in the places that are written over now: so
+///    one of them is whole at any time.
+/// 3. Members that are being rebuilt. A superblock that only they have must not fail anybody: alone they do not speak for the
+///    array (`format::assemble`).
+/// 4. Members that are joining. The others must know them first: else, after a crash, each would call the other failed.
 async fn superblock_round(handle: &VolumeHandle) {
     if handle.with(|state| state.membership.superblock_written.is_none() && !state.options.is_read_only) {
         let torn = wipe::torn_superblocks(handle).await;
@@ -138,11 +142,12 @@ async fn superblock_round(handle: &VolumeHandle) {
     };
     let (active, rest): (Vec<_>, Vec<_>) = copies.into_iter().partition(|[(disk, _), _]| is_active(*disk));
     let (new, known): (Vec<_>, Vec<_>) = rest.into_iter().partition(|[(disk, _), _]| is_joining(*disk));
-    let joining: Vec<MemberIndex> = new.iter().map(|[(disk, _), _]| disk.member).collect();
+    let joining: Vec<PlacedDisk> = new.iter().map(|[(disk, _), _]| *disk).collect();
     let halves = |copies: Vec<[(PlacedDisk, OpKind); 2]>| -> (Vec<_>, Vec<_>) {
         copies.into_iter().map(|[start, end]| (start, end)).unzip()
     };
     let groups = [active, known, new].map(halves);
+    let written: Vec<PlacedDisk> = groups.iter().flat_map(|(starts, _)| starts.iter().map(|(disk, _)| *disk)).collect();
     let mut failed = MemberSet::NONE;
     for copies in groups.into_iter().flat_map(|(starts, ends)| [starts, ends]) {
         let is_current = |disk: PlacedDisk| handle.with(|state| state.membership.is_current(disk));
@@ -150,10 +155,14 @@ async fn superblock_round(handle: &VolumeHandle) {
         failed = failed | write_all(handle, copies.map(|(disk, copy)| (disk.member, copy)).collect()).await;
     }
     handle.with(|state| {
-        joining.into_iter().for_each(|member| state.membership.members[member].is_joining = false);
-        let told: Vec<MemberIndex> =
-            state.membership.attached().into_iter().filter(|&member| !failed.contains(member)).collect();
-        told.into_iter().for_each(|member| state.membership.members[member].generation_known = generation);
+        // Only disks that were written to, and are still in their places.
+        let told = written.into_iter().filter(|disk| !failed.contains(disk.member));
+        for disk in told.filter(|disk| state.membership.is_current(*disk)).collect::<Vec<_>>() {
+            state.membership.members[disk.member].generation_known = generation;
+            if joining.contains(&disk) {
+                state.membership.members[disk.member].is_joining = false;
+            }
+        }
     });
 }
 
@@ -162,7 +171,7 @@ fn write(offset: MemberOffset, buffer: Buffer) -> OpKind {
 }
 
 /// Does writes to several members. Those that fail are out when this returns, and that is made known by a later round: whoever
-/// acknowledges anything waits for it ([`outs_known`]). Who that is.
+/// acknowledges anything waits for it ([`wait_failures_durable`]). Returns them.
 pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKind)>) -> MemberSet {
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
@@ -312,7 +321,7 @@ pub(super) fn clean_later(handle: &VolumeHandle) {
 
 /// Flushes, then makes those regions clean that were not written since `before`.
 pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
-    // What is undecided now stays so for the disks until this flush, even if it is trimmed meanwhile: a crash brings it back.
+    // The list is made before the flush: a region whose last stripe is resynced, or trimmed, during the flush is not durable yet.
     let covered: Vec<RegionIndex> = handle.with(|state| {
         let covered = state.maps.intents.flush_begins();
         covered.into_iter().filter(|&region| state.is_decided(region)).collect()
@@ -322,6 +331,16 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     if !flush(handle).await {
         return;
     }
+    // A page of the written map that changed during the flush may still say two things: its regions stay dirty.
+    let covered: Vec<RegionIndex> = handle.with(|state| {
+        let is_equal = |region: &RegionIndex| {
+            let stripes = state.geometry.stripes_of_region(*region);
+            let last = StripeIndex(stripes.end.get() - 1);
+            let pages = state.geometry.written_page_of(stripes.start)..=state.geometry.written_page_of(last);
+            state.maps.written_once.range(pages).next().is_none()
+        };
+        covered.into_iter().filter(is_equal).collect()
+    });
     // A page that is being written for a new intent must not be overtaken by an older one.
     let per_page = handle.with(|state| state.geometry.regions_per_page());
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
@@ -348,8 +367,12 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     });
 }
 
-/// Everything acknowledged before this was called survives a loss of power once it returns true.
+/// Everything acknowledged before this was called survives a loss of power once it returns true. A broken volume writes
+/// nothing, and cannot promise that: false.
 pub(super) async fn flush(handle: &VolumeHandle) -> bool {
+    if handle.with(|state| state.membership.is_broken) {
+        return false;
+    }
     let wanted = handle.with(|state| state.maps.flush_rounds.ask());
     rounds(handle, wanted, |state| &mut state.maps.flush_rounds, WaitList::Flush, flush_round).await;
     wait_failures_durable(handle).await;
@@ -367,14 +390,19 @@ async fn flush_round(handle: &VolumeHandle) {
     let mut owed = handle.with(|state| state.maps.written_changed.clone()).into_iter();
     loop {
         // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
+        let first: Vec<u64> = owed.by_ref().take(PAGES_AT_ONCE).collect();
         let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
-            let first: Vec<u64> = owed.by_ref().take(PAGES_AT_ONCE).collect();
             first.iter().for_each(|page| assert!(state.maps.written_changed.remove(page), "it was there"));
-            first.into_iter().map(|page| written_page(state, page)).collect()
+            first.iter().map(|&page| written_page(state, page)).collect()
         });
         flush_members(handle).await;
         // Who is out was not flushed: before that is known the map must not vouch for rows that such a member lacks.
         wait_failures_durable(handle).await;
+        if handle.with(|state| state.membership.is_broken) {
+            // A member that cannot be spared was not flushed, and stays: what its disk may have dropped is not vouched for.
+            handle.with(|state| state.maps.written_changed.extend(first.into_iter().chain(owed)));
+            return;
+        }
         let is_last = owed.len() == 0;
         write_pages(handle, pages).await;
         if is_last {

@@ -35,7 +35,7 @@ enum FirstRead {
 /// The parts that answer these wants, in their order. All stripes that nobody writes to are read at once. (Nobody waits
 /// for a stripe while holding another: two such readers could wait for each other.)
 pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Vec<ReadPart> {
-    for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(SeededBug::ReadUnsettled))) {
+    for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(SeededBug::ReadBeforeResync))) {
         resync::ensure(handle, *stripe).await;
     }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
@@ -119,7 +119,7 @@ fn zeros(pieces: &[ChunkBytes]) -> Vec<ReadPart> {
 
 fn plan_read(state: &VolumeState, stripe: StripeIndex, wanted: PositionSet) -> Option<StripePlan> {
     let missing = state.membership.missing(stripe);
-    let is_undecided = state.maps.is_undecided(stripe) && !state.is_planted(SeededBug::ReadUnsettled);
+    let is_undecided = state.maps.is_undecided(stripe) && !state.is_planted(SeededBug::ReadBeforeResync);
     let known = PlanState {
         is_read: wanted
             .iter()
@@ -172,13 +172,13 @@ fn reconstruct(
     rows: &mut Rows,
     plan: &StripePlan,
 ) -> bool {
-    let judgement = judge(&rows.evidence);
+    let diagnosis = judge(&rows.evidence);
     let missing = wanted - plan.read_chunks;
     let using: Vec<StripePosition> = plan.read_chunks.iter().take(state.shape().data).collect();
     repair::decode(state, &mut rows.buffers, missing, &using);
     let chunk_bytes = state.chunk_bytes();
     missing.iter().all(|position| {
-        let truth = judgement.truth[position];
+        let truth = diagnosis.truth[position];
         let is_right = !state.geometry.scheme.lists_sums()
             || truth.is_some_and(|entry| {
                 rows.content(position, chunk_bytes).is_some_and(|chunk| crc32c(chunk) == entry.sum)

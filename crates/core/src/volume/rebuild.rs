@@ -41,7 +41,7 @@ pub(super) fn resume(handle: &VolumeHandle) {
     }
 }
 
-/// Takes a disk in as the member `position`: it gets the maps, then everything else, while the volume goes on. One that is back
+/// Takes a disk in as the member `member`: it gets the maps, then everything else, while the volume goes on. One that is back
 /// holds what was not written since it left.
 pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
@@ -62,6 +62,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.maps.read_status.clear_all();
         state.membership.members[member].stripes_vouched = 0;
         state.membership.members[member].faults.clear();
+        state.membership.members[member].fault_row = None;
         state.membership.superblock.members[member].uuid = uuid;
         state.membership.superblock.members[member].term += 1;
         state.membership.superblock.members[member].faults = 0;
@@ -131,7 +132,8 @@ fn start(handle: &VolumeHandle, disk: PlacedDisk) {
 }
 
 /// How a run of stripes ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The later ones are worse: of several tasks the worst end counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RebuildEnd {
     /// The disk holds them.
     Done,
@@ -184,7 +186,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             return;
         }
         if end == RebuildEnd::Ended || !is_flushed {
-            persist::fail_member(handle, disk, FailureReason::Gone).await;
+            persist::fail_member(handle, disk, FailureReason::Refused).await;
             return;
         }
         handle.with(|state| {
@@ -257,10 +259,8 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: 
                     break;
                 }
                 let stripe = next.replace(next.get() + 1);
-                match rebuild(&own, disk, stripe).await {
-                    RebuildEnd::Done => (),
-                    worse => end.set(worse),
-                }
+                let this = rebuild(&own, disk, stripe).await;
+                end.set(end.get().max(this));
             }
             running.set(running.get() - 1);
             own.with(|state| state.scheduler.ready.push_back(task));

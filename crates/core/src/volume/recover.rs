@@ -105,7 +105,7 @@ async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionInde
         let array = state.membership.superblock.array;
         let sound = found.iter().filter_map(|found| {
             let page = intent::IntentPage::decode(&found.block, array, told, found.page).ok()?;
-            Some((found.is_abreast, page))
+            Some((found.is_up_to_date, page))
         });
         let mut union = intent::Union::new(&state.geometry);
         heard(sound.collect(), |page| page.index).iter().for_each(|page| union.add(page));
@@ -136,7 +136,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         handle.with(|state| {
             let sound = found.iter().filter_map(|found| {
                 let page = written::WrittenPage::decode(&found.block, array, found.page).ok()?;
-                Some((found.is_abreast, page))
+                Some((found.is_up_to_date, page))
             });
             let sound = heard(sound.collect(), |page| page.index);
             let mut map = written::WrittenMap {
@@ -204,7 +204,7 @@ struct FoundPage {
     member: MemberIndex,
     offset: MemberOffset,
     /// Did the member take part in the last start?
-    is_abreast: bool,
+    is_up_to_date: bool,
     block: Buffer,
 }
 
@@ -212,8 +212,9 @@ struct FoundPage {
 /// none of these can tell. What an older one says may be of any time: of a copy that was put back, or a disk that was
 /// away; or a crash came between the writing of one superblock and the next.
 fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
-    let told: BTreeSet<u64> = sound.iter().filter(|(is_abreast, _)| *is_abreast).map(|(_, page)| index(page)).collect();
-    let is_heard = |(is_abreast, page): &(bool, T)| *is_abreast || !told.contains(&index(page));
+    let told: BTreeSet<u64> =
+        sound.iter().filter(|(is_up_to_date, _)| *is_up_to_date).map(|(_, page)| index(page)).collect();
+    let is_heard = |(is_up_to_date, page): &(bool, T)| *is_up_to_date || !told.contains(&index(page));
     sound.into_iter().filter(is_heard).map(|(_, page)| page).collect()
 }
 
@@ -227,10 +228,10 @@ async fn read_pages(handle: &VolumeHandle, places: &[(u64, MemberOffset, usize)]
     let done = handle.ops(places.iter().flat_map(read).collect()).await;
     let pages = places.iter().flat_map(|&(page, offset, _)| members.iter().map(move |_| (page, offset)));
     let read = done.into_iter().zip(pages).filter(|(done, _)| done.result.is_ok());
-    let abreast = handle.with(|state| state.membership.abreast);
+    let up_to_date = handle.with(|state| state.membership.up_to_date);
     read.filter_map(|(done, (page, offset))| {
         let member = done.disk.member;
-        Some(FoundPage { page, member, offset, is_abreast: abreast.contains(member), block: done.buffer? })
+        Some(FoundPage { page, member, offset, is_up_to_date: up_to_date.contains(member), block: done.buffer? })
     })
     .collect()
 }

@@ -65,8 +65,8 @@ pub(super) async fn lost_or_whole(
     let present = wanted - missing;
     let lists = if is_judged { lists } else { PositionSet::NONE };
     let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
-    let judgement = judge(&rows.evidence);
-    let doubtful = if is_judged { judgement.erased | judgement.lost } else { PositionSet::NONE };
+    let diagnosis = judge(&rows.evidence);
+    let doubtful = if is_judged { diagnosis.erased | diagnosis.lost } else { PositionSet::NONE };
     // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
     let is_witnessed = |position: StripePosition, sum: u32| {
         let mut others = rows.evidence.claims(position).filter(|&(by, _)| by != position).peekable();

@@ -58,14 +58,14 @@ impl Resolved {
 pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
-    let judgement = judge(&rows.evidence);
-    let mut stripe_rows = rebuild(handle, stripe, &rows, &judgement);
+    let diagnosis = judge(&rows.evidence);
+    let mut stripe_rows = rebuild(handle, stripe, &rows, &diagnosis);
     check_parity(handle, &rows, &mut stripe_rows);
 
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
     let (present, is_writable) = handle.with(|state| {
         // A member that came back since the rows were read is not blamed for not having been there.
-        let was_there = |&position: &StripePosition| rows.evidence.rows[position].standing != RowStatus::Missing;
+        let was_there = |&position: &StripePosition| rows.evidence.rows[position].status != RowStatus::Missing;
         let present: PositionSet = state.shape().positions().filter(was_there).collect();
         (present - state.membership.missing(stripe), state.is_writable())
     });
@@ -75,9 +75,9 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     } else {
         PositionSet::NONE
     };
-    report(handle, stripe, &rows, &judgement, &stripe_rows, Reported { present, repaired });
+    report(handle, stripe, &rows, &diagnosis, &stripe_rows, Reported { present, repaired });
     let flushed = rows.flushed;
-    let fate = fate(&rows, &judgement, stripe_rows.lost & present);
+    let fate = fate(&rows, &diagnosis, stripe_rows.lost & present);
     rows.recycle(handle);
     let Rebuilt { rows: all, entries, lost, .. } = stripe_rows;
     let mut all = all;
@@ -87,18 +87,17 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
 }
 
 /// What can become of lost chunks, those that are on members that are there.
-fn fate(rows: &Rows, judgement: &Diagnosis, lost: PositionSet) -> LossFate {
-    let standing = |position: StripePosition| rows.evidence.rows[position].standing;
-    let is_silent =
-        |position: StripePosition| !matches!(standing(position), RowStatus::Missing | RowStatus::Unreadable);
+fn fate(rows: &Rows, diagnosis: &Diagnosis, lost: PositionSet) -> LossFate {
+    let status = |position: StripePosition| rows.evidence.rows[position].status;
+    let is_silent = |position: StripePosition| !matches!(status(position), RowStatus::Missing | RowStatus::Unreadable);
     // One number of two contents stays one, whoever comes back. Of sums that contradict each other, a list more may decide.
-    let is_ambiguous = rows.evidence.scheme.has_versions() && !(judgement.lost - judgement.erased).is_empty();
-    if is_ambiguous || judgement.erased.iter().all(is_silent) {
+    let is_ambiguous = rows.evidence.scheme.has_versions() && !(diagnosis.lost - diagnosis.erased).is_empty();
+    if is_ambiguous || diagnosis.erased.iter().all(is_silent) {
         return LossFate::Final;
     }
-    let is_worthless = |&position: &StripePosition| match standing(position) {
+    let is_worthless = |&position: &StripePosition| match status(position) {
         RowStatus::Torn => true,
-        RowStatus::Sound => judgement.stale.contains(position),
+        RowStatus::Sound => diagnosis.stale.contains(position),
         _ => false,
     };
     LossFate::Open(lost.iter().filter(is_worthless).collect())
@@ -114,7 +113,7 @@ pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows
 /// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
 pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let is_doubtful = |&position: &StripePosition| {
-        !matches!(rows.evidence.rows[position].standing, RowStatus::Sound | RowStatus::Missing)
+        !matches!(rows.evidence.rows[position].status, RowStatus::Sound | RowStatus::Missing)
     };
     let doubtful: PositionSet = StripePosition::first(rows.evidence.rows.len()).filter(is_doubtful).collect();
     let doubtful = doubtful - handle.with(|state| state.membership.missing(stripe));
@@ -124,10 +123,10 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
     let whole = doubtful - rows.appendices;
     let mut again = rows::read(handle, stripe, whole, doubtful - whole).await;
     for position in doubtful.iter() {
-        let first = rows.evidence.rows[position].standing;
+        let first = rows.evidence.rows[position].status;
         // A neighbour's appendix that is whole speaks of nothing, see `rows::read`.
         let is_whole_neighbour = again.buffers[position].is_some() && !again.read.contains(position);
-        let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].standing };
+        let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].status };
         if second == RowStatus::Sound && first != RowStatus::Unreadable {
             handle
                 .with(|state| record(state, stripe, position, CorruptionKind::MisdirectedRead, Resolution::Transient));
@@ -166,8 +165,8 @@ pub(super) fn record(
 }
 
 /// Of two reads of one place, which is more like what lies there?
-fn likeness(standing: RowStatus) -> u8 {
-    match standing {
+fn likeness(status: RowStatus) -> u8 {
+    match status {
         RowStatus::Missing => 0,
         RowStatus::Corrupt => 1,
         RowStatus::Elsewhere { .. } => 2,
@@ -191,26 +190,26 @@ pub(super) struct Rebuilt {
 }
 
 /// Reckons up what is erased, as far as it can be proven.
-fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, judgement: &Diagnosis) -> Rebuilt {
+fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &Diagnosis) -> Rebuilt {
     handle.with(|state| {
         let shape = state.shape();
         let chunk_bytes = state.chunk_bytes();
         let data = shape.data_slots();
         let mut rows: Vec<Option<Buffer>> = (0..shape.slots()).map(|_| None).collect();
-        for position in (PositionSet::range(0, shape.slots()) - judgement.erased).iter() {
+        for position in (PositionSet::range(0, shape.slots()) - diagnosis.erased).iter() {
             let mut copy = state.io.pool.take(state.row_bytes());
             copy.copy_from_slice(read.buffers[position].as_ref().expect("a sound row was read"));
             rows[position] = Some(copy);
         }
-        let mut lost = judgement.lost;
+        let mut lost = diagnosis.lost;
         let mut rebuilt = PositionSet::NONE;
-        let wanted = judgement.erased & (data - judgement.lost);
-        let using: Vec<StripePosition> = (PositionSet::range(0, shape.slots()) - judgement.erased - judgement.lost)
+        let wanted = diagnosis.erased & (data - diagnosis.lost);
+        let using: Vec<StripePosition> = (PositionSet::range(0, shape.slots()) - diagnosis.erased - diagnosis.lost)
             .iter()
             .take(shape.data)
             .collect();
         if !wanted.is_empty() && using.len() == shape.data {
-            let truth = |position: StripePosition| judgement.truth[position];
+            let truth = |position: StripePosition| diagnosis.truth[position];
             for position in decode(state, &mut rows, wanted, &using).iter() {
                 let row = rows[position].as_mut().expect("it was decoded");
                 let is_proven = !state.geometry.scheme.lists_sums()
@@ -227,10 +226,10 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, judgement: &
         let entries: Vec<ListEntry> = shape
             .data_positions()
             .map(|position| {
-                if !judgement.erased.contains(position) {
+                if !diagnosis.erased.contains(position) {
                     return read.evidence.rows[position].entry;
                 }
-                let entry = judgement.truth[position].unwrap_or_default();
+                let entry = diagnosis.truth[position].unwrap_or_default();
                 let is_marked = |row: &Buffer| state.is_marked(stripe, position, &row[..chunk_bytes]);
                 let version =
                     if rows[position].as_ref().is_some_and(is_marked) { entry.version.lost() } else { entry.version };
@@ -240,9 +239,9 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, judgement: &
         for position in lost.iter() {
             rows[position] = None;
         }
-        let mut all = Rebuilt { rows, entries, lost, erased: judgement.erased, rebuilt, is_mismatch: false };
+        let mut all = Rebuilt { rows, entries, lost, erased: diagnosis.erased, rebuilt, is_mismatch: false };
         if lost.is_empty() {
-            all.renew_parities(state, judgement.erased - data);
+            all.renew_parities(state, diagnosis.erased - data);
         }
         all
     })
@@ -410,14 +409,14 @@ fn report(
     handle: &VolumeHandle,
     stripe: StripeIndex,
     rows: &Rows,
-    judgement: &Diagnosis,
+    diagnosis: &Diagnosis,
     rebuilt: &Rebuilt,
     Reported { present, repaired }: Reported,
 ) {
     let mut found: Vec<(StripePosition, CorruptionKind, Resolution)> = Vec::new();
-    let offset_of = |row| handle.with(|state| state.geometry.chunk_offset(row));
+    let geometry = handle.with(|state| state.geometry);
     for position in (rebuilt.erased & present).iter() {
-        let kind = kind_of(rows.evidence.rows[position].standing, judgement.stale.contains(position), offset_of);
+        let kind = kind_of(rows.evidence.rows[position].status, diagnosis.stale.contains(position), &geometry);
         let end = match (repaired.contains(position), rebuilt.rebuilt.contains(position)) {
             (true, _) => Resolution::Repaired,
             (false, true) => Resolution::Reconstructed,
@@ -432,7 +431,7 @@ fn report(
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
     if rebuilt.is_mismatch && (rebuilt.erased & present).is_empty() {
-        found.push((StripePosition(judgement.truth.len()), CorruptionKind::Mismatch, Resolution::Lost));
+        found.push((StripePosition(diagnosis.truth.len()), CorruptionKind::Mismatch, Resolution::Lost));
     }
     for (position, kind, end) in found {
         let place = handle.with(|state| {

@@ -164,16 +164,16 @@ pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePos
     let identity = state.identity(stripe, position);
     let mut seen = if state.shape().is_data(position) {
         let tag = tag::open_data(appendix, identity, sum);
-        RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.standing) }
+        RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.status) }
     } else {
         let mut entries = vec![ListEntry::default(); state.shape().data];
-        let (standing, is_list_sound) = tag::open_parity(appendix, identity, sum, &mut entries);
+        let (status, is_list_sound) = tag::open_parity(appendix, identity, sum, &mut entries);
         let is_believed = is_list_sound || !scheme.checks_itself();
         let entry = ListEntry { sum: sum.unwrap_or(0), ..ListEntry::default() };
-        RowSeen { entry, list: is_believed.then_some(entries), ..RowSeen::nothing(standing) }
+        RowSeen { entry, list: is_believed.then_some(entries), ..RowSeen::nothing(status) }
     };
     if !scheme.checks_itself() {
-        seen.standing = RowStatus::Sound;
+        seen.status = RowStatus::Sound;
     }
     // Where no version is written, what lies in its place (of a row that does not check itself: anything) is none.
     if !scheme.has_versions() {

@@ -88,8 +88,8 @@ impl VolumeState {
     /// Were so many faults located on this member of late that it should be replaced?
     pub fn is_unreliable(&self, member: MemberIndex) -> bool {
         let VolumeOptions { faults_max, faults_window, .. } = self.options;
-        let is_late = |at: &&Nanos| at.saturating_add(faults_window) >= self.scheduler.now;
-        self.membership.members[member].faults.iter().filter(is_late).count() >= faults_max
+        let is_recent = |at: &&Nanos| at.saturating_add(faults_window) >= self.scheduler.now;
+        self.membership.members[member].faults.iter().filter(is_recent).count() >= faults_max
     }
 
     /// The first eight bytes of the array's UUID, as rows name it.
@@ -135,7 +135,7 @@ impl VolumeState {
 
     /// Is all of this region resynced?
     pub fn is_decided(&self, region: RegionIndex) -> bool {
-        !self.maps.unsynced.has(region) || self.is_planted(SeededBug::CleanUnsettled)
+        !self.maps.unsynced.has(region) || self.is_planted(SeededBug::CleanBeforeResync)
     }
 
     /// The stripe that the row at this place of a member belongs to is to be looked at.

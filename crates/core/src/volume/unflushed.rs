@@ -46,7 +46,7 @@ impl Unflushed {
         self.during.chunks.extend(since.chunks);
     }
 
-    /// The flush is over. (A member whose flush failed is out.)
+    /// The flush is over. (A member whose flush failed is out; where it could not be spared, this is not called.)
     pub fn end(&mut self) {
         self.during = Set::default();
     }

@@ -1,14 +1,14 @@
 //! Laying zeros over what a crash cut short, before anything else is written there.
 //!
-//! Of a block of several sectors that was cut short, the first may have come to the medium, with the checksum of all of
-//! them; and of what is written there next the others may, in the same words. A second crash would make whole what nobody
-//! ever saw whole, and went on without.
+//! A write of several sectors that a crash cut short may have left its first sectors on the medium, with the checksum of all of
+//! them. If the next write of that place has the same content but for a few bytes, and a second crash cuts it short so that
+//! only its last sectors arrive, old and new sectors together make a block with a valid checksum, which nobody ever wrote.
 
 use super::handle::{EndedOp, VolumeHandle};
 use crate::buffer::Buffer;
 use crate::units::MemberOffset;
 use crate::volume::format::geometry::SUPERBLOCK_BYTES;
-use crate::volume::format::superblock::Superblock;
+use crate::volume::format::superblock::{Superblock, SuperblockError};
 use crate::volume::member::{MemberIndex, OpKind};
 
 /// Writes zeros over so many bytes of a member.
@@ -32,7 +32,12 @@ pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex,
     let done = handle.ops(places.iter().map(read).collect()).await;
     let is_torn = |done: &EndedOp| {
         let copy = done.buffer.as_deref().filter(|_| done.result.is_ok());
-        copy.is_some_and(|copy| Superblock::decode(copy).is_err() && copy.iter().any(|&byte| byte != 0))
+        let is_torn = |copy: &[u8]| {
+            let says = Superblock::decode(copy);
+            matches!(says, Err(SuperblockError::Foreign | SuperblockError::Damaged))
+                && copy.iter().any(|&byte| byte != 0)
+        };
+        copy.is_some_and(is_torn)
     };
     let torn = done.iter().zip(places).filter(|(done, _)| is_torn(done));
     torn.map(|(_, (member, offset))| zeros((member, offset, SUPERBLOCK_BYTES))).collect()

@@ -237,7 +237,7 @@ fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reco
     if !reconciliation.lost.is_empty() && !setup.scheme.has_versions() {
         // The stripe stays undecided: what is whole may be read, nothing is rebuilt.
         for position in data.iter() {
-            let is_sound = sight.standing(setup, position) == RowStatus::Sound;
+            let is_sound = sight.status(setup, position) == RowStatus::Sound;
             contents[position.get()] = sight.data[position.get()].map(|row| row.content).filter(|_| is_sound);
         }
     }

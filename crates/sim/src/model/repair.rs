@@ -94,25 +94,25 @@ pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Res
         let others = setup.shape.parity_slots().iter().filter(|&position| Some(position) != first);
         others.for_each(|position| evidence.rows[position].list = None);
     }
-    let judgement = judge(&evidence);
-    if !judgement.lost.is_empty() {
+    let diagnosis = judge(&evidence);
+    if !diagnosis.lost.is_empty() {
         return Err(OperationFailure::Error);
     }
     let mut known = KnownStripe::new(setup, &sight);
-    for position in (judgement.erased & setup.shape.data_slots()).iter() {
+    for position in (diagnosis.erased & setup.shape.data_slots()).iter() {
         known.contents[position.get()] = None;
     }
-    for (index, truth) in judgement.truth.iter().enumerate() {
+    for (index, truth) in diagnosis.truth.iter().enumerate() {
         known.versions[index] = truth.map(|entry| entry.version.number() as u8);
         known.sums[index] = truth.map(|entry| entry.sum as u8).filter(|_| setup.scheme.lists_sums());
     }
-    let usable = PositionSet::range(0, setup.shape.slots()) - judgement.erased;
+    let usable = PositionSet::range(0, setup.shape.slots()) - diagnosis.erased;
     let Reconstruction::Right = known.decode(setup, setup.shape.data_slots(), usable, setup.lists) else {
         return Err(OperationFailure::Error);
     };
     known.complete(setup, usable);
     let there = PositionSet::range(0, setup.shape.slots()) - disks.stripe.missing(setup);
-    for position in (judgement.erased & there).iter() {
+    for position in (diagnosis.erased & there).iter() {
         disks.write(position, known.row(setup, position));
         if let Some(chunk) = disks.stripe.chunks[..setup.shape.data].get_mut(position.get()) {
             chunk.is_read = false;

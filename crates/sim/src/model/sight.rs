@@ -40,7 +40,7 @@ impl RowsSeen {
     }
 
     /// What a row says of itself: in full, or (an appendix alone) of its place.
-    pub fn standing(&self, setup: &ModelSetup, position: StripePosition) -> RowStatus {
+    pub fn status(&self, setup: &ModelSetup, position: StripePosition) -> RowStatus {
         let (place, is_whole) = match setup.shape.parity_index(position) {
             None => match self.data[position.get()] {
                 Some(row) => (row.place, row.content == row.sealed),
@@ -64,7 +64,7 @@ impl RowsSeen {
 
     /// The slots of which something was read that is not sound.
     pub fn unsound(&self, setup: &ModelSetup) -> PositionSet {
-        self.slots(setup).iter().filter(|&position| self.standing(setup, position) != RowStatus::Sound).collect()
+        self.slots(setup).iter().filter(|&position| self.status(setup, position) != RowStatus::Sound).collect()
     }
 
     /// For the judge. A data chunk's appendix alone says its version; of its neighbour's copy nothing is claimed.
@@ -74,7 +74,7 @@ impl RowsSeen {
     }
 
     fn seen(&self, setup: &ModelSetup, position: StripePosition) -> RowSeen {
-        let standing = self.standing(setup, position);
+        let status = self.status(setup, position);
         let entry = |mark: ListMark| ListEntry { version: Version(mark.version.into()), sum: mark.content.into() };
         let Some(parity) = setup.shape.parity_index(position) else {
             let is_claimed = self.whole.contains(position) || setup.scheme == Scheme::Hybrid1;
@@ -82,15 +82,15 @@ impl RowsSeen {
                 Some(row) => RowSeen {
                     entry: entry(ListMark { version: row.version, content: row.content }),
                     neighbour: row.neighbour.into(),
-                    ..RowSeen::nothing(standing)
+                    ..RowSeen::nothing(status)
                 },
                 None => RowSeen::nothing(RowStatus::Missing),
             };
         };
-        let is_believed = !matches!(standing, RowStatus::Elsewhere { .. } | RowStatus::Corrupt);
+        let is_believed = !matches!(status, RowStatus::Elsewhere { .. } | RowStatus::Corrupt);
         let row = self.parities[parity].filter(|_| is_believed && setup.scheme.has_appendix());
         let list = row.map(|row| row.list[..setup.shape.data].iter().map(|&mark| entry(mark)).collect());
-        RowSeen { list, ..RowSeen::nothing(standing) }
+        RowSeen { list, ..RowSeen::nothing(status) }
     }
 
     /// If each row that was read is whole and in its place, and they agree: the data chunks that were compared with a
@@ -100,7 +100,7 @@ impl RowsSeen {
             return None;
         }
         let evidence = self.evidence(setup);
-        let is_claimed = |position: &StripePosition| evidence.rows[*position].standing != RowStatus::Missing;
+        let is_claimed = |position: &StripePosition| evidence.rows[*position].status != RowStatus::Missing;
         let is_compared = |&index: &StripePosition| self.whole.contains(index) && evidence.claims(index).count() > 1;
         is_consistent(&evidence, self.slots(setup).iter().filter(is_claimed).collect())
             .then(|| setup.shape.data_positions().filter(is_compared).collect())

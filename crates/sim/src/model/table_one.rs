@@ -227,9 +227,9 @@ impl StripeFixture {
         let seen = open(DATA_VICTIM, row);
         match primitive {
             Primitive::SelfChecksum => {
-                !matches!(seen.standing, RowStatus::Sound | RowStatus::Elsewhere { is_whole: true, .. })
+                !matches!(seen.status, RowStatus::Sound | RowStatus::Elsewhere { is_whole: true, .. })
             }
-            Primitive::PhysicalIdentity => matches!(seen.standing, RowStatus::Elsewhere { .. } | RowStatus::Corrupt),
+            Primitive::PhysicalIdentity => matches!(seen.status, RowStatus::Elsewhere { .. } | RowStatus::Corrupt),
             Primitive::VersionMirroring => seen.entry.version != right.entry.version,
             Primitive::ChecksumMirroring => seen.entry.sum != right.entry.sum,
         }
@@ -240,7 +240,7 @@ impl StripeFixture {
         let rows = SHAPE.positions().map(|position| {
             let mut seen = open(position, if position == victim { row } else { &self.now[position.get()] });
             if !scheme.checks_itself() {
-                seen.standing = RowStatus::Sound;
+                seen.status = RowStatus::Sound;
                 let list = listed(position, if position == victim { row } else { &self.now[position.get()] });
                 seen.list = (!SHAPE.is_data(position) && scheme.has_appendix()).then_some(list.1);
             }
@@ -250,8 +250,8 @@ impl StripeFixture {
         if is_consistent(&evidence, PositionSet::range(0, SHAPE.slots())) {
             return SchemeFinding::Missed;
         }
-        let judgement = judge(&evidence);
-        match judgement.erased == PositionSet::one(victim) && judgement.lost.is_empty() {
+        let diagnosis = judge(&evidence);
+        match diagnosis.erased == PositionSet::one(victim) && diagnosis.lost.is_empty() {
             true => SchemeFinding::Located,
             false => SchemeFinding::Detected,
         }
@@ -277,7 +277,7 @@ fn open(position: StripePosition, row: &[u8]) -> RowSeen {
     let sum = crc32c(&row[..CHUNK]);
     if SHAPE.is_data(position) {
         let tag = tag::open_data(&row[CHUNK..], identity(position, 7), Some(sum));
-        return RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.standing) };
+        return RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.status) };
     }
     let (opened, list) = listed(position, row);
     RowSeen { list: opened.1.then_some(list), ..RowSeen::nothing(opened.0) }

@@ -7,7 +7,7 @@
 //! what all members say         -> assemble::assemble        who is in, who is left out and why
 //! a member that was out        -> returns::NoReturn         whether it may come back as it left
 //! pages of all members         -> intent::Union             which regions may be half written
-//!                              -> written::Map              which stripes were ever written
+//!                              -> written::WrittenMap       which stripes were ever written
 //! ```
 //!
 //! The bytes in boxes are in `docs/format.md`. Whoever reads and writes them is somebody else: nothing here does I/O.

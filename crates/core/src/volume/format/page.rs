@@ -3,7 +3,7 @@
 use super::fields::{FieldReader, FieldWriter};
 use super::geometry::PAGE_HEAD_BYTES;
 use crate::buffer::Buffer;
-use crate::volume::integrity::tag::NUMBER_END;
+use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
 use scrubjay_code::{crc32c, crc32c_extend};
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct PageHead {
     pub index: u32,
     /// Which version of it.
     pub generation: u64,
-    /// Of the written map: whatever was written before this number, and is not in the map, was forgotten. Zero elsewhere.
+    /// Of the written map: a row with a smaller version, in a stripe that the page calls unwritten, was trimmed. Zero elsewhere.
     pub since: u64,
 }
 
@@ -69,7 +69,7 @@ impl PageHead {
             () if sum != checksum(page) => Err(PageError::Damaged),
             () if array != self.array => Err(PageError::Array),
             () if index != self.index => Err(PageError::Index),
-            () if generation.max(since) >= NUMBER_END => Err(PageError::Number),
+            () if generation.max(since) >= NUMBER_ACCEPTED_END => Err(PageError::Number),
             () => Ok((generation, since, bits)),
         }
     }

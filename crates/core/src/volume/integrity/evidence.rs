@@ -10,7 +10,7 @@ use crate::position_set::PositionSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSeen {
     /// What it says of itself.
-    pub standing: RowStatus,
+    pub status: RowStatus,
     /// A data row's version and the sum of the content that was read.
     pub entry: ListEntry,
     /// A data row's copy of its neighbour's sum: of the data chunk before it, and of the last for the first.
@@ -21,13 +21,13 @@ pub struct RowSeen {
 
 impl RowSeen {
     /// A row that was not, or could not be, read.
-    pub fn nothing(standing: RowStatus) -> RowSeen {
-        RowSeen { standing, entry: ListEntry::default(), neighbour: 0, list: None }
+    pub fn nothing(status: RowStatus) -> RowSeen {
+        RowSeen { status, entry: ListEntry::default(), neighbour: 0, list: None }
     }
 
     /// Is it whole, and in its place?
     pub fn is_sound(&self) -> bool {
-        self.standing == RowStatus::Sound
+        self.status == RowStatus::Sound
     }
 }
 

@@ -229,10 +229,10 @@ mod tests {
                 let mut evidence = stripe(scheme, 4, 2);
                 evidence.rows[2].entry = old(scheme);
                 failed.inspect(|&position: &usize| evidence.rows[position] = RowSeen::nothing(RowStatus::Missing));
-                let judgement = judge(&evidence);
-                assert_eq!(judgement.stale, PositionSet::one(StripePosition(2)), "{scheme} without {failed:?}");
-                assert!(judgement.lost.is_empty());
-                assert_eq!(judgement.truth[2].unwrap().sum, 102);
+                let diagnosis = judge(&evidence);
+                assert_eq!(diagnosis.stale, PositionSet::one(StripePosition(2)), "{scheme} without {failed:?}");
+                assert!(diagnosis.lost.is_empty());
+                assert_eq!(diagnosis.truth[2].unwrap().sum, 102);
             }
         }
     }
@@ -243,9 +243,9 @@ mod tests {
             for (data, parity) in [(4, 1), (4, 2), (2, 2)] {
                 let mut evidence = stripe(scheme, data, parity);
                 evidence.rows[data].list.as_mut().unwrap()[1] = old(scheme);
-                let judgement = judge(&evidence);
+                let diagnosis = judge(&evidence);
                 assert_eq!(
-                    (judgement.stale, judgement.lost),
+                    (diagnosis.stale, diagnosis.lost),
                     (PositionSet::one(StripePosition(data)), PositionSet::NONE),
                     "{scheme} {data}+{parity}"
                 );
@@ -259,9 +259,9 @@ mod tests {
             let mut evidence = stripe(scheme, 4, 2);
             evidence.rows[1] = RowSeen::nothing(RowStatus::Missing);
             evidence.rows[4].list.as_mut().unwrap()[1] = old(scheme);
-            let judgement = judge(&evidence);
-            assert_eq!(judgement.erased, [1, 4].map(StripePosition).into_iter().collect(), "{scheme}");
-            assert_eq!((judgement.truth[1].unwrap().sum, judgement.lost), (101, PositionSet::NONE));
+            let diagnosis = judge(&evidence);
+            assert_eq!(diagnosis.erased, [1, 4].map(StripePosition).into_iter().collect(), "{scheme}");
+            assert_eq!((diagnosis.truth[1].unwrap().sum, diagnosis.lost), (101, PositionSet::NONE));
         }
     }
 
@@ -272,9 +272,9 @@ mod tests {
         evidence.rows[2].entry = old(Scheme::Hybrid2);
         evidence.rows[3] = RowSeen::nothing(RowStatus::Missing);
         evidence.rows[4] = RowSeen::nothing(RowStatus::Missing);
-        let judgement = judge(&evidence);
-        assert_eq!(judgement.lost & PositionSet::one(StripePosition(2)), PositionSet::one(StripePosition(2)));
-        assert!((judgement.lost & PositionSet::range(0, 2)).is_empty());
+        let diagnosis = judge(&evidence);
+        assert_eq!(diagnosis.lost & PositionSet::one(StripePosition(2)), PositionSet::one(StripePosition(2)));
+        assert!((diagnosis.lost & PositionSet::range(0, 2)).is_empty());
     }
 
     #[test]
@@ -283,9 +283,9 @@ mod tests {
         for position in [0, 1, 5] {
             evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable);
         }
-        let judgement = judge(&evidence);
-        assert_eq!(judgement.lost, PositionSet::range(0, 2));
-        assert_eq!(judgement.erased, [0, 1, 5].map(StripePosition).into_iter().collect());
+        let diagnosis = judge(&evidence);
+        assert_eq!(diagnosis.lost, PositionSet::range(0, 2));
+        assert_eq!(diagnosis.erased, [0, 1, 5].map(StripePosition).into_iter().collect());
     }
 
     #[test]
@@ -305,16 +305,16 @@ mod tests {
 
     #[test]
     fn hybrid_1_blames_one_row_where_a_version_began_to_count_again() {
-        let judgement = judge(&counted_on());
-        assert_eq!((judgement.stale, judgement.lost), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
-        assert_eq!(judgement.truth[0].unwrap().version, Version(8));
+        let diagnosis = judge(&counted_on());
+        assert_eq!((diagnosis.stale, diagnosis.lost), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
+        assert_eq!(diagnosis.truth[0].unwrap().version, Version(8));
     }
 
     #[test]
     fn hybrid_1_does_not_hear_the_list_of_a_torn_parity() {
         let mut evidence = counted_on();
-        evidence.rows[3].standing = RowStatus::Torn;
-        let judgement = judge(&evidence);
-        assert_eq!((judgement.erased, judgement.stale), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
+        evidence.rows[3].status = RowStatus::Torn;
+        let diagnosis = judge(&evidence);
+        assert_eq!((diagnosis.erased, diagnosis.stale), (PositionSet::one(StripePosition(3)), PositionSet::NONE));
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! rows -> tag (what a row says of itself) -> evidence -> judge   (after acknowledged writes: which rows are wrong)
-//!                                                     -> resync  (after a crash: what the stripe is to be)
+//!                                                     -> reconcile (after a crash: what the stripe is to be)
 //! ```
 
 pub mod evidence;

@@ -38,8 +38,8 @@ pub struct Reconciliation {
 /// Decides about the rows of one stripe. Missing members' rows are among the evidence as missing.
 pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let data = evidence.shape.data_slots();
-    let standing = |position: StripePosition| evidence.rows[position].standing;
-    let torn: PositionSet = data.iter().filter(|&position| standing(position) == RowStatus::Torn).collect();
+    let status = |position: StripePosition| evidence.rows[position].status;
+    let torn: PositionSet = data.iter().filter(|&position| status(position) == RowStatus::Torn).collect();
     let gone = data - evidence.sound() - torn;
 
     if let Some(reconciliation) = agreed(evidence) {
@@ -75,11 +75,11 @@ fn agreed(evidence: &Evidence) -> Option<Reconciliation> {
     if !evidence.scheme.has_buddies() {
         return None;
     }
-    let judgement = judge(evidence);
-    let truth: Option<Vec<ListEntry>> = judgement.truth.into_iter().collect();
-    truth.filter(|_| judgement.lost.is_empty()).map(|truth| Reconciliation {
-        rebuilt: judgement.erased & evidence.shape.data_slots(),
-        parities: evidence.shape.parity_slots() - judgement.erased,
+    let diagnosis = judge(evidence);
+    let truth: Option<Vec<ListEntry>> = diagnosis.truth.into_iter().collect();
+    truth.filter(|_| diagnosis.lost.is_empty()).map(|truth| Reconciliation {
+        rebuilt: diagnosis.erased & evidence.shape.data_slots(),
+        parities: evidence.shape.parity_slots() - diagnosis.erased,
         truth,
         resealed: PositionSet::NONE,
         lost: PositionSet::NONE,
@@ -119,7 +119,7 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
     // What a torn row calls itself counts: a stale list, alone with it, is no way forward.
     let newest = |index: StripePosition| {
         let row = &evidence.rows[index];
-        let torn = (row.standing == RowStatus::Torn).then_some(row.entry);
+        let torn = (row.status == RowStatus::Torn).then_some(row.entry);
         let claims = evidence.claims(index).map(|(_, entry)| entry).chain(torn);
         claims.map(|entry| entry.version.number()).max().unwrap_or(0)
     };
@@ -132,7 +132,7 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
         let data = &evidence.rows[..evidence.shape.data];
         let disagrees = |&index: &StripePosition| !data[index].is_sound() || differs(data[index].entry, list[index]);
         // A torn row's appendix, which is one sector, tells its version too.
-        let is_back = |&index: &StripePosition| match data[index].standing {
+        let is_back = |&index: &StripePosition| match data[index].status {
             RowStatus::Sound | RowStatus::Torn if is_ordered => {
                 data[index].entry.version.number() > list[index].version.number()
             }
@@ -166,8 +166,8 @@ mod tests {
     }
 
     /// One data row and one parity: what the row calls itself, how it stands, and what the list calls it.
-    fn mirror(own: u64, standing: RowStatus, listed: u64) -> Evidence {
-        let data = RowSeen { entry: entry(own), ..RowSeen::nothing(standing) };
+    fn mirror(own: u64, status: RowStatus, listed: u64) -> Evidence {
+        let data = RowSeen { entry: entry(own), ..RowSeen::nothing(status) };
         let parity = RowSeen { list: Some(vec![entry(listed)]), ..RowSeen::nothing(RowStatus::Sound) };
         Evidence { scheme: Scheme::Stamp, shape: Shape { data: 1, parity: 1 }, rows: vec![data, parity] }
     }
@@ -195,9 +195,9 @@ mod tests {
         assert!(reconciliation.lost.is_empty());
     }
 
-    /// Data rows (version, standing), then parities that list these versions.
+    /// Data rows (version, status), then parities that list these versions.
     fn versions(data: &[(u64, RowStatus)], lists: &[&[u64]]) -> Evidence {
-        let own = data.iter().map(|&(own, standing)| RowSeen { entry: entry(own), ..RowSeen::nothing(standing) });
+        let own = data.iter().map(|&(own, status)| RowSeen { entry: entry(own), ..RowSeen::nothing(status) });
         let parity = |list: &&[u64]| RowSeen {
             list: Some(list.iter().map(|&version| entry(version)).collect()),
             ..RowSeen::nothing(RowStatus::Sound)

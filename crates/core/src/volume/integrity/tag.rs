@@ -5,7 +5,6 @@
 //! an appendix that is read alone proves itself by its body sum.
 
 use crate::index::{MemberIndex, RowIndex, StripePosition, indexed};
-use crate::position_set::PositionSet;
 use scrubjay_code::{crc32c, crc32c_extend};
 
 /// What comes after the chunk in every row at least: a data chunk's fields.
@@ -20,6 +19,9 @@ const LOST_BIT: u64 = 1 << 63;
 
 /// Numbers of writes, and generations, stay below: no array lives to see it, and what says so was made up.
 pub const NUMBER_END: u64 = 1 << 62;
+
+/// What disks say is believed below this: so there is room for the numbers that follow.
+pub const NUMBER_ACCEPTED_END: u64 = NUMBER_END / 2;
 
 const SELF_SUM: usize = 4;
 const BODY_SUM: usize = 8;
@@ -173,7 +175,7 @@ pub enum RowStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataTag {
     /// What the row says of itself, in schemes where rows check themselves.
-    pub standing: RowStatus,
+    pub status: RowStatus,
     /// The version, and the sum of the content that was read.
     pub entry: ListEntry,
     /// What it says the checksum of its neighbour is.
@@ -184,7 +186,7 @@ pub struct DataTag {
 /// read alone: then its body only is judged, and the entry has no sum.
 pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32>) -> DataTag {
     DataTag {
-        standing: standing(appendix, VERSION, identity, content_sum),
+        status: status(appendix, VERSION, identity, content_sum),
         entry: ListEntry { version: Version(take_u64(appendix, VERSION)), sum: content_sum.unwrap_or(0) },
         neighbour: take_u32(appendix, NEIGHBOUR),
     }
@@ -208,17 +210,17 @@ pub fn open_parity(
         entry.sum = take_u32(appendix, sums_at - 4 * index);
         entry.version = Version(take_u64(appendix, versions_at - 8 * index));
     }
-    let standing = standing(appendix, versions_at, identity, content_sum);
-    let is_list_sound = standing == RowStatus::Sound
-        || standing == RowStatus::Torn && standing_of_body(appendix, versions_at, identity) == RowStatus::Sound;
-    (standing, is_list_sound)
+    let status = status(appendix, versions_at, identity, content_sum);
+    let is_list_sound = status == RowStatus::Sound
+        || status == RowStatus::Torn && status_of_body(appendix, versions_at, identity) == RowStatus::Sound;
+    (status, is_list_sound)
 }
 
-fn standing_of_body(appendix: &[u8], body_at: usize, identity: RowIdentity) -> RowStatus {
-    standing(appendix, body_at, identity, None)
+fn status_of_body(appendix: &[u8], body_at: usize, identity: RowIdentity) -> RowStatus {
+    status(appendix, body_at, identity, None)
 }
 
-fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: Option<u32>) -> RowStatus {
+fn status(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: Option<u32>) -> RowStatus {
     let (body_sum, self_sum) = sums(appendix, body_at, content_sum.unwrap_or(0));
     let is_whole = content_sum.is_none_or(|_| self_sum == take_u32(appendix, SELF_SUM));
     let is_body_whole = body_sum == take_u32(appendix, BODY_SUM);
@@ -237,15 +239,6 @@ fn standing(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum:
         },
         _ => RowStatus::Corrupt,
     }
-}
-
-/// The positions of a stripe whose rows are not sound.
-pub fn unsound(standings: impl Iterator<Item = RowStatus>) -> PositionSet {
-    standings
-        .enumerate()
-        .filter(|(_, standing)| *standing != RowStatus::Sound)
-        .map(|(position, _)| StripePosition(position))
-        .collect()
 }
 
 #[cfg(test)]
@@ -271,12 +264,12 @@ mod tests {
     fn what_was_sealed_opens_sound_and_in_no_other_place() {
         let row = data_row(7, 42);
         let tag = open(&row, HERE);
-        assert_eq!((tag.standing, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
+        assert_eq!((tag.status, tag.entry.version, tag.neighbour), (RowStatus::Sound, Version(42), 0x1234));
         let elsewhere = RowStatus::Elsewhere { member: MemberIndex(3), row: RowIndex(77), is_whole: true };
-        assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..HERE }).standing, elsewhere);
-        assert_eq!(open(&row, RowIdentity { role: StripePosition(2), ..HERE }).standing, RowStatus::Corrupt);
-        assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).standing, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { row: RowIndex(78), ..HERE }).status, elsewhere);
+        assert_eq!(open(&row, RowIdentity { member: MemberIndex(2), ..HERE }).status, elsewhere);
+        assert_eq!(open(&row, RowIdentity { role: StripePosition(2), ..HERE }).status, RowStatus::Corrupt);
+        assert_eq!(open(&row, RowIdentity { array: 1, ..HERE }).status, RowStatus::Corrupt);
     }
 
     #[test]
@@ -287,12 +280,12 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = row.clone();
                 changed[byte] ^= 1 << bit;
-                assert_ne!(open(&changed, HERE).standing, RowStatus::Sound, "byte {byte} bit {bit}");
+                assert_ne!(open(&changed, HERE).status, RowStatus::Sound, "byte {byte} bit {bit}");
             }
         }
         let mut changed = row.clone();
         renew_neighbour(&mut changed[CHUNK..], 9);
-        assert_eq!((open(&changed, HERE).standing, open(&changed, HERE).neighbour), (RowStatus::Sound, 9));
+        assert_eq!((open(&changed, HERE).status, open(&changed, HERE).neighbour), (RowStatus::Sound, 9));
     }
 
     #[test]
@@ -301,7 +294,7 @@ mod tests {
         for cut in (1..CHUNK + 512 - NEIGHBOUR).step_by(64) {
             let mut torn = new.clone();
             torn[cut..].copy_from_slice(&old[cut..]);
-            assert_eq!(open(&torn, HERE).standing, RowStatus::Torn, "cut at {cut}");
+            assert_eq!(open(&torn, HERE).status, RowStatus::Torn, "cut at {cut}");
         }
     }
 

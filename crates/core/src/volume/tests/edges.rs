@@ -87,7 +87,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
             matches!(found.members[member], crate::volume::format::assemble::SlotState::Active(_))
         };
         let are_in: crate::position_set::MemberSet = MemberIndex::first(3).filter(|&member| is_in(member)).collect();
-        assert_eq!(found.abreast, are_in, "after {start} starts");
+        assert_eq!(found.up_to_date, are_in, "after {start} starts");
         assert!(are_in.contains(MemberIndex(0)) && are_in.contains(MemberIndex(1)));
         // ... and in the first one of the next start, again and again: only one member has each.
         let before = told(&members);

@@ -218,3 +218,20 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
         assert!(rig.members[1][map..map + 8192] == before, "{scheme}");
     }
 }
+
+/// A flush that failed on a member that cannot be spared: what its disk may have dropped is not vouched for, then or later.
+#[test]
+fn the_map_does_not_vouch_for_what_was_not_flushed() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(0));
+    rig.pump();
+    rig.write(0, &[7; CHUNK as usize]);
+    let map = rig.geometry.written_offset as usize..rig.geometry.data_offset as usize;
+    let before: Vec<Vec<u8>> = rig.members.iter().map(|member| member[map.clone()].to_vec()).collect();
+    rig.is_unflushable = Some(1);
+    for _ in 0..2 {
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Failed(BlockFailure::Io));
+        let after: Vec<Vec<u8>> = rig.members.iter().map(|member| member[map.clone()].to_vec()).collect();
+        assert!(before == after, "a page of the written map was written");
+    }
+}

@@ -47,7 +47,7 @@ pub struct Assembly {
     pub stale: Vec<Stale>,
     /// The slots of those who are in, and who took part in the last start, or missed it by the crash that cut short its first
     /// superblocks. Others were away, or are copies of another time.
-    pub abreast: MemberSet,
+    pub up_to_date: MemberSet,
 }
 
 /// Who stands for a slot. Members are numbered as they were given.
@@ -109,7 +109,7 @@ impl Assembly {
     /// The slots of members that should hold all, and are of an earlier time than the others.
     pub fn old(&self) -> MemberSet {
         let is_old = |&member: &MemberIndex| {
-            matches!(self.members[member], SlotState::Active(_)) && !self.abreast.contains(member)
+            matches!(self.members[member], SlotState::Active(_)) && !self.up_to_date.contains(member)
         };
         MemberIndex::first(self.members.len()).filter(is_old).collect()
     }
@@ -301,8 +301,9 @@ fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
             state => stale.push(Stale { given, member, state }),
         }
     }
-    let is_abreast = |member: &&FoundMember<'_>| {
-        let is_in = elected[member.says.member].given() == Some(member.index);
+    let is_up_to_date = |member: &&FoundMember<'_>| {
+        // A member of another table may have a place that this one does not have: `check_agreement` says so.
+        let is_in = elected.get(member.says.member.get()).is_some_and(|slot| slot.given() == Some(member.index));
         // All have one generation before the next one is written; but crashes may have cut these starts short, each at its
         // first round, and one more before it got its number. Not the last one, of those who stopped in order.
         let starts = if speaker.says.is_clean { 0 } else { starts_since(speaker.says, member.says) };
@@ -310,8 +311,8 @@ fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
         let was_started = speaker.says.starts[STARTS_MAX - 1] != 0;
         is_in && (!was_started || member.says.generation + behind >= speaker.says.generation)
     };
-    let abreast = members.iter().filter(is_abreast).map(|member| member.says.member).collect();
-    Assembly { superblock: speaker.says.clone(), members: elected, stale, abreast }
+    let up_to_date = members.iter().filter(is_up_to_date).map(|member| member.says.member).collect();
+    Assembly { superblock: speaker.says.clone(), members: elected, stale, up_to_date }
 }
 
 /// How many starts `newer` knows since the last one that `older` took part in.

@@ -1,4 +1,4 @@
-//! Where everything lies on a member: arithmetic, resynced when an array is made and never changed.
+//! Where everything lies on a member: arithmetic, fixed when an array is made.
 //!
 //! ```text
 //! 0      4 KiB     36 KiB   64 KiB  128 KiB         data_offset                       member's end
@@ -160,6 +160,8 @@ impl Geometry {
         let is_aligned = [self.intent_offset, self.written_offset].iter().all(|at| at.is_multiple_of(SIZE_ALIGN))
             && self.data_offset.is_multiple_of(DATA_ALIGN);
         must(is_aligned, "something is not aligned")?;
+        let starts = [self.intent_offset, self.written_offset, self.data_offset];
+        must(starts.iter().all(|&start| start <= self.member_bytes), "something lies behind the end")?;
         // Each of them lies before the next one, and the last one before the superblocks at the end.
         let ends = [
             (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
@@ -191,9 +193,19 @@ impl Geometry {
         self.chunk_bytes + self.appendix_bytes
     }
 
-    /// Where the chunk of a row begins; its appendix follows.
+    /// Where the chunk of a row begins; its appendix follows. For rows of this array: those below [`Geometry::rows`], or the one
+    /// behind the last.
+    ///
+    /// # Panics
+    /// For other rows. What a disk says of itself is no row before [`Geometry::has_row`] says so.
     pub fn chunk_offset(&self, row: RowIndex) -> MemberOffset {
+        assert!(row.get() <= self.rows, "row {row} of {}", self.rows);
         MemberOffset(self.data_offset + row.get() * self.row_bytes())
+    }
+
+    /// Is there such a member, and has it such a row?
+    pub fn has_row(&self, member: MemberIndex, row: RowIndex) -> bool {
+        member.get() < self.layout.disks() && row.get() < self.rows
     }
 
     /// Which row the byte at `offset` of a member belongs to; nothing when it is no byte of a chunk or an appendix.

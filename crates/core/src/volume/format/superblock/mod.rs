@@ -17,7 +17,7 @@ use crate::layout::Shape;
 use crate::layout::{DISKS_MAX, Layout, LayoutKind};
 use crate::units::{MemberOffset, UnixSeconds};
 use crate::volume::integrity::scheme::Scheme;
-use crate::volume::integrity::tag::NUMBER_END;
+use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
 use record::RECORD_BYTES;
 use scrubjay_code::{crc32c, crc32c_extend};
 
@@ -215,8 +215,8 @@ impl Superblock {
             _ => true,
         };
         let rules = [
-            ((1..NUMBER_END).contains(&self.generation), "the generation"),
-            (self.write_mark < NUMBER_END, "the write mark"),
+            ((1..NUMBER_ACCEPTED_END).contains(&self.generation), "the generation"),
+            (self.write_mark < NUMBER_ACCEPTED_END, "the write mark"),
             (self.name.len() <= NAME_BYTES_MAX && !self.name.contains(char::is_control), "the name"),
             (self.members.len() == self.geometry.layout.disks(), "the number of members"),
             (self.member.get() < self.members.len(), "the slot"),
@@ -230,7 +230,8 @@ impl Superblock {
 /// The newest of a member's copies, in any order.
 ///
 /// # Errors
-/// Of the copy that tells most when none is sound: of another version, damaged, or no superblock at all.
+/// When a copy with a right checksum is of another version, or needs features that this program does not know: a newer program
+/// wrote it, whatever older copies lie beside it. Else, when none is sound, of the one that tells most.
 pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblock, SuperblockError> {
     let mut best: Option<Superblock> = None;
     let mut worst = SuperblockError::Foreign;
@@ -241,7 +242,10 @@ pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblo
             Err(error) => worst = if error.rank() > worst.rank() { error } else { worst },
         }
     }
-    best.ok_or(worst)
+    match worst {
+        SuperblockError::Version(_) | SuperblockError::Feature(_) => Err(worst),
+        _ => best.ok_or(worst),
+    }
 }
 
 /// Layout and scheme by their names: no table of numbers to be kept in step.
@@ -401,6 +405,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_newer_program_wrote_is_not_passed_over() {
+        let old = superblock().encode();
+        let mut newer = Superblock { generation: 2, ..superblock() }.encode();
+        newer[280] = 4;
+        assert_eq!(with_right_sum(&mut newer), Err(SuperblockError::Feature(4)));
+        assert_eq!(newest([&old[..], &newer[..]]), Err(SuperblockError::Feature(4)));
+    }
+
+    #[test]
+    fn numbers_leave_room_for_those_to_come() {
+        for spoilt in [
+            Superblock { generation: NUMBER_ACCEPTED_END, ..superblock() },
+            Superblock { write_mark: NUMBER_ACCEPTED_END, ..superblock() },
+        ] {
+            assert!(matches!(spoilt.check(), Err("the generation" | "the write mark")));
+        }
+    }
+
+    #[test]
     fn the_copies_lie_apart_at_both_ends() {
         assert_eq!(Superblock::offsets(1 << 20), Some([4096, 20_480, 1_015_808, 1_032_192].map(MemberOffset)));
         assert_eq!(Superblock::offsets((1 << 20) + 4095), Superblock::offsets(1 << 20), "whole pages");
@@ -425,13 +448,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_comes_back(
-            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_END, is_clean in any::<bool>(),
+            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_ACCEPTED_END, is_clean in any::<bool>(),
             members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), member in 0usize..6,
         ) {
             let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults, left: 0 });
             let written = Superblock {
                 array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
-                generation, write_mark: numbers[2] % NUMBER_END, is_clean, member: MemberIndex(member), starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
+                generation, write_mark: numbers[2] % NUMBER_ACCEPTED_END, is_clean, member: MemberIndex(member), starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
             };
             prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
         }
@@ -451,7 +474,7 @@ mod tests {
         /// Whole numbers of the geometry, the extreme ones above all.
         #[test]
         fn a_geometry_of_any_numbers_is_told(
-            changes in prop::collection::vec((0usize..9, prop_oneof![any::<u64>(), 0u64..1 << 33, Just(u64::MAX)]), 1..4),
+            changes in prop::collection::vec((0usize..9, prop_oneof![any::<u64>(), 0u64..1 << 33, Just(u64::MAX), (1u64..9).prop_map(|down| 0u64.wrapping_sub(down * 4096))]), 1..4),
             words in prop::collection::vec((0usize..6, prop_oneof![any::<u32>(), 0u32..300]), 0..3),
         ) {
             let mut block = superblock().encode();
