@@ -31,6 +31,28 @@ pub struct ClientLoad {
     pub parts: &'static [Option<Think>],
 }
 
+impl ClientLoad {
+    /// The idle intervals that it leaves in so many seconds alone, where a request takes `service`: in seconds.
+    pub fn idle_intervals(&self, time: f64, service: f64, seed: u64) -> Vec<f64> {
+        let (mut chance, mut intervals, part) = (Chance(seed), Vec::new(), time / self.parts.len() as f64);
+        let busy = service * f64::from(self.burst);
+        for think in self.parts {
+            let mut at = 0.0;
+            while at < part {
+                let interval = match *think {
+                    None => part,
+                    Some(Think::After(time)) => time.as_secs_f64(),
+                    Some(Think::Around(mean)) => mean.as_secs_f64() * (0.5 + chance.share()),
+                    Some(Think::Beat(period)) => (period.as_secs_f64() - busy).max(0.0),
+                };
+                intervals.push(interval);
+                at += interval + busy;
+            }
+        }
+        intervals
+    }
+}
+
 /// What the client saw.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
@@ -94,6 +116,23 @@ impl Latencies {
     pub fn idle(&self) -> f64 {
         1.0 - self.sorted.iter().sum::<f64>() / self.time.max(f64::MIN_POSITIVE)
     }
+}
+
+/// How long the disk takes for a request of so many bytes that goes on where the last one ended, in seconds: the median.
+pub fn sequential(disk: &Path, bytes: usize, count: usize) -> Result<f64> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
+    let file = options.open(disk).with_context(|| disk.display().to_string())?;
+    let mut room = vec![0; bytes + BLOCK];
+    let from = room.as_ptr().align_offset(BLOCK);
+    let mut times = Vec::new();
+    for index in 0..count {
+        let at = Instant::now();
+        file.read_exact_at(&mut room[from..from + bytes], (index * bytes) as u64).context("a sequential read")?;
+        times.push(at.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[count / 2])
 }
 
 /// Runs a load on a disk for so long.

@@ -3,12 +3,16 @@
 //!
 //! Each load is played alone, beside the scrub at each goal, and alone again. "By the client" is the difference of the means,
 //! with what chance makes of it. Reads during which the machine stood still (`witness`) are left out of both, and counted.
+//! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints that alone, of
+//! all loads, disks and goals.
 
+mod allowed;
 mod client;
 mod witness;
 
 use super::{Scratch, build, number_after, output_of};
 use crate::place::{root, target_folder};
+use allowed::{DiskService, Offer};
 use anyhow::{Context, Result, bail, ensure};
 use client::{ClientLoad, Latencies, Think};
 use rustix::process::{Pid, Signal, kill_process};
@@ -49,6 +53,8 @@ const DISKS: &[(&str, &str, &str, bool)] =
 
 /// Goals for the mean, in milliseconds.
 const GOALS: &[&str] = &["0.5", "1", "3"];
+/// For so many seconds a load is looked at to tell what a goal allows.
+const ALLOWED_SECONDS: f64 = 600.0;
 /// The goal for the maximum, in seconds: the default.
 const GOAL_MAX: f64 = 0.050;
 /// The load alone runs for this part of the time, before and after.
@@ -62,19 +68,34 @@ struct BudgetBenchOptions {
     goal: String,
     detector: Option<String>,
     busy: bool,
+    allowed: bool,
 }
 
 impl BudgetBenchOptions {
     fn of(arguments: &[String]) -> Result<BudgetBenchOptions> {
         let all = String::new;
         let time = Duration::from_secs(60);
-        let mut options =
-            BudgetBenchOptions { time, disk: all(), load: all(), goal: all(), detector: None, busy: false };
+        let mut options = BudgetBenchOptions {
+            time,
+            disk: all(),
+            load: all(),
+            goal: all(),
+            detector: None,
+            busy: false,
+            allowed: false,
+        };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            if word == "--busy" {
-                options.busy = true;
-                continue;
+            match word.as_str() {
+                "--busy" => {
+                    options.busy = true;
+                    continue;
+                }
+                "--allowed" => {
+                    options.allowed = true;
+                    continue;
+                }
+                _ => {}
             }
             let value = words.next().with_context(|| format!("{word} needs a value"))?.clone();
             match word.as_str() {
@@ -83,7 +104,9 @@ impl BudgetBenchOptions {
                 "--load" => options.load = value,
                 "--goal" => options.goal = value,
                 "--detector" => options.detector = Some(value),
-                _ => bail!("{word} is unknown: --seconds N, --disk, --load, --goal, --detector WORD, --busy"),
+                _ => {
+                    bail!("{word} is unknown: --seconds N, --disk, --load, --goal, --detector WORD, --busy, --allowed")
+                }
             }
         }
         Ok(options)
@@ -96,18 +119,21 @@ impl BudgetBenchOptions {
 /// When a disk cannot be made, or a run fails.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let options = BudgetBenchOptions::of(arguments)?;
+    if options.allowed {
+        print_allowed(&options)?;
+        return Ok(true);
+    }
     build(&["--package", "scrubjay"])?;
     let scratch = Scratch::folder("bench-budget")?;
     let _busy = options.busy.then(BusyThreads::new);
     println!(
-        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | alone | left out | read | of what idle time offers | processor | detector |"
+        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | alone | left out | read | of what idle time offers | of what the goal allows | processor | detector |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = LabDisk::new(seek, rate, turns)?;
         let scrub = |goal: &[&str]| ScrubProcess::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
-        let seek = seek.parse::<f64>().context("a seek in microseconds")? / 1e6;
-        let rate = rate.parse::<f64>().context("a rate in kB/s")? * 1e3;
+        let timing = timing_of(&disk, seek, rate)?;
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
             let control = |seed| client::run(&disk.device, *load, options.time / CONTROL_SHARE, seed);
             let before = control(1)?;
@@ -120,23 +146,63 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             let control = before.and(control(3)?);
             // Whoever reads in an idle interval begins it with a seek.
             let pauses = control.count() as f64 / f64::from(load.burst) / control.time;
-            let offered = rate * (control.idle() - pauses * seek).max(0.0);
+            let offered = timing.nominal_rate * (control.idle() - pauses * timing.seek).max(0.0);
             for (goal, beside, seen) in runs {
-                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, offered));
+                let allowed = offer(load, timing, goal)?.allowed;
+                println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, [offered, allowed]));
             }
         }
     }
     Ok(true)
 }
 
-/// The rest of a line of the table. In idle time so many bytes a second could be read.
-fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64) -> String {
+/// What is told of a disk (microseconds, kB a second), and how long its requests take.
+fn timing_of(disk: &LabDisk, seek: &str, rate: &str) -> Result<DiskService> {
+    const SHORT: usize = 64 << 10;
+    const LONG: usize = 1 << 20;
+    let seek = seek.parse::<f64>().context("a seek in microseconds")? / 1e6;
+    let nominal_rate = rate.parse::<f64>().context("a rate in kB/s")? * 1e3;
+    let (short, long) = (client::sequential(&disk.device, SHORT, 201)?, client::sequential(&disk.device, LONG, 51)?);
+    let rate = (LONG - SHORT) as f64 / (long - short).max(f64::MIN_POSITIVE);
+    let command = (short - SHORT as f64 / rate).max(0.0);
+    println!("<!-- requests of 64 KiB take {:.2} ms, of 1 MiB {:.2} ms -->", short * 1e3, long * 1e3);
+    Ok(DiskService { seek, command, rate, nominal_rate })
+}
+
+/// What a goal of so many milliseconds allows.
+fn offer(load: &ClientLoad, disk: DiskService, goal: &str) -> Result<Offer> {
+    let goal = goal.parse::<f64>().context("a goal in milliseconds")? / 1e3;
+    Ok(Offer::of(&load.idle_intervals(ALLOWED_SECONDS, disk.seek, 4), load.burst, disk, goal, GOAL_MAX))
+}
+
+/// A table of what the goals allow, as shares of what idle time offers.
+fn print_allowed(options: &BudgetBenchOptions) -> Result<()> {
+    println!("| load |{}", GOALS.iter().map(|goal| format!(" {goal} ms |")).collect::<String>());
+    println!("|---|{}", "---|".repeat(GOALS.len()));
+    for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
+        let timing = timing_of(&LabDisk::new(seek, rate, turns)?, seek, rate)?;
+        for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
+            print!("| {name}, {} |", load.name);
+            for goal in GOALS {
+                let offer = offer(load, timing, goal)?;
+                let share = offer.share().map_or_else(String::new, |share| format!(" ({:.0} %)", 100.0 * share));
+                print!(" {:.0} MB/s{share} |", offer.allowed / 1e6);
+            }
+            println!();
+        }
+    }
+    Ok(())
+}
+
+/// The rest of a line of the table. Idle time offers so many bytes a second, and the goal allows so many.
+fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, [offered, allowed]: [f64; 2]) -> String {
+    let share = |all: f64| if all > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / all) } else { "-".to_owned() };
     let millis = |seconds: f64| seconds * 1e3;
     // What one in a hundred takes alone, and the goal.
     let late = control.but(0.01) + GOAL_MAX;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
-        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {} of {} | {} | {:.1} MB/s | {} | {:.1} % | {} |",
+        "| {:+.2} +-{:.2} ms | {:.2} ms | {:.2} ms | {:.0} ms | {} of {} | {} of {} | {} | {:.1} MB/s | {} | {} | {:.1} % | {} |",
         millis(beside.mean() - control.mean()),
         millis(chance),
         millis(scrub.mean),
@@ -148,7 +214,8 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64)
         control.count(),
         beside.left_out,
         scrub.rate / 1e6,
-        if offered > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / offered) } else { "-".to_owned() },
+        share(offered),
+        share(allowed),
         100.0 * scrub.processor,
         scrub.detector,
     )
