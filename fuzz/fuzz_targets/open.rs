@@ -1,11 +1,11 @@
 //! Fuzzes the front door: decompression, telling the format, several inputs joined.
 //!
-//! The last byte says how the inputs before it are opened: its low four bits which of them are pipes, its high four
-//! bits the format that is named (zero: none). Inputs are separated by `<next>`.
+//! Where it begins with `<format NAME>`, that format is named. The low four bits of the last byte say which of the inputs
+//! are pipes. Inputs are separated by `<next>`.
 
 #![no_main]
 
-use scrubjay_trace::formats::FORMATS;
+use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{Input, TraceSource};
 use std::io::{Cursor, Read};
 
@@ -14,7 +14,7 @@ const INPUTS_MAX: usize = 4;
 
 libfuzzer_sys::fuzz_target!(init: scrubjay_fuzz::allow_caught_panics(), |data: &[u8]| {
     let Some((&how, data)) = data.split_last() else { return };
-    let format = usize::from(how >> 4).checked_sub(1).and_then(|index| FORMATS.get(index));
+    let (format, data) = named(data);
     let inputs = split(data).into_iter().enumerate().map(|(index, bytes)| {
         let file = Cursor::new(bytes.to_vec());
         let source = match how >> index & 1 {
@@ -26,6 +26,15 @@ libfuzzer_sys::fuzz_target!(init: scrubjay_fuzz::allow_caught_panics(), |data: &
     // An error is an answer.
     let _ = scrubjay_fuzz::check_open(inputs.collect(), format);
 });
+
+/// The format that is named, and the rest.
+fn named(data: &[u8]) -> (Option<&'static Format>, &[u8]) {
+    let named = data.strip_prefix(b"<format ").and_then(|data| {
+        let end = data.iter().position(|&byte| byte == b'>')?;
+        Some((formats::by_name(std::str::from_utf8(&data[..end]).ok()?)?, &data[end + 1..]))
+    });
+    named.map_or((None, data), |(format, data)| (Some(format), data))
+}
 
 /// Up to four inputs; the last may contain separators.
 fn split(mut data: &[u8]) -> Vec<&[u8]> {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// One device of a trace, as the simulator wants it: at most 16 bytes a request.
+/// One device of a trace, as the simulator wants it: at most 16 bytes a request, and 12 a busy period.
 #[derive(Debug)]
 pub struct DeviceLoad {
     /// What to call it: the file, and the device where there are several.
@@ -25,7 +25,7 @@ pub struct DeviceLoad {
 /// What is held of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// The busy periods only: all that a policy that does not learn needs.
+    /// The busy periods only: enough for a policy that decides by idle intervals.
     Periods,
     /// The requests too: what the shipped scrubber is played against.
     Requests,

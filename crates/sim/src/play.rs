@@ -138,8 +138,10 @@ impl Playable {
             }
             Playable::Policy(kind) => match PolicyConfig::new(kind, *parameters).make() {
                 MadePolicy::Interval(mut policy) => (exact::simulate(periods, disk, policy.as_mut()), None),
-                MadePolicy::Turns(policy) if self.needs_requests() => (online::play(requests, disk, policy), None),
-                MadePolicy::Turns(mut policy) => {
+                MadePolicy::EachRequest(policy) if self.needs_requests() => {
+                    (online::play(requests, disk, policy), None)
+                }
+                MadePolicy::EachRequest(mut policy) => {
                     let learned = exact::learner(periods, disk, policy.as_mut());
                     (learned.outcome, Some(learned.slowdown))
                 }

@@ -30,7 +30,7 @@ const QUEUED_MAX: usize = 1 << 16;
 /// ```text
 /// let mut pairing = Pairing::default();
 /// pairing.queued(record, &mut sink.records);                          // Q
-/// pairing.merged(device, kind, offset, length, Side::Behind);                 // M
+/// pairing.merged(device, kind, offset, length, MergeSide::Behind);                 // M
 /// pairing.completed(device, kind, offset, length, now, &mut sink.records);  // C
 /// pairing.drain(&mut sink.records);                                   // the end
 /// ```

@@ -1,4 +1,4 @@
-//! The contracts of formats: a reader fills an sink, a writer takes records.
+//! The contracts of formats: a reader fills a [`RecordSink`], a writer takes records.
 
 use crate::error::TraceError;
 use crate::record::Record;
@@ -16,7 +16,7 @@ impl<T: Read + Seek + Send> SeekRead for T {}
 pub type Seekable = Box<dyn SeekRead>;
 
 /// Where a writer writes to.
-pub type Sink = Box<dyn Write + Send>;
+pub type OutputStream = Box<dyn Write + Send>;
 
 /// A streaming reader of one source, in constant memory.
 pub trait Reader: Send {

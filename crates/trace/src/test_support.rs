@@ -1,7 +1,7 @@
 //! What the tests of the formats share: reading a source to its end, bad bytes, and other formats' text.
 
 use crate::error::TraceError;
-use crate::reader::{Reader, Sink, Stream, Writer};
+use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::Record;
 use crate::record_sink::{Devices, RecordSink};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>
 }
 
 /// All that `writer` writes for these records.
-pub(crate) fn written(writer: fn(Sink) -> Box<dyn Writer>, records: &[Record], devices: &Devices) -> String {
+pub(crate) fn written(writer: fn(OutputStream) -> Box<dyn Writer>, records: &[Record], devices: &Devices) -> String {
     let page = TrialPage::default();
     let mut writer = writer(Box::new(page.clone()));
     for records in records.chunks(3) {
@@ -70,12 +70,12 @@ pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]
 }
 
 /// Text of all formats here and elsewhere that are easily confused, by name.
-const TEXTS: &[(&str, &str)] = &[
+pub(crate) const TEXTS: &[(&str, &str)] = &[
     ("spc", "0,303567,3584,w,0.000000\n0,303574,3584,w,0.026214\n"),
     ("msr", "128166372003061629,hm,0,Read,383496192,32768,413\n128166372016382155,hm,0,Write,2822144,4096,613\n"),
     ("alibaba", "3,W,1234567,4096,1577808000000046\n3,R,1234567,4096,1577808000000146\n"),
     ("tencent", "1538323200,12910952,128,0,1063\n1538323199,6338688,8,1,1627\n"),
-    ("systor17", "Timestamp,Response,IOType,LUN,Offset,Size\n1456099199.1,0.000385,W,0,139264,8192\n"),
+    ("systor", "Timestamp,Response,IOType,LUN,Offset,Size\n1456099199.1,0.000385,W,0,139264,8192\n"),
     ("disksim", "0.000000 0 1000 8 1\n1.250000 1 2000 16 0\n"),
     ("mqsim", "48513000 0 15486 16 1\n58513000 0 15486 16 0\n"),
     ("etw", "BeginHeader\nDiskRead, TimeStamp\nEndHeader\n"),
@@ -90,6 +90,7 @@ const TEXTS: &[(&str, &str)] = &[
 
 /// `name`'s judge takes its own text, and nobody else's.
 pub(crate) fn foreign(name: &str, looks_like: fn(&[u8]) -> bool) {
+    assert!(TEXTS.iter().any(|(other, _)| *other == name), "TEXTS has no text of {name}");
     for (other, text) in TEXTS {
         assert_eq!(looks_like(text.as_bytes()), *other == name, "{other}");
     }

@@ -1,13 +1,13 @@
 //! How a format is written, and what of a trace it cannot hold.
 
-use crate::reader::{Sink, Writer};
+use crate::reader::{OutputStream, Writer};
 use crate::record::Record;
 
 /// How a format is written.
 #[derive(Clone, Copy)]
 pub struct FormatWriter {
     /// Begins to write.
-    pub begin: fn(Sink) -> Box<dyn Writer>,
+    pub begin: fn(OutputStream) -> Box<dyn Writer>,
     /// The endings of files that mean this format, without a dot.
     pub endings: &'static [&'static str],
     /// Does it compress by itself? Then it is binary, too.

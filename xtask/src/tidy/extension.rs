@@ -1,7 +1,9 @@
-//! Rule: what ARCHITECTURE.md says of where the next one goes is so: the folders and the tables that it names are there.
+//! Rule: what ARCHITECTURE.md says of where the next one goes is so: the folders and the tables that it names are there, and
+//! each trace format has what belongs beside it.
 
 use super::code;
 use super::finding::TidyFinding;
+use crate::place::root;
 use crate::tree::Tree;
 
 /// The heading above the table.
@@ -23,6 +25,32 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
                 _ => None,
             };
             findings.extend(complaint.map(|what| TidyFinding::at(&map.path, number, what)));
+        }
+    }
+    findings.extend(formats(tree));
+    findings
+}
+
+/// Each trace format of the table is fuzzed, with a seed.
+fn formats(tree: &Tree) -> Vec<TidyFinding> {
+    const TABLE: &str = "crates/trace/src/formats/mod.rs";
+    const MANIFEST: &str = "fuzz/Cargo.toml";
+    let Some(table) = tree.files.iter().find(|file| file.path == TABLE) else { return Vec::new() };
+    let manifest = tree.files.iter().find(|file| file.path == MANIFEST).map_or("", |file| file.text.as_str());
+    let mut findings = Vec::new();
+    for (number, line) in table.lines() {
+        let Some(name) = line.trim().strip_prefix("name: \"").and_then(|rest| rest.strip_suffix("\",")) else {
+            continue;
+        };
+        let has = |start: &str| tree.files.iter().any(|file| file.path.starts_with(start));
+        let beside = [
+            (has(&format!("fuzz/fuzz_targets/{name}.rs")), format!("a target fuzz/fuzz_targets/{name}.rs")),
+            // Most seeds are no text, and not in the tree.
+            (root().join("fuzz/seeds").join(name).is_dir(), format!("a seed in fuzz/seeds/{name}/")),
+            (manifest.contains(&format!("name = \"{name}\"")), format!("a [[bin]] in {MANIFEST}")),
+        ];
+        for (is_there, what) in beside {
+            findings.extend((!is_there).then(|| TidyFinding::at(TABLE, number, format!("`{name}` lacks {what}"))));
         }
     }
     findings
@@ -57,6 +85,14 @@ fn is_declared(tree: &Tree, path: &str) -> bool {
 mod tests {
     use super::super::finding::findings;
     use super::*;
+
+    #[test]
+    fn a_format_is_fuzzed() {
+        let table = ("crates/trace/src/formats/mod.rs", "    Format {\n        name: \"new\",\n");
+        let target = ("fuzz/fuzz_targets/new.rs", "");
+        let found = findings(check, &[("ARCHITECTURE.md", ""), table, target, ("fuzz/Cargo.toml", "name = \"new\"\n")]);
+        assert_eq!(found, ["crates/trace/src/formats/mod.rs:2: `new` lacks a seed in fuzz/seeds/new/"]);
+    }
 
     #[test]
     fn what_the_table_names_must_be_there() {

@@ -24,5 +24,11 @@ fn print(out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "\nAll can be read compressed (.gz, .bz2, .xz, .zst), but parquet, which compresses itself.")?;
     writeln!(out, "An absolute clock counts from 1970, so that several files are merged by time; files of a relative")?;
-    writeln!(out, "clock follow each other.")
+    writeln!(out, "clock follow each other.\n\nWhat a written trace does not hold:")?;
+    for format in FORMATS {
+        let Some(writer) = format.writer else { continue };
+        let loses = if writer.loses.is_empty() { "nothing is lost" } else { writer.loses };
+        writeln!(out, "{:name_width$}  {loses}", format.name)?;
+    }
+    Ok(())
 }

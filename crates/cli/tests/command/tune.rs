@@ -153,27 +153,11 @@ fn bad_input_is_refused() {
     }
 }
 
-const POLICIES: [&str; 13] = [
-    "waiting",
-    "idle-class",
-    "exponential",
-    "linear",
-    "swapping",
-    "ar",
-    "ar-waiting",
-    "acd",
-    "oracle",
-    "lossless",
-    "budget",
-    "delay",
-    "none",
-];
-
 #[test]
 fn every_policy_can_be_simulated() {
     let bench = Bench::with_image(1);
     trace(&bench, "usr.csv", &[("usr", 60)], 3.0);
-    for policy in POLICIES {
+    for policy in scrubjay_sim::play::Playable::all().map(|policy| policy.name()) {
         let ran = bench.run(&["simulate", "scrub", "usr.csv", "--policy", policy, "--json"]);
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
         let document = &documents(&ran)[0];

@@ -113,7 +113,7 @@ impl Learner<'_> {
         self.seen.workload.add_requests(requests - noted);
         self.seen.slowdown.add_with_queue(delay, requests);
         let so_far =
-            self.outcome.slowdown_total / u128::from(self.seen.workload.requests.max(Slowdown::WARM_UP_REQUESTS));
+            self.outcome.slowdown_total / u128::from(self.seen.workload.requests.max(Slowdown::JUDGED_FROM_REQUESTS));
         self.slowdown_so_far = self.slowdown_so_far.max(Nanos(so_far as u64));
         self.policy.learn(at, &self.seen);
     }

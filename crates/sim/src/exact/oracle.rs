@@ -50,7 +50,7 @@ impl Oracle {
         let earned = periods.counts().iter().map(|&count| {
             requests += u64::from(count);
             let counted = match goal.form {
-                GoalForm::Strict => requests.max(Slowdown::WARM_UP_REQUESTS),
+                GoalForm::Strict => requests.max(Slowdown::JUDGED_FROM_REQUESTS),
                 GoalForm::Average => periods.requests(),
             };
             u128::from(goal.mean.0) * u128::from(counted)

@@ -31,7 +31,7 @@ impl Limit<'_> {
             Limit::None => true,
             Limit::InAll(most) => lost <= most,
             Limit::SoFar { each, until } => {
-                lost <= u128::from(each.0) * u128::from(until[period].max(Slowdown::WARM_UP_REQUESTS))
+                lost <= u128::from(each.0) * u128::from(until[period].max(Slowdown::JUDGED_FROM_REQUESTS))
             }
         }
     }

@@ -62,7 +62,7 @@ impl ForegroundFigures {
         self.delayed += u64::from(slowdown > Nanos::ZERO);
         self.slowdown_total += slowdown;
         self.slowdown_max = self.slowdown_max.max(slowdown);
-        if self.requests >= Slowdown::WARM_UP_REQUESTS {
+        if self.requests >= Slowdown::JUDGED_FROM_REQUESTS {
             self.slowdown_mean_worst = self.slowdown_mean_worst.max(Nanos(self.slowdown_total.0 / self.requests));
         }
         self.response_total += response;

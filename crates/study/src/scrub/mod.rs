@@ -4,8 +4,8 @@
 //! [`study`] reckons one trace, without threads; [`page`] says what was found of some:
 //!
 //! ```text
-//! study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> Findings
-//! page(findings: &[Findings]) -> chart::Page
+//! study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> ScrubFindings
+//! page(findings: &[ScrubFindings]) -> chart::Page
 //! ```
 
 mod findings;

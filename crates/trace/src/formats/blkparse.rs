@@ -15,7 +15,7 @@
 use crate::columns::number;
 use crate::fields::{sectors, time, words};
 use crate::pairing::{MergeSide, Pairing};
-use crate::reader::{Reader, Sink, Stream, Writer};
+use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::{Devices, RecordSink};
 use crate::text::{TextFormat, TextLine, TextReader};
@@ -75,7 +75,7 @@ pub(super) fn open(source: Stream) -> Box<dyn Reader> {
 }
 
 /// A writer of it.
-pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
+pub(super) fn writer(sink: OutputStream) -> Box<dyn Writer> {
     Box::new(BlkparseWriter { sink, completions: BinaryHeap::new(), events: 0, names: Vec::new() })
 }
 
@@ -198,7 +198,7 @@ fn numbers(name: &[u8]) -> Option<(u64, u64)> {
 }
 
 struct BlkparseWriter {
-    sink: Sink,
+    sink: OutputStream,
     /// Completions later than the last request.
     completions: BinaryHeap<Reverse<BlkparseCompletion>>,
     /// The number of the last event.

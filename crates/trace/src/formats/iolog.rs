@@ -18,7 +18,7 @@
 
 use crate::columns::number;
 use crate::fields::{range, words};
-use crate::reader::{Reader, Sink, Stream, Writer};
+use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
@@ -73,7 +73,7 @@ pub(super) fn open(source: Stream) -> Box<dyn Reader> {
 }
 
 /// A writer of version 3.
-pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
+pub(super) fn writer(sink: OutputStream) -> Box<dyn Writer> {
     Box::new(IologWriter { sink, first: None, micros: START_MICROS, opened: Vec::new() })
 }
 
@@ -142,7 +142,7 @@ impl TextFormat for Iolog {
 }
 
 struct IologWriter {
-    sink: Sink,
+    sink: OutputStream,
     /// When the first record arrived; `None`: there was none, and nothing is written yet.
     first: Option<Nanos>,
     /// The time of the last line.

@@ -1,4 +1,5 @@
-//! The table of formats. A new one is one file here and one line in [`FORMATS`].
+//! The table of formats. A new one is one file here (model: `spc.rs`) and a row in [`FORMATS`]; fuzz/README.md says what it
+//! takes to fuzz it.
 
 mod alibaba;
 mod biotracer;
@@ -24,9 +25,9 @@ use scrubjay_core::units::{Bytes, Nanos};
 /// What a format's clock counts from: says how several files are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockOrigin {
-    /// Some day in the past: files are merged by time.
+    /// 1970: [`crate::Record::arrival`] is the time since then, to which the reader converts. Files are merged by time.
     Absolute,
-    /// The beginning of the trace: files follow each other.
+    /// The beginning of the trace: the first request may be at zero. Files follow each other.
     Relative,
 }
 
@@ -220,4 +221,21 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 /// The first format that a trace with this beginning looks like.
 pub fn by_content(head: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.looks_like)(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::TEXTS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_told_apart_and_texts_find_their_format() {
+        let names: BTreeSet<&str> = FORMATS.iter().map(|format| format.name).collect();
+        assert_eq!(names.len(), FORMATS.len());
+        for (name, text) in TEXTS {
+            let found = by_content(text.as_bytes()).map(|format| format.name);
+            assert_eq!(found, names.get(name).copied(), "{name}");
+        }
+    }
 }

@@ -8,7 +8,7 @@
 
 use crate::columns::{are_records, columns, number};
 use crate::error::SourcePlace;
-use crate::reader::{Reader, Sink, Stream, Writer};
+use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::{Devices, RecordSink};
 use crate::text::{TextFormat, TextLine, TextReader};
@@ -74,7 +74,7 @@ pub fn open(source: Stream) -> Box<dyn Reader> {
 ///
 /// A device `NAME_3` becomes host `NAME`, disk 3; any other `NAME` becomes disk 0 of that host, and is `NAME_0` when
 /// it is read back. Commas and control characters in names become `-`.
-pub fn writer(sink: Sink) -> Box<dyn Writer> {
+pub fn writer(sink: OutputStream) -> Box<dyn Writer> {
     Box::new(MsrWriter { sink, text: Vec::with_capacity(WRITE_BYTES), names: Vec::new() })
 }
 
@@ -339,7 +339,7 @@ fn kind(window: &[u8; WINDOW], at: usize) -> Option<(RequestKind, usize)> {
 
 /// The format's writer.
 struct MsrWriter {
-    sink: Sink,
+    sink: OutputStream,
     text: Vec<u8>,
     /// The columns of each device, `,host,disk,`.
     names: Vec<Vec<u8>>,

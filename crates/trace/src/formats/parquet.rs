@@ -28,7 +28,7 @@ mod thrift;
 mod writer;
 
 use crate::error::TraceError;
-use crate::reader::{Reader, Seekable, Sink, Writer};
+use crate::reader::{OutputStream, Reader, Seekable, Writer};
 use crate::writing::FormatWriter;
 
 /// How it is written: without loss.
@@ -52,7 +52,7 @@ pub(super) fn open(file: Seekable) -> Result<Box<dyn Reader>, TraceError> {
 }
 
 /// Begins a file.
-pub(super) fn writer(sink: Sink) -> Box<dyn Writer> {
+pub(super) fn writer(sink: OutputStream) -> Box<dyn Writer> {
     Box::new(writer::TableWriter::new(sink))
 }
 

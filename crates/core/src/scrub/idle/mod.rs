@@ -1,6 +1,8 @@
-//! Idle policies: when may the next background request start, and how long may it be?
+//! Idle policies: when may the next request of the scrub start, and how large may it be?
 //!
-//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here and one row of [`POLICIES`].
+//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here, its `mod` and `use` below, and one row
+//! of [`POLICIES`]. One that decides once an idle interval is an [`IntervalPolicy`] (model: `waiting.rs`); one that decides anew
+//! at each request is an [`IdlePolicy`] (model: `fixed_delay.rs`).
 
 mod adaptive;
 mod back_to_back;
@@ -55,7 +57,7 @@ pub struct DiskView {
     pub own_finished: Nanos,
     /// How long it took.
     pub own_service: Nanos,
-    /// How long our last request of this idle interval was to be; `None` before the first.
+    /// The size of our last request of this idle interval; `None` before the first.
     pub own_size: Option<Bytes>,
     /// Where the head is for our next request.
     pub head: DiskHead,
@@ -72,7 +74,7 @@ impl DiskView {
     }
 }
 
-/// A policy's answer: the next request may start at `not_before` and be at most `size` long.
+/// A policy's answer: the next request may start at `not_before`, and `size` is the most that it may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Not before this; in the past or now: at once.
@@ -81,12 +83,12 @@ pub struct Decision {
     pub size: Bytes,
 }
 
-/// How long a turn stays as it is.
+/// For how long a policy would decide the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// A request that starts then may be another one.
+    /// From this moment on the decision may be another one.
     pub until: Nanos,
-    /// And the one after so many, 1 or more, before the policy has learned from them.
+    /// And after so many requests, 1 or more: the policy may then learn from them.
     pub requests: u64,
 }
 
@@ -130,15 +132,25 @@ impl PolicyState {
     }
 }
 
-/// Decides when the next background request may start and how long it may be.
+/// Decides when the next request of the scrub may start, and how large it may be.
+///
+/// What an author has to know:
+/// - [`IdlePolicy::decide`] is also asked while the foreground is at the disk (`outstanding > 0`). A `not_before` in the past sends a
+///   request beside it; a policy that waits for idle time answers with a moment in the future then (`DiskView::ready_after`).
+/// - It is asked whenever a request might start, and when the pump wants to know how long to sleep: the same question may
+///   come many times, and the answer may change nothing.
+/// - [`Decision::size`] is rounded down to whole blocks of the disk, and up to one. It never exceeds [`IdlePolicy::size_max`]: buffers
+///   are made of that size.
+/// - [`IdlePolicy::learn`] comes after every event. What takes long is done there only now and then.
+/// - `Debug` shows every parameter: a test compares it with what the policy's row says that it heeds.
 pub trait IdlePolicy: fmt::Debug + Send {
-    /// May a request start now? Pure: the same view and the same observations give the same turn.
+    /// May a request start now? Pure: the same view and the same observations give the same decision.
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision;
 
-    /// The turn that was answered lets a request start now: for how long will it be the same again and again, while each is
-    /// sent when the one before has ended and nobody comes? Who plays a policy can then skip ahead.
-    fn stays(&self, turn: Decision, view: &DiskView, seen: &Observed) -> Stay {
-        let _ = (turn, view, seen);
+    /// `decision` lets a request start now. For how long will the policy decide the same, if each request is sent when the one
+    /// before has ended, and no foreground request arrives? The simulator skips ahead by it.
+    fn stays(&self, decision: Decision, view: &DiskView, seen: &Observed) -> Stay {
+        let _ = (decision, view, seen);
         Stay { until: Nanos::MAX, requests: 1 }
     }
 

@@ -34,6 +34,25 @@ pub enum Parameter {
     Share,
 }
 
+impl Parameter {
+    /// All.
+    pub const ALL: [Parameter; 13] = [
+        Parameter::Wait,
+        Parameter::Request,
+        Parameter::RequestMax,
+        Parameter::Slowdown,
+        Parameter::SlowdownMax,
+        Parameter::SlowdownP99,
+        Parameter::GoalForm,
+        Parameter::Delay,
+        Parameter::Cutoff,
+        Parameter::Factor,
+        Parameter::Plus,
+        Parameter::SwapAfter,
+        Parameter::Share,
+    ];
+}
+
 /// What a parameter is set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValue {

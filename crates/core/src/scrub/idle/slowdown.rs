@@ -25,13 +25,13 @@ pub struct Slowdown {
     pub histogram: DurationHistogram,
     /// The delays of all requests that were delayed, those queued behind included; empty where completions are not seen.
     pub queue_histogram: DurationHistogram,
-    /// The greatest that the mean so far ever was, from the [`Slowdown::WARM_UP_REQUESTS`]th request on.
+    /// The greatest that the mean so far ever was, from the [`Slowdown::JUDGED_FROM_REQUESTS`]th request on.
     pub mean_worst: Nanos,
 }
 
 impl Slowdown {
     /// The mean of fewer requests is chance.
-    pub const WARM_UP_REQUESTS: u64 = 300;
+    pub const JUDGED_FROM_REQUESTS: u64 = 300;
 
     /// Counts one request that was delayed.
     pub fn add(&mut self, delay: Nanos) {
@@ -69,7 +69,7 @@ impl Slowdown {
 
     /// Takes note of the mean so far, of so many requests.
     pub(crate) fn note_mean(&mut self, requests: u64) {
-        if requests >= Slowdown::WARM_UP_REQUESTS {
+        if requests >= Slowdown::JUDGED_FROM_REQUESTS {
             self.mean_worst = self.mean_worst.max(Nanos(self.lost().0 / requests));
         }
     }

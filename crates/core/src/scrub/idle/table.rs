@@ -39,7 +39,7 @@ pub enum Regard {
 #[derive(Clone, Copy)]
 enum Make {
     /// Decides at every request.
-    Turns(fn(&PolicyParameters) -> Box<dyn IdlePolicy>),
+    EachRequest(fn(&PolicyParameters) -> Box<dyn IdlePolicy>),
     /// Decides when an idle interval begins.
     Interval(fn(&PolicyParameters) -> Box<dyn IntervalPolicy>),
 }
@@ -48,7 +48,7 @@ enum Make {
 #[derive(Debug)]
 pub enum MadePolicy {
     /// One that decides at every request.
-    Turns(Box<dyn IdlePolicy>),
+    EachRequest(Box<dyn IdlePolicy>),
     /// One that decides when an idle interval begins.
     Interval(Box<dyn IntervalPolicy>),
 }
@@ -59,7 +59,7 @@ pub const POLICIES: &[PolicyKind] = &[
         name: "budget",
         about: "Tune wait, size and pace to the slowdown goals",
         heeds: &[Parameter::Slowdown, Parameter::SlowdownMax, Parameter::SlowdownP99, Parameter::GoalForm],
-        make: Make::Turns(|with| Box::new(Budget::new(with.goal))),
+        make: Make::EachRequest(|with| Box::new(Budget::new(with.goal))),
         ..OFFERED
     },
     PolicyKind {
@@ -74,7 +74,7 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Pause after each request, whoever uses the disk",
         heeds: &[Parameter::Delay, Parameter::Request],
         regard: Regard::Pauses,
-        make: Make::Turns(|with| Box::new(FixedDelay { delay: with.delay, size: first(with) })),
+        make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first(with) })),
         ..OFFERED
     },
     PolicyKind {
@@ -82,7 +82,7 @@ pub const POLICIES: &[PolicyKind] = &[
         about: "Full speed, whoever uses the disk",
         heeds: &[Parameter::Request],
         regard: Regard::None,
-        make: Make::Turns(|with| Box::new(BackToBack { size: first(with) })),
+        make: Make::EachRequest(|with| Box::new(BackToBack { size: first(with) })),
         ..OFFERED
     },
     PolicyKind {
@@ -232,7 +232,7 @@ impl PolicyConfig {
     /// When a percentile is above 100 %.
     pub fn make(&self) -> MadePolicy {
         match self.kind.make {
-            Make::Turns(make) => MadePolicy::Turns(make(&self.parameters)),
+            Make::EachRequest(make) => MadePolicy::EachRequest(make(&self.parameters)),
             Make::Interval(make) => MadePolicy::Interval(make(&self.parameters)),
         }
     }
@@ -243,7 +243,7 @@ impl PolicyConfig {
     /// When a percentile is above 100 %.
     pub fn policy(&self) -> Box<dyn IdlePolicy> {
         match self.make() {
-            MadePolicy::Turns(policy) => policy,
+            MadePolicy::EachRequest(policy) => policy,
             MadePolicy::Interval(policy) => Box::new(IntervalAdapter::new(policy)),
         }
     }
@@ -256,7 +256,7 @@ impl PolicyConfig {
     /// The largest request that it will ask for.
     pub fn size_max(&self) -> Bytes {
         match self.make() {
-            MadePolicy::Turns(policy) => policy.size_max(),
+            MadePolicy::EachRequest(policy) => policy.size_max(),
             MadePolicy::Interval(policy) => policy.size_max(),
         }
     }
@@ -306,20 +306,9 @@ mod tests {
     /// What a row says that it heeds changes the policy, and what it does not say does not.
     #[test]
     fn each_policy_heeds_what_its_row_says() {
-        const ALL: [Parameter; 9] = [
-            Parameter::Wait,
-            Parameter::Request,
-            Parameter::RequestMax,
-            Parameter::Slowdown,
-            Parameter::Delay,
-            Parameter::Cutoff,
-            Parameter::Factor,
-            Parameter::Plus,
-            Parameter::SwapAfter,
-        ];
         for kind in POLICIES {
             let usual = PolicyConfig::new(kind, PolicyParameters::default());
-            for parameter in ALL {
+            for parameter in Parameter::ALL {
                 let (mut with, others) = (usual.parameters, others());
                 match parameter {
                     Parameter::Wait => with.wait = others.wait,
@@ -330,7 +319,11 @@ mod tests {
                     Parameter::Factor => with.factor = others.factor,
                     Parameter::Plus => with.plus = others.plus,
                     Parameter::SwapAfter => with.swap_after = others.swap_after,
-                    _ => with.goal = others.goal,
+                    Parameter::Slowdown => with.goal.mean = others.goal.mean,
+                    Parameter::SlowdownMax => with.goal.max = others.goal.max,
+                    Parameter::SlowdownP99 => with.goal.p99 = Some(others.goal.max),
+                    Parameter::GoalForm => with.goal.form = crate::scrub::idle::GoalForm::Average,
+                    Parameter::Share => with.share = others.share,
                 }
                 let made = |parameters| format!("{:?}", PolicyConfig::new(kind, parameters).make());
                 let is_heeded = made(with) != made(usual.parameters);

@@ -1,7 +1,7 @@
 //! Writes a table.
 
 use super::schema::{CLOCK_KEY, COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
-use crate::reader::{Sink, Writer};
+use crate::reader::{OutputStream, Writer};
 use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
@@ -36,18 +36,18 @@ pub(super) struct TableWriter {
 
 /// The file: opened with the first records, since a writer can fail and its beginning cannot.
 enum WriterState {
-    New(Option<Sink>),
-    Open(SerializedFileWriter<Sink>),
+    New(Option<OutputStream>),
+    Open(SerializedFileWriter<OutputStream>),
 }
 
 impl TableWriter {
     /// Writes to `sink`.
-    pub(super) fn new(sink: Sink) -> TableWriter {
+    pub(super) fn new(sink: OutputStream) -> TableWriter {
         TableWriter { state: WriterState::New(Some(sink)), names: Vec::new(), group: Vec::new(), first: None }
     }
 
     /// The file, begun if it was not.
-    fn file(&mut self) -> io::Result<&mut SerializedFileWriter<Sink>> {
+    fn file(&mut self) -> io::Result<&mut SerializedFileWriter<OutputStream>> {
         if let WriterState::New(sink) = &mut self.state {
             let sink = sink.take().ok_or_else(|| io::Error::other("the file could not be begun"))?;
             let file = SerializedFileWriter::new(sink, Arc::new(schema()), Arc::new(properties()));

@@ -347,7 +347,7 @@ impl IdlePolicy for Budget {
         }
     }
 
-    fn stays(&self, turn: Decision, view: &DiskView, seen: &Observed) -> Stay {
+    fn stays(&self, decision: Decision, view: &DiskView, seen: &Observed) -> Stay {
         let Some(largest) = self.sizes(view.head, seen).next_back() else {
             return Stay { until: Nanos::MAX, requests: 1 };
         };
@@ -360,8 +360,8 @@ impl IdlePolicy for Budget {
                 (size, until)
             }
             Some(clock) => {
-                let until = self.schedule.until_clock(idle_for, intervals, view.head, turn.size, clock);
-                (Some(turn.size), until)
+                let until = self.schedule.until_clock(idle_for, intervals, view.head, decision.size, clock);
+                (Some(decision.size), until)
             }
         };
         let quiet = self.quiet_from(view.now, seen);
@@ -382,7 +382,8 @@ impl IdlePolicy for Budget {
         };
         let is_trial = trial == TRIAL_EVERY;
         let solved = grown(self.solved_at[1], u64::MAX).saturating_sub(completions);
-        let is_learning = is_trial || self.account.is_fading() || !seen.service.is_known(turn.size, DiskHead::There);
+        let is_learning =
+            is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, DiskHead::There);
         let is_learning = is_learning || view.head == DiskHead::Away;
         let requests = if is_learning { 1 } else { trial.min(solved).max(1) };
         Stay { until: until.min(seen.service.fresh_until()), requests }
