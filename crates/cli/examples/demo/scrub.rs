@@ -177,7 +177,7 @@ fn tell(alone: &[Nanos], with: &[Nanos], report: &ScrubReport) {
     let row = |name: &str, one: f64, two: f64| {
         println!("   {name:<18} {one:6.2} ms {two:10.2} ms {:+10.2} ms", two - one);
     };
-    println!("   the owner's latency  alone   with the scrub   difference");
+    println!("   the program's latency  alone   with the scrub   difference");
     row("on average", mean(alone), mean(with));
     row("median", quantile(alone, 0.5), quantile(with, 0.5));
     row("99 % are below", quantile(alone, 0.99), quantile(with, 0.99));
@@ -194,7 +194,7 @@ fn judge(planted: &RangeSet, report: &ScrubReport) -> Result<()> {
     let lost = report.slowdown.mean_seconds(report.foreground_requests) * 1e3;
     let goal = GOAL.mean.as_millis_f64();
     let verdict = if lost <= goal { "kept" } else { "NOT kept" };
-    println!("   By its own reckoning the owner lost {lost:.2} ms a request: the budget of {goal} ms was {verdict}.");
+    println!("   The scrub's own estimate is {lost:.2} ms a request: the limit of {goal} ms was {verdict}.");
     ensure!(right, "the scrub did not find what was planted");
     Ok(())
 }
