@@ -11,6 +11,9 @@ use scrubjay_jobs::outcome::TargetOutcome;
 use scrubjay_jobs::quantity::{show_count, show_time};
 use std::io::{self, Write};
 
+/// A shorter run is told without a rate.
+const RATE_FROM: Nanos = Nanos::from_millis(100);
+
 /// So many runs of unreadable sectors are listed; `--json` has them all.
 const RUNS_SHOWN: usize = 20;
 
@@ -105,8 +108,8 @@ fn headline(outcome: &TargetOutcome) -> String {
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
     let healed = match outcome.rows_healed() {
         0 => String::new(),
-        1 => "one row FOUND WRONG, and made up for; ".to_owned(),
-        count => format!("{} rows FOUND WRONG, and made up for; ", show_count(count)),
+        1 => "one row WRONG, rebuilt from the others; ".to_owned(),
+        count => format!("{} rows WRONG, rebuilt from the others; ", show_count(count)),
     };
     // What lies on a member that is out was not verified, and cannot be lost twice.
     let healed = match outcome.reduced() {
@@ -116,6 +119,9 @@ fn headline(outcome: &TargetOutcome) -> String {
     match report.state {
         ScrubState::Complete if report.unreadable.is_empty() && healed.is_empty() => {
             format!("clean: all of {} verified", report.bytes)
+        }
+        ScrubState::Complete if report.unreadable.is_empty() && outcome.reduced().is_some() => {
+            format!("{healed}what its other members hold of {} verified", report.bytes)
         }
         ScrubState::Complete if report.unreadable.is_empty() => format!("{healed}all of {} verified", report.bytes),
         ScrubState::Complete if outcome.found.is_some() => {
@@ -160,7 +166,11 @@ fn cost(outcome: &TargetOutcome) -> String {
     let report = &outcome.ended.report;
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let rate = Bytes((report.bytes_verified_now.0 as f64 / seconds) as u64);
-    let took = format!("took {} ({rate}/s)", show_time(report.elapsed));
+    // What takes no time has no rate.
+    let took = match report.elapsed < RATE_FROM {
+        true => format!("took {}", show_time(report.elapsed)),
+        false => format!("took {} ({rate}/s)", show_time(report.elapsed)),
+    };
     let requests = match report.foreground_requests {
         0 => return format!("{took}; no foreground requests were seen ({})", outcome.facts.detector_kind),
         1 => "one foreground request".to_owned(),
@@ -175,9 +185,16 @@ fn cost(outcome: &TargetOutcome) -> String {
         return format!("{took}; {requests} lost nothing");
     }
     let collisions = show_count(report.slowdown.collisions);
-    let (mean, max) = (show_time(mean), show_time(max));
+    let (mean, max) = (show_delay(mean), show_delay(max));
     let about = if report.slowdown.is_estimate { "about " } else { "" };
-    format!("{took}; {requests} lost {about}{mean} each on average, {max} at most ({collisions} met ours){verdict}")
+    format!(
+        "{took}; {requests} lost {about}{mean} each on average, {max} at most ({collisions} came while the scrub was reading){verdict}"
+    )
+}
+
+/// In milliseconds, as the goals are.
+fn show_delay(delay: Nanos) -> String {
+    format!("{:.2} ms", delay.as_millis_f64())
 }
 
 /// How long requests took.
@@ -190,8 +207,9 @@ fn times(times: &DurationHistogram) -> String {
 /// Was the budget kept, among so many requests? `unseen`: so many events of the foreground were lost.
 fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> String {
     let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
-    let p99 = goal.p99.map_or(String::new(), |p99| format!(", {} for 99 of 100", show_time(p99)));
-    let budget = format!("the budget of {}{p99} and {}", show_time(goal.mean), show_time(goal.max));
+    let limit = |time: Nanos| format!("{} ms", time.as_millis_f64());
+    let p99 = goal.p99.map_or(String::new(), |p99| format!(", {} for 99 of 100", limit(p99)));
+    let budget = format!("the budget of {}{p99} and {}", limit(goal.mean), limit(goal.max));
     let is_mean_kept = mean <= goal.mean;
     let late = goal.p99.map_or(0, |p99| slowdown.longer_than(p99));
     let is_p99_kept = late as f64 <= Goal::P99_SHARE * requests.max(Goal::WARM_UP_REQUESTS) as f64;
@@ -204,13 +222,14 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> Strin
     if !is_mean_kept || slowdown.max > goal.max {
         return format!(": {budget} was NOT kept");
     }
-    let worst = show_time(slowdown.mean_worst);
+    let worst = show_delay(slowdown.mean_worst);
+    let few = if requests < Goal::WARM_UP_REQUESTS { ", among few requests" } else { "" };
     let was_above = goal.form == GoalForm::Strict && slowdown.mean_worst > goal.mean;
     match (was_above, unseen) {
         (true, _) => format!(": {budget} was kept in the end; for a while the mean so far was {worst}"),
-        (false, 0) if slowdown.is_estimate => format!(": as far as counters tell, {budget} was kept"),
-        (false, 0) => format!(": {budget} was kept"),
-        (false, _) => format!(": as far as was seen, {budget} was kept"),
+        (false, 0) if slowdown.is_estimate => format!(": as far as counters tell, {budget} was kept{few}"),
+        (false, 0) => format!(": {budget} was kept{few}"),
+        (false, _) => format!(": as far as was seen, {budget} was kept{few}"),
     }
 }
 
@@ -226,7 +245,7 @@ mod tests {
             let slowdown = Slowdown { total, mean_worst, max: Nanos::from_millis(max), ..Slowdown::default() };
             verdict(goal, requests, &slowdown, unseen)
         };
-        let budget = "the budget of 1.00 ms and 50 ms";
+        let budget = "the budget of 1 ms and 50 ms";
         assert_eq!(of(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
         let counted = Slowdown { is_estimate: true, ..Slowdown::default() };
         assert_eq!(verdict(goal, 500, &counted, 0), format!(": as far as counters tell, {budget} was kept"));
@@ -236,12 +255,13 @@ mod tests {
         let while_ = of(goal, 500, 400, 3, 20, 0);
         assert!(while_.ends_with("was kept in the end; for a while the mean so far was 3.00 ms"), "{while_}");
         assert_eq!(of(goal.form(GoalForm::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
+        assert_eq!(of(goal, 50, 40, 0, 20, 0), format!(": {budget} was kept, among few requests"));
         assert!(of(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
         assert!(of(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
         let mut late = Slowdown::default();
         (0..6).for_each(|_| late.add_with_queue(Nanos::from_millis(8), 1));
         let p99 = |millis| verdict(goal.p99(Some(Nanos::from_millis(millis))), 500, &late, 0);
-        assert_eq!(p99(9), ": the budget of 1.00 ms, 9.00 ms for 99 of 100 and 50 ms was kept");
+        assert_eq!(p99(9), ": the budget of 1 ms, 9 ms for 99 of 100 and 50 ms was kept");
         assert!(p99(5).ends_with("was NOT kept: 6 of them lost more than the second"), "{}", p99(5));
     }
 }

@@ -49,6 +49,17 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(what()) }
 }
 
+/// A time that is more than nothing: a goal for the slowdown.
+///
+/// # Errors
+/// What it should look like.
+pub fn time_not_zero(text: &str) -> Result<Nanos, String> {
+    match time(text)? {
+        Nanos::ZERO => Err(format!("`{text}` lets nothing be read: write 100us, 1ms or more")),
+        time => Ok(time),
+    }
+}
+
 /// `s`, `ms`, `us`, `ns`, `100ns`: what one of something is, more than nothing.
 ///
 /// # Errors

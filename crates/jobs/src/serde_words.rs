@@ -11,6 +11,11 @@ pub fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Erro
     from.deserialize_any(StringOrNumber { what: "a time such as \"1ms\"", parse: quantity::time }).map(Some)
 }
 
+/// A time that is more than nothing.
+pub fn time_not_zero<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
+    from.deserialize_any(StringOrNumber { what: "a time such as \"1ms\"", parse: quantity::time_not_zero }).map(Some)
+}
+
 /// `"64KiB"`, `"1MiB"`, `65536`.
 pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
     from.deserialize_any(StringOrNumber { what: "a size such as \"64KiB\"", parse: quantity::bytes }).map(Some)

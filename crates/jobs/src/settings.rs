@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// Mean latency that the scrub may add to a request of others (policy budget)
-    #[serde(deserialize_with = "serde_words::time")]
+    #[serde(deserialize_with = "serde_words::time_not_zero")]
     pub slowdown: Option<Nanos>,
     /// Latency that it may add to any one request, but for 1 in 10,000 (policy budget)
     #[serde(deserialize_with = "serde_words::time")]

@@ -27,7 +27,9 @@ pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
 
+use crate::exit::Exit;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The command.
@@ -105,7 +107,13 @@ pub fn table() -> Command {
 
 /// What the words of this process ask for; where they are wrong, or ask for help, it ends here.
 pub fn parse() -> Cli {
-    Cli::from_arg_matches(&help::laid_out(table()).get_matches()).unwrap_or_else(|error| error.exit())
+    let matches = help::laid_out(table()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    matches.unwrap_or_else(|told| {
+        // Help that could not be written is no success; a reader that left has seen enough.
+        let written = told.print().and_then(|()| io::stdout().flush());
+        let is_lost = written.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        std::process::exit(if is_lost { Exit::Failed as i32 } else { told.exit_code() })
+    })
 }
 
 #[cfg(test)]

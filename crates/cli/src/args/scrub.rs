@@ -3,7 +3,7 @@
 use super::exit_codes::ALL as EXIT_CODES;
 use super::named::parser;
 use crate::heed::Given;
-use clap::Args;
+use clap::{Args, ValueHint};
 use scrubjay_core::scrub::idle::{GoalForm, Parameter, PolicyKind};
 use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::{Bytes, Nanos};
@@ -35,7 +35,7 @@ Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ScrubArgs {
     /// Disks, partitions, image files, or running volumes (name or control socket)
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub targets: Vec<PathBuf>,
 
     /// How
@@ -67,7 +67,7 @@ pub struct ScrubArgs {
 #[derive(Clone, Debug, Args)]
 pub struct SettingsArgs {
     /// Mean latency that the scrub may add to a request of others (policy budget) [default: 1ms]
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time_not_zero, help_heading = "When")]
     pub slowdown: Option<Nanos>,
     /// Latency that it may add to any one request, but for 1 in 10,000 (policy budget) [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]

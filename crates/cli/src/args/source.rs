@@ -1,19 +1,22 @@
 //! The arguments of all verbs that read traces.
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum, ValueHint};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity;
+use scrubjay_trace::formats::FORMATS;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Which traces, and what of them.
 #[derive(Debug, Args)]
 pub struct Traces {
     /// Trace files, compressed or not (see `scrubjay trace formats`); `-` is standard input
-    #[arg(required = true, value_name = "TRACE")]
+    #[arg(required = true, value_name = "TRACE", value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
     /// Format [default: detected]
-    #[arg(long, value_name = "NAME", help_heading = "Trace")]
+    #[arg(long, value_name = "NAME", value_parser = FormatName, help_heading = "Trace")]
     pub format: Option<String>,
     /// Unit of its times, for formats that have several (mqsim, disksim): us, 100ns
     #[arg(long, value_name = "UNIT", value_parser = quantity::time_unit, help_heading = "Trace")]
@@ -24,6 +27,22 @@ pub struct Traces {
     /// Only this device; may be repeated
     #[arg(long, value_name = "NAME", help_heading = "Trace")]
     pub device: Vec<String>,
+}
+
+/// The name of a format: any is taken here, to be refused in one line where it is looked up; shells complete those known.
+#[derive(Clone)]
+struct FormatName;
+
+impl TypedValueParser for FormatName {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))))
+    }
 }
 
 /// How long requests took.

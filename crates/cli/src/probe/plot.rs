@@ -34,7 +34,9 @@ pub fn write(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path
 fn exhibits(known: &KnownArray) -> Vec<Exhibit> {
     let scans = &known.scans;
     let mut found = Vec::new();
-    if let Some(classes) = known.classes.as_ref().filter(|classes| !classes.value.is_empty()) {
+    if let Some(classes) =
+        known.classes.as_ref().filter(|classes| classes.value.iter().any(|&class| class != classes.value[0]))
+    {
         found.push(layout(&classes.value));
     }
     if !known.class_times.is_empty() {

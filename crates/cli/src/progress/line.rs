@@ -77,6 +77,7 @@ impl ProgressLine {
         parts.push((
             7,
             match self.goal {
+                _ if report.foreground_requests == 0 => "no other I/O seen".to_owned(),
                 Some(goal) => format!("delay {about}{mean:.2} of {} ms", goal.as_millis_f64()),
                 None => format!("delay {about}{mean:.2} ms"),
             },

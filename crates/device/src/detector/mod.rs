@@ -144,7 +144,7 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>) -> OpenedDetect
             Ok((detector, sees)) => {
                 return OpenedDetector { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) };
             }
-            Err(refusal) => refusals.push(format!("{kind} {refusal}")),
+            Err(refusal) => refusals.push((kind, refusal.to_string())),
         }
     }
     blind(&format!("other users of {} cannot be seen{}", disk.name, because(&refusals)))
@@ -159,9 +159,17 @@ pub fn blind(why: &str) -> OpenedDetector {
     }
 }
 
-/// `, because ... and ...`.
-fn because(refusals: &[String]) -> String {
-    if refusals.is_empty() { String::new() } else { format!(", because {}", refusals.join(" and ")) }
+/// `, because bpf needs tracefs ... (nor perf)`: a reason that two share is said once.
+fn because(refusals: &[(DetectorKind, String)]) -> String {
+    let mut said: Vec<(&str, String)> = Vec::new();
+    for (kind, why) in refusals {
+        match said.iter_mut().find(|(known, _)| known == why) {
+            Some((_, others)) => *others += &format!(", {kind} too"),
+            None => said.push((why, format!("{kind} {why}"))),
+        }
+    }
+    let all: Vec<String> = said.into_iter().map(|(_, text)| text).collect();
+    if all.is_empty() { String::new() } else { format!(", because {}", all.join(" and ")) }
 }
 
 /// Sees nothing.
@@ -174,7 +182,7 @@ impl Detector for Blind {
 /// Why a detector does not work here. Reads on after its name: `bpf needs ...`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error("needs tracefs, which is not mounted at /sys/kernel/tracing and cannot be mounted ({})", name(.0))]
+    #[error("needs tracefs, which is not mounted and cannot be mounted ({})", name(.0))]
     NoTracefs(io::Error),
     #[error("may not read tracefs ({})", name(.0))]
     Tracefs(io::Error),

@@ -290,5 +290,9 @@ fn reasons_read_as_sentences() {
     assert_eq!(needs.to_string(), "needs CAP_BPF (EPERM)");
     let failed = Refusal::of_call("CAP_BPF", "cannot load its program", io::Error::from_raw_os_error(libc::EINVAL));
     assert_eq!(failed.to_string(), "cannot load its program (EINVAL)");
-    assert_eq!(because(&["bpf x".into(), "perf y".into()]), ", because bpf x and perf y");
+    let refused = |kind, why: &str| (kind, why.to_owned());
+    let both = [refused(DetectorKind::Bpf, "x"), refused(DetectorKind::Perf, "y")];
+    assert_eq!(because(&both), ", because bpf x and perf y");
+    let both = [refused(DetectorKind::Bpf, "needs x"), refused(DetectorKind::Perf, "needs x")];
+    assert_eq!(because(&both), ", because bpf needs x, perf too");
 }

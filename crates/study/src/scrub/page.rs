@@ -43,6 +43,15 @@ pub fn page(findings: &[ScrubFindings]) -> Page {
 
 /// What to do.
 fn advice(findings: &[ScrubFindings]) -> String {
+    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.is_little()).collect();
+    if let (Some(found), true) = (findings.first(), told.is_empty()) {
+        return format!(
+            "Use \"scrubjay scrub\" and look at its ETA: the trace tells too little to say how long it takes ({} idle intervals \
+             are long enough for a request).",
+            found.usable
+        );
+    }
+    let findings = told;
     let goals = findings.first().map_or(&[][..], |found| &found.goals);
     let proposed = goals.iter().position(|reached| millis(reached.goal) == GOAL_PROPOSED_MS).unwrap_or(0);
     let mut hours: Vec<f64> = findings.iter().filter_map(|found| found.goals.get(proposed)).map(pass_hours).collect();
@@ -230,6 +239,9 @@ fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
 
 /// How far a trace comes at each goal.
 fn goals_told(found: &ScrubFindings) -> String {
+    if found.is_little() {
+        return format!("There is {}", little_told(found));
+    }
     let mut text = format!(
         "The idle class reads {:.2} MB/s at a mean slowdown of {:.2} ms.",
         megabytes(&found.idle_class),
