@@ -18,7 +18,7 @@ use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_device::clock;
 use scrubjay_device::member::{self, Access, OpenMember};
 use scrubjay_serve::remote::client::ControlClient;
-use scrubjay_serve::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand};
+use scrubjay_serve::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand, VolumeEvent};
 use scrubjay_serve::volume::conditions::VolumeCondition;
 use scrubjay_serve::volume::gather::gather;
 use scrubjay_serve::volume::offline;
@@ -116,8 +116,14 @@ fn compare(nbd: &mut Nbd, written: &[u8]) -> Result<usize> {
 }
 
 fn findings(control: &mut ControlClient) -> Result<Vec<Finding>> {
-    match control.ask(&VolumeCommand::Findings { since: 0 })? {
-        CommandAnswer::Findings(found) => Ok(found.findings),
+    match control.ask(&VolumeCommand::Events { since: 0, wait: false })? {
+        CommandAnswer::Events(told) => {
+            let findings = told.events.into_iter().filter_map(|event| match event {
+                VolumeEvent::Finding(finding) => Some(finding),
+                _ => None,
+            });
+            Ok(findings.collect())
+        }
         answer => bail!("not what was asked for: {answer:?}"),
     }
 }

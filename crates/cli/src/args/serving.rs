@@ -147,6 +147,27 @@ pub struct FindingsArgs {
     pub json: bool,
 }
 
+const EVENTS_EXAMPLES: &str = "\
+Examples:
+  scrubjay volume events                   what has happened since the server was started
+  scrubjay volume events tank --follow     and what happens from now on, until the volume is stopped
+  scrubjay volume events --follow --json   the same for a program: one object a line";
+
+/// Arguments of `volume events`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EVENTS_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct EventsArgs {
+    #[arg(value_name = "VOLUME", help = VOLUME)]
+    /// The volume
+    pub volume: Option<String>,
+    /// Wait for more, until the volume is stopped
+    #[arg(long)]
+    pub follow: bool,
+    /// Print one JSON object per event
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `volume fail`.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]

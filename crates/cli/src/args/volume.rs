@@ -2,7 +2,7 @@
 
 use super::exit_codes::VOLUMES as EXIT_CODES;
 pub use super::serving::{
-    Check, DegradedChoice, Fail, FindingsArgs, Readd, Replace, Serve, StatusArgs, StopArgs, TlsChoice,
+    Check, DegradedChoice, EventsArgs, Fail, FindingsArgs, Readd, Replace, Serve, StatusArgs, StopArgs, TlsChoice,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -45,6 +45,8 @@ pub enum VolumeVerb {
     Status(StatusArgs),
     /// List what a running volume found wrong on its members, and what it did about it
     Findings(FindingsArgs),
+    /// List what happened to a running volume: members that fail or return, findings; or follow it
+    Events(EventsArgs),
     /// Verify every stripe of a stopped volume; with --repair, repair it
     Check(Check),
     /// Fail a member of a running volume: it is no longer used

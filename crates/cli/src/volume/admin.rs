@@ -2,7 +2,7 @@
 
 use super::document::document;
 use super::serve::last_words;
-use crate::args::volume::{Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
+use crate::args::volume::{EventsArgs, Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Result, bail};
@@ -12,7 +12,9 @@ use scrubjay_jobs::JobError;
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::sockets::{find, remove_ours, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
-use scrubjay_serve::volume::commands::{self, CommandAnswer, Finding, VolumeCommand};
+use scrubjay_serve::volume::commands::{
+    self, CommandAnswer, Finding, MemberEvent, VolumeCommand, VolumeEvent, VolumeEvents,
+};
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -133,20 +135,19 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let (mut is_any, mut all) = (false, Vec::new());
     let mut out = io::stdout().lock();
     loop {
-        let CommandAnswer::Findings(answer) = tell(&socket, &VolumeCommand::Findings { since })? else {
-            bail!("another answer than expected");
-        };
-        if answer.findings.is_empty() {
+        let answer = events_since(&socket, since)?;
+        if answer.events.is_empty() {
             break;
         }
-        is_any = true;
-        for finding in &answer.findings {
+        since = answer.next;
+        for event in answer.events {
+            let VolumeEvent::Finding(finding) = event else { continue };
+            is_any = true;
             match args.json {
-                true => writeln!(out, "{}", serde_json::to_string(finding)?)?,
-                false => all.push(finding.clone()),
+                true => writeln!(out, "{}", serde_json::to_string(&finding)?)?,
+                false => all.push(finding),
             }
         }
-        since = answer.next;
     }
     for line in summaries(&all) {
         print_line(&mut out, format_args!("{line}"))?;
@@ -155,6 +156,65 @@ pub fn findings(args: &FindingsArgs) -> Result<Exit> {
         writeln!(out, "nothing was found wrong")?;
     }
     Ok(if is_any { Exit::Found } else { Exit::Clean })
+}
+
+fn events_since(socket: &Path, since: u64) -> Result<VolumeEvents> {
+    match tell(socket, &VolumeCommand::Events { since, wait: false })? {
+        CommandAnswer::Events(events) => Ok(events),
+        _ => bail!("another answer than expected"),
+    }
+}
+
+/// Shows what has happened to a volume; with `--follow`, what happens from now on, until it is stopped.
+pub fn events(args: &EventsArgs) -> Result<Exit> {
+    let socket = find(args.volume.as_deref())?;
+    let mut out = io::stdout().lock();
+    let mut since = 0;
+    loop {
+        let told = events_since(&socket, since)?;
+        if told.dropped > 0 && !args.json {
+            writeln!(out, "{} earlier events are no longer known", show_count(told.dropped))?;
+        }
+        for event in &told.events {
+            match args.json {
+                true => writeln!(out, "{}", serde_json::to_string(event)?)?,
+                false => print_line(&mut out, format_args!("{}", event_line(event)))?,
+            }
+        }
+        since = told.next;
+        if told.events.is_empty() {
+            if !args.follow {
+                return Ok(Exit::Clean);
+            }
+            out.flush()?;
+            // The volume answers when something happens; a server that ends in order answers, too.
+            let mut client = ControlClient::connect(&socket)?;
+            match client.ask_within(&VolumeCommand::Events { since, wait: true }, FOLLOW_PATIENCE) {
+                Ok(_) | Err(ClientError::Late(_)) => (),
+                Err(ClientError::Ended(_) | ClientError::Absent(_)) => return Ok(Exit::Clean),
+                Err(error) => return Err(error.into()),
+            }
+            if ControlClient::connect(&socket).is_err() {
+                return Ok(Exit::Clean);
+            }
+        }
+    }
+}
+
+/// So long one question for the next event is kept open.
+const FOLLOW_PATIENCE: Duration = Duration::from_secs(3600);
+
+/// One event, as a line.
+fn event_line(event: &VolumeEvent) -> String {
+    match event {
+        VolumeEvent::Finding(finding) => describe(finding),
+        VolumeEvent::Volume(condition) => format!("the volume is {condition}"),
+        VolumeEvent::Member(MemberEvent { member, path, state, detail }) => {
+            let path = path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+            let detail = detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+            format!("member {member}{path} is {state}{detail}")
+        }
+    }
 }
 
 /// So many findings of one kind on one member are each told.
@@ -297,6 +357,7 @@ mod tests {
             regions_dirty: 0,
             regions_to_resync: 1,
             findings: 1,
+            events: 1,
             lost: 1,
             members: vec![member],
         };

@@ -21,6 +21,7 @@ pub fn run(args: &VolumeArgs) -> Result<Exit> {
         VolumeVerb::Serve(args) => serve::run(args),
         VolumeVerb::Status(args) => admin::status(args),
         VolumeVerb::Findings(args) => admin::findings(args),
+        VolumeVerb::Events(args) => admin::events(args),
         VolumeVerb::Check(args) => check::run(args),
         VolumeVerb::Fail(args) => admin::fail(args),
         VolumeVerb::Replace(args) => admin::replace(args),

@@ -11,6 +11,7 @@ use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_device::member::{Access, OpenMember, make, new_uuid};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -186,4 +187,28 @@ fn a_socket_is_open_to_whom_it_is_meant_for() {
     let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     assert_eq!(ended.stderr.contains("every user of this machine can read and write"), is_root, "{ended:?}");
+}
+
+/// Who follows a volume's events is told of each member and of the volume, in order, until it is stopped.
+#[test]
+fn events_are_followed_to_the_end() {
+    let mut served = Served::new();
+    served.serve(&NAMES[..6]);
+    let mut follow = served.command(&["volume", "events", "photos", "--follow", "--json"]);
+    let mut follow = follow.stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&told.next().expect("an event").unwrap()).unwrap();
+    assert_eq!(served.run(&["volume", "fail", "2"]).code, Some(0));
+    let failed = next();
+    assert_eq!((&failed["member"]["member"], &failed["member"]["state"]), (&2.into(), &"failed".into()), "{failed}");
+    assert_eq!(next()["volume"], "degraded");
+    assert_eq!(served.run(&["volume", "readd", NAMES[2]]).code, Some(0));
+    let mut last = next();
+    while last["volume"] != "open" {
+        last = next();
+    }
+    let listed = served.run(&["volume", "events"]);
+    assert!(listed.code == Some(0) && listed.stdout.contains("is failed: somebody said so"), "{listed:?}");
+    assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
+    assert_eq!(follow.wait().unwrap().code(), Some(0));
 }

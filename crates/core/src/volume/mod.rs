@@ -313,6 +313,16 @@ impl Volume {
         })
     }
 
+    /// How each member is.
+    pub fn member_states(&self) -> Vec<MemberState> {
+        self.handle.with(|state| state.membership.members.iter().map(|member| member.state).collect())
+    }
+
+    /// Does it serve? Is it broken?
+    pub fn is_open_or_broken(&self) -> (bool, bool) {
+        self.handle.with(|state| (state.membership.is_serving(), state.membership.is_broken))
+    }
+
     /// What it would write down of itself now.
     pub fn superblock(&self) -> Superblock {
         self.handle.with(|state| state.membership.superblock.clone())

@@ -1,7 +1,7 @@
 //! What a served volume found wrong while it was scrubbed: fetched whenever there is something new, kept for the result.
 
 use super::client::{ClientError, ControlClient};
-use crate::volume::commands::{CommandAnswer, Finding, VolumeCommand};
+use crate::volume::commands::{CommandAnswer, Finding, VolumeCommand, VolumeEvent};
 use crate::volume::conditions::VolumeCondition;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ struct Inner {
 }
 
 impl FindingsFeed {
-    /// From the finding of this number on.
+    /// From the event of this number on.
     pub(super) fn new(socket: &Path, next: u64) -> FindingsFeed {
         FindingsFeed { socket: socket.to_owned(), inner: Arc::new(Mutex::new(Inner { next, findings: Vec::new() })) }
     }
@@ -36,15 +36,20 @@ impl FindingsFeed {
         let mut client = ControlClient::connect(&self.socket)?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let CommandAnswer::Findings(found) = client.ask(&VolumeCommand::Findings { since: inner.next })? else {
+            let CommandAnswer::Events(told) = client.ask(&VolumeCommand::Events { since: inner.next, wait: false })?
+            else {
                 return Err(ClientError::Nonsense(self.socket.clone()));
             };
-            inner.next = found.next;
-            if found.findings.is_empty() {
+            inner.next = told.next;
+            if told.events.is_empty() {
                 return Ok(());
             }
             let room = KEPT_MAX.saturating_sub(inner.findings.len());
-            inner.findings.extend(found.findings.into_iter().take(room));
+            let findings = told.events.into_iter().filter_map(|event| match event {
+                VolumeEvent::Finding(finding) => Some(finding),
+                _ => None,
+            });
+            inner.findings.extend(findings.take(room));
         }
     }
 

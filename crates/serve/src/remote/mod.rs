@@ -3,7 +3,7 @@
 //! ```text
 //! Remote: device::subject::Subject -- verifier::ServedVerifier: Verifier --> Verify    \
 //!                                  -- watch::Watch: Detector            --> Activity    } ControlClient --> control socket
-//! the command line                 -- findings_feed::FindingsFeed       --> Findings   /
+//! the command line                 -- findings_feed::FindingsFeed       --> Events     /
 //! ```
 //!
 //! The addresses are those of one member's data rows: a stripe is one chunk long, since the chunks of a stripe lie on
@@ -70,7 +70,7 @@ impl Remote {
             path: path.to_owned(),
             socket: socket.to_owned(),
             id: TargetIdentity::new(&format!("volume {}", status.array), String::new(), true),
-            finds: FindingsFeed::new(socket, status.findings),
+            finds: FindingsFeed::new(socket, status.events),
             status,
         })
     }

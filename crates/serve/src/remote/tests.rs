@@ -5,7 +5,9 @@ use super::findings_feed::FindingsFeed;
 use super::verifier::ServedVerifier;
 use super::watch::{Watch, WatchedVolume};
 use super::{Remote, RemoteError};
-use crate::volume::commands::{ActivityMark, ClientActivity, CommandAnswer, Findings, Status, Verified, VolumeCommand};
+use crate::volume::commands::{
+    ActivityMark, ClientActivity, CommandAnswer, Status, Verified, VolumeCommand, VolumeEvents,
+};
 use crate::volume::conditions::VolumeCondition;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::machine::{Event, OpId};
@@ -66,6 +68,7 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
         regions_dirty: 0,
         regions_to_resync: 0,
         findings: 7,
+        events: 7,
         lost: 0,
         members: Vec::new(),
     };
@@ -75,7 +78,7 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
 /// Stripe 3 is lost, 5 was wrong, from 40 on nothing was written; at 90 the server ends, at 95 it says no.
 fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
     let VolumeCommand::Verify { start, end } = *command else {
-        return Some(CommandAnswer::Findings(Findings { next: 7, findings: Vec::new() }));
+        return Some(CommandAnswer::Events(VolumeEvents { next: 7, ..VolumeEvents::default() }));
     };
     match start {
         90 => return None,

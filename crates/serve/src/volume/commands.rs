@@ -13,10 +13,13 @@ use serde::{Deserialize, Serialize};
 pub enum VolumeCommand {
     /// How are you?
     Status,
-    /// What was found since the finding of this number?
-    Findings {
+    /// What has happened since the event of this number?
+    Events {
         /// The first is 0.
         since: u64,
+        /// If nothing has: answer when something does.
+        #[serde(default)]
+        wait: bool,
     },
     /// Take a member out.
     Fail {
@@ -63,8 +66,8 @@ pub enum CommandAnswer {
     Error(String),
     /// To [`VolumeCommand::Status`].
     Status(Box<Status>),
-    /// To [`VolumeCommand::Findings`].
-    Findings(Findings),
+    /// To [`VolumeCommand::Events`].
+    Events(VolumeEvents),
     /// To [`VolumeCommand::Verify`].
     Verified(Verified),
     /// To [`VolumeCommand::Activity`].
@@ -104,7 +107,10 @@ pub struct Status {
     pub regions_to_resync: u64,
     /// Findings since the server was started.
     pub findings: u64,
-    /// Those of them in which something was lost; what was lost may have been written again since.
+    /// The number of the next event: what happens from now on has this one and those that follow.
+    #[serde(default)]
+    pub events: u64,
+    /// Those findings in which something was lost; what was lost may have been written again since.
     #[serde(default)]
     pub lost: u64,
     /// By slot.
@@ -166,13 +172,40 @@ pub struct ClientActivity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityMark(pub u64, pub u32, pub u32);
 
-/// What was found.
+/// Something that happened to a volume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeEvent {
+    /// A row, or what lies beside the rows, was not what it should be.
+    Finding(Finding),
+    /// A member is in another condition than before.
+    Member(MemberEvent),
+    /// So is the volume.
+    Volume(VolumeCondition),
+}
+
+/// A member's new condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberEvent {
+    /// The member's number, from 0.
+    pub member: usize,
+    /// Its path, if it is here.
+    pub path: Option<String>,
+    /// In one word.
+    pub state: MemberCondition,
+    /// Of a failed one: why.
+    pub detail: Option<String>,
+}
+
+/// What happened, in order: a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Findings {
-    /// How many there are in all: the number to ask from next time.
+pub struct VolumeEvents {
+    /// The number to ask from next time.
     pub next: u64,
-    /// Those asked for, as far as they are kept.
-    pub findings: Vec<Finding>,
+    /// Events asked for that are no longer kept.
+    pub dropped: u64,
+    /// The others, oldest first; perhaps not all there are: none means that there are no more.
+    pub events: Vec<VolumeEvent>,
 }
 
 /// One row that was not what it should be.

@@ -1,8 +1,11 @@
 //! A served volume's controller: passes requests on to it, does what it is told by commands, keeps what it finds.
 
 use super::activity::Log;
-use super::commands::{CommandAnswer, Finding, Findings, MemberStatus, Status, Stopped, VolumeCommand, condition_of};
+use super::commands::{
+    CommandAnswer, Finding, MemberStatus, Status, Stopped, VolumeCommand, VolumeEvent, condition_of,
+};
 use super::conditions::VolumeCondition;
+use super::events::EventLog;
 use super::stopped::stopped;
 use super::verifications::{OWN, STRIPES_MAX, Verifications};
 use crate::control::{CommandHandler, CommandId};
@@ -21,11 +24,6 @@ use scrubjay_device::member::{Access, OpenMember, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
-/// Findings that are kept; older ones are only counted.
-const FINDINGS_MAX: usize = 10_000;
-/// Findings in one answer: a line has its limits, and who wants more asks again.
-const FINDINGS_PER_ANSWER: usize = 200;
-
 /// See the module's head.
 pub struct VolumeController {
     volume: Volume,
@@ -39,7 +37,7 @@ pub struct VolumeController {
     left: Option<Left>,
     /// Members that were in at the start, or were put in since.
     were_in: BTreeSet<MemberIndex>,
-    findings: VecDeque<Finding>,
+    events: EventLog,
     /// Of all that was found, so much was lost.
     lost: u64,
     found: u64,
@@ -71,7 +69,7 @@ impl VolumeController {
             stoppers: Vec::new(),
             left: None,
             were_in,
-            findings: VecDeque::new(),
+            events: EventLog::default(),
             lost: 0,
             found: 0,
             verifications: Verifications::new(chunk_bytes),
@@ -89,18 +87,7 @@ impl VolumeController {
         let superblock = self.volume.superblock();
         let geometry = superblock.geometry;
         let shape = geometry.layout.shape();
-        let is_any = |wanted: fn(&MemberState) -> bool| status.members.iter().any(|(state, _)| wanted(state));
-        let state = if status.is_broken || self.left.as_ref().is_some_and(|left| left.is_broken) {
-            VolumeCondition::Broken
-        } else if !status.is_open && self.left.is_none() {
-            VolumeCondition::Opening
-        } else if is_any(|state| matches!(state, MemberState::Failed(_) | MemberState::Missing)) {
-            VolumeCondition::Degraded
-        } else if is_any(|state| matches!(state, MemberState::Rebuilding { .. })) {
-            VolumeCondition::Rebuilding
-        } else {
-            VolumeCondition::Open
-        };
+        let state = self.condition();
         let advice = |member: MemberIndex| {
             let hangs = status.hanging.contains(&member);
             let is_unreliable = status.unreliable.contains(&member);
@@ -136,6 +123,7 @@ impl VolumeController {
             regions_dirty: status.regions_dirty,
             regions_to_resync: status.regions_to_resync,
             findings: self.found,
+            events: self.events.next(),
             lost: self.lost,
             members: members.collect(),
         }
@@ -155,30 +143,45 @@ impl VolumeController {
         stopped(&self.status(), ended, in_order, &lost)
     }
 
-    /// What was found, from number `since` on.
-    pub fn findings(&mut self, since: u64) -> Findings {
-        self.collect();
-        let first = self.found - self.findings.len() as u64;
-        let skipped = since.saturating_sub(first) as usize;
-        let findings: Vec<Finding> = self.findings.iter().skip(skipped).take(FINDINGS_PER_ANSWER).cloned().collect();
-        let next = first.max(since.min(self.found)) + findings.len() as u64;
-        Findings { next, findings }
+    /// How the volume is, in one word.
+    fn condition(&self) -> VolumeCondition {
+        let ((is_open, is_broken), members) = (self.volume.is_open_or_broken(), self.volume.member_states());
+        let is_any = |wanted: fn(&MemberState) -> bool| members.iter().any(wanted);
+        if is_broken || self.left.as_ref().is_some_and(|left| left.is_broken) {
+            VolumeCondition::Broken
+        } else if !is_open && self.left.is_none() {
+            VolumeCondition::Opening
+        } else if is_any(|state| matches!(state, MemberState::Failed(_) | MemberState::Missing)) {
+            VolumeCondition::Degraded
+        } else if is_any(|state| matches!(state, MemberState::Rebuilding { .. })) {
+            VolumeCondition::Rebuilding
+        } else {
+            VolumeCondition::Open
+        }
     }
 
-    /// Takes the volume's records.
+    /// Takes the volume's records, and tells those who wait for what happens.
     fn collect(&mut self) {
-        self.found += self.volume.take_records_dropped();
+        let condition = self.condition();
+        if condition != VolumeCondition::Opening {
+            let stripes = self.stripes;
+            let members = self.volume.member_states().into_iter().map(|state| condition_of(state, stripes)).collect();
+            let paths = &self.paths;
+            self.events.look(condition, members, |member| paths.get(member.get()).cloned().flatten());
+        }
+        let dropped = self.volume.take_records_dropped();
+        self.found += dropped;
+        self.events.skip(dropped);
         while let Some(record) = self.volume.poll_record() {
             let data = self.volume.superblock().geometry.layout.shape().data;
             let path = self.paths.get(record.member.get()).and_then(Option::as_deref);
-            self.findings.push_back(Finding::of(&record, path, data));
+            self.events.push(VolumeEvent::Finding(Finding::of(&record, path, data)));
             self.verifications.found(&record);
             self.found += 1;
             self.lost += u64::from(record.end == Resolution::Lost);
-            if self.findings.len() > FINDINGS_MAX {
-                self.findings.pop_front();
-            }
         }
+        let ready = self.events.take_ready().into_iter();
+        self.answers.extend(ready.map(|(id, events)| (id, to_line(&CommandAnswer::Events(events)))));
     }
 
     fn perform(
@@ -190,7 +193,13 @@ impl VolumeController {
     ) -> Option<CommandAnswer> {
         Some(match command {
             VolumeCommand::Status => CommandAnswer::Status(Box::new(self.status())),
-            VolumeCommand::Findings { since } => CommandAnswer::Findings(self.findings(since)),
+            VolumeCommand::Events { since, wait } => {
+                self.collect();
+                match wait {
+                    true => CommandAnswer::Events(self.events.tell_or_wait(id, since)?),
+                    false => CommandAnswer::Events(self.events.tell(since)),
+                }
+            }
             VolumeCommand::Fail { member } => match self.fail(now, MemberIndex(member)) {
                 Ok(()) => CommandAnswer::Done,
                 Err(why) => CommandAnswer::Error(why),
@@ -426,6 +435,8 @@ impl CommandHandler for VolumeController {
     fn ended(&mut self, ended: &ServerEnded) {
         let answer = to_line(&CommandAnswer::Stopped(self.stopped(ended)));
         self.answers.extend(self.stoppers.drain(..).map(|id| (id, answer.clone())));
+        let waiting = self.events.take_waiting().into_iter();
+        self.answers.extend(waiting.map(|(id, events)| (id, to_line(&CommandAnswer::Events(events)))));
     }
 
     fn poll_answer(&mut self) -> Option<(CommandId, String)> {

@@ -10,6 +10,7 @@ mod activity;
 pub mod commands;
 pub mod conditions;
 mod controller;
+mod events;
 pub mod gather;
 pub mod offline;
 mod stopped;

@@ -90,6 +90,7 @@ mod tests {
             regions_dirty: 0,
             regions_to_resync: 0,
             findings,
+            events: 0,
             lost: 0,
             members: members.map(member).to_vec(),
         }

@@ -1,0 +1,148 @@
+//! What happens to a served volume, numbered in order: what was found, and how the volume and its members change. A client
+//! follows it by asking from the number where it left off; its answer waits until there is something.
+
+use super::commands::{MemberEvent, VolumeEvent, VolumeEvents};
+use super::conditions::{MemberCondition, VolumeCondition};
+use crate::control::CommandId;
+use scrubjay_core::index::MemberIndex;
+use std::collections::VecDeque;
+
+/// VolumeEvents that are kept; older ones are only counted.
+const EVENTS_MAX: usize = 10_000;
+/// VolumeEvents in one answer: a line has its limits, and who wants more asks again.
+const EVENTS_PER_ANSWER: usize = 200;
+
+/// The log of one volume.
+#[derive(Debug, Default)]
+pub(super) struct EventLog {
+    kept: VecDeque<VolumeEvent>,
+    /// The number of the next one: so many there were.
+    next: u64,
+    /// Who waits for an event of this number.
+    waiting: Vec<(CommandId, u64)>,
+    /// As they were last told.
+    members: Vec<MemberCondition>,
+    volume: Option<VolumeCondition>,
+}
+
+impl EventLog {
+    /// The number of the next event.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes note of one.
+    pub fn push(&mut self, event: VolumeEvent) {
+        self.kept.push_back(event);
+        self.next += 1;
+        if self.kept.len() > EVENTS_MAX {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Counts findings that nobody took in time.
+    pub fn skip(&mut self, count: u64) {
+        if count > 0 {
+            self.kept.clear();
+            self.next += count;
+        }
+    }
+
+    /// The volume and its members are like this now: what is new is an event. The first time says nothing.
+    pub fn look(
+        &mut self,
+        volume: VolumeCondition,
+        members: Vec<(MemberCondition, Option<String>)>,
+        path: impl Fn(MemberIndex) -> Option<String>,
+    ) {
+        let is_first = self.volume.is_none();
+        let conditions: Vec<MemberCondition> = members.iter().map(|(condition, _)| *condition).collect();
+        for (index, (state, detail)) in members.into_iter().enumerate() {
+            if !is_first && self.members.get(index) != Some(&state) {
+                // How far a rebuild is changes all the time.
+                let detail = detail.filter(|_| state != MemberCondition::Rebuilding);
+                let path = path(MemberIndex(index));
+                self.push(VolumeEvent::Member(MemberEvent { member: index, path, state, detail }));
+            }
+        }
+        if !is_first && self.volume != Some(volume) {
+            self.push(VolumeEvent::Volume(volume));
+        }
+        (self.members, self.volume) = (conditions, Some(volume));
+    }
+
+    /// VolumeEvents from number `since` on.
+    pub fn tell(&self, since: u64) -> VolumeEvents {
+        let first = self.next - self.kept.len() as u64;
+        let from = since.clamp(first, self.next);
+        let events: Vec<VolumeEvent> =
+            self.kept.iter().skip((from - first) as usize).take(EVENTS_PER_ANSWER).cloned().collect();
+        VolumeEvents { next: from + events.len() as u64, dropped: first.saturating_sub(since), events }
+    }
+
+    /// The same; nothing yet, if there is none: then the answer follows ([`EventLog::take_ready`]).
+    pub fn tell_or_wait(&mut self, id: CommandId, since: u64) -> Option<VolumeEvents> {
+        if since < self.next {
+            return Some(self.tell(since));
+        }
+        self.waiting.push((id, since));
+        None
+    }
+
+    /// Those whose answer is here.
+    pub fn take_ready(&mut self) -> Vec<(CommandId, VolumeEvents)> {
+        let next = self.next;
+        let ready: Vec<(CommandId, u64)> = self.waiting.extract_if(.., |(_, since)| *since < next).collect();
+        ready.into_iter().map(|(id, since)| (id, self.tell(since))).collect()
+    }
+
+    /// All who wait still: the server ends.
+    pub fn take_waiting(&mut self) -> Vec<(CommandId, VolumeEvents)> {
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().map(|(id, since)| (id, self.tell(since))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(log: &mut EventLog, volume: VolumeCondition, members: &[MemberCondition]) {
+        let members = members.iter().map(|&member| (member, Some("why".to_owned()))).collect();
+        log.look(volume, members, |member| (member.get() == 1).then(|| "b.img".to_owned()));
+    }
+
+    #[test]
+    fn changes_are_events_and_what_stays_is_none() {
+        use MemberCondition::{Active, Failed, Rebuilding};
+        let mut log = EventLog::default();
+        look(&mut log, VolumeCondition::Open, &[Active, Active]);
+        assert_eq!((log.tell(0), log.tell_or_wait(CommandId(7), 0)), (VolumeEvents::default(), None));
+        look(&mut log, VolumeCondition::Open, &[Active, Active]);
+        assert_eq!(log.take_ready(), []);
+        look(&mut log, VolumeCondition::Degraded, &[Active, Failed]);
+        let member = |state, detail: Option<&str>| {
+            let (path, detail) = (Some("b.img".to_owned()), detail.map(str::to_owned));
+            VolumeEvent::Member(MemberEvent { member: 1, path, state, detail })
+        };
+        let both = vec![member(Failed, Some("why")), VolumeEvent::Volume(VolumeCondition::Degraded)];
+        assert_eq!(log.take_ready(), [(CommandId(7), VolumeEvents { next: 2, dropped: 0, events: both })]);
+        look(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
+        look(&mut log, VolumeCondition::Rebuilding, &[Active, Rebuilding]);
+        assert_eq!(log.tell(2).events, [member(Rebuilding, None), VolumeEvent::Volume(VolumeCondition::Rebuilding)]);
+        assert_eq!(log.tell(4), VolumeEvents { next: 4, dropped: 0, events: Vec::new() });
+        assert_eq!(log.tell_or_wait(CommandId(8), 4), None);
+        assert_eq!(log.take_waiting().len(), 1);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_counted() {
+        let mut log = EventLog::default();
+        (0..=EVENTS_MAX).for_each(|_| log.push(VolumeEvent::Volume(VolumeCondition::Open)));
+        let told = log.tell(0);
+        assert_eq!((told.dropped, told.events.len(), told.next), (1, EVENTS_PER_ANSWER, 1 + EVENTS_PER_ANSWER as u64));
+        log.skip(5);
+        let told = log.tell(told.next);
+        assert_eq!((told.events.len(), told.next, log.next()), (0, EVENTS_MAX as u64 + 6, EVENTS_MAX as u64 + 6));
+    }
+}
