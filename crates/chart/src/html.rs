@@ -173,6 +173,9 @@ fn files(html: &mut String, name: &str) {
     html.push_str("</figure>\n");
 }
 
+/// A table has so many columns that all of a page shows them.
+const COLUMNS_ACROSS: usize = 5;
+
 fn table(html: &mut String, number: &str, table: &Table) {
     // A long table may be broken between pages of paper; a figure may not.
     begin(
@@ -183,16 +186,24 @@ fn table(html: &mut String, number: &str, table: &Table) {
         &table.title,
         &table.caption,
     );
+    // One row of many columns is read down the page.
+    if table.rows.len() == 1 && table.head.len() > COLUMNS_ACROSS {
+        return list(html, table);
+    }
+    // What all rows of a wide table have in common, such as the trace, is in the CSV.
+    let first = table.rows.first().and_then(|row| row.first());
+    let is_common = table.rows.len() > 1 && table.rows.iter().all(|row| row.first() == first);
+    let from = usize::from(is_common && table.head.len() > COLUMNS_ACROSS);
     let numeric: Vec<bool> = (0..table.head.len()).map(|column| is_numeric(table, column)).collect();
     let class = |column: usize| if numeric.get(column) == Some(&true) { " class=\"number\"" } else { "" };
     html.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
-    for (column, cell) in table.head.iter().enumerate() {
+    for (column, cell) in table.head.iter().enumerate().skip(from) {
         let _ = write!(html, "<th{} scope=\"col\">{}</th>", class(column), escape(&tied(cell)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for (above, row) in std::iter::once(None).chain(table.rows.iter().map(Some)).zip(&table.rows) {
         html.push_str("<tr>");
-        for (column, cell) in row.iter().enumerate() {
+        for (column, cell) in row.iter().enumerate().skip(from) {
             // What a group of rows has in common, such as the trace, stands beside the first of them.
             let is_same = column == 0 && !numeric[0] && above.and_then(|above| above.first()) == Some(cell);
             let _ = write!(html, "<td{}>{}</td>", class(column), escape(if is_same { "" } else { cell }));
@@ -200,6 +211,21 @@ fn table(html: &mut String, number: &str, table: &Table) {
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody></table></div>\n");
+    end(html, table);
+}
+
+/// The only row of a table, a line for each column.
+fn list(html: &mut String, table: &Table) {
+    html.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n<tbody>\n");
+    for (head, cell) in table.head.iter().zip(&table.rows[0]) {
+        let _ = writeln!(html, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escape(&tied(head)), escape(cell));
+    }
+    html.push_str("</tbody></table></div>\n");
+    end(html, table);
+}
+
+/// Closes the exhibit of a table.
+fn end(html: &mut String, table: &Table) {
     let name = escape(&table.name);
     let _ = writeln!(html, "<p class=\"files\"><a href=\"{name}.csv\">{name}.csv</a></p>\n</figure>");
 }

@@ -6,7 +6,7 @@
 
 use crate::axis::{AxisSpan, Number, Tick, position};
 use crate::curve::{self, BarSlot, Frame};
-use crate::figure::{AxisScale, CurvePoint, Figure, Series, Style};
+use crate::figure::{Axis, AxisScale, CurvePoint, Figure, Series, Style};
 use crate::label::{Area, LabelledSheet};
 use crate::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
 use crate::text::{coordinate as px, cut, escape, width};
@@ -24,6 +24,9 @@ pub struct Drawing {
     pub covered: Vec<(String, String)>,
 }
 
+/// What a label of seconds ends with.
+const SECONDS: &str = " (s)";
+
 /// From a tick to its number.
 const TICK: f64 = 5.0;
 
@@ -34,7 +37,8 @@ pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
     paper.soft(&figure.y.label);
     let frame = frame(figure, &paper);
     paper.y = axes(&mut paper.svg, figure, &frame);
-    paper.soft_below(&figure.x.label, frame.area.x + frame.area.width / 2.0);
+    let label = figure.x.label.strip_suffix(SECONDS).filter(|_| is_log_time(&figure.x));
+    paper.soft_below(label.unwrap_or(&figure.x.label), frame.area.x + frame.area.width / 2.0);
     curves(&mut paper.svg, figure, &frame, paper.width);
     let points = figure.series.iter().flat_map(|series| &series.points);
     let hidden = points.filter(|point| frame.place(point).is_none()).count();
@@ -142,7 +146,22 @@ fn ticks_across(figure: &Figure, frame: &Frame) -> Vec<Tick> {
         let fits = |step: &f64| frame.area.width / frame.x.length() * step >= 24.0;
         return frame.x.ticks_every([1.0, 2.0, 3.0, 4.0, 6.0].into_iter().find(fits).unwrap_or(8.0));
     }
-    frame.x.ticks(count)
+    let ticks = frame.x.ticks(count);
+    if is_log_time(&figure.x) { ticks.into_iter().map(with_unit).collect() } else { ticks }
+}
+
+/// Times from microseconds to hours are read by their units, not by powers of ten.
+fn is_log_time(axis: &Axis) -> bool {
+    axis.scale == AxisScale::Log && axis.label.ends_with(SECONDS)
+}
+
+fn with_unit(tick: Tick) -> Tick {
+    let text = |value: f64| {
+        let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")];
+        let (unit, name) = units.into_iter().find(|(unit, _)| value >= 0.999 * unit).unwrap_or((1e-9, "ns"));
+        format!("{} {name}", (value / unit * 1e3).round() / 1e3)
+    };
+    Tick { label: tick.label.map(|_| Number { text: text(tick.value), exponent: None }), ..tick }
 }
 
 /// Grid, axes, ticks and their numbers; gives the height of the foot of the numbers.

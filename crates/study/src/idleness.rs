@@ -1,7 +1,7 @@
 //! The study of idle intervals as a page: figures 8 to 13 of Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A), for
 //! any traces, and in each caption what it says of them.
 
-use super::say::{duration, percent, significant};
+use super::say::{count, duration, percent, significant};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::idleness::{Idleness, Waited};
@@ -36,6 +36,14 @@ pub fn page(studies: &[IdleStudy]) -> Page {
     Page {
         title: "Idle intervals".into(),
         paragraphs: vec![
+            told(studies, |idleness| match idleness.after(0.1) {
+                Some(tenth) => format!(
+                    "a scrub that waits 100 ms before it reads still has {} of the idle time; \"scrubjay tune\" finds the best wait",
+                    percent(tenth.usable)
+                ),
+                None => "no interval is as long as 100 ms: \"scrubjay tune\" says whether a scrub can be had at all"
+                    .to_owned(),
+            }),
             "An idle interval lasts from the completion of all requests that came so far to the next arrival; only \
              intervals longer than zero count."
                 .into(),
@@ -44,7 +52,7 @@ pub fn page(studies: &[IdleStudy]) -> Page {
                 let share = if idleness.span > 0.0 { moments.sum / idleness.span } else { 0.0 };
                 format!(
                     "{} idle intervals in {}, {} of that time",
-                    moments.count,
+                    count(moments.count),
                     duration(idleness.span),
                     percent(share)
                 )

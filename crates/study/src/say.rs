@@ -11,6 +11,16 @@ pub fn significant(value: f64) -> String {
     format!("{rounded:.*}", digits.clamp(0, 12) as usize)
 }
 
+/// A whole number, with commas between thousands.
+pub fn count(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let from_right = |(index, digit): (usize, char)| {
+        let is_start = index > 0 && (digits.len() - index).is_multiple_of(3);
+        is_start.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(from_right).collect()
+}
+
 /// A share as a percentage: one decimal, more where it would be rounded to all or nothing.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

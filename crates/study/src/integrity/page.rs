@@ -23,7 +23,7 @@ pub fn page(cases: &[IntegrityCase], speeds: Vec<Figure>) -> Page {
                      read again is not in the table; in the paper's traces it is more often.";
     Page {
         title: "What finding silent corruption costs".into(),
-        paragraphs: vec![found.to_owned(), stamp_told(cases), workloads.to_owned()],
+        paragraphs: vec![stamp_told(cases), found.to_owned(), workloads.to_owned()],
         exhibits,
     }
 }
@@ -119,7 +119,7 @@ fn stamp_told(cases: &[IntegrityCase]) -> String {
         others.into_iter().all(|&other| case.increase(Scheme::Stamp) <= case.increase(other))
     });
     format!(
-        "The better of the two hybrids takes up to {:.1} % more than a bare array, stamp up to {:.1} %; it takes the least of \
+        "Choose the scheme stamp, the default of \"scrubjay volume create\". The better of the two hybrids takes up to {:.1} % more than a bare array, stamp up to {:.1} %; it takes the least of \
          all schemes in {} of {} cases.",
         most(&[Scheme::Hybrid1, Scheme::Hybrid2]),
         most(&[Scheme::Stamp]),

@@ -111,7 +111,7 @@ fn a_page_shows_each_trace_and_says_what_holds() {
     assert_eq!((names.len(), page.exhibits.len()), (9, 9), "three tables and two figures each");
     let [advice, _, claims] = &page.paragraphs[..] else { panic!("{:?}", page.paragraphs) };
     assert!(
-        advice.starts_with("Use \"scrubjay scrub --slowdown 1ms\": under these 3 loads it reads a disk"),
+        advice.starts_with("Use \"scrubjay scrub --slowdown 1ms\": under these 2 loads it reads a disk"),
         "{advice}"
     );
     let Exhibit::Table(times) = &page.exhibits[0] else { panic!("how long a pass takes comes first") };

@@ -64,12 +64,14 @@ pub fn page(found: Vec<Vec<Exhibit>>, effort: Effort) -> Page {
          which the paper leaves out. \"Its Figure\" is the paper's, and \"there\" is in it.",
         effort.requests, effort.repeats
     );
+    let advice = "To find out how an array is laid out, run \"scrubjay probe DEVICE\": it needs a hundredth of the requests. This page \
+                  shows how the published method does it, and where it fails.";
     let how = "The idea: reads of one disk wait for each other, reads of two do not. So a size is the pattern's if reads that \
                far apart are slow; a place is a boundary if it and its neighbour are fast; two chunks lie together if they \
                are slow; and what a write costs tells the redundancy.";
     Page {
         title: "How an unknown array is laid out".into(),
-        paragraphs: vec![how.to_owned(), what],
+        paragraphs: vec![advice.to_owned(), how.to_owned(), what],
         exhibits: placed.into_iter().flat_map(|(_, exhibits)| exhibits).collect(),
     }
 }

@@ -31,7 +31,7 @@ fn without_a_trace_the_page_is_in_tours() {
     assert_eq!((sweep.orders.len(), sweep.regions.len(), sweep.segments.len()), (9, 20, 22));
     assert_eq!(sweep, Sweep::of(SETUP), "a seed says all");
     let page = page(&sweep, &[]);
-    assert!(page.paragraphs[1].starts_with("300 disks of 1 TB with one cluster each"), "{}", page.paragraphs[1]);
+    assert!(page.paragraphs[2].starts_with("300 disks of 1 TB with one cluster each"), "{}", page.paragraphs[1]);
     let names: Vec<_> = page.exhibits.iter().map(Exhibit::name).collect();
     assert_eq!(names, ["mlet-orders", "mlet-region", "mlet-segment", "mlet-published", "mlet-sizes"]);
     let captions = captions(&page);
