@@ -78,6 +78,26 @@ pub const GUEST: &[&str] = &[
     "jq",              // reads the scrubber's JSON
 ];
 
+/// The same, for arrays of disks that have one head each.
+pub const GUEST_ARRAYS: &[&str] = &[
+    "qemu-system-x86",   // the machine
+    "busybox-static",    // its first file system
+    "kmod",              // modprobe, depmod
+    "xz-utils",          // unpacks kernel modules
+    "zstd",              // unpacks the kernel
+    "binutils",          // readelf: is it unpacked?
+    "nbdkit",            // the server whose plugin is a disk, inside
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse, inside
+    "fuse3",             // fusermount3, inside
+    "mount",             // losetup, inside
+    "mdadm",             // md arrays, inside
+    "dmsetup",           // disks one behind the other, inside
+    "jq",                // reads the answers
+];
+
 /// Those of `wanted` that are not installed, each once.
 pub fn missing(wanted: &[&'static str]) -> Vec<&'static str> {
     let mut missing: Vec<&str> = wanted.iter().copied().filter(|package| !is_installed(package)).collect();

@@ -2,7 +2,7 @@
 //!
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
-use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, HANGING};
+use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING};
 
 /// One step.
 #[derive(Clone, Copy)]
@@ -148,6 +148,12 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: arrays behind real queues, probed",
         command: &["tests/lab/volume-probe.sh"],
         packages: ARRAYS,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: md and dm in a virtual machine, probed",
+        command: &["tests/lab/guest-probe.sh"],
+        packages: GUEST_ARRAYS,
         ..LAB
     },
     TestStep {

@@ -7,7 +7,7 @@ use scrubjay_core::probe::library::{LayoutFit, copies_of};
 const START_MIN: u64 = 1 << 20;
 
 /// Nobody is told to lay a file system by what is less sure.
-const SURE_MIN: f64 = 0.9;
+pub const SURE_MIN: f64 = 0.9;
 
 /// What is to be formatted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -123,10 +123,12 @@ fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
-    let chunk = known.chunk_bytes.as_ref().map(|claim| claim.value);
+    // What is unsure is no measure for anybody.
+    let sure = |claim: &&Claim<u64>| claim.confidence >= advice::SURE_MIN;
+    let chunk = known.chunk_bytes.as_ref().filter(sure).map(|claim| claim.value);
     let widths: Vec<u64> = chunk
         .map_or_else(Vec::new, |chunk| advice::readings(known).iter().map(|reading| reading.data * chunk).collect());
-    let phase = known.phase_bytes.as_ref().map(|claim| claim.value);
+    let phase = known.phase_bytes.as_ref().filter(sure).map(|claim| claim.value);
     writeln!(
         out,
         "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {} ({})",

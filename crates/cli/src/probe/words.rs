@@ -91,7 +91,7 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
             Bytes(*bytes_max)
         ),
         Unmeasurable::NoChunks => {
-            "where its chunks begin could not be told: it lacks members, or chooses copies by chance".to_owned()
+            "where its chunks begin could not be told: it lacks members, or chooses copies by chance or by the nearest head".to_owned()
         }
         Unmeasurable::Uneven => {
             "what was found does not foretell which further reads wait for each other: it is not one striping"

@@ -64,7 +64,7 @@ pub enum Unmeasurable {
         /// Bytes.
         bytes_max: u64,
     },
-    /// Where its chunks begin could not be told: it lacks members, or chooses copies by chance.
+    /// Where its chunks begin could not be told: it lacks members, or chooses copies by chance or by the nearest head.
     NoChunks,
     /// What was found did not foretell which further reads wait for each other: it is not one striping.
     Uneven,

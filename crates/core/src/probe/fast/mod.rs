@@ -199,10 +199,18 @@ async fn joined_disks(sampler: &mut Sampler, pace: f64, odds: f64) -> Result<(),
 async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, copies: usize) -> Result<(), EarlyEnd> {
     sampler.begin(ProbeStage::Boundary);
     let Some(chunk) = boundary::find(sampler, hammer).await? else { return Ok(()) };
-    sampler.note(|known| {
-        known.chunk_bytes = Some(Claim::new(chunk.bytes, chunk.confidence));
-        known.phase_bytes = Some(Claim::new(chunk.phase, chunk.confidence));
-    });
+    // Where a mirror reads by the nearest head, the other copy is free whatever was asked for before: each block looks like a chunk.
+    if copies > 1 && chunk.bytes == sampler.device().block {
+        return Ok(());
+    }
+    let note_chunk = |sampler: &mut Sampler, confidence: f64| {
+        sampler.note(|known| {
+            known.chunk_bytes = Some(Claim::new(chunk.bytes, confidence));
+            known.phase_bytes = Some(Claim::new(chunk.phase, confidence));
+        });
+    };
+    // Compared with itself only, until a layout of them is found.
+    note_chunk(sampler, chunk.confidence.min(UNBORNE));
     sampler.begin(ProbeStage::Layout);
     let mut places = Places { chunk, pattern: pattern.bytes };
     let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
@@ -210,6 +218,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (None, None));
         return Ok(());
     };
+    note_chunk(sampler, chunk.confidence);
     // The classes of what is no pattern are none.
     found.confidence = found.confidence.min(pattern.confidence);
     let period = library::period(&found.classes);
