@@ -175,6 +175,8 @@ fn files(html: &mut String, name: &str) {
 
 /// A table has so many columns that all of a page shows them.
 const COLUMNS_ACROSS: usize = 5;
+/// Of one row, a telephone shows so many.
+const COLUMNS_OF_ONE_ROW: usize = 3;
 
 fn table(html: &mut String, number: &str, table: &Table) {
     // A long table may be broken between pages of paper; a figure may not.
@@ -187,7 +189,7 @@ fn table(html: &mut String, number: &str, table: &Table) {
         &table.caption,
     );
     // One row of many columns is read down the page.
-    if table.rows.len() == 1 && table.head.len() > COLUMNS_ACROSS {
+    if table.rows.len() == 1 && table.head.len() > COLUMNS_OF_ONE_ROW {
         return list(html, table);
     }
     // What all rows of a wide table have in common, such as the trace, is in the CSV.

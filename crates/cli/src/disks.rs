@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::store::{self, StateStore};
 use scrubjay_device::{claim, clock, target::TargetError};
@@ -13,6 +14,12 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FULL READ", "BAD SECTORS", "NOW"];
+
+/// Columns that are left out where the terminal is too narrow for all, the first of them first.
+const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
+
+/// Between two columns.
+const GAP: &str = "  ";
 
 /// A day, in seconds.
 const DAY: u64 = 86_400;
@@ -29,7 +36,7 @@ pub fn run() -> Result<Exit> {
         writeln!(out, "\n  scrubjay scrub disk.img")?;
         return Ok(Exit::Clean);
     }
-    table(&disks, &mut out)?;
+    table(&disks, width(), &mut out)?;
     let advice = disks.iter().find_map(|(disk, _)| match &disk.obstacle {
         Some(TargetError::Permission { advice, .. }) => Some(advice),
         _ => None,
@@ -37,7 +44,13 @@ pub fn run() -> Result<Exit> {
     if let Some(advice) = advice {
         writeln!(out, "\nPermission denied: {advice}.")?;
     }
-    let disk = disks.iter().find(|(disk, _)| disk.obstacle.is_none());
+    let is_free =
+        |(disk, record): &&(InventoryDisk, ScrubRecord)| disk.obstacle.is_none() && record.scrubbed_by.is_none();
+    let disk = disks.iter().find(is_free);
+    // All that can be read is being read; or nothing can, not even by root.
+    if disk.is_none() && (own_uid() == 0 || disks.iter().any(|(_, record)| record.scrubbed_by.is_some())) {
+        return Ok(Exit::Clean);
+    }
     let (sudo, (disk, _)) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
     let first = format!("{sudo}scrubjay scrub {}", shown_path(&disk.path));
     writeln!(out, "\nNext:")?;
@@ -54,7 +67,7 @@ pub fn status(json: bool) -> Result<Exit> {
         let document = StatusDocument { schema: 1, disks: disks.iter().map(DiskDocument::of).collect() };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
     } else {
-        table(&disks, &mut out)?;
+        table(&disks, width(), &mut out)?;
     }
     Ok(Exit::Clean)
 }
@@ -144,10 +157,7 @@ impl ScrubRecord {
         let share = self.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor()));
         match (self.scrubbed_by, share, obstacle) {
             (Some(pid), share, _) => {
-                format!(
-                    "being scrubbed by process {pid}{}",
-                    share.map(|share| format!(", {share} done")).unwrap_or_default()
-                )
+                format!("scrubbed by process {pid}{}", share.map(|share| format!(", {share} done")).unwrap_or_default())
             }
             (None, Some(share), None) => format!("paused at {share}"),
             (None, _, Some(TargetError::Permission { .. })) => "permission denied".to_owned(),
@@ -162,16 +172,29 @@ fn disks() -> Result<Vec<(InventoryDisk, ScrubRecord)>> {
     Ok(disks.into_iter().map(|disk| (ScrubRecord::of(&disk), disk)).map(|(record, disk)| (disk, record)).collect())
 }
 
-fn table(disks: &[(InventoryDisk, ScrubRecord)], out: &mut impl Write) -> Result<()> {
+/// Of the terminal, or as COLUMNS says; none into a pipe or a file.
+fn width() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    told.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
+}
+
+fn table(disks: &[(InventoryDisk, ScrubRecord)], width: Option<usize>, out: &mut impl Write) -> Result<()> {
     let rows: Vec<[String; 8]> = disks.iter().map(row).collect();
     let headings = HEADINGS.map(str::to_owned);
     let widths: Vec<usize> = (0..HEADINGS.len())
         .map(|column| rows.iter().chain([&headings]).map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
+    let mut columns: Vec<usize> = (0..HEADINGS.len()).collect();
+    let needed =
+        |columns: &[usize]| columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>() - GAP.len();
+    for least in LEAST_IMPORTANT {
+        if width.is_some_and(|width| needed(&columns) > width) {
+            columns.retain(|&column| HEADINGS[column] != least);
+        }
+    }
     for row in [&headings].into_iter().chain(&rows) {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{:width$}", shown(cell))).collect();
-        writeln!(out, "{}", cells.join("  ").trim_end())?;
+        let cells = columns.iter().map(|&column| format!("{:1$}", shown(&row[column]), widths[column]));
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
     }
     Ok(())
 }
@@ -195,6 +218,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_narrow_terminal_loses_the_least_important_columns() {
+        let text = |width| {
+            let mut out = Vec::new();
+            table(&[], width, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(None), format!("{}\n", HEADINGS.join(GAP)));
+        assert_eq!(text(Some(60)), "DISK  SIZE  KIND  MODEL  LAST FULL READ  BAD SECTORS  NOW\n");
+        assert_eq!(text(Some(10)), "DISK  LAST FULL READ  BAD SECTORS  NOW\n");
+    }
+
+    #[test]
     fn a_disk_is_told_of_in_a_few_words() {
         let read = ScrubRecord { is_readable: true, oldest_read_seconds: Some(86_399), ..ScrubRecord::default() };
         assert_eq!((read.last_full_read(), read.now(None)), ("today".to_owned(), "-".to_owned()));
@@ -206,7 +241,7 @@ mod tests {
             ("never".to_owned(), "paused at 43 %".to_owned())
         );
         let running = ScrubRecord { scrubbed_by: Some(7), ..under_way };
-        assert_eq!(running.now(None), "being scrubbed by process 7, 43 % done");
+        assert_eq!(running.now(None), "scrubbed by process 7, 43 % done");
         assert_eq!(ScrubRecord::default().last_full_read(), "unknown");
     }
 }

@@ -48,6 +48,7 @@ pub fn laid_out(command: Command) -> Command {
     let HelpText { examples, notes, exit_codes } = HelpText::of(&command);
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let is_more = !(examples.is_empty() && notes.is_empty() && exit_codes.is_empty());
+    let examples = within(&examples);
     let under = |heading: &str, text: &str| if text.is_empty() { String::new() } else { format!("{heading}\n{text}") };
     let joined =
         |parts: [String; 2]| parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -59,6 +60,21 @@ pub fn laid_out(command: Command) -> Command {
         false => command,
     };
     command.mut_subcommands(laid_out)
+}
+
+/// The narrowest terminal that shows examples as they are.
+const EXAMPLE_WIDTH: usize = 80;
+
+/// Examples no wider than a terminal: what a longer one does is said above it.
+fn within(examples: &str) -> String {
+    let lines = examples.lines().map(|line| {
+        let words = line.trim_start();
+        match words.split_once("   ").filter(|_| line.chars().count() > EXAMPLE_WIDTH) {
+            Some((command, what)) => format!("  # {}\n  {}", what.trim(), command.trim_end()),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Puts each paragraph on a line of its own, for whoever shows it to wrap: lines that follow one another, not indented.
