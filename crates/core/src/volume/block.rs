@@ -63,7 +63,7 @@ pub enum BlockReply {
     Done,
     /// Runs in order, without gaps, over the request's range (perhaps less of it than asked, at least one run).
     Allocation(Vec<AllocationRun>),
-    /// It could not be done. Each sector of a failed write's range holds its old content or the new one; nothing else changed.
+    /// It could not be done. Each sector of a failed write's range holds its old content or the new one; nothing that can still be proven changed.
     Failed(BlockFailure),
 }
 

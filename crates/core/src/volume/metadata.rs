@@ -46,7 +46,7 @@ struct WantedBlock {
 
 /// Verifies all of it, and puts right what is wrong.
 pub(super) async fn verify(handle: &VolumeHandle) {
-    let is_writable = handle.with(|state| state.is_writable());
+    let mut is_writable = handle.with(|state| state.is_writable());
     let mut flaws = superblocks(handle).await;
     if is_writable && !flaws.is_empty() {
         // Generations take turns: two of them write all four copies.
@@ -61,7 +61,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
             state.maps.written_changed.extend(pages);
             state.maps.writes_twice = true;
         });
-        persist::flush(handle).await;
+        is_writable &= persist::flush(handle).await;
     }
     flaws.extend(in_map);
     if flaws.is_empty() {

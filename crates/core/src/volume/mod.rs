@@ -69,7 +69,7 @@ use crate::volume::format::returns::NoReturn;
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::uuid::Uuid;
 use crate::volume::format::written;
-use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
+use crate::volume::integrity::tag::NUMBER_WRITABLE_END;
 use crate::volume::member::{ArrayMachine, DiskFault, MemberIndex, MemberOp, MemberOpDone};
 use finding::VolumeFinding;
 use findings::FindingLog;
@@ -121,7 +121,7 @@ impl Volume {
     /// Starts a volume from what its members say. Its first operations read its maps; requests wait for that. What a crash
     /// left is resynced in the background, or when somebody asks for it.
     pub fn start(assembly: Assembly, mut options: VolumeOptions) -> Volume {
-        options.is_read_only |= !assembly.superblock.features.may_be_written();
+        options.is_read_only |= !assembly.superblock.features.may_be_written() || !assembly.superblock.leaves_room();
         let mut superblock = superblock_of(&assembly);
         // Skip two generations. A run that crashed may have left generation g + 1 half written. If this run wrote g + 1 again,
         // sectors of both could make a block with a valid checksum. g + 3 goes to the same places, and cannot be confused with it.
@@ -238,6 +238,8 @@ impl Volume {
         assert!(self.can_take_in(member), "only a member that is out is taken in");
         self.handle.with(|state| {
             state.membership.joining.insert(member);
+            // A stop waits for it.
+            state.scheduler.requests += 1;
             let least = state.geometry.member_bytes;
             state
                 .options
@@ -253,7 +255,7 @@ impl Volume {
     /// others: told its write mark before it is taken in, nothing that it still holds looks newer than what is written here.
     pub fn skip_write_numbers(&mut self, below: u64) {
         // There must be room for all that will ever be written, whatever a disk says, below what a start believes.
-        let below = below.min(NUMBER_ACCEPTED_END / 2);
+        let below = below.min(NUMBER_WRITABLE_END / 2);
         self.handle.with(|state| state.maps.write_number = state.maps.write_number.max(below));
     }
 

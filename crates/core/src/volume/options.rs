@@ -31,8 +31,8 @@ pub struct VolumeOptions {
 }
 
 impl Default for VolumeOptions {
-    /// For writing; 5 s; 64 faults in an hour (a diagnosis: a disk that silently breaks a row a minute is done for); 30 s
-    /// for an operation (a diagnosis: the kernel's own patience with one command of a SCSI disk).
+    /// For writing; 5 s; 64 faults in an hour (a judgement: a disk that silently breaks a row a minute is done for); 30 s
+    /// for an operation (a judgement: the kernel's own patience with one command of a SCSI disk).
     fn default() -> VolumeOptions {
         VolumeOptions {
             is_read_only: false,

@@ -14,7 +14,7 @@ use super::scheduler::WaitList;
 use super::state::VolumeState;
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::index::{RegionIndex, RowIndex, StripeIndex};
+use crate::index::{RegionIndex, RowIndex};
 use crate::position_set::MemberSet;
 use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::intent::{self, IntentBit};
@@ -331,16 +331,6 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     if !flush(handle).await {
         return;
     }
-    // A page of the written map that changed during the flush may still say two things: its regions stay dirty.
-    let covered: Vec<RegionIndex> = handle.with(|state| {
-        let is_equal = |region: &RegionIndex| {
-            let stripes = state.geometry.stripes_of_region(*region);
-            let last = StripeIndex(stripes.end.get() - 1);
-            let pages = state.geometry.written_page_of(stripes.start)..=state.geometry.written_page_of(last);
-            state.maps.written_once.range(pages).next().is_none()
-        };
-        covered.into_iter().filter(is_equal).collect()
-    });
     // A page that is being written for a new intent must not be overtaken by an older one.
     let per_page = handle.with(|state| state.geometry.regions_per_page());
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
@@ -405,6 +395,9 @@ async fn flush_round(handle: &VolumeHandle) {
         }
         let is_last = owed.len() == 0;
         write_pages(handle, pages).await;
+        if handle.with(|state| state.membership.is_broken) {
+            return;
+        }
         if is_last {
             break;
         }

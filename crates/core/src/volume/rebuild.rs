@@ -49,7 +49,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.membership.is_serving()
     });
     if !is_open {
-        return;
+        return taken_in(&handle);
     }
     handle.with(|state| {
         state.membership.members[member].state = MemberState::Rebuilding { stripes_done: 0 };
@@ -77,6 +77,15 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
     });
     persist::commit(&handle, |_| ()).await;
     start(&handle, disk);
+    taken_in(&handle);
+}
+
+/// A stop waits for it no more.
+fn taken_in(handle: &VolumeHandle) {
+    handle.with(|state| {
+        state.scheduler.requests -= 1;
+        state.scheduler.wake(WaitList::Idle);
+    });
 }
 
 /// Waits until all that a crash left is resynced.

@@ -17,7 +17,9 @@ use crate::units::MemberOffset;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
 use crate::volume::format::intent::{self, IntentBit};
+use crate::volume::format::page::PageError;
 use crate::volume::format::written;
+use crate::volume::integrity::tag::NUMBER_WRITABLE_END;
 use crate::volume::member::{MemberIndex, OpKind};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -40,6 +42,7 @@ pub(super) async fn open(handle: VolumeHandle) {
     let is_writable = handle.with(|state| {
         let newest = state.maps.written_generations.iter().max().copied().unwrap_or(0);
         state.maps.write_number = state.maps.write_number.max(newest);
+        state.options.is_read_only |= newest >= NUMBER_WRITABLE_END;
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
         state.maps.unsynced = UnsyncedRegions::new(&dirty);
         state.maps.intents = Intents::new(dirty);
@@ -127,7 +130,9 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         });
         let found = read_pages(handle, &places).await;
         let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
-            written::WrittenPage::decode(block, array, *page).is_err() && block.iter().any(|&byte| byte != 0)
+            // What has a right checksum was not cut short.
+            let says = written::WrittenPage::decode(block, array, *page);
+            matches!(says, Err(PageError::Foreign | PageError::Damaged)) && block.iter().any(|&byte| byte != 0)
         };
         if handle.with(|state| !state.options.is_read_only && !state.membership.superblock.is_clean) {
             let torn = found.iter().filter(is_torn).map(|found| (found.member, found.offset, found.block.len()));

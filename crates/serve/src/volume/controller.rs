@@ -18,7 +18,7 @@ use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_core::volume::format::returns::NoReturn;
-use scrubjay_core::volume::format::superblock::{FailureReason, MemberState, Superblock};
+use scrubjay_core::volume::format::superblock::{FailureReason, MemberState, Superblock, SuperblockError};
 use scrubjay_core::volume::member::{ArrayMachine, MemberIndex, MemberOp, MemberOpDone};
 use scrubjay_device::member::{Access, OpenMember, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
@@ -303,6 +303,9 @@ impl VolumeController {
         let contents = disk.contents().map_err(|error| format!("{path}: {error}"))?;
         if let Some(contents) = contents.filter(|_| !force) {
             return Err(format!("{path} {contents}: it is overwritten only by force"));
+        }
+        if let Err(error @ (SuperblockError::Version(_) | SuperblockError::Feature(_))) = disk.superblock() {
+            return Err(format!("{path} {error}: what it holds cannot be told here, and is not written over"));
         }
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {

@@ -18,7 +18,7 @@ pub mod blank;
 mod fields;
 pub mod geometry;
 pub mod intent;
-mod page;
+pub(super) mod page;
 pub mod returns;
 pub mod superblock;
 pub mod uuid;

@@ -3,7 +3,7 @@
 use super::fields::{FieldReader, FieldWriter};
 use super::geometry::PAGE_HEAD_BYTES;
 use crate::buffer::Buffer;
-use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
+use crate::volume::integrity::tag::NUMBER_END;
 use scrubjay_code::{crc32c, crc32c_extend};
 use std::fmt;
 
@@ -69,7 +69,7 @@ impl PageHead {
             () if sum != checksum(page) => Err(PageError::Damaged),
             () if array != self.array => Err(PageError::Array),
             () if index != self.index => Err(PageError::Index),
-            () if generation.max(since) >= NUMBER_ACCEPTED_END => Err(PageError::Number),
+            () if generation.max(since) >= NUMBER_END => Err(PageError::Number),
             () => Ok((generation, since, bits)),
         }
     }

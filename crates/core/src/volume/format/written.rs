@@ -114,7 +114,7 @@ fn head(array: Uuid, index: u64, generation: u64, since: u64) -> PageHead {
 mod tests {
     use super::super::tests::geometry;
     use super::*;
-    use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
+    use crate::volume::integrity::tag::NUMBER_END;
     use proptest::prelude::*;
 
     const ARRAY: Uuid = Uuid([9; 16]);
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_comes_back(ones in prop::collection::vec(0..STRIPES, 0..40), generation in 1..NUMBER_ACCEPTED_END) {
+        fn what_is_written_comes_back(ones in prop::collection::vec(0..STRIPES, 0..40), generation in 1..NUMBER_END) {
             let geometry = geometry(STRIPES);
             let stripes = bits(ones);
             let pages: Vec<_> = (0..3).map(|index| (index, encode(&geometry, ARRAY, index, generation, 1, &stripes))).collect();

@@ -20,8 +20,8 @@ const LOST_BIT: u64 = 1 << 63;
 /// Numbers of writes, and generations, stay below: no array lives to see it, and what says so was made up.
 pub const NUMBER_END: u64 = 1 << 62;
 
-/// What disks say is believed below this: so there is room for the numbers that follow.
-pub const NUMBER_ACCEPTED_END: u64 = NUMBER_END / 2;
+/// A volume whose numbers are not below this is opened for reading only: there is no room for those that would follow.
+pub const NUMBER_WRITABLE_END: u64 = NUMBER_END / 2;
 
 const SELF_SUM: usize = 4;
 const BODY_SUM: usize = 8;

@@ -7,6 +7,7 @@ use crate::index::MemberIndex;
 use crate::units::VolumeOffset;
 use crate::volume::format::returns::NoReturn;
 use crate::volume::format::superblock::{FailureReason, MemberState};
+use crate::volume::integrity::tag::{NUMBER_END, NUMBER_WRITABLE_END};
 
 fn state(rig: &Rig, member: usize) -> MemberState {
     rig.volume.status().members[member].0
@@ -233,5 +234,37 @@ fn the_map_does_not_vouch_for_what_was_not_flushed() {
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Failed(BlockFailure::Io));
         let after: Vec<Vec<u8>> = rig.members.iter().map(|member| member[map.clone()].to_vec()).collect();
         assert!(before == after, "a page of the written map was written");
+    }
+}
+
+/// Numbers that somebody made up, just where no volume comes to: it serves, for reading where nothing could follow them, and never
+/// ends the program.
+#[test]
+fn numbers_that_leave_no_room_are_read_and_not_gone_on_with() {
+    for (is_mark, number) in [false, true].into_iter().flat_map(|is_mark| {
+        [NUMBER_WRITABLE_END - 1, NUMBER_WRITABLE_END, NUMBER_END - 1].map(|number| (is_mark, number))
+    }) {
+        let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
+        rig.write(0, &[7; CHUNK as usize]);
+        assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+        let (mut members, geometry) = members_of(&mut rig);
+        for member in &mut members {
+            let mut says = superblock(member);
+            if is_mark {
+                says.write_mark = number
+            } else {
+                says.generation = number
+            }
+            let block = says.encode();
+            for offset in Superblock::offsets(MEMBER_BYTES).unwrap() {
+                member[offset.get() as usize..][..block.len()].copy_from_slice(&block);
+            }
+        }
+        let mut again = Rig::start(members, geometry);
+        assert!(again.read(0, CHUNK) == right(7, CHUNK), "{number}");
+        let data = Buffer::copy_of(&[8; CHUNK as usize]);
+        let written = again.ask(BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: false });
+        let is_writable = number < NUMBER_WRITABLE_END;
+        assert_eq!(written == BlockReply::Done, is_writable, "{is_mark} {number}: {written:?}");
     }
 }

@@ -17,7 +17,7 @@ use crate::layout::Shape;
 use crate::layout::{DISKS_MAX, Layout, LayoutKind};
 use crate::units::{MemberOffset, UnixSeconds};
 use crate::volume::integrity::scheme::Scheme;
-use crate::volume::integrity::tag::NUMBER_ACCEPTED_END;
+use crate::volume::integrity::tag::{NUMBER_END, NUMBER_WRITABLE_END};
 use record::RECORD_BYTES;
 use scrubjay_code::{crc32c, crc32c_extend};
 
@@ -30,6 +30,10 @@ pub const NAME_BYTES_MAX: usize = 64;
 pub const STARTS_MAX: usize = 8;
 /// Where the checksum lies: it covers all bytes before and behind it.
 const SUM_AT: usize = 12;
+/// Where the UUID of the array is,
+const ARRAY_AT: usize = 16;
+/// and the features that a program must know.
+const INCOMPATIBLE_AT: usize = 280;
 /// A layout's or a scheme's name, zeros behind it.
 const WORD_BYTES: usize = 16;
 /// Where the table of members begins: a line of [`RECORD_BYTES`] each.
@@ -172,6 +176,11 @@ impl Superblock {
         if version != VERSION {
             return Err(SuperblockError::Version(version));
         }
+        // Before all else: what a newer program adds may have names that mean nothing here.
+        let incompatible = u64::from_le_bytes(block[INCOMPATIBLE_AT..][..8].try_into().expect("eight bytes"));
+        if incompatible != 0 {
+            return Err(SuperblockError::Feature(incompatible));
+        }
         let mut superblock = Superblock {
             array: Uuid(from.array()),
             generation: from.u64(),
@@ -191,9 +200,6 @@ impl Superblock {
             map_sum: from.u32(),
             members: Vec::new(),
         };
-        if superblock.features.incompatible != 0 {
-            return Err(SuperblockError::Feature(superblock.features.incompatible));
-        }
         let mut from = FieldReader::new(&block[TABLE_AT..]);
         for _ in 0..superblock.geometry.layout.disks() {
             let member = MemberRecord::decode(&mut from).map_err(SuperblockError::Nonsense)?;
@@ -208,6 +214,11 @@ impl Superblock {
         Ok(superblock)
     }
 
+    /// Do its numbers leave room for those that would follow? Else somebody made them up, and nothing is written after them.
+    pub fn leaves_room(&self) -> bool {
+        self.generation.max(self.write_mark) < NUMBER_WRITABLE_END
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         let stripes = self.geometry.stripes;
         let is_done = |member: &MemberRecord| match member.state {
@@ -215,8 +226,8 @@ impl Superblock {
             _ => true,
         };
         let rules = [
-            ((1..NUMBER_ACCEPTED_END).contains(&self.generation), "the generation"),
-            (self.write_mark < NUMBER_ACCEPTED_END, "the write mark"),
+            ((1..NUMBER_END).contains(&self.generation), "the generation"),
+            (self.write_mark < NUMBER_END, "the write mark"),
             (self.name.len() <= NAME_BYTES_MAX && !self.name.contains(char::is_control), "the name"),
             (self.members.len() == self.geometry.layout.disks(), "the number of members"),
             (self.member.get() < self.members.len(), "the slot"),
@@ -230,21 +241,29 @@ impl Superblock {
 /// The newest of a member's copies, in any order.
 ///
 /// # Errors
-/// When a copy with a right checksum is of another version, or needs features that this program does not know: a newer program
-/// wrote it, whatever older copies lie beside it. Else, when none is sound, of the one that tells most.
+/// When a copy of the same array, with a right checksum, is of a newer version, or needs features that this program does not know:
+/// a newer program wrote it, whatever older copies lie beside it. Else, when none is sound, of the one that tells most.
 pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblock, SuperblockError> {
     let mut best: Option<Superblock> = None;
     let mut worst = SuperblockError::Foreign;
+    let mut newer: Vec<(&[u8], SuperblockError)> = Vec::new();
     for copy in copies {
         match Superblock::decode(copy) {
             Ok(found) if best.as_ref().is_none_or(|best| best.generation < found.generation) => best = Some(found),
             Ok(_) => {}
-            Err(error) => worst = if error.rank() > worst.rank() { error } else { worst },
+            Err(error) => {
+                let is_newer = matches!(error, SuperblockError::Feature(_))
+                    || matches!(error, SuperblockError::Version(version) if version > VERSION);
+                newer.extend(is_newer.then(|| (&copy[ARRAY_AT..][..16], error)));
+                worst = if error.rank() > worst.rank() { error } else { worst };
+            }
         }
     }
-    match worst {
-        SuperblockError::Version(_) | SuperblockError::Feature(_) => Err(worst),
-        _ => best.ok_or(worst),
+    let best = best.ok_or(worst)?;
+    // A stray copy of another array, at the end of a member that has grown, says nothing of this one.
+    match newer.into_iter().find(|(array, _)| *array == best.array.0) {
+        Some((_, error)) => Err(error),
+        None => Ok(best),
     }
 }
 
@@ -409,18 +428,16 @@ mod tests {
         let old = superblock().encode();
         let mut newer = Superblock { generation: 2, ..superblock() }.encode();
         newer[280] = 4;
+        newer[152..157].copy_from_slice(b"novel"); // a scheme's name
         assert_eq!(with_right_sum(&mut newer), Err(SuperblockError::Feature(4)));
         assert_eq!(newest([&old[..], &newer[..]]), Err(SuperblockError::Feature(4)));
-    }
-
-    #[test]
-    fn numbers_leave_room_for_those_to_come() {
-        for spoilt in [
-            Superblock { generation: NUMBER_ACCEPTED_END, ..superblock() },
-            Superblock { write_mark: NUMBER_ACCEPTED_END, ..superblock() },
-        ] {
-            assert!(matches!(spoilt.check(), Err("the generation" | "the write mark")));
-        }
+        newer[16] ^= 1;
+        assert_eq!(with_right_sum(&mut newer), Err(SuperblockError::Feature(4)));
+        assert_eq!(newest([&old[..], &newer[..]]), Ok(superblock()), "another array's");
+        let mut older = superblock().encode();
+        older[8] = 1;
+        assert_eq!(with_right_sum(&mut older), Err(SuperblockError::Version(1)));
+        assert_eq!(newest([&older[..], &old[..]]), Ok(superblock()));
     }
 
     #[test]
@@ -448,13 +465,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_comes_back(
-            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_ACCEPTED_END, is_clean in any::<bool>(),
+            name in "[ -~äé✓]{0,20}", numbers in any::<[u64; 4]>(), generation in 1..NUMBER_END, is_clean in any::<bool>(),
             members in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), states(), any::<u32>()), 6), member in 0usize..6,
         ) {
             let members = members.into_iter().map(|(uuid, term, state, faults)| MemberRecord { uuid: Uuid(uuid), term, state, faults, left: 0 });
             let written = Superblock {
                 array: Uuid::of_random([numbers[3] as u8; 16]), name, created: UnixSeconds(numbers[0]), last_started: UnixSeconds(numbers[1]),
-                generation, write_mark: numbers[2] % NUMBER_ACCEPTED_END, is_clean, member: MemberIndex(member), starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
+                generation, write_mark: numbers[2] % NUMBER_END, is_clean, member: MemberIndex(member), starts: [numbers[0]; STARTS_MAX], map_sum: numbers[1] as u32, members: members.collect(), ..superblock()
             };
             prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
         }
