@@ -173,13 +173,10 @@ impl PricePlan {
             self.rests[cell] += share * choice.ends.weight(cell) * choice.rest() * service / width;
             return;
         }
-        // As what it costs is reckoned: what most take, and what the longest do.
-        for case in choice.service.cases.iter().filter(|case| case.share > 0.0) {
-            let (end, share) = (middle(ages, cell) + case.service, share * case.share);
-            // Those in the first half of the cell came before.
-            self.rests[cell] += 0.5 * share * choice.ends.weight(cell) * case.service;
-            let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
-            met.for_each(|(cell, middle)| self.rests[cell] += share * choice.ends.weight(cell) * (end - middle));
-        }
+        let end = middle(ages, cell) + service;
+        // Those in the first half of the cell came before.
+        self.rests[cell] += 0.5 * share * choice.ends.weight(cell) * service;
+        let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
+        met.for_each(|(cell, middle)| self.rests[cell] += share * choice.ends.weight(cell) * (end - middle));
     }
 }
