@@ -21,6 +21,9 @@ const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
 /// Between two columns.
 const GAP: &str = "  ";
 
+/// What a scrub of a disk does.
+const READS: &str = "read every sector of it while it is idle; nothing is written to it";
+
 /// A day, in seconds.
 const DAY: u64 = 86_400;
 
@@ -48,13 +51,14 @@ pub fn run() -> Result<Exit> {
         |(disk, record): &&(InventoryDisk, ScrubRecord)| disk.obstacle.is_none() && record.scrubbed_by.is_none();
     let disk = disks.iter().find(is_free);
     // All that can be read is being read; or nothing can, not even by root.
-    if disk.is_none() && (own_uid() == 0 || disks.iter().any(|(_, record)| record.scrubbed_by.is_some())) {
-        return Ok(Exit::Clean);
-    }
-    let (sudo, (disk, _)) = disk.map_or(("sudo ", &disks[0]), |disk| ("", disk));
-    let first = format!("{sudo}scrubjay scrub {}", shown_path(&disk.path));
+    let is_nothing_left = own_uid() == 0 || disks.iter().any(|(_, record)| record.scrubbed_by.is_some());
+    let (first, what) = match disk {
+        Some((disk, _)) => (format!("scrubjay scrub {}", shown_path(&disk.path)), READS),
+        None if is_nothing_left => ("scrubjay scrub disk.img".to_owned(), "an image file can be scrubbed, too"),
+        None => (format!("sudo scrubjay scrub {}", shown_path(&disks[0].0.path)), READS),
+    };
     writeln!(out, "\nNext:")?;
-    writeln!(out, "  {first:<32}  read every sector of it while it is idle; nothing is written to it")?;
+    writeln!(out, "  {first:<32}  {what}")?;
     writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
     Ok(Exit::Clean)
 }
