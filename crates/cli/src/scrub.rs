@@ -38,7 +38,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let settings = args.settings.settings().or(file);
     let PolicyKind { name, heeds, .. } = settings.kind();
-    heed::check(name, heeds, &args.settings.given())?;
+    heed::check(name, heeds, &args.settings.parameters.given)?;
     let stop = PauseSignal::on_signals()?;
     let mut prepared = Vec::new();
     // Named twice is meant once.

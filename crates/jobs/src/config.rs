@@ -50,22 +50,26 @@ fn key_before(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_core::scrub::idle::PolicyKind;
+    use crate::parameter::PolicyChoice;
+    use scrubjay_core::scrub::idle::{Parameter, ParameterValue, PolicyKind};
     use scrubjay_core::scrub::tour::OrderKind;
     use scrubjay_core::units::{Bytes, Nanos};
 
     #[test]
     fn keys_are_the_long_options() {
-        let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\ngoal = \"average\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
+        let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\np99-slowdown = \"9ms\"\ngoal = \"average\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
                     delay = \"1s\"\nrequest = \"1280KiB\"\norder = \"oldest\"\nregion = 1048576\nsegment = \"1MiB\"\n\
                     verify = \"ata\"\ndetector = \"stat\"\nstate = \"/tmp/x\"\n";
         let settings = parse(text).unwrap();
-        assert_eq!((settings.wait, settings.request), (Some(Nanos::from_millis(205)), Some(Bytes::kib(1280))));
+        let set =
+            |parameter| settings.parameters.iter().find(|(given, _)| *given == parameter).map(|(_, value)| *value);
+        assert_eq!(set(Parameter::Wait), Some(ParameterValue::Time(Nanos::from_millis(205))));
+        assert_eq!(set(Parameter::Request), Some(ParameterValue::Size(Bytes::kib(1280))));
+        assert_eq!(settings.parameters.len(), PolicyChoice::offered().parameters().count());
         assert_eq!((settings.policy, settings.order), (PolicyKind::named("waiting"), Some(OrderKind::OLDEST)));
         assert_eq!(settings.region, Some(Bytes::mib(1)));
-        let all = Settings { p99_slowdown: Some(Nanos(1)), ..settings };
-        assert_eq!(all.clone().or(Settings::default()), all);
-        assert!(!format!("{all:?}").contains("None"), "{all:?}");
+        assert_eq!(settings.clone().or(Settings::default()), settings);
+        assert!(!format!("{settings:?}").contains("None"), "{settings:?}");
         assert_eq!(parse("").unwrap(), Settings::default());
     }
 
@@ -76,7 +80,7 @@ mod tests {
             ("[scrub]\nwait = 5", ":2: wait: `5` is no time"),
             ("scrub = { order = \"oldest\", request = \"big\" }", ":1: request: `big` is no size"),
             ("[scrub]\npolicy = \"nice\"", ":2: policy: `nice` is not one of budget, waiting, delay, none"),
-            ("[scrub]\nslowdown = true", ":2: slowdown: invalid type: boolean `true`, expected a time such as"),
+            ("[scrub]\nslowdown = true", ":2: slowdown: invalid type: boolean `true`, expected a string such as"),
             ("[scrub]\nslow = \"1ms\"", ":2: unknown field `slow`, expected one of `slowdown`, `max-slowdown`"),
             ("[scrum]\nwait = \"1ms\"", ":1: unknown field `scrum`, expected `scrub`"),
             ("[scrub]\nwait = \"1ms\"\nwait = \"2ms\"", ":3: duplicate key"),

@@ -16,8 +16,9 @@
 //! use scrubjay_jobs::config;
 //!
 //! let settings = config::parse("[scrub]\nslowdown = \"0.5ms\"\n").expect("it is a config");
-//! assert_eq!(settings.slowdown, Some(Nanos(500_000)));
-//! assert_eq!(settings.policy(Bytes(512)).kind().name, "budget");
+//! let policy = settings.policy(Bytes(512));
+//! assert_eq!(policy.kind().name, "budget");
+//! assert_eq!(policy.parameters().goal.mean, Nanos(500_000));
 //!
 //! let error = config::parse("[scrub]\nwait = \"soon\"\n").unwrap_err();
 //! assert!(error.starts_with(":2: wait: `soon` is no time"));
@@ -29,6 +30,7 @@ pub mod json;
 pub mod named;
 pub mod outcome;
 pub mod parallel;
+pub mod parameter;
 pub mod quantity;
 mod serde_words;
 pub mod settings;

@@ -18,8 +18,14 @@ pub trait NamedRow: Copy + Send + Sync + 'static {
 }
 
 /// The row of this name.
-pub fn named<T: NamedRow>(name: &str) -> Option<T> {
-    T::all().into_iter().find(|row| row.name() == name)
+///
+/// # Errors
+/// The names that there are, in one line.
+pub fn named<T: NamedRow>(name: &str) -> Result<T, String> {
+    T::all().into_iter().find(|row| row.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = T::all().into_iter().map(T::name).collect();
+        format!("`{name}` is not one of {}", known.join(", "))
+    })
 }
 
 /// Implements [`NamedRow`] by the type's own `name` and `about`.

@@ -122,6 +122,17 @@ pub fn show_time(time: Nanos) -> String {
     }
 }
 
+/// As [`time`] reads it, to the nanosecond: `205ms`, `1s`, `30.602s`, `361.75872ms`.
+pub fn write_time(time: Nanos) -> String {
+    const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+    // No unit above a second: `90s` is read more easily than `1.5m`.
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| time.0 >= *unit).unwrap_or((1_000_000, "ms"));
+    let (whole, rest) = (time.0 / unit, time.0 % unit);
+    let digits = unit.ilog10() as usize;
+    let text = format!("{whole}.{rest:0digits$}");
+    format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// How long something may still take: never finer than a second.
 pub fn show_rest(time: Nanos) -> String {
     show_time(Nanos::from_secs(time.as_secs_f64().ceil() as u64)).replace(".0 s", " s")
@@ -138,6 +149,22 @@ pub fn show_count(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn written_times_are_read_back_to_the_nanosecond() {
+        for (nanos, text) in [
+            (0, "0ms"),
+            (1, "1ns"),
+            (10_000, "10us"),
+            (500_000, "500us"),
+            (1_000_000, "1ms"),
+            (361_758_720, "361.75872ms"),
+            (1_000_000_000, "1s"),
+            (90_000_000_001, "90.000000001s"),
+        ] {
+            assert_eq!((write_time(Nanos(nanos)).as_str(), time(text)), (text, Ok(Nanos(nanos))));
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

@@ -1,78 +1,51 @@
 //! Settings of a scrub: what a file or a command line may say, and what a session gets.
 
-use crate::serde_words;
-use scrubjay_core::scrub::idle::{Goal, GoalForm, PolicyConfig, PolicyKind, PolicyParameters};
+use crate::named::named;
+use crate::parameter::{self, PolicyChoice};
+use crate::quantity;
+use crate::serde_words::Word;
+use scrubjay_core::scrub::idle::{Goal, Parameter, ParameterValue, PolicyConfig, PolicyKind, PolicyParameters};
 use scrubjay_core::scrub::tour::{OrderKind, REGION_BYTES, SEGMENT_BYTES};
-use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_device::session::SessionOptions;
 use scrubjay_device::store;
 use scrubjay_device::subject::Subject;
 use scrubjay_device::{detector, verify};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
 /// How disks are scrubbed, as the `[scrub]` table of a file has it. What is not given has its default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Mean latency that the scrub may add to a request of others (policy budget)
-    #[serde(deserialize_with = "serde_words::time_not_zero")]
-    pub slowdown: Option<Nanos>,
-    /// Latency that it may add to any one request, but for 1 in 10,000 (policy budget)
-    #[serde(deserialize_with = "serde_words::time")]
-    pub max_slowdown: Option<Nanos>,
-    /// Latency that it may add, but for 1 request in 100 (policy budget; no such goal unless given)
-    #[serde(deserialize_with = "serde_words::time")]
-    pub p99_slowdown: Option<Nanos>,
-    /// When the mean must be kept: at any time, or at the end (policy budget)
-    #[serde(deserialize_with = "serde_words::name")]
-    pub goal: Option<GoalForm>,
-    /// When to send requests
-    #[serde(deserialize_with = "serde_words::name")]
+    /// When to send requests.
     pub policy: Option<&'static PolicyKind>,
-    /// Start after so long an idle time (policy waiting)
-    #[serde(deserialize_with = "serde_words::time")]
-    pub wait: Option<Nanos>,
-    /// Pause after each request (policy delay)
-    #[serde(deserialize_with = "serde_words::time")]
-    pub delay: Option<Nanos>,
-    /// Request size (all policies but budget, which chooses it)
-    #[serde(deserialize_with = "serde_words::bytes")]
-    pub request: Option<Bytes>,
-
-    /// Order in which to read
-    #[serde(deserialize_with = "serde_words::name")]
+    /// What the policy is set to: each parameter once.
+    pub parameters: Vec<(Parameter, ParameterValue)>,
+    /// Order in which to read.
     pub order: Option<OrderKind>,
-    /// Region size: what is read at once around an error
-    #[serde(deserialize_with = "serde_words::bytes")]
+    /// Region size: what is read at once around an error.
     pub region: Option<Bytes>,
-    /// Segment size: the piece of each region that is read in one round
-    #[serde(deserialize_with = "serde_words::bytes")]
+    /// Segment size: the piece of each region that is read in one round.
     pub segment: Option<Bytes>,
-    /// How to verify: reading is the only reliable way
-    #[serde(deserialize_with = "serde_words::name")]
+    /// How to verify.
     pub verify: Option<verify::VerifierKind>,
-
-    /// Folder for progress and what was learnt; for root, one that only root may write to
+    /// Folder for progress and what was learnt; for root, one that only root may write to.
     pub state: Option<PathBuf>,
-    /// How to see the requests of others
-    #[serde(deserialize_with = "serde_words::name")]
+    /// How to see the requests of others.
     pub detector: Option<detector::DetectorKind>,
 }
 
 impl Settings {
     /// These, and what they leave open from `others`.
     pub fn or(self, others: Settings) -> Settings {
+        let is_open = |(parameter, _): &(Parameter, _)| self.parameters.iter().all(|(given, _)| given != parameter);
+        let left: Vec<_> = others.parameters.into_iter().filter(is_open).collect();
         Settings {
-            slowdown: self.slowdown.or(others.slowdown),
-            max_slowdown: self.max_slowdown.or(others.max_slowdown),
-            p99_slowdown: self.p99_slowdown.or(others.p99_slowdown),
-            goal: self.goal.or(others.goal),
             policy: self.policy.or(others.policy),
-            wait: self.wait.or(others.wait),
-            delay: self.delay.or(others.delay),
-            request: self.request.or(others.request),
+            parameters: self.parameters.into_iter().chain(left).collect(),
             order: self.order.or(others.order),
             region: self.region.or(others.region),
             segment: self.segment.or(others.segment),
@@ -84,19 +57,11 @@ impl Settings {
 
     /// The policy, and what it is set to; `block` is the least that can be verified at once.
     pub fn policy(&self, block: Bytes) -> PolicyConfig {
-        let usual = PolicyParameters::default();
         let kind = self.kind();
-        let (mean, max) = (self.slowdown.unwrap_or(usual.goal.mean), self.max_slowdown.unwrap_or(usual.goal.max));
-        let form = self.goal.unwrap_or(usual.goal.form);
-        let parameters = PolicyParameters {
-            goal: Goal::new(mean, max).p99(self.p99_slowdown).form(form),
-            wait: self.wait.unwrap_or(usual.wait),
-            delay: self.delay.unwrap_or(usual.delay),
-            // A volume's chunk may be greater.
-            request: self.request.or(Some(kind.request.max(block))),
-            ..usual
-        };
-        PolicyConfig::new(kind, parameters)
+        let given = PolicyParameters::with(&self.parameters);
+        // A volume's chunk may be greater.
+        let request = given.request.or(Some(kind.request.max(block)));
+        PolicyConfig::new(kind, PolicyParameters { request, ..given })
     }
 
     /// The policy.
@@ -134,17 +99,81 @@ pub struct RunOptions {
     pub record: Option<PathBuf>,
 }
 
+/// Keys of the table that set no parameter of a policy.
+const KEYS: [&str; 7] = ["policy", "order", "region", "segment", "verify", "state", "detector"];
+
+/// What a key of the table sets.
+enum Key {
+    Parameter(Parameter),
+    Other(&'static str),
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Key, D::Error> {
+        let name = <std::borrow::Cow<'de, str>>::deserialize(from)?;
+        let choice = PolicyChoice::offered();
+        if let Some(parameter) = choice.parameters().find(|parameter| parameter.name() == name) {
+            return Ok(Key::Parameter(parameter));
+        }
+        KEYS.into_iter().find(|key| *key == name).map(Key::Other).ok_or_else(|| {
+            let known: Vec<String> =
+                choice.parameters().map(Parameter::name).chain(KEYS).map(|key| format!("`{key}`")).collect();
+            D::Error::custom(format!("unknown field `{name}`, expected one of {}", known.join(", ")))
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Settings {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Settings, D::Error> {
+        struct SettingsTable;
+
+        impl<'de> Visitor<'de> for SettingsTable {
+            type Value = Settings;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of settings")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Settings, M::Error> {
+                let mut settings = Settings::default();
+                while let Some(key) = map.next_key::<Key>()? {
+                    match key {
+                        Key::Parameter(which) => {
+                            let value = map.next_value_seed(Word(|text: &str| parameter::parse(which, text)))?;
+                            settings.parameters.push((which, value));
+                        }
+                        Key::Other("policy") => settings.policy = Some(map.next_value_seed(Word(named))?),
+                        Key::Other("order") => settings.order = Some(map.next_value_seed(Word(named))?),
+                        Key::Other("region") => settings.region = Some(map.next_value_seed(Word(quantity::bytes))?),
+                        Key::Other("segment") => settings.segment = Some(map.next_value_seed(Word(quantity::bytes))?),
+                        Key::Other("verify") => settings.verify = Some(map.next_value_seed(Word(named))?),
+                        Key::Other("detector") => settings.detector = Some(map.next_value_seed(Word(named))?),
+                        Key::Other("state") => settings.state = Some(map.next_value()?),
+                        Key::Other(key) => unreachable!("{key} is no key of the table"),
+                    }
+                }
+                Ok(settings)
+            }
+        }
+
+        from.deserialize_map(SettingsTable)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_core::units::Nanos;
 
     #[test]
     fn what_is_given_first_wins() {
-        let given =
-            Settings { wait: Some(Nanos::from_millis(2)), order: Some(OrderKind::OLDEST), ..Settings::default() };
-        let file = Settings { wait: Some(Nanos(1)), request: Some(Bytes(2)), ..Settings::default() };
+        let wait = |wait| (Parameter::Wait, ParameterValue::Time(wait));
+        let request = (Parameter::Request, ParameterValue::Size(Bytes(1024)));
+        let (first, later) = (wait(Nanos::from_millis(2)), wait(Nanos(1)));
+        let given = Settings { parameters: vec![first], order: Some(OrderKind::OLDEST), ..Settings::default() };
+        let file = Settings { parameters: vec![later, request], region: Some(Bytes(2)), ..Settings::default() };
         let both = given.or(file);
-        assert_eq!((both.wait, both.request), (Some(Nanos::from_millis(2)), Some(Bytes(2))));
-        assert_eq!((both.order, both.region), (Some(OrderKind::OLDEST), None));
+        assert_eq!(both.parameters, [first, request]);
+        assert_eq!((both.order, both.region, both.segment), (Some(OrderKind::OLDEST), Some(Bytes(2)), None));
     }
 }

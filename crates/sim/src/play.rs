@@ -116,7 +116,7 @@ impl Playable {
             Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).told(),
             Playable::Clairvoyant(kind) => {
                 let set = PolicyParameters { request: Some(parameters.request.unwrap_or(REQUEST)), ..*parameters };
-                kind.heeds.iter().filter_map(|&parameter| set.get(parameter)).collect()
+                set.told(kind.heeds)
             }
         }
     }

@@ -6,6 +6,7 @@ mod exit_codes;
 mod help;
 mod integrity;
 mod named;
+mod policy;
 mod probe;
 mod scrub;
 mod serving;

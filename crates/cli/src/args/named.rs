@@ -6,5 +6,5 @@ use scrubjay_jobs::named::{NamedRow, named};
 /// Takes one of the names, and says which there are.
 pub fn parser<T: NamedRow>() -> impl TypedValueParser<Value = T> {
     let values = T::all().into_iter().map(|row| PossibleValue::new(row.name()).help(row.about()));
-    PossibleValuesParser::new(values).map(|name| named(&name).expect("one of the possible values"))
+    PossibleValuesParser::new(values).map(|name| named(&name).expect("it is one of the possible values"))
 }

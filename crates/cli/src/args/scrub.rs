@@ -2,11 +2,11 @@
 
 use super::exit_codes::ALL as EXIT_CODES;
 use super::named::parser;
-use crate::heed::Given;
+use super::policy::ScrubParameters;
 use clap::{Args, ValueHint};
-use scrubjay_core::scrub::idle::{GoalForm, Parameter, PolicyKind};
+use scrubjay_core::scrub::idle::PolicyKind;
 use scrubjay_core::scrub::tour::OrderKind;
-use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::units::Bytes;
 use scrubjay_device::{detector, verify};
 use scrubjay_jobs::quantity;
 use scrubjay_jobs::settings::Settings;
@@ -66,30 +66,12 @@ pub struct ScrubArgs {
 /// The settings, each as an option. What is given nowhere is as the help says; a test holds the two together.
 #[derive(Clone, Debug, Args)]
 pub struct SettingsArgs {
-    /// Mean latency that the scrub may add to a request of others (policy budget) [default: 1ms]
-    #[arg(long, value_name = "TIME", value_parser = quantity::time_not_zero, help_heading = "When")]
-    pub slowdown: Option<Nanos>,
-    /// Latency that it may add to any one request, but for 1 in 10,000 (policy budget) [default: 50ms]
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    pub max_slowdown: Option<Nanos>,
-    /// Latency that it may add, but for 1 request in 100 (policy budget; no such goal unless given)
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    pub p99_slowdown: Option<Nanos>,
-    /// When the mean must be kept: at any time, or at the end (policy budget) [default: strict]
-    #[arg(long, value_parser = parser::<GoalForm>(), value_name = "FORM", help_heading = "When")]
-    pub goal: Option<GoalForm>,
     /// When to send requests [default: budget]
     #[arg(long, value_parser = parser::<&PolicyKind>(), help_heading = "When")]
     pub policy: Option<&'static PolicyKind>,
-    /// Start after so long an idle time (policy waiting) [default: 100ms]
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    pub wait: Option<Nanos>,
-    /// Pause after each request (policy delay) [default: 16ms]
-    #[arg(long, value_name = "TIME", value_parser = quantity::time, help_heading = "When")]
-    pub delay: Option<Nanos>,
-    /// Request size (all policies but budget, which chooses it) [default: 1MiB]
-    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, help_heading = "When")]
-    pub request: Option<Bytes>,
+    /// What the policy is set to
+    #[command(flatten)]
+    pub parameters: ScrubParameters,
 
     /// Order in which to read [default: staggered]
     #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]
@@ -116,51 +98,8 @@ pub struct SettingsArgs {
 impl SettingsArgs {
     /// Those that were given.
     pub fn settings(&self) -> Settings {
-        let SettingsArgs {
-            slowdown,
-            max_slowdown,
-            p99_slowdown,
-            goal,
-            policy,
-            wait,
-            delay,
-            request,
-            order,
-            region,
-            segment,
-            verify,
-            state,
-            detector,
-        } = self.clone();
-        Settings {
-            slowdown,
-            max_slowdown,
-            p99_slowdown,
-            goal,
-            policy,
-            wait,
-            delay,
-            request,
-            order,
-            region,
-            segment,
-            verify,
-            state,
-            detector,
-        }
-    }
-
-    /// The options that set a parameter of policies.
-    pub fn given(&self) -> [Given; 7] {
-        [
-            ("--slowdown", Parameter::Slowdown, self.slowdown.is_some()),
-            ("--max-slowdown", Parameter::SlowdownMax, self.max_slowdown.is_some()),
-            ("--p99-slowdown", Parameter::SlowdownP99, self.p99_slowdown.is_some()),
-            ("--goal", Parameter::GoalForm, self.goal.is_some()),
-            ("--wait", Parameter::Wait, self.wait.is_some()),
-            ("--delay", Parameter::Delay, self.delay.is_some()),
-            ("--request", Parameter::Request, self.request.is_some()),
-        ]
+        let SettingsArgs { policy, parameters, order, region, segment, verify, state, detector } = self.clone();
+        Settings { policy, parameters: parameters.given, order, region, segment, verify, state, detector }
     }
 }
 
@@ -169,7 +108,7 @@ mod tests {
     use super::super::{Cli, Verb};
     use super::*;
     use clap::{CommandFactory, Parser};
-    use scrubjay_core::scrub::idle::PolicyParameters;
+    use scrubjay_core::scrub::idle::Parameter;
     use scrubjay_core::scrub::tour::{REGION_BYTES, SEGMENT_BYTES};
 
     fn parsed(arguments: &[String]) -> Settings {
@@ -180,20 +119,12 @@ mod tests {
         }
     }
 
-    /// What is done where nothing is given. The state folder and the detector depend on the machine, and without
-    /// `p99_slowdown` there is no such goal.
+    /// What is done where nothing is given, but for the policy's parameters (`jobs::parameter`), the state folder and the
+    /// detector, which depend on the machine.
     fn defaults() -> Settings {
-        let PolicyParameters { goal, wait, delay, .. } = PolicyParameters::default();
-        let kind = Settings::default().kind();
         Settings {
-            slowdown: Some(goal.mean),
-            max_slowdown: Some(goal.max),
-            p99_slowdown: None,
-            goal: Some(goal.form),
-            policy: Some(kind),
-            wait: Some(wait),
-            delay: Some(delay),
-            request: Some(kind.request),
+            policy: Some(Settings::default().kind()),
+            parameters: Vec::new(),
             order: Some(OrderKind::default()),
             region: Some(REGION_BYTES),
             segment: Some(SEGMENT_BYTES),
@@ -211,9 +142,11 @@ mod tests {
         for argument in scrub.get_arguments() {
             let help = argument.get_help().unwrap_or_default().to_string();
             if let (Some(name), Some((_, default))) = (argument.get_long(), help.split_once("[default: ")) {
-                told.extend((name != "state").then(|| format!("--{name}={}", default.trim_end_matches(']'))));
+                let is_policys = Parameter::ALL.iter().any(|parameter| parameter.name() == name);
+                let is_told = name != "state" && !is_policys;
+                told.extend(is_told.then(|| format!("--{name}={}", default.trim_end_matches(']'))));
             }
         }
-        assert_eq!(parsed(&told), defaults());
+        assert_eq!((told.len(), parsed(&told)), (5, defaults()));
     }
 }

@@ -4,7 +4,7 @@ use super::found::TuneTask;
 use crate::costs::{self, rate};
 use crate::say::shown;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_jobs::quantity::{show_count, show_time, write_time};
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 
@@ -14,7 +14,7 @@ pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
     // Names come from files and from whoever made them; none may end the comment.
     let name = shown(&load.name);
     let (requests, span) = (show_count(outcome.requests), show_time(outcome.span));
-    let (goal_mean, goal_max) = (exact_millis(task.goal.mean), exact_millis(task.goal.max));
+    let (goal_mean, goal_max) = (write_time(task.goal.mean), write_time(task.goal.max));
     let (mean, max) = (show_time(costs::slowdown_mean(outcome)), show_time(outcome.slowdown_max));
     format!(
         "# Tuned on {name}: {requests} requests in {span}.\n\
@@ -25,32 +25,29 @@ pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
          wait = \"{}\"\n\
          request = \"{}KiB\"\n",
         rate(outcome.bytes_per_second()),
-        exact_millis(pair.wait),
+        write_time(rounded(pair.wait)),
         pair.size.0 >> 10,
     )
 }
 
-/// To the nanosecond, in milliseconds: `361.75872ms`.
-pub fn exact_millis(time: Nanos) -> String {
-    let (millis, rest) = (time.0 / 1_000_000, time.0 % 1_000_000);
-    if rest == 0 {
-        return format!("{millis}ms");
-    }
-    format!("{}ms", format!("{millis}.{rest:06}").trim_end_matches('0'))
+/// To four digits and a fifth: a file for people. A ten-thousandth of the wait is less than a request of most disks takes, and
+/// what stands on so narrow a tooth is told as luck.
+fn rounded(wait: Nanos) -> Nanos {
+    let step = 10_u64.pow(wait.0.max(1).ilog10().saturating_sub(4));
+    Nanos((wait.0 + step / 2) / step * step)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_jobs::quantity;
     use scrubjay_sim::tune;
 
     #[test]
-    fn times_are_read_back_to_the_nanosecond() {
-        assert_eq!(exact_millis(Nanos(361_758_720)), "361.75872ms");
-        assert_eq!((exact_millis(Nanos::ZERO), exact_millis(Nanos(5_000_001))), ("0ms".into(), "5.000001ms".into()));
+    fn a_wait_is_rounded_by_a_ten_thousandth_at_most() {
+        assert_eq!(write_time(rounded(Nanos(30_601_641_984))), "30.602s");
+        assert_eq!((rounded(Nanos::ZERO), rounded(Nanos(1))), (Nanos::ZERO, Nanos(1)));
         for wait in tune::thresholds() {
-            assert_eq!(quantity::time(&exact_millis(wait)), Ok(wait));
+            assert!(rounded(wait).0.abs_diff(wait.0) <= wait.0 / 10_000, "{wait:?}");
         }
     }
 }

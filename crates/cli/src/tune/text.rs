@@ -1,11 +1,10 @@
 //! The result for people: the pair, what it promises, and how much the size matters.
 
 use super::found::{Took, TuneTask, Tuned, TunedPair};
-use super::snippet::exact_millis;
 use crate::costs::{self, percent, rate};
 use crate::say::shown;
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::quantity::show_time;
+use scrubjay_jobs::quantity::{show_time, write_time};
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
@@ -25,7 +24,7 @@ pub fn print(
     writeln!(out, "  wait {}, then requests of {}", show_time(best.wait), best.size)?;
     writeln!(out, "  reads      {}, {} of what the disk could alone", rate(ours), percent(ours / tuned.alone))?;
     let (mean, max) = (costs::slowdown_mean(outcome), outcome.slowdown_max);
-    let (goal_mean, goal_max) = (exact_millis(task.goal.mean), exact_millis(task.goal.max));
+    let (goal_mean, goal_max) = (write_time(task.goal.mean), write_time(task.goal.max));
     let (mean, max) = (show_time(mean), show_time(max));
     writeln!(out, "  slowdown   {mean} on average (goal {goal_mean}), {max} at most (goal {goal_max})")?;
     let collisions = percent(outcome.collision_rate());

@@ -29,7 +29,7 @@ pub use followers::Followers;
 pub use idle_class::IdleClass;
 pub use learnt::{BYTES_MAX as LEARNT_BYTES_MAX, Beat, Learnt, NotLearnt};
 pub use observed::{Observed, ObservedWorkload};
-pub use parameters::{Parameter, ParameterValue, PolicyParameters};
+pub use parameters::{Parameter, ParameterRange, ParameterRow, ParameterValue, PolicyParameters};
 pub use pattern::{IdlePattern, IntervalAdapter, IntervalPolicy, RequestGrowth};
 pub use predicted::{Cutoff, Predicted};
 pub use prediction::{Method, Prediction};

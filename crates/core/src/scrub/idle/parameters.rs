@@ -1,4 +1,7 @@
 //! Parameters: all that idle policies can be set to. Each policy heeds some of it ([`super::PolicyKind::heeds`]).
+//!
+//! A new parameter is a variant here, its place in [`Parameter::ALL`], a field of [`PolicyParameters`] with its default, and an arm
+//! of [`Parameter::row`]. Options on the command line, keys of settings files, help and reports come of that.
 
 use super::{Cutoff, Goal, GoalForm};
 use crate::units::{Bytes, Nanos};
@@ -6,12 +9,6 @@ use crate::units::{Bytes, Nanos};
 /// One parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// The idle time before the first request.
-    Wait,
-    /// The size of a request, or of the first one.
-    Request,
-    /// The size of the largest request.
-    RequestMax,
     /// The mean slowdown allowed.
     Slowdown,
     /// The slowdown allowed to any one request.
@@ -20,37 +17,65 @@ pub enum Parameter {
     SlowdownP99,
     /// When the mean is to be kept.
     GoalForm,
+    /// The idle time before the first request.
+    Wait,
     /// The pause after each request.
     Delay,
+    /// The size of a request, or of the first one.
+    Request,
     /// How long a predicted interval must be.
     Cutoff,
+    /// The same, as a percentile of predictions.
+    Percentile,
+    /// The share of the idle intervals that is used.
+    Share,
     /// How many times as large as the last each request is.
     Factor,
     /// How much larger than that.
     Plus,
     /// The idle time from which requests are of the largest size.
     SwapAfter,
-    /// The share of the idle intervals that is used.
-    Share,
+    /// The size of the largest request.
+    RequestMax,
 }
 
-impl Parameter {
-    /// All.
-    pub const ALL: [Parameter; 13] = [
-        Parameter::Wait,
-        Parameter::Request,
-        Parameter::RequestMax,
-        Parameter::Slowdown,
-        Parameter::SlowdownMax,
-        Parameter::SlowdownP99,
-        Parameter::GoalForm,
-        Parameter::Delay,
-        Parameter::Cutoff,
-        Parameter::Factor,
-        Parameter::Plus,
-        Parameter::SwapAfter,
-        Parameter::Share,
-    ];
+/// What there is to say of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterRow {
+    /// Its name: the option, the key of a settings file, and what reports call it.
+    pub name: &'static str,
+    /// A line of help.
+    pub about: &'static str,
+    /// Under which heading the help has it.
+    pub heading: &'static str,
+    /// The values that it takes.
+    pub takes: ParameterRange,
+    /// Another one that sets the same.
+    pub instead_of: Option<Parameter>,
+    get: fn(&PolicyParameters) -> Option<ParameterValue>,
+    set: fn(&mut PolicyParameters, ParameterValue),
+}
+
+/// The values that a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParameterRange {
+    /// A time; nothing, too.
+    Time,
+    /// A time that is more than nothing.
+    TimeNotZero,
+    /// A size. Which of them a disk takes, it says itself.
+    Size,
+    /// A number between two others.
+    Number {
+        /// What it counts, for the help: one word in capitals.
+        unit: &'static str,
+        /// The least.
+        least: f64,
+        /// The most.
+        most: f64,
+    },
+    /// When a mean goal is to be kept.
+    GoalForm,
 }
 
 /// What a parameter is set to.
@@ -62,76 +87,277 @@ pub enum ParameterValue {
     Size(Bytes),
     /// A number without a unit.
     Number(f64),
-    /// One of a few words.
-    Word(&'static str),
+    /// When a mean goal is to be kept.
+    GoalForm(GoalForm),
 }
 
 /// A value for each parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyParameters {
-    /// [`Parameter::Wait`].
-    pub wait: Nanos,
-    /// [`Parameter::Request`]; `None`: the policy's own, [`super::PolicyKind::request`].
-    pub request: Option<Bytes>,
-    /// [`Parameter::RequestMax`].
-    pub request_max: Bytes,
     /// [`Parameter::Slowdown`], [`Parameter::SlowdownMax`], [`Parameter::SlowdownP99`] and [`Parameter::GoalForm`].
     pub goal: Goal,
+    /// [`Parameter::Wait`].
+    pub wait: Nanos,
     /// [`Parameter::Delay`].
     pub delay: Nanos,
-    /// [`Parameter::Cutoff`].
+    /// [`Parameter::Request`]; `None`: the policy's own, [`super::PolicyKind::request`].
+    pub request: Option<Bytes>,
+    /// [`Parameter::Cutoff`] or [`Parameter::Percentile`].
     pub cutoff: Cutoff,
+    /// [`Parameter::Share`]; 0 to 1.
+    pub share: f64,
     /// [`Parameter::Factor`]; 1 or more.
     pub factor: f64,
     /// [`Parameter::Plus`].
     pub plus: Bytes,
     /// [`Parameter::SwapAfter`].
     pub swap_after: Nanos,
-    /// [`Parameter::Share`]; 0 to 1.
-    pub share: f64,
+    /// [`Parameter::RequestMax`].
+    pub request_max: Bytes,
 }
 
 impl Default for PolicyParameters {
     fn default() -> PolicyParameters {
         PolicyParameters {
-            wait: Nanos::from_millis(100),
-            request: None,
-            // The largest request of the paper's tuner (Amvrosiadis et al., DSN'12, Table III).
-            request_max: Bytes::mib(4),
             goal: Goal::default(),
+            wait: Nanos::from_millis(100),
             // A choice: with requests of 1 MiB about half of the time of a disk of 100 MB/s.
             delay: Nanos::from_millis(16),
+            request: None,
             // The paper's `AR (80th)`.
             cutoff: Cutoff::Percentile(8000),
+            share: 0.1,
             factor: 2.0,
             plus: Bytes::kib(64),
             swap_after: Nanos::from_secs(1),
-            share: 0.1,
+            // The largest request of the paper's tuner (Amvrosiadis et al., DSN'12, Table III).
+            request_max: Bytes::mib(4),
         }
     }
 }
 
 impl PolicyParameters {
-    /// What a parameter is called and set to; `None` where it is not set.
-    pub fn get(&self, parameter: Parameter) -> Option<(&'static str, ParameterValue)> {
-        Some(match parameter {
-            Parameter::Wait => ("wait", ParameterValue::Time(self.wait)),
-            Parameter::Request => ("request", ParameterValue::Size(self.request?)),
-            Parameter::RequestMax => ("max-request", ParameterValue::Size(self.request_max)),
-            Parameter::Slowdown => ("slowdown", ParameterValue::Time(self.goal.mean)),
-            Parameter::SlowdownMax => ("max-slowdown", ParameterValue::Time(self.goal.max)),
-            Parameter::SlowdownP99 => ("p99-slowdown", ParameterValue::Time(self.goal.p99?)),
-            Parameter::GoalForm => ("goal", ParameterValue::Word(self.goal.form.name())),
-            Parameter::Delay => ("delay", ParameterValue::Time(self.delay)),
-            Parameter::Cutoff => match self.cutoff {
-                Cutoff::Length(length) => ("cutoff", ParameterValue::Time(length)),
-                Cutoff::Percentile(hundredths) => ("percentile", ParameterValue::Number(f64::from(hundredths) / 100.0)),
+    /// What a parameter is set to; `None` where it is not set.
+    pub fn get(&self, parameter: Parameter) -> Option<ParameterValue> {
+        (parameter.row().get)(self)
+    }
+
+    /// Sets a parameter.
+    ///
+    /// # Panics
+    /// When the value is of another kind than the parameter takes ([`ParameterRange`]).
+    pub fn set(&mut self, parameter: Parameter, value: ParameterValue) {
+        (parameter.row().set)(self, value);
+    }
+
+    /// What these are set to, by name; what is not set is left out.
+    pub fn told(&self, parameters: &[Parameter]) -> Vec<(&'static str, ParameterValue)> {
+        let told = |parameter: &Parameter| Some((parameter.name(), self.get(*parameter)?));
+        parameters.iter().filter_map(told).collect()
+    }
+
+    /// The defaults, but for what was given.
+    ///
+    /// # Panics
+    /// As [`PolicyParameters::set`].
+    pub fn with(given: &[(Parameter, ParameterValue)]) -> PolicyParameters {
+        let mut parameters = PolicyParameters::default();
+        for &(parameter, value) in given {
+            parameters.set(parameter, value);
+        }
+        parameters
+    }
+}
+
+impl Parameter {
+    /// All, in the order of the help.
+    pub const ALL: [Parameter; 14] = [
+        Parameter::Slowdown,
+        Parameter::SlowdownMax,
+        Parameter::SlowdownP99,
+        Parameter::GoalForm,
+        Parameter::Wait,
+        Parameter::Delay,
+        Parameter::Request,
+        Parameter::Cutoff,
+        Parameter::Percentile,
+        Parameter::Share,
+        Parameter::Factor,
+        Parameter::Plus,
+        Parameter::SwapAfter,
+        Parameter::RequestMax,
+    ];
+
+    /// Its name: the option, the key of a settings file, and what reports call it.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// What there is to say of it.
+    pub fn row(self) -> ParameterRow {
+        const GROWTH: ParameterRow = ParameterRow { heading: "Growth", ..TIME };
+        const PREDICTION: ParameterRow = ParameterRow { heading: "Prediction", ..TIME };
+        match self {
+            Parameter::Slowdown => ParameterRow {
+                name: "slowdown",
+                about: "Mean latency that the scrub may add to a request of others",
+                takes: ParameterRange::TimeNotZero,
+                get: |with| Some(ParameterValue::Time(with.goal.mean)),
+                set: |with, value| with.goal.mean = value.time(),
+                ..TIME
             },
-            Parameter::Factor => ("factor", ParameterValue::Number(self.factor)),
-            Parameter::Plus => ("plus", ParameterValue::Size(self.plus)),
-            Parameter::SwapAfter => ("swap-after", ParameterValue::Time(self.swap_after)),
-            Parameter::Share => ("share", ParameterValue::Number(self.share)),
-        })
+            Parameter::SlowdownMax => ParameterRow {
+                name: "max-slowdown",
+                about: "Latency that it may add to any one request, but for 1 in 10,000",
+                get: |with| Some(ParameterValue::Time(with.goal.max)),
+                set: |with, value| with.goal.max = value.time(),
+                ..TIME
+            },
+            Parameter::SlowdownP99 => ParameterRow {
+                name: "p99-slowdown",
+                about: "Latency that it may add, but for 1 request in 100; no such goal unless given",
+                get: |with| with.goal.p99.map(ParameterValue::Time),
+                set: |with, value| with.goal.p99 = Some(value.time()),
+                ..TIME
+            },
+            Parameter::GoalForm => ParameterRow {
+                name: "goal",
+                about: "When the mean must be kept: at any time, or at the end",
+                takes: ParameterRange::GoalForm,
+                get: |with| Some(ParameterValue::GoalForm(with.goal.form)),
+                set: |with, value| with.goal.form = value.goal_form(),
+                ..TIME
+            },
+            Parameter::Wait => ParameterRow {
+                name: "wait",
+                about: "Start after so long an idle time",
+                get: |with| Some(ParameterValue::Time(with.wait)),
+                set: |with, value| with.wait = value.time(),
+                ..TIME
+            },
+            Parameter::Delay => ParameterRow {
+                name: "delay",
+                about: "Pause after each request",
+                get: |with| Some(ParameterValue::Time(with.delay)),
+                set: |with, value| with.delay = value.time(),
+                ..TIME
+            },
+            Parameter::Request => ParameterRow {
+                name: "request",
+                about: "Request size, or that of the first one if they grow",
+                takes: ParameterRange::Size,
+                get: |with| with.request.map(ParameterValue::Size),
+                set: |with, value| with.request = Some(value.size()),
+                ..TIME
+            },
+            Parameter::Cutoff => ParameterRow {
+                name: "cutoff",
+                about: "Use idle intervals that are predicted to be longer than this",
+                get: |with| match with.cutoff {
+                    Cutoff::Length(length) => Some(ParameterValue::Time(length)),
+                    Cutoff::Percentile(_) => None,
+                },
+                set: |with, value| with.cutoff = Cutoff::Length(value.time()),
+                ..PREDICTION
+            },
+            Parameter::Percentile => ParameterRow {
+                name: "percentile",
+                about: "Use idle intervals whose predicted length is above this percentile of predictions",
+                takes: ParameterRange::Number { unit: "PERCENT", least: 0.0, most: 100.0 },
+                instead_of: Some(Parameter::Cutoff),
+                get: |with| match with.cutoff {
+                    Cutoff::Percentile(hundredths) => Some(ParameterValue::Number(f64::from(hundredths) / 100.0)),
+                    Cutoff::Length(_) => None,
+                },
+                set: |with, value| with.cutoff = Cutoff::Percentile((value.number() * 100.0).round() as u16),
+                ..PREDICTION
+            },
+            Parameter::Share => ParameterRow {
+                name: "share",
+                about: "Use the longest idle intervals, this share of them: 0 to 1",
+                takes: ParameterRange::Number { unit: "SHARE", least: 0.0, most: 1.0 },
+                get: |with| Some(ParameterValue::Number(with.share)),
+                set: |with, value| with.share = value.number(),
+                ..PREDICTION
+            },
+            Parameter::Factor => ParameterRow {
+                name: "factor",
+                about: "Growth factor from one request to the next",
+                takes: ParameterRange::Number { unit: "X", least: 1.0, most: 1000.0 },
+                get: |with| Some(ParameterValue::Number(with.factor)),
+                set: |with, value| with.factor = value.number(),
+                ..GROWTH
+            },
+            Parameter::Plus => ParameterRow {
+                name: "plus",
+                about: "Growth step from one request to the next",
+                takes: ParameterRange::Size,
+                get: |with| Some(ParameterValue::Size(with.plus)),
+                set: |with, value| with.plus = value.size(),
+                ..GROWTH
+            },
+            Parameter::SwapAfter => ParameterRow {
+                name: "swap-after",
+                about: "Send the largest size from this idle time on",
+                get: |with| Some(ParameterValue::Time(with.swap_after)),
+                set: |with, value| with.swap_after = value.time(),
+                ..GROWTH
+            },
+            Parameter::RequestMax => ParameterRow {
+                name: "max-request",
+                about: "Largest request size",
+                takes: ParameterRange::Size,
+                get: |with| Some(ParameterValue::Size(with.request_max)),
+                set: |with, value| with.request_max = value.size(),
+                ..GROWTH
+            },
+        }
+    }
+}
+
+/// What most rows have in common.
+const TIME: ParameterRow = ParameterRow {
+    name: "",
+    about: "",
+    heading: "When",
+    takes: ParameterRange::Time,
+    instead_of: None,
+    get: |_| None,
+    set: |_, _| {},
+};
+
+impl ParameterValue {
+    fn time(self) -> Nanos {
+        let ParameterValue::Time(time) = self else { panic!("{self:?} is no time") };
+        time
+    }
+
+    fn size(self) -> Bytes {
+        let ParameterValue::Size(size) = self else { panic!("{self:?} is no size") };
+        size
+    }
+
+    fn number(self) -> f64 {
+        let ParameterValue::Number(number) = self else { panic!("{self:?} is no number") };
+        number
+    }
+
+    fn goal_form(self) -> GoalForm {
+        let ParameterValue::GoalForm(form) = self else { panic!("{self:?} is no form of a goal") };
+        form
+    }
+}
+
+impl ParameterRange {
+    /// A value of this kind that no parameter has by default.
+    #[cfg(test)]
+    pub(super) fn another(self) -> ParameterValue {
+        match self {
+            ParameterRange::Time | ParameterRange::TimeNotZero => ParameterValue::Time(Nanos::from_millis(7)),
+            ParameterRange::Size => ParameterValue::Size(Bytes::kib(96)),
+            ParameterRange::Number { least, most, .. } => ParameterValue::Number(least + (most - least) * 0.25),
+            ParameterRange::GoalForm => ParameterValue::GoalForm(GoalForm::Average),
+        }
     }
 }
 
@@ -154,6 +380,41 @@ impl GoalForm {
                 "At every moment: nothing is sent that is likely to take the mean so far above the goal"
             }
             GoalForm::Average => "At the end: on the way 4 % more may be lost than the goal allows",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_is_got_again_and_nothing_else_changes() {
+        for parameter in Parameter::ALL {
+            let value = parameter.row().takes.another();
+            let with = PolicyParameters::with(&[(parameter, value)]);
+            assert_eq!(with.get(parameter), Some(value), "{parameter:?}");
+            let changed = |other: &Parameter| with.get(*other) != PolicyParameters::default().get(*other);
+            let others: Vec<Parameter> =
+                Parameter::ALL.into_iter().filter(changed).filter(|other| *other != parameter).collect();
+            let same_field = parameter
+                .row()
+                .instead_of
+                .into_iter()
+                .chain(Parameter::ALL.into_iter().filter(|other| other.row().instead_of == Some(parameter)));
+            assert!(
+                others.iter().all(|other| same_field.clone().any(|same| same == *other)),
+                "{parameter:?}: {others:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        for (n, parameter) in Parameter::ALL.into_iter().enumerate() {
+            let row = parameter.row();
+            assert!(!row.name.is_empty() && !row.about.is_empty(), "{parameter:?}");
+            assert!(Parameter::ALL[..n].iter().all(|other| other.name() != row.name), "{}", row.name);
         }
     }
 }

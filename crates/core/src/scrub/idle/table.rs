@@ -121,21 +121,21 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "ar",
         about: "Predict each idle interval by auto-regression; use the long ones at once",
-        heeds: &[Parameter::Cutoff, Parameter::Request],
+        heeds: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::AutoRegressive, Nanos::ZERO)),
         ..STUDIED
     },
     PolicyKind {
         name: "ar-waiting",
         about: "The same, after a wait",
-        heeds: &[Parameter::Wait, Parameter::Cutoff, Parameter::Request],
+        heeds: &[Parameter::Wait, Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::AutoRegressive, with.wait)),
         ..STUDIED
     },
     PolicyKind {
         name: "acd",
         about: "Predict by an autoregressive conditional duration model",
-        heeds: &[Parameter::Cutoff, Parameter::Request],
+        heeds: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::Acd, Nanos::ZERO)),
         ..STUDIED
     },
@@ -226,6 +226,11 @@ impl PolicyConfig {
         self.kind
     }
 
+    /// What it is set to.
+    pub fn parameters(&self) -> &PolicyParameters {
+        &self.parameters
+    }
+
     /// A new policy of this kind.
     ///
     /// # Panics
@@ -267,7 +272,7 @@ impl PolicyConfig {
             let IdlePattern { wait, first, .. } = policy.pattern();
             return vec![("wait", ParameterValue::Time(wait)), ("request", ParameterValue::Size(first))];
         }
-        self.kind.heeds.iter().filter_map(|&parameter| self.parameters.get(parameter)).collect()
+        self.parameters.told(self.kind.heeds)
     }
 }
 
@@ -276,20 +281,10 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Of each parameter another value than the default.
+    /// Requests of sizes that no policy has by default.
     fn others() -> PolicyParameters {
-        PolicyParameters {
-            wait: Nanos::from_millis(7),
-            request: Some(Bytes::kib(96)),
-            request_max: Bytes::mib(3),
-            goal: Goal::new(Nanos::from_millis(3), Nanos::from_millis(30)),
-            delay: Nanos::from_millis(5),
-            cutoff: crate::scrub::idle::Cutoff::Length(Nanos::from_millis(9)),
-            factor: 3.0,
-            plus: Bytes::kib(32),
-            swap_after: Nanos::from_millis(11),
-            share: 0.5,
-        }
+        let (request, request_max) = (Some(Bytes::kib(96)), Bytes::mib(3));
+        PolicyParameters { request, request_max, ..PolicyParameters::default() }
     }
 
     #[test]
@@ -309,22 +304,8 @@ mod tests {
         for kind in POLICIES {
             let usual = PolicyConfig::new(kind, PolicyParameters::default());
             for parameter in Parameter::ALL {
-                let (mut with, others) = (usual.parameters, others());
-                match parameter {
-                    Parameter::Wait => with.wait = others.wait,
-                    Parameter::Request => with.request = others.request,
-                    Parameter::RequestMax => with.request_max = others.request_max,
-                    Parameter::Delay => with.delay = others.delay,
-                    Parameter::Cutoff => with.cutoff = others.cutoff,
-                    Parameter::Factor => with.factor = others.factor,
-                    Parameter::Plus => with.plus = others.plus,
-                    Parameter::SwapAfter => with.swap_after = others.swap_after,
-                    Parameter::Slowdown => with.goal.mean = others.goal.mean,
-                    Parameter::SlowdownMax => with.goal.max = others.goal.max,
-                    Parameter::SlowdownP99 => with.goal.p99 = Some(others.goal.max),
-                    Parameter::GoalForm => with.goal.form = crate::scrub::idle::GoalForm::Average,
-                    Parameter::Share => with.share = others.share,
-                }
+                let mut with = usual.parameters;
+                with.set(parameter, parameter.row().takes.another());
                 let made = |parameters| format!("{:?}", PolicyConfig::new(kind, parameters).make());
                 let is_heeded = made(with) != made(usual.parameters);
                 assert_eq!(is_heeded, kind.heeds.contains(&parameter), "{kind:?} and {parameter:?}");

@@ -1,0 +1,124 @@
+//! Parameters of policies as people write them: texts to values, and what the help says of them.
+
+use crate::named::{NamedRow, named};
+use crate::quantity;
+use scrubjay_core::scrub::idle::{POLICIES, Parameter, ParameterRange, ParameterValue, PolicyKind};
+use scrubjay_core::scrub::idle::{PolicyConfig, PolicyParameters};
+
+/// The value that `text` is of `parameter`.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub fn parse(parameter: Parameter, text: &str) -> Result<ParameterValue, String> {
+    Ok(match parameter.row().takes {
+        ParameterRange::Time => ParameterValue::Time(quantity::time(text)?),
+        ParameterRange::TimeNotZero => ParameterValue::Time(quantity::time_not_zero(text)?),
+        ParameterRange::Size => ParameterValue::Size(quantity::bytes(text)?),
+        ParameterRange::Number { least, most, .. } => {
+            let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+            ParameterValue::Number(number.ok_or_else(|| format!("`{text}` is no number from {least} to {most}"))?)
+        }
+        ParameterRange::GoalForm => ParameterValue::GoalForm(named(text)?),
+    })
+}
+
+/// A value for people.
+pub fn show(value: ParameterValue) -> String {
+    match value {
+        ParameterValue::Time(time) => quantity::show_time(time),
+        ParameterValue::Size(size) => size.to_string(),
+        ParameterValue::Number(number) => number.to_string(),
+        ParameterValue::GoalForm(form) => form.name().to_owned(),
+    }
+}
+
+/// A value as it is to be written for [`parse`].
+fn write(value: ParameterValue) -> String {
+    match value {
+        ParameterValue::Time(time) => quantity::write_time(time),
+        ParameterValue::Size(size) => quantity::show_exact(size.0).replace(' ', ""),
+        _ => show(value),
+    }
+}
+
+/// Some of a program's policies, by what each is called and heeds.
+#[derive(Clone, Debug)]
+pub struct PolicyChoice(Vec<(&'static str, &'static [Parameter])>);
+
+impl PolicyChoice {
+    /// Those that are offered for real disks.
+    pub fn offered() -> PolicyChoice {
+        PolicyChoice::of(<&PolicyKind>::all().into_iter().map(|kind| (kind.name, kind.heeds)))
+    }
+
+    /// These.
+    pub fn of(policies: impl Iterator<Item = (&'static str, &'static [Parameter])>) -> PolicyChoice {
+        PolicyChoice(policies.collect())
+    }
+
+    /// The parameters that any of them heeds, in the order of the help.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter> {
+        Parameter::ALL.into_iter().filter(|parameter| self.0.iter().any(|(_, heeds)| heeds.contains(parameter)))
+    }
+
+    /// A line of help: what the parameter is, which policies heed it, and its default.
+    pub fn help(&self, parameter: Parameter) -> String {
+        let (heeding, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, heeds)| heeds.contains(&parameter));
+        let names = |rows: &[&(&'static str, _)]| rows.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let heeded = match (heeding.len(), others.len()) {
+            (_, 1..) if heeding.len() > others.len() => format!("all policies but {}", names(&others)),
+            (1, _) => format!("policy {}", names(&heeding)),
+            _ => format!("policies {}", names(&heeding)),
+        };
+        // A policy has a size of request of its own.
+        let usual = |name: &str| match POLICIES.iter().find(|kind| kind.name == name) {
+            Some(kind) => PolicyConfig::new(kind, PolicyParameters::default()).parameters().get(parameter),
+            None => PolicyParameters::default().get(parameter),
+        };
+        let mut defaults: Vec<String> = Vec::new();
+        for (name, _) in &heeding {
+            let default = usual(name).map(write);
+            defaults.extend(default.filter(|default| !defaults.contains(default)));
+        }
+        let default =
+            if defaults.is_empty() { String::new() } else { format!(" [default: {}]", defaults.join(" or ")) };
+        format!("{} ({heeded}){default}", parameter.row().about)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::scrub::idle::GoalForm;
+    use scrubjay_core::units::{Bytes, Nanos};
+
+    #[test]
+    fn a_text_is_a_value_inside_its_bounds() {
+        assert_eq!(parse(Parameter::Wait, "2ms"), Ok(ParameterValue::Time(Nanos::from_millis(2))));
+        assert_eq!(parse(Parameter::Request, "64KiB"), Ok(ParameterValue::Size(Bytes::kib(64))));
+        assert_eq!(parse(Parameter::Percentile, "80"), Ok(ParameterValue::Number(80.0)));
+        assert_eq!(parse(Parameter::GoalForm, "average"), Ok(ParameterValue::GoalForm(GoalForm::Average)));
+        for text in ["", "-1", "NaN", "1001", "inf", "word"] {
+            for parameter in [Parameter::Percentile, Parameter::Share, Parameter::Factor, Parameter::GoalForm] {
+                assert!(parse(parameter, text).is_err(), "{parameter:?} {text}");
+            }
+        }
+        assert_eq!(parse(Parameter::Slowdown, "0ms").unwrap_err(), quantity::time_not_zero("0ms").unwrap_err());
+    }
+
+    #[test]
+    fn what_the_help_calls_the_default_is_the_default() {
+        let offered = PolicyChoice::offered();
+        assert_eq!(offered.help(Parameter::Wait), "Start after so long an idle time (policy waiting) [default: 100ms]");
+        assert!(offered.help(Parameter::Request).ends_with("(all policies but budget) [default: 1MiB]"));
+        for parameter in offered.parameters() {
+            let help = offered.help(parameter);
+            let Some((_, default)) = help.split_once("[default: ") else { continue };
+            let value = parse(parameter, default.trim_end_matches(']')).unwrap();
+            let usual = PolicyParameters { request: Some(Bytes::mib(1)), ..PolicyParameters::default() };
+            assert_eq!(usual.get(parameter), Some(value), "{help}");
+        }
+        let all = PolicyChoice::of(POLICIES.iter().map(|kind| (kind.name, kind.heeds)));
+        assert!(all.help(Parameter::Request).ends_with("[default: 1MiB or 64KiB]"), "{}", all.help(Parameter::Request));
+    }
+}
