@@ -1,12 +1,15 @@
 //! What the tests of the formats share: reading a source to its end, bad bytes, and other formats' text.
 
 use crate::error::TraceError;
+use crate::formats::FORMATS;
 use crate::reader::{OutputStream, Reader, Stream, Writer};
 use crate::record::Record;
 use crate::record_sink::{Devices, RecordSink};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use std::fs;
 use std::io::{self, Cursor, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// All that `open` reads from these bytes.
@@ -69,29 +72,27 @@ pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]
         .unwrap();
 }
 
-/// Text of all formats here and elsewhere that are easily confused, by name.
-pub(crate) const TEXTS: &[(&str, &str)] = &[
-    ("spc", "0,303567,3584,w,0.000000\n0,303574,3584,w,0.026214\n"),
-    ("msr", "128166372003061629,hm,0,Read,383496192,32768,413\n128166372016382155,hm,0,Write,2822144,4096,613\n"),
-    ("alibaba", "3,W,1234567,4096,1577808000000046\n3,R,1234567,4096,1577808000000146\n"),
-    ("tencent", "1538323200,12910952,128,0,1063\n1538323199,6338688,8,1,1627\n"),
-    ("systor", "Timestamp,Response,IOType,LUN,Offset,Size\n1456099199.1,0.000385,W,0,139264,8192\n"),
-    ("disksim", "0.000000 0 1000 8 1\n1.250000 1 2000 16 0\n"),
-    ("mqsim", "48513000 0 15486 16 1\n58513000 0 15486 16 0\n"),
-    ("etw", "BeginHeader\nDiskRead, TimeStamp\nEndHeader\n"),
-    ("blkparse", "  8,0    1        1     0.000000000   100  Q   R 8 + 8 [fio]\n"),
-    ("iolog", "fio version 3 iolog\n0 /dev/sda add\n1 /dev/sda read 0 4096\n"),
-    ("fiu", "89966011 4892 syslogd 904265560 8 W 6 0 531e779ca3c3a8bb\n"),
-    ("biotracer", "10 8 4096 1 1397498442.5 1397498442.6 1397498442.7 1397498442.8\n"),
-    ("prose", "It is a truth universally acknowledged\n"),
-    ("none", ""),
-    ("lines", "\n\n\n"),
+/// Texts that are no trace, or of a format that is not read here.
+pub(crate) const STRANGERS: &[&str] = &[
+    "89966011 4892 syslogd 904265560 8 W 6 0 531e779ca3c3a8bb\n",
+    "It is a truth universally acknowledged\n",
+    "",
+    "\n\n\n",
 ];
 
-/// `name`'s judge takes its own text, and nobody else's.
+/// The beginnings of traces of a format: what the fuzzer begins with.
+pub(crate) fn samples(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
+    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
+}
+
+/// `name`'s judge takes its own samples, and nobody else's.
 pub(crate) fn foreign(name: &str, looks_like: fn(&[u8]) -> bool) {
-    assert!(TEXTS.iter().any(|(other, _)| *other == name), "TEXTS has no text of {name}");
-    for (other, text) in TEXTS {
-        assert_eq!(looks_like(text.as_bytes()), *other == name, "{other}");
+    for format in FORMATS {
+        for sample in samples(format.name) {
+            assert_eq!(looks_like(&sample), format.name == name, "{}", format.name);
+        }
     }
+    assert!(!STRANGERS.iter().any(|text| looks_like(text.as_bytes())));
 }

@@ -1,5 +1,5 @@
-//! The table of formats. A new one is one file here (model: `spc.rs`) and a row in [`FORMATS`]; fuzz/README.md says what it
-//! takes to fuzz it.
+//! The table of formats. A new one is one file here (model: `spc.rs`), a row in [`FORMATS`], and a sample in
+//! `fuzz/seeds/NAME/`.
 
 mod alibaba;
 mod biotracer;
@@ -226,16 +226,19 @@ pub fn by_content(head: &[u8]) -> Option<&'static Format> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::TEXTS;
+    use crate::test_support::{STRANGERS, samples};
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_told_apart_and_texts_find_their_format() {
+    fn names_are_told_apart_and_samples_find_their_format() {
         let names: BTreeSet<&str> = FORMATS.iter().map(|format| format.name).collect();
         assert_eq!(names.len(), FORMATS.len());
-        for (name, text) in TEXTS {
-            let found = by_content(text.as_bytes()).map(|format| format.name);
-            assert_eq!(found, names.get(name).copied(), "{name}");
+        let found = |bytes: &[u8]| by_content(bytes).map(|format| format.name);
+        for name in names {
+            let samples = samples(name);
+            assert!(!samples.is_empty(), "{name}");
+            assert!(samples.iter().all(|sample| found(sample) == Some(name)), "{name}");
         }
+        assert!(STRANGERS.iter().all(|text| found(text.as_bytes()).is_none()));
     }
 }
