@@ -50,21 +50,31 @@ fn key_before(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::PolicyChoice;
-    use scrubjay_core::scrub::idle::{Parameter, ParameterValue, PolicyKind};
+    use crate::parameter::{self, PolicyChoice};
+    use scrubjay_core::scrub::idle::{Goal, PolicyConfig, PolicyKind};
     use scrubjay_core::scrub::tour::OrderKind;
-    use scrubjay_core::units::{Bytes, Nanos};
+    use scrubjay_core::units::Bytes;
 
     #[test]
     fn keys_are_the_long_options() {
-        let text = "[scrub]\nslowdown = '1ms'\nmax-slowdown = \"50ms\"\np99-slowdown = \"9ms\"\ngoal = \"average\"\npolicy = \"waiting\"\nwait = \"205ms\"\n\
-                    delay = \"1s\"\nrequest = \"1280KiB\"\norder = \"oldest\"\nregion = 1048576\nsegment = \"1MiB\"\n\
-                    verify = \"ata\"\ndetector = \"stat\"\nstate = \"/tmp/x\"\n";
-        let settings = parse(text).unwrap();
+        // A value of each parameter: its default, or where it has none, a time.
+        let usual = PolicyConfig::budget(Goal::default());
+        let value = |parameter| usual.parameters().get(parameter).map_or("9ms".to_owned(), parameter::write);
+        let set: String = (PolicyChoice::offered().parameters())
+            .map(|parameter| format!("{} = \"{}\"\n", parameter.name(), value(parameter)))
+            .collect();
+        let text = format!(
+            "[scrub]\n{set}policy = 'waiting'\norder = \"oldest\"\nregion = 1048576\nsegment = \"1MiB\"\n\
+             verify = \"ata\"\ndetector = \"stat\"\nstate = \"/tmp/x\"\n"
+        );
+        let settings = parse(&text).unwrap();
         let set =
             |parameter| settings.parameters.iter().find(|(given, _)| *given == parameter).map(|(_, value)| *value);
-        assert_eq!(set(Parameter::Wait), Some(ParameterValue::Time(Nanos::from_millis(205))));
-        assert_eq!(set(Parameter::Request), Some(ParameterValue::Size(Bytes::kib(1280))));
+        for parameter in
+            PolicyChoice::offered().parameters().filter(|parameter| usual.parameters().get(*parameter).is_some())
+        {
+            assert_eq!(set(parameter), usual.parameters().get(parameter));
+        }
         assert_eq!(settings.parameters.len(), PolicyChoice::offered().parameters().count());
         assert_eq!((settings.policy, settings.order), (PolicyKind::named("waiting"), Some(OrderKind::OLDEST)));
         assert_eq!(settings.region, Some(Bytes::mib(1)));
@@ -79,7 +89,8 @@ mod tests {
             ("[scrub]\n\nwait = \"5\"\n", ":3: wait: `5` is no time: write 1ms"),
             ("[scrub]\nwait = 5", ":2: wait: `5` is no time"),
             ("scrub = { order = \"oldest\", request = \"big\" }", ":1: request: `big` is no size"),
-            ("[scrub]\npolicy = \"nice\"", ":2: policy: `nice` is not one of budget, waiting, delay, none"),
+            ("[scrub]\npolicy = \"nice\"", ":2: policy: `nice` is not one of budget, waiting, "),
+            ("[scrub]\nwait = 1.5", ":2: wait: `1.5` is no time"),
             ("[scrub]\nslowdown = true", ":2: slowdown: invalid type: boolean `true`, expected a string such as"),
             ("[scrub]\nslow = \"1ms\"", ":2: unknown field `slow`, expected one of `slowdown`, `max-slowdown`"),
             ("[scrum]\nwait = \"1ms\"", ":1: unknown field `scrum`, expected `scrub`"),

@@ -32,8 +32,8 @@ pub fn show(value: ParameterValue) -> String {
     }
 }
 
-/// A value as it is to be written for [`parse`].
-fn write(value: ParameterValue) -> String {
+/// A value as [`parse`] reads it.
+pub fn write(value: ParameterValue) -> String {
     match value {
         ParameterValue::Time(time) => quantity::write_time(time),
         ParameterValue::Size(size) => quantity::show_exact(size.0).replace(' ', ""),
@@ -107,10 +107,20 @@ mod tests {
     }
 
     #[test]
+    fn the_help_names_the_policies_that_heed_a_parameter() {
+        const WAIT: &[Parameter] = &[Parameter::Wait];
+        let help = |rows: &[(&'static str, &'static [Parameter])]| {
+            let help = PolicyChoice::of(rows.iter().copied()).help(Parameter::Wait);
+            help.strip_prefix("Start after so long an idle time ").unwrap().to_owned()
+        };
+        assert_eq!(help(&[("a", WAIT), ("b", &[])]), "(policy a) [default: 100ms]");
+        assert_eq!(help(&[("a", WAIT), ("b", WAIT), ("c", &[]), ("d", &[])]), "(policies a, b) [default: 100ms]");
+        assert_eq!(help(&[("a", WAIT), ("b", WAIT), ("c", &[])]), "(all policies but c) [default: 100ms]");
+    }
+
+    #[test]
     fn what_the_help_calls_the_default_is_the_default() {
         let offered = PolicyChoice::offered();
-        assert_eq!(offered.help(Parameter::Wait), "Start after so long an idle time (policy waiting) [default: 100ms]");
-        assert!(offered.help(Parameter::Request).ends_with("(all policies but budget) [default: 1MiB]"));
         for parameter in offered.parameters() {
             let help = offered.help(parameter);
             let Some((_, default)) = help.split_once("[default: ") else { continue };

@@ -28,4 +28,8 @@ impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for Word<F> {
     fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
         self.visit_str(&number.to_string())
     }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
 }
