@@ -38,34 +38,54 @@ pub fn run(args: &GenerateArgs) -> Result<Exit> {
             io::stdout().write_all(&text).context("cannot write to standard output")?;
         }
         Generated::Man { folder } => {
-            fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            if !folder.is_dir() {
+                fs::create_dir(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            }
             let mut command = command.disable_help_subcommand(true);
             command.build();
-            pages(command, folder)?;
+            pages(command, &[], folder)?;
         }
     }
     Ok(Exit::Clean)
 }
 
-/// A page of the manual for the command, and one for each below it.
-fn pages(command: Command, folder: &Path) -> Result<()> {
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
-        pages(below, folder)?;
+/// A page of the manual for the command, and one for each below it; `above` are pages to see also.
+fn pages(mut command: Command, above: &[String], folder: &Path) -> Result<()> {
+    let name = page_name(&command);
+    let below: Vec<Command> = command.get_subcommands().cloned().collect();
+    let names: Vec<String> = below.iter().map(page_name).collect();
+    for (at, one) in below.into_iter().enumerate() {
+        let beside = names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| name);
+        pages(one, &[&name].into_iter().chain(beside).cloned().collect::<Vec<_>>(), folder)?;
     }
     let help = HelpText::of(&command);
+    let usage = command.render_usage().to_string();
     let has = (command.get_arguments().next().is_some(), command.get_subcommands().next().is_some());
     let page = Man::new(command);
     let path = folder.join(page.get_filename());
-    let text = page_text(&page, &help, has).with_context(|| format!("cannot make {}", path.display()))?;
+    let see_also = [above, &names].concat();
+    let text = page_text(&page, &usage, &help, has, &see_also);
+    let text = text.with_context(|| format!("cannot make {}", path.display()))?;
     output::write(&path, Existing::Replaced, &text).map_err(unwritable)
 }
 
+/// The name of a command's page.
+fn page_name(command: &Command) -> String {
+    command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
+}
+
 /// The sections in the order of man-pages(7); `has`: options, and commands below it.
-fn page_text(page: &Man, help: &HelpText, has: (bool, bool)) -> io::Result<Vec<u8>> {
+fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_also: &[String]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;
-    page.render_synopsis_section(&mut text)?;
+    let mut synopsis = Roff::new();
+    synopsis.control("SH", ["SYNOPSIS"]);
+    let usage = usage.trim_start_matches("Usage:").trim();
+    // The name of the command is what comes before the first option or argument.
+    let (name, rest) = usage.split_at(usage.find(['[', '<']).unwrap_or(usage.len()));
+    synopsis.text([bold(name.trim_end()), roman(" "), roman(rest)]);
+    synopsis.to_writer(&mut text)?;
     page.render_description_section(&mut text)?;
     let mut notes = Roff::new();
     for paragraph in help.notes.lines().filter(|line| !line.is_empty()) {
@@ -86,7 +106,7 @@ fn page_text(page: &Man, help: &HelpText, has: (bool, bool)) -> io::Result<Vec<u
         .filter_map(|line| line.trim().split_once(' '))
         .map(|(code, what)| (code, what.trim()))
         .collect();
-    for (heading, entries) in [("EXIT STATUS", &codes[..]), ("FILES", &FILES), ("ENVIRONMENT", &ENVIRONMENT)] {
+    for (heading, entries) in [("EXIT STATUS", &codes[..]), ("ENVIRONMENT", &ENVIRONMENT), ("FILES", &FILES)] {
         if !entries.is_empty() {
             rest.control("SH", [heading]);
         }
@@ -100,6 +120,10 @@ fn page_text(page: &Man, help: &HelpText, has: (bool, bool)) -> io::Result<Vec<u
             rest.text([roman(line)]);
         }
         rest.control("fi", []);
+    }
+    if !see_also.is_empty() {
+        let pages: Vec<String> = see_also.iter().map(|page| format!("{page}(1)")).collect();
+        rest.control("SH", ["SEE ALSO"]).text([roman(pages.join(", "))]);
     }
     rest.to_writer(&mut text)?;
     Ok(text)

@@ -113,7 +113,10 @@ fn headline(outcome: &TargetOutcome) -> String {
     };
     // What lies on a member that is out was not verified, and cannot be lost twice.
     let healed = match outcome.reduced() {
-        Some(state) => format!("{}; {healed}", state.to_string().to_uppercase()),
+        Some(state) => {
+            let out = outcome.members_out().join(", ");
+            format!("{}{}{out}; {healed}", state.to_string().to_uppercase(), if out.is_empty() { "" } else { ": " })
+        }
         None => healed,
     };
     match report.state {

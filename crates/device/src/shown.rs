@@ -3,10 +3,25 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The text with U+FFFD for each control character and each that turns the direction of the line. So it stays what it
-/// is, one piece of one line.
+/// The text with an escape (`\n`, `\e`, `\x07`, `\u{202e}`) for each control character and each that turns the direction of the
+/// line. So it stays one piece of one line, and can be read.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    if text.contains(is_foul) { text.replace(is_foul, "\u{fffd}").into() } else { text.into() }
+    if !text.contains(is_foul) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        match char {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            '\u{1b}' => shown.push_str("\\e"),
+            '\0'..='\u{ff}' if is_foul(char) => shown.push_str(&format!("\\x{:02x}", u32::from(char))),
+            _ if is_foul(char) => shown.extend(char.escape_unicode()),
+            _ => shown.push(char),
+        }
+    }
+    shown.into()
 }
 
 /// A path, as it may be shown.
@@ -26,12 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_commands_a_terminal_is_taken_out_and_all_else_stays() {
-        assert_eq!(
-            shown("e\u{1b}]0;PWN\u{7}a\nb\u{9b}31m\u{7f}.img"),
-            "e\u{fffd}]0;PWN\u{fffd}a\u{fffd}b\u{fffd}31m\u{fffd}.img"
-        );
-        assert_eq!(shown("gpj\u{202e}exe \u{2067}x\u{200f}"), "gpj\u{fffd}exe \u{fffd}x\u{fffd}");
+    fn what_commands_a_terminal_is_escaped_and_all_else_stays() {
+        assert_eq!(shown("e\u{1b}]0;PWN\u{7}a\nb\u{9b}31m\u{7f}.img"), "e\\e]0;PWN\\x07a\\nb\\x9b31m\\x7f.img");
+        assert_eq!(shown("gpj\u{202e}exe \u{2067}x\u{200f}"), "gpj\\u{202e}exe \\u{2067}x\\u{200f}");
         let plain = "/dev/disk/by-id/naïve 日本語 🦜";
         assert!(matches!(shown(plain), Cow::Borrowed(same) if same == plain));
     }

@@ -161,7 +161,7 @@ impl TargetDocument {
             rows_healed: outcome.rows_healed(),
             healed: outcome.healed().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
-            volume_state: outcome.volume_state,
+            volume_state: outcome.volume.as_ref().map(|volume| volume.state),
             error: outcome.error(),
             notes: outcome.notes(),
         }

@@ -5,8 +5,8 @@ use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::remote::FindingsFeed;
-use scrubjay_serve::volume::commands::Finding;
-use scrubjay_serve::volume::conditions::VolumeCondition;
+use scrubjay_serve::volume::commands::{Finding, Status};
+use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 
 /// What became of one target, or of several: of those the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub struct TargetOutcome {
     /// Of a volume: what it found wrong since this run began, by the scrub or by others.
     pub found: Option<Vec<Finding>>,
     /// And how it is now, if its server says so.
-    pub volume_state: Option<VolumeCondition>,
+    pub volume: Option<Status>,
     /// Why that may not be all.
     unfetched: Option<String>,
 }
@@ -41,13 +41,24 @@ impl TargetOutcome {
     pub fn new(facts: SessionInfo, ended: SessionEnded, finds: Option<&FindingsFeed>) -> TargetOutcome {
         let error = finds.and_then(|finds| finds.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
-        let volume_state = finds.and_then(|finds| finds.state().ok());
-        TargetOutcome { facts, ended, found: finds.map(FindingsFeed::all), volume_state, unfetched }
+        let volume = finds.and_then(|finds| finds.status().ok());
+        TargetOutcome { facts, ended, found: finds.map(FindingsFeed::all), volume, unfetched }
     }
 
     /// Does the volume do without a member? What was verified is then less than it should be.
     pub fn reduced(&self) -> Option<VolumeCondition> {
-        self.volume_state.filter(|state| state.is_reduced())
+        self.volume.as_ref().map(|volume| volume.state).filter(|state| state.is_reduced())
+    }
+
+    /// The members that the volume does without: number, path if it is known, and how each is.
+    pub fn members_out(&self) -> Vec<String> {
+        let members = self.volume.iter().flat_map(|volume| volume.members.iter().enumerate());
+        let out = members.filter(|(_, member)| member.state != MemberCondition::Active);
+        out.map(|(number, member)| {
+            let path = member.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+            format!("member {number}{path} is {}", member.state)
+        })
+        .collect()
     }
 
     /// Rows that were wrong, and were made up for by the others.

@@ -88,7 +88,7 @@ fn a_volume_is_said_to_be_left_as_it_is() {
     assert!(lost.problems.len() == 1 && lost.words().contains("member 1 is failed (it does not answer)"), "{lost:?}");
     let asked = left_after(&[], true);
     assert!(
-        asked.problems.is_empty() && asked.words().ends_with(": member 2 is failed (somebody said so)"),
+        asked.problems.is_empty() && asked.words().ends_with(": member 2 is failed (taken out by the administrator)"),
         "{asked:?}"
     );
     let broken = left_after(&[0, 1], false);

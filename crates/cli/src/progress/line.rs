@@ -33,8 +33,8 @@ impl ProgressLine {
         ProgressLine { name, goal, recent: VecDeque::new() }
     }
 
-    /// `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms  1.6 of 3.6 TiB  2 h`,
-    /// at most `width` characters of it: parts are left out from the least important one on.
+    /// `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms  1.6 of 3.6 TiB  2 h
+    /// plan: wait 20 ms, read 1 MiB`, at most `width` characters of it: parts are left out from the least important one on.
     pub fn text(&mut self, report: &ScrubReport, width: usize) -> String {
         self.note_rate(report);
         let mut parts = self.parts(report);
@@ -69,6 +69,11 @@ impl ProgressLine {
                 parts.push((3, likely));
                 parts.extend(range.map(|range| (6, range)));
                 parts.push((4, doing(report)));
+                if let Some(WaitReason::Idleness(Some(wait))) = report.waits_for
+                    && report.idle_longest < wait
+                {
+                    parts.push((4, format!("(longest so far {})", show_time(report.idle_longest))));
+                }
                 parts.push((5, format!("{}/s", self.rate(report))));
             }
         }
@@ -84,6 +89,10 @@ impl ProgressLine {
         ));
         parts.push((8, format!("{} of {}", report.bytes_verified, report.bytes)));
         parts.push((9, show_rest(report.elapsed)));
+        if report.state == ScrubState::Running && report.setting.in_idle_only && !report.setting.cautious {
+            let (wait, size) = (show_time(report.setting.wait), report.setting.size);
+            parts.push((10, format!("plan: wait {wait}, read {size}")));
+        }
         parts
     }
 
@@ -112,6 +121,7 @@ fn doing(report: &ScrubReport) -> String {
     match report.waits_for {
         None => "reading".to_owned(),
         Some(WaitReason::InUse) => "waiting: disk in use".to_owned(),
+        Some(WaitReason::Idleness(_)) if report.setting.cautious => "learning this disk's load".to_owned(),
         Some(WaitReason::Idleness(Some(wait))) if wait > Nanos::ZERO => {
             format!("waiting for {} of idleness", show_time(wait))
         }
@@ -175,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_loses_the_least_important_parts() {
-        let report = report();
+        let report = ScrubReport { idle_longest: Nanos::from_millis(1200), ..report() };
         assert_eq!(report.unreadable_sectors(), 1);
         let line = |width| ProgressLine::new("/dev/sda".to_owned(), Some(Nanos::from_millis(1))).text(&report, width);
         for width in [1, 20, 40, 60, 80, 120, 200] {
@@ -187,6 +197,8 @@ mod tests {
         assert!(line(40).starts_with("/dev/sda  "), "{}", line(40));
         assert!(line(80).contains("ETA") && line(80).contains("waiting for 31 s of idleness"), "{}", line(80));
         assert!(line(200).contains("delay 0.00 of 1 ms") && line(200).contains(" of 1 GiB"), "{}", line(200));
+        assert!(line(200).contains("waiting for 31 s of idleness  (longest so far 1.2 s)"), "{}", line(200));
+        assert!(line(240).contains("plan: wait 31 s, read 1 MiB"), "{}", line(240));
     }
 
     #[test]

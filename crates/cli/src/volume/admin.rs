@@ -13,7 +13,7 @@ use scrubjay_jobs::quantity::show_count;
 use scrubjay_jobs::sockets::{find, remove_ours, sockets, status_of, tell};
 use scrubjay_serve::remote::client::{ClientError, ControlClient};
 use scrubjay_serve::volume::commands::{
-    self, CommandAnswer, Finding, MemberEvent, VolumeCommand, VolumeEvent, VolumeEvents,
+    self, CommandAnswer, Finding, MemberEvent, MemberStatus, VolumeCommand, VolumeEvent, VolumeEvents,
 };
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 use serde::Serialize;
@@ -217,28 +217,47 @@ fn event_line(event: &VolumeEvent) -> String {
     }
 }
 
-/// So many findings of one kind on one member are each told.
+/// So many findings on one member are each told.
 const TOLD_EACH: usize = 3;
 
-/// Findings as lines: by member, kind and end; of many alike how many there are, and between which bytes.
+/// Findings as lines: member by member, in the order of their places; of many how many there are, what they are, and between
+/// which bytes.
 pub fn summaries(findings: &[Finding]) -> Vec<String> {
-    let mut groups: BTreeMap<(usize, &str, &str), Vec<&Finding>> = BTreeMap::new();
+    let mut members: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
-        groups.entry((finding.member, finding.kind.name(), finding.end.name())).or_default().push(finding);
+        members.entry(finding.member).or_default().push(finding);
     }
     let mut lines = Vec::new();
-    for ((member, kind, end), group) in groups {
-        if group.len() <= TOLD_EACH {
-            lines.extend(group.into_iter().map(describe));
+    for (member, mut found) in members {
+        found.sort_by_key(|finding| finding.offset);
+        let [first, .., last] = &found[..] else {
+            lines.extend(found.into_iter().map(describe));
+            continue;
+        };
+        if found.len() <= TOLD_EACH {
+            lines.extend(found.into_iter().map(describe));
             continue;
         }
-        let path = group[0].path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
-        let first = group.iter().map(|finding| finding.offset).min().unwrap_or_default();
-        let last = group.iter().map(|finding| finding.offset).max().unwrap_or_default();
-        let count = show_count(group.len() as u64);
-        lines.push(format!("{kind}: member {member}{path}, {count} rows from byte {first} to {last}: {end}"));
+        let path = first.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+        let (kinds, ends) =
+            (counts(found.iter().map(|found| found.kind.name())), counts(found.iter().map(|found| found.end.name())));
+        let count = show_count(found.len() as u64);
+        let (from, to) = (Bytes(first.offset), Bytes(last.offset));
+        lines.push(format!("member {member}{path}: {count} rows wrong, from {from} to {to}: {kinds}: {ends}"));
     }
     lines
+}
+
+/// `3 corrupt, 2 torn-write`; if all are alike, the word alone.
+fn counts<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for word in words {
+        *counts.entry(word).or_default() += 1;
+    }
+    match counts.len() {
+        1 => counts.into_keys().next().expect("one").to_owned(),
+        _ => counts.iter().map(|(word, count)| format!("{} {word}", show_count(*count))).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// One finding, as a line.
@@ -263,7 +282,7 @@ pub fn fail(args: &Fail) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let member = slot_of(&socket, &args.member)?;
     tell(&socket, &VolumeCommand::Fail { member })?;
-    Ok(Exit::Clean)
+    print_member(&socket, |number, _| number == member)
 }
 
 /// Puts a new disk in a member's place.
@@ -282,7 +301,10 @@ pub fn replace(args: &Replace) -> Result<Exit> {
         Err(JobError::Input(why)) if why.ends_with("only by force") => {
             Err(Usage(format!("{why} (see --force)")).into())
         }
-        answer => Ok(answer.map(|_| Exit::Clean)?),
+        answer => {
+            answer?;
+            print_member(&socket, |number, _| number == member)
+        }
     }
 }
 
@@ -290,8 +312,29 @@ pub fn replace(args: &Replace) -> Result<Exit> {
 pub fn readd(args: &Readd) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let path = std::path::absolute(&args.path)?.display().to_string();
-    tell(&socket, &VolumeCommand::Readd { path })?;
+    tell(&socket, &VolumeCommand::Readd { path: path.clone() })?;
+    print_member(&socket, |_, member| member.path.as_ref() == Some(&path))
+}
+
+/// Prints how a member is, after a command that concerned it.
+fn print_member(socket: &Path, is_it: impl Fn(usize, &MemberStatus) -> bool) -> Result<Exit> {
+    let status = status_of(socket)?;
+    let mut out = io::stdout().lock();
+    for (number, member) in status.members.iter().enumerate().filter(|(number, member)| is_it(*number, member)) {
+        print_line(&mut out, format_args!("{}", member_line(number, member)))?;
+    }
     Ok(Exit::Clean)
+}
+
+/// `member 3 (d.img) is rebuilding: 12.0 % done`.
+fn member_line(number: usize, member: &MemberStatus) -> String {
+    let MemberStatus { path, state, detail, .. } = member;
+    event_line(&VolumeEvent::Member(MemberEvent {
+        member: number,
+        path: path.clone(),
+        state: *state,
+        detail: detail.clone(),
+    }))
 }
 
 /// A member by its slot's number or its path.
@@ -329,7 +372,7 @@ pub fn stop(args: &StopArgs) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_serve::volume::commands::MemberStatus;
+    use scrubjay_core::volume::finding::Resolution;
 
     /// A server may be another program, and says what it likes.
     #[test]
@@ -364,7 +407,28 @@ mod tests {
         let mut out = Vec::new();
         print(&status, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\u{fffd}[2Jx").count(), out.lines().count()), (7, 6), "{out:?}");
+        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (7, 6), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
+    }
+
+    #[test]
+    fn many_findings_of_a_member_are_one_line_and_few_are_told_each_in_order() {
+        let finding = |member, offset: u64, kind| Finding {
+            member,
+            path: Some(format!("{member}.img")),
+            offset,
+            stripe: Some(offset >> 16),
+            chunk: "D0".to_owned(),
+            kind,
+            end: Resolution::Repaired,
+        };
+        let many = [5, 3, 1, 2].map(|at| finding(1, at << 20, CorruptionKind::Corrupt));
+        let torn = finding(1, 4 << 20, CorruptionKind::TornWrite);
+        let few = [7, 6].map(|at| finding(0, at << 20, CorruptionKind::Corrupt));
+        let lines = summaries(&many.into_iter().chain([torn]).chain(few).collect::<Vec<_>>());
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].contains("at byte 6291456") && lines[1].contains("at byte 7340032"), "{lines:?}");
+        let told = "member 1 (1.img): 5 rows wrong, from 1 MiB to 5 MiB: 4 corrupt, 1 torn-write: repaired";
+        assert_eq!(lines[2], told);
     }
 }

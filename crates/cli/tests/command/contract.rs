@@ -213,6 +213,11 @@ fn man_pages_and_completions_come_from_the_same_table() {
     let bench = Bench::with_image(1);
     assert_eq!(bench.run(&["generate", "man", "man"]).code, Some(0));
     let page = fs::read_to_string(bench.folder.path().join("man/scrubjay-scrub.1")).unwrap();
+    let sees_also = page.split(".SH \"SEE ALSO\"").nth(1).unwrap();
+    assert!(sees_also.contains("scrubjay(1)") && sees_also.contains("generate(1)"), "{sees_also}");
+    assert!(bench.folder.path().join("man/scrubjay-generate.1").exists());
+    let ran = bench.run(&["generate", "man", "no/such/folder"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("cannot make the folder no/such/folder"), "{ran:?}");
     for what in ["slowdown", "SH EXAMPLES", "SH \"EXIT STATUS\"", "SH FILES", "SH ENVIRONMENT", "NO_COLOR"] {
         assert!(page.contains(what), "`{what}` in {page}");
     }

@@ -215,7 +215,7 @@ fn a_degraded_volume_is_not_stopped_as_if_nothing_were_wrong() {
     served.until(|status| status["state"] == "degraded");
     let told = served.run(&["volume", "stop"]);
     let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
-    let words = "stopped photos: member 2 is failed (somebody said so)";
+    let words = "stopped photos: member 2 is failed (taken out by the administrator)";
     assert!(told.code == Some(0) && told.stderr.contains(words), "{told:?}");
     assert!(ended.code == Some(0) && ended.stderr.contains(words), "{ended:?}");
 }

@@ -329,6 +329,7 @@ impl Scrub {
             slowdown: self.seen.slowdown.clone(),
             latency: self.foreground.latency(),
             idle: self.seen.workload.idle_total + idle_now,
+            idle_longest: Nanos::from_secs_f64(self.seen.workload.idle.moments().max).max(idle_now),
             setting,
             forecast: {
                 let model = forecast::forecast(rest, &self.seen, &setting, elapsed, idle_now);

@@ -68,6 +68,8 @@ pub struct ScrubReport {
     pub latency: Option<ForegroundLatency>,
     /// How long the disk was free of foreground requests, as far as was seen.
     pub idle: Nanos,
+    /// The longest idle interval seen, in this run or as learnt before; the present one counts.
+    pub idle_longest: Nanos,
     /// What the policy is set to.
     pub setting: PolicyState,
     /// When it will be done.

@@ -1,8 +1,7 @@
 //! What a served volume found wrong while it was scrubbed: fetched whenever there is something new, kept for the result.
 
 use super::client::{ClientError, ControlClient};
-use crate::volume::commands::{CommandAnswer, Finding, VolumeCommand, VolumeEvent};
-use crate::volume::conditions::VolumeCondition;
+use crate::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand, VolumeEvent};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,13 +52,13 @@ impl FindingsFeed {
         }
     }
 
-    /// How the volume is now, in one of the words of [`crate::volume::commands::Status`].
+    /// How the volume is now.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn state(&self) -> Result<VolumeCondition, ClientError> {
+    pub fn status(&self) -> Result<Status, ClientError> {
         match ControlClient::connect(&self.socket)?.ask(&VolumeCommand::Status)? {
-            CommandAnswer::Status(status) => Ok(status.state),
+            CommandAnswer::Status(status) => Ok(*status),
             _ => Err(ClientError::Nonsense(self.socket.clone())),
         }
     }

@@ -313,6 +313,6 @@ fn why_words(why: FailureReason) -> &'static str {
         FailureReason::Gone => "it does not answer",
         FailureReason::Refused => "it refused a write",
         FailureReason::Hung => "it did not answer in time",
-        FailureReason::ByAdministrator => "somebody said so",
+        FailureReason::ByAdministrator => "taken out by the administrator",
     }
 }
