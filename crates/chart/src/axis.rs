@@ -71,6 +71,11 @@ impl AxisSpan {
         if near { self.zeroed() } else { self }
     }
 
+    /// The range with zero in it if that costs less than a tenth as much room again: across, nobody reads proportions.
+    pub fn zeroed_if_next(self) -> AxisSpan {
+        if self.from > 0.0 && self.from <= self.to / 10.0 { self.zeroed() } else { self }
+    }
+
     /// The range, longer at both ends by this much (in positions).
     pub fn padded(self, by: f64) -> AxisSpan {
         AxisSpan { from: self.from - by, to: self.to + by, ..self }

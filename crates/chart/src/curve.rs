@@ -274,11 +274,12 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The labels of a series: the last point, the first, then those between.
+/// The labels of a series: the last point, the first, then those between. Of neighbours that say the same, the last.
 fn wanted<'a>(frame: &Frame, number: usize, series: &'a Series, shift: f64) -> Vec<WantedLabel<'a>> {
     let mut wanted: Vec<WantedLabel<'a>> = Vec::new();
     for point in series.points.iter().filter(|point| !point.label.is_empty()) {
         if let Some((x, y)) = frame.place(point) {
+            wanted.pop_if(|before| before.text == point.label);
             wanted.push(WantedLabel { series: number, rank: 0, at: (x + shift, y), text: &point.label });
         }
     }

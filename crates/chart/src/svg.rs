@@ -107,7 +107,7 @@ fn frame(figure: &Figure, paper: &Paper) -> Frame {
     let x = AxisSpan::of(figure.x.scale, values(|point| point.x));
     let x = match bar_gap(figure) {
         Some(gap) => x.padded(gap / 2.0),
-        None => x.zeroed_if_near().snapped(x_ticks(width - left)),
+        None => x.zeroed_if_next().snapped(x_ticks(width - left)),
     };
     // Half of the last number hangs over the end of the axis.
     let right = (widest(&x.ticks(x_ticks(width - left))) / 2.0 + 2.0).max(MARGIN);

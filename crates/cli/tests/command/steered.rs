@@ -69,7 +69,10 @@ fn a_degraded_volume_says_so_first() {
     let degraded = served.run(&["volume", "status"]);
     assert!(degraded.code == Some(3) && degraded.stdout.starts_with("photos: DEGRADED, "), "{degraded:?}");
     let scrubbed = served.run(&["scrub", "photos", "--policy", "none"]);
-    assert!(scrubbed.code == Some(3) && scrubbed.stdout.starts_with("photos: DEGRADED: member 5 is missing; "), "{scrubbed:?}");
+    assert!(
+        scrubbed.code == Some(3) && scrubbed.stdout.starts_with("photos: DEGRADED: member 5 is missing; "),
+        "{scrubbed:?}"
+    );
     let scrubbed = served.run(&["scrub", "photos", "--policy", "none", "--fresh", "--json"]);
     let document: Value = serde_json::from_str(&scrubbed.stdout).unwrap();
     assert_eq!((scrubbed.code, &document["targets"][0]["volume_state"]), (Some(3), &"degraded".into()));

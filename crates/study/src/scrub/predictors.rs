@@ -7,6 +7,7 @@
 //! the trace without a scrub in it, and cutoffs are percentiles of all predictions, in hindsight, as in the paper: a
 //! predictor does better here than in service.
 
+use crate::say::duration;
 use scrubjay_chart::{CurvePoint, Series, Style};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{IdlePattern, Method, Prediction, RequestGrowth};
@@ -133,13 +134,13 @@ fn waits(periods: &Periods) -> Vec<Nanos> {
     std::iter::once(Nanos::ZERO).chain(steps.take_while(|&wait| wait < longest)).collect()
 }
 
-/// `16 ms` beside the thresholds that the paper tells.
+/// `16 ms`, `17.5 min` beside the thresholds that the paper tells.
 fn label(wait: Nanos) -> String {
     let millis = wait.0 / 1_000_000;
     if wait < LABELLED_MIN || !wait.0.is_multiple_of(1_000_000) || !millis.is_power_of_two() {
         return String::new();
     }
-    format!("{millis} ms")
+    duration(wait.as_secs_f64())
 }
 
 /// From one in 100 000 to all of them: 24 to the decade.
