@@ -169,8 +169,9 @@ fn cost(outcome: &TargetOutcome) -> String {
     let report = &outcome.ended.report;
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let rate = Bytes((report.bytes_verified_now.0 as f64 / seconds) as u64);
-    // What takes no time has no rate.
-    let took = match report.elapsed < RATE_FROM {
+    // What takes no time has no rate, and stripes that were never written are not read.
+    let is_partly_written = outcome.volume.as_ref().is_some_and(|volume| volume.stripes_written < volume.stripes);
+    let took = match report.elapsed < RATE_FROM || is_partly_written {
         true => format!("took {}", show_time(report.elapsed)),
         false => format!("took {} ({rate}/s)", show_time(report.elapsed)),
     };

@@ -1,7 +1,10 @@
 //! The commands that README.md prints are commands that this binary takes.
 
 use crate::bench::Bench;
+use crate::nbd::Nbd;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -43,8 +46,20 @@ fn the_volume_of_the_readme_comes_to_its_end() {
     let run = bench.folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
     let block = README.split("```").find(|block| block.contains("volume create")).expect("a block");
-    let mut server = None;
-    for line in block.lines().filter_map(|line| line.strip_prefix("scrubjay ")) {
+    let (mut server, mut is_damaged) = (None, false);
+    for line in block.lines() {
+        if line.starts_with("nbdcopy ") {
+            let mut nbd = Nbd::connect(&bench.folder.path().join("photos.sock")).unwrap();
+            nbd.write(0, &[7; 40 << 10]).unwrap();
+            nbd.flush().unwrap();
+            nbd.disconnect().unwrap();
+        }
+        if line.starts_with("dd if=/dev/zero of=b.img bs=1M seek=1 count=8 ") {
+            let member = OpenOptions::new().write(true).open(bench.folder.path().join("b.img")).unwrap();
+            member.write_all_at(&vec![0; 8 << 20], 1 << 20).unwrap();
+            is_damaged = true;
+        }
+        let Some(line) = line.strip_prefix("scrubjay ") else { continue };
         let words: Vec<&str> = line.split(" #").next().unwrap().trim_end_matches(" &").split_whitespace().collect();
         let mut command = bench.command(&words);
         command.env("SCRUBJAY_RUN", &run);
@@ -61,6 +76,10 @@ fn the_volume_of_the_readme_comes_to_its_end() {
         let code = output.status.code();
         let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
         assert!(code == Some(0) || words[0] == "scrub" && code == Some(3), "{words:?}: {code:?} {text}");
+        if words[0] == "scrub" {
+            assert!(is_damaged && text.contains("WRONG, rebuilt") && text.contains("(b.img)"), "{text}");
+            is_damaged = false;
+        }
     }
     let (mut server, said) = server.expect("it was served");
     let code = server.wait().unwrap().code();
