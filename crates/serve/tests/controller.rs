@@ -267,7 +267,7 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
     assert_eq!(rig.tell(&replace).0, Ok(()));
     rig.refuses(&own[2], "another disk has its place (member 2)");
     rig.fail(2);
-    rig.refuses(&own[2], "its slot is taken, or was taken by another one since; replace member 2 by it, by force");
+    rig.refuses(&own[2], "its place is taken, or was taken by another one since; replace member 2 by it, by force");
     assert_eq!(rig.readd(&blank).0, Ok(()));
     assert_eq!(rig.state(2).0, MemberCondition::Active);
     rig.fail(0);

@@ -243,7 +243,7 @@ fn a_dead_disk_does_not_keep_a_volume_from_being_served() {
     let ran = served.run(&[&serve[..], &["--degraded", "no"]].concat());
     ran.refused(2, "the volume is not whole: left out: b: no such file or device, left out: d is no member");
     let without = ["volume", "serve", "--degraded", "no", "--listen", "unix:nbd.sock", "a", "c", "e", "f"];
-    served.run(&without).refused(2, "the volume is not whole: slot 1 has no member");
+    served.run(&without).refused(2, "the volume is not whole: member 1 is not here");
 
     assert_eq!(served.serve(&NAMES[..6])["state"], "degraded");
     assert_eq!(served.run(&["volume", "stop"]).code, Some(0));

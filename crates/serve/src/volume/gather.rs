@@ -139,13 +139,13 @@ fn put_together(
             ),
             None => "another disk has its place".to_owned(),
         };
-        notes.push(format!("{label} is left out: {why} (slot {slot})"));
+        notes.push(format!("{label} is left out: {why} (member {slot})"));
     }
     for slot in assembly.old().iter() {
         let label = assembly.members[slot].given().map_or("", |index| &given[index].label);
         notes.push(format!(
             "{label} is of an earlier time than the others, and cannot be done without: what was written since may read as it \
-             was before (slot {slot}): scrub the volume"
+             was before (member {slot}): scrub the volume"
         ));
     }
     let mut opened: Vec<Option<OpenMember>> = opened.into_iter().map(Some).collect();
@@ -154,7 +154,7 @@ fn put_together(
         let member = state.given().and_then(|index| opened[index].take());
         let Some(mut member) = member else {
             if state.given().is_none() {
-                notes.push(format!("slot {slot} has no member: what it held is rebuilt when it is asked for"));
+                notes.push(format!("member {slot} is not here: what it held is rebuilt when it is asked for"));
             }
             names.push(None);
             member_bytes.push(0);

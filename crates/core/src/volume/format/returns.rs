@@ -24,7 +24,7 @@ impl fmt::Display for NoReturn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NoReturn::Foreign => "it is no member of this volume",
-            NoReturn::NotOut => "its slot is taken, or was taken by another one since",
+            NoReturn::NotOut => "its place is taken, or was taken by another one since",
             NoReturn::Incomplete => "it did not hold all that it should when it left",
             NoReturn::Older => "what is on it is older than what was there when it left",
             NoReturn::WentOn => "it was started without the others since it left, or left too long ago to tell",

@@ -86,7 +86,7 @@ impl fmt::Display for AssembleError {
                 write!(f, "{other} is a member of {other_array}, not of {array} as {label} is")
             }
             AssembleError::Duplicate { label, other, member } => {
-                write!(f, "{label} and {other} are the same member (slot {member}), or one is a copy of the other")
+                write!(f, "{label} and {other} are the same member ({member}), or one is a copy of the other")
             }
             AssembleError::Contradiction { label, other } => {
                 write!(f, "{label} and {other} contradict each other about their array: leave one of them out")

@@ -121,7 +121,7 @@ fn a_stranger_is_named_whoever_comes_first() {
 fn a_member_counts_once() {
     let mut members = three();
     members.push(Given { label: "copy".to_owned(), ..members[1].clone() });
-    assert_eq!(error(&members), "b and copy are the same member (slot 1), or one is a copy of the other");
+    assert_eq!(error(&members), "b and copy are the same member (1), or one is a copy of the other");
 }
 
 #[test]

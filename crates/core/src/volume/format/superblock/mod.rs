@@ -230,7 +230,7 @@ impl Superblock {
             (self.write_mark < NUMBER_END, "the write mark"),
             (self.name.len() <= NAME_BYTES_MAX && !self.name.contains(char::is_control), "the name"),
             (self.members.len() == self.geometry.layout.disks(), "the number of members"),
-            (self.member.get() < self.members.len(), "the slot"),
+            (self.member.get() < self.members.len(), "the member's number"),
             (self.members.iter().all(is_done), "more is rebuilt than there is"),
             (self.geometry.check().is_ok(), "the geometry"),
         ];
