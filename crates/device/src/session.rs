@@ -13,8 +13,8 @@ use crate::verify::{self, VerifierError};
 use crate::{clock, ioprio};
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::idle::{Goal, Learnt, PolicyConfig, Regard};
-use scrubjay_core::scrub::journal::JournalEntry;
 use scrubjay_core::scrub::machine::{Event, Op};
+use scrubjay_core::scrub::recording::RecordingEntry;
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubReport, ScrubState};
@@ -368,7 +368,7 @@ fn open_verifier(subject: &dyn Subject, options: &SessionOptions) -> Result<veri
     opened.map_err(|source| SessionError::Verifier { path: subject.path().to_owned(), source })
 }
 
-/// What a machine must be made of to replay a record: comments to the journal that follows.
+/// What a machine must be made of to replay a record: comments to the recording that follows.
 fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig, grid: &Grid) -> String {
     let Config { range, granule, depth, started, today } = config;
     let (disk, region, segment) = (grid.disk(), grid.region_sectors(), grid.segment_sectors());
@@ -468,11 +468,11 @@ impl RunRecorder<'_> {
 
 impl Watcher<Scrub> for RunRecorder<'_> {
     fn told(&mut self, now: Nanos, event: &Event) {
-        self.record(&JournalEntry::Told { now, event: *event });
+        self.record(&RecordingEntry::Told { now, event: *event });
     }
 
     fn gave(&mut self, now: Nanos, op: &Op) {
-        self.record(&JournalEntry::Gave { now, op: *op });
+        self.record(&RecordingEntry::Gave { now, op: *op });
     }
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {

@@ -13,7 +13,7 @@ pub fn parse(parameter: Parameter, text: &str) -> Result<ParameterValue, String>
     Ok(match parameter.row().takes {
         ParameterRange::Time => ParameterValue::Time(quantity::time(text)?),
         ParameterRange::TimeNotZero => ParameterValue::Time(quantity::time_not_zero(text)?),
-        ParameterRange::Size => ParameterValue::Size(quantity::bytes(text)?),
+        ParameterRange::RequestSize | ParameterRange::Size => ParameterValue::Size(quantity::bytes(text)?),
         ParameterRange::Number { least, most, .. } => {
             let number = text.parse().ok().filter(|number| (least..=most).contains(number));
             ParameterValue::Number(number.ok_or_else(|| format!("`{text}` is no number from {least} to {most}"))?)
@@ -41,7 +41,7 @@ pub fn write(value: ParameterValue) -> String {
     }
 }
 
-/// Some of a program's policies, by what each is called and heeds.
+/// Names of policies, and the parameters that each heeds.
 #[derive(Clone, Debug)]
 pub struct PolicyChoice(Vec<(&'static str, &'static [Parameter])>);
 

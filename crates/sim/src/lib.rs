@@ -6,8 +6,8 @@
 //! ```text
 //! workload (or a recorded list) -> ForegroundRequest --+
 //! lse -> bad sectors -> disk::SimulatedDisk - pump::SimulatedPump <-> any Machine        what happens, and what it costs
-//!                                            |  +-> RunReport (exact slowdown) and Journal
-//! a journal's text -> replay::replay --------+-> any Machine                   what it would have done
+//!                                            |  +-> RunReport (exact slowdown) and Recording
+//! a recording's text -> replay::replay --------+-> any Machine                   what it would have done
 //! ```
 //!
 //! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:

@@ -111,12 +111,12 @@ impl Playable {
     }
 
     /// What it is set to, by the names of the parameters.
-    pub fn told(self, parameters: &PolicyParameters) -> Vec<(&'static str, ParameterValue)> {
+    pub fn named_values(self, parameters: &PolicyParameters) -> Vec<(&'static str, ParameterValue)> {
         match self {
-            Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).told(),
+            Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).named_values(),
             Playable::Clairvoyant(kind) => {
                 let set = PolicyParameters { request: Some(parameters.request.unwrap_or(REQUEST)), ..*parameters };
-                set.told(kind.heeds)
+                set.named_values(kind.heeds)
             }
         }
     }
@@ -173,7 +173,7 @@ mod tests {
             let is_predicting = playable.heeds().contains(&Parameter::Cutoff);
             assert!(is_predicting || played.scrub_bytes > 0, "{playable:?}");
             assert_eq!(played.requests, 60, "{playable:?}");
-            assert!(!playable.told(&PolicyParameters::default()).is_empty());
+            assert!(!playable.named_values(&PolicyParameters::default()).is_empty());
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::disk::SimulatedDisk;
 use crate::source::{OpenLoop, RequestSource};
 use op::OpAtDisk;
 use scrubjay_core::scrub::disk_server::{DiskServer, ForegroundRequest};
-use scrubjay_core::scrub::journal::{Journal, JournalEntry};
 use scrubjay_core::scrub::machine::{Event, Machine, Op};
+use scrubjay_core::scrub::recording::{Recording, RecordingEntry};
 use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ pub struct SimulatedPump<S: RequestSource> {
     /// How long every request is on its way to the disk, and back.
     path: [Nanos; 2],
     until: Nanos,
-    journal: Option<Journal>,
+    recording: Option<Recording>,
     shadow: DiskServer,
     /// When each foreground request at the disk will be done: ascending.
     completions: VecDeque<Nanos>,
@@ -76,7 +76,7 @@ pub struct PumpRun {
     /// What was done and what it cost.
     pub report: RunReport,
     /// All that the machine was told and gave; empty unless the run was [`SimulatedPump::recorded`].
-    pub journal: Journal,
+    pub recording: Recording,
     /// What each foreground request lost, in the order of arrival; as empty.
     pub slowdowns: Vec<Nanos>,
 }
@@ -98,7 +98,7 @@ impl<S: RequestSource> SimulatedPump<S> {
             sight: ForegroundSight::default(),
             path: [Nanos::ZERO; 2],
             until: Nanos::MAX,
-            journal: None,
+            recording: None,
             shadow: DiskServer::default(),
             completions: VecDeque::new(),
             ops: VecDeque::new(),
@@ -129,9 +129,9 @@ impl<S: RequestSource> SimulatedPump<S> {
         SimulatedPump { path: [there, back], ..self }
     }
 
-    /// The same with a journal of the run. It grows with every event: for runs that are bounded otherwise.
+    /// The same with a recording of the run. It grows with every event: for runs that are bounded otherwise.
     pub fn recorded(self) -> SimulatedPump<S> {
-        SimulatedPump { journal: Some(Journal::new()), ..self }
+        SimulatedPump { recording: Some(Recording::new()), ..self }
     }
 
     /// Runs the machine, from time zero to the end.
@@ -159,7 +159,7 @@ impl<S: RequestSource> SimulatedPump<S> {
         self.drain(now);
         self.report.end = end;
         self.report.elapsed = now;
-        PumpRun { report: self.report, journal: self.journal.unwrap_or_default(), slowdowns: self.slowdowns }
+        PumpRun { report: self.report, recording: self.recording.unwrap_or_default(), slowdowns: self.slowdowns }
     }
 
     /// Tells all that happened up to `now`: the foreground, then our own completions, then a tick.
@@ -185,8 +185,8 @@ impl<S: RequestSource> SimulatedPump<S> {
     }
 
     fn told(&mut self, machine: &mut impl Machine, now: Nanos, event: Event) {
-        if let Some(journal) = &mut self.journal {
-            journal.push(JournalEntry::Told { now, event });
+        if let Some(recording) = &mut self.recording {
+            recording.push(RecordingEntry::Told { now, event });
         }
         machine.handle(now, event);
     }
@@ -195,8 +195,8 @@ impl<S: RequestSource> SimulatedPump<S> {
     fn take(&mut self, machine: &mut impl Machine, now: Nanos) -> usize {
         let before = self.ops.len();
         while let Some(op) = machine.poll_op(now) {
-            if let Some(journal) = &mut self.journal {
-                journal.push(JournalEntry::Gave { now, op });
+            if let Some(recording) = &mut self.recording {
+                recording.push(RecordingEntry::Gave { now, op });
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);
@@ -255,7 +255,7 @@ impl<S: RequestSource> SimulatedPump<S> {
         self.lost_by_last = if met == Some(false) { slowdown } else { self.lost_by_last + slowdown };
         self.report.foreground.add(idle, alone - at, slowdown, met.is_some());
         self.report.foreground.slowdown_of_one = self.report.foreground.slowdown_of_one.max(self.lost_by_last);
-        if self.journal.is_some() {
+        if self.recording.is_some() {
             self.slowdowns.push(slowdown);
         }
     }

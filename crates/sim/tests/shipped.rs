@@ -4,7 +4,7 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::{Budget, Goal, IdlePolicy, IntervalAdapter, Waiting};
-use scrubjay_core::scrub::journal::Journal;
+use scrubjay_core::scrub::recording::Recording;
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange, UnixSeconds};
@@ -100,7 +100,7 @@ fn the_budget_is_kept_and_its_reckoning_is_exact() {
     }
 }
 
-/// One seed, one journal; and the journal's text, replayed, gives the same operations again.
+/// One seed, one recording; and the recording's text, replayed, gives the same operations again.
 #[test]
 fn a_recorded_run_is_replayed() {
     let grid = small_grid();
@@ -114,13 +114,13 @@ fn a_recorded_run_is_replayed() {
             .until(Nanos::from_secs(60))
             .recorded()
             .run(&mut fresh())
-            .journal
+            .recording
     };
     for sight in [ForegroundSight::Live, ForegroundSight::default()] {
-        let journal = record(sight);
-        assert_eq!(journal, record(sight));
-        let read: Journal = journal.to_string().parse().expect("its text is a journal");
-        assert_eq!(replay(&mut fresh(), &read).difference(&journal), None);
-        assert!(journal.ops().count() > 50);
+        let recording = record(sight);
+        assert_eq!(recording, record(sight));
+        let read: Recording = recording.to_string().parse().expect("its text is a recording");
+        assert_eq!(replay(&mut fresh(), &read).difference(&recording), None);
+        assert!(recording.ops().count() > 50);
     }
 }

@@ -4,8 +4,8 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::BackToBack;
-use scrubjay_core::scrub::journal::{Journal, JournalEntry};
 use scrubjay_core::scrub::machine::{Event, Op};
+use scrubjay_core::scrub::recording::{Recording, RecordingEntry};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::scrub::{Config, Pass, Scrub, ScrubState};
@@ -42,19 +42,19 @@ fn detected(grid: Grid, order: OrderKind, errors: &[Sector]) -> Vec<f64> {
     let blocks: BTreeSet<_> = errors.iter().map(|error| error.0 / GRANULE).collect();
     assert_eq!(machine.report(run.report.elapsed).unreadable_sectors(), blocks.len() as u64 * GRANULE);
 
-    let named = named(&run.journal);
+    let named = named(&run.recording);
     errors.iter().map(|error| named[&(error.0 / GRANULE)].as_secs_f64() / flawless).collect()
 }
 
 /// When each unreadable block was found to be just that.
-fn named(journal: &Journal) -> BTreeMap<u64, Nanos> {
+fn named(recording: &Recording) -> BTreeMap<u64, Nanos> {
     let (mut asked, mut named) = (BTreeMap::new(), BTreeMap::new());
-    for entry in journal.entries() {
+    for entry in recording.entries() {
         match *entry {
-            JournalEntry::Gave { op: Op::Verify { id, range }, .. } => {
+            RecordingEntry::Gave { op: Op::Verify { id, range }, .. } => {
                 asked.insert(id, range);
             }
-            JournalEntry::Told {
+            RecordingEntry::Told {
                 event: Event::Completed { id, outcome: VerifyOutcome::Unreadable(_), finished, .. },
                 ..
             } => {
@@ -62,7 +62,7 @@ fn named(journal: &Journal) -> BTreeMap<u64, Nanos> {
                     named.entry(asked[&id].start.0 / GRANULE).or_insert(finished);
                 }
             }
-            JournalEntry::Told { .. } => {}
+            RecordingEntry::Told { .. } => {}
         }
     }
     named

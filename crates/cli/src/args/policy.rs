@@ -9,10 +9,10 @@ use scrubjay_sim::play::Playable;
 
 use super::named;
 
-/// Of the policies for real disks.
+/// Options of the policies for real disks.
 pub type ScrubParameters = ParameterArgs<false>;
 
-/// Of all that can be simulated.
+/// Options of all policies that can be simulated.
 pub type SimulatedParameters = ParameterArgs<true>;
 
 /// What was given.
@@ -65,7 +65,7 @@ fn option(parameter: Parameter, policies: &PolicyChoice) -> Arg {
     let row = parameter.row();
     let (unit, values) = match row.takes {
         ParameterRange::Time | ParameterRange::TimeNotZero => ("TIME", None),
-        ParameterRange::Size => ("SIZE", None),
+        ParameterRange::RequestSize | ParameterRange::Size => ("SIZE", None),
         ParameterRange::Number { unit, .. } => (unit, None),
         ParameterRange::GoalForm => {
             use clap::builder::TypedValueParser;

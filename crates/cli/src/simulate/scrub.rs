@@ -7,7 +7,7 @@ use crate::heed;
 use crate::say::shown;
 use crate::workload;
 use anyhow::{Context, Result};
-use scrubjay_core::scrub::idle::{Parameter, ParameterValue, PolicyParameters};
+use scrubjay_core::scrub::idle::{Parameter, ParameterRange, ParameterValue, PolicyParameters};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_jobs::quantity::show_time;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
@@ -51,7 +51,7 @@ const REQUEST_MAX: Bytes = Bytes::gib(1);
 /// Requests are of whole sectors.
 fn check_sizes(given: &[(Parameter, ParameterValue)]) -> Result<(), Usage> {
     for (parameter, value) in given {
-        let (Parameter::Request | Parameter::RequestMax, &ParameterValue::Size(size)) = (parameter, value) else {
+        let (ParameterRange::RequestSize, &ParameterValue::Size(size)) = (parameter.row().takes, value) else {
             continue;
         };
         if size.0 == 0 || !size.0.is_multiple_of(SECTOR_BYTES) || size > REQUEST_MAX {
@@ -113,7 +113,7 @@ impl SimulationDocument<'_> {
             schema: 1,
             trace: &load.name,
             policy: policy.name(),
-            parameters: policy.told(parameters).into_iter().map(json).collect(),
+            parameters: policy.named_values(parameters).into_iter().map(json).collect(),
             ground: TraceSummaryDocument::from(outcome),
             tally: CostDocument::from(outcome),
             above_goal_p99: *above_p99,
@@ -129,7 +129,7 @@ fn print(
     played: &PolicyDescription,
 ) -> io::Result<()> {
     let PolicyDescription { outcome, above_p99 } = played;
-    let set: Vec<String> = policy.told(parameters).into_iter().map(text).collect();
+    let set: Vec<String> = policy.named_values(parameters).into_iter().map(text).collect();
     writeln!(out, "{}: {}", shown(&load.name), costs::ground(outcome))?;
     writeln!(out, "  {}: {}", policy.name(), set.join(", "))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use scrubjay_core::scrub::coverage::Coverage;
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
-use scrubjay_core::scrub::journal::Journal;
+use scrubjay_core::scrub::recording::Recording;
 use scrubjay_core::scrub::tour::{Grid, OrderKind, REGION_BYTES, SEGMENT_BYTES};
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
@@ -37,18 +37,18 @@ fn a_record_that_cannot_be_written_is_told() {
     let bench = Bench::with_image(24);
     let policy = ["--policy", "none", "--detector", "none", "--request", "512KiB"];
     // The state fits, the record does not: not all of it, when all that is left of it is written at the end.
-    let ran = bench.run_on_full_disk(&[&["scrub", "disk.img", "--record", "run.journal"], &policy[..]].concat());
+    let ran = bench.run_on_full_disk(&[&["scrub", "disk.img", "--record", "run.recording"], &policy[..]].concat());
     assert!(ran.code == Some(1) && ran.stderr.contains("THE RECORD IS NOT WRITTEN: File too large"), "{ran:?}");
-    assert!(!bench.folder.path().join("run.journal").exists());
+    assert!(!bench.folder.path().join("run.recording").exists());
 }
 
 #[test]
 fn a_recorded_run_gives_the_same_operations_in_the_simulator() {
     let bench = Bench::with_image(24);
-    let ran = bench.run(&["scrub", "disk.img", "--record", "run.journal"]);
+    let ran = bench.run(&["scrub", "disk.img", "--record", "run.recording"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let record = fs::read_to_string(bench.folder.path().join("run.journal")).unwrap();
-    let recorded: Journal = record.parse().unwrap();
+    let record = fs::read_to_string(bench.folder.path().join("run.recording")).unwrap();
+    let recorded: Recording = record.parse().unwrap();
     assert!(recorded.ops().count() > 6, "several operations were given");
     let replayed = replay(&mut machine(&record, PolicyConfig::budget(Goal::default())), &recorded);
     assert_eq!(replayed.difference(&recorded), None);
@@ -56,7 +56,7 @@ fn a_recorded_run_gives_the_same_operations_in_the_simulator() {
     // The test can fail: a machine of another mind gives another first operation. (Later ones it could not even be told
     // of: they complete what it never gave.)
     let beginning: Vec<&str> = record.lines().take_while(|line| !line.contains(" done ")).collect();
-    let beginning: Journal = beginning.join("\n").parse().unwrap();
+    let beginning: Recording = beginning.join("\n").parse().unwrap();
     let back_to_back = PolicyConfig::full_speed(Bytes::kib(128));
     let other = replay(&mut machine(&record, back_to_back), &beginning);
     assert!(other.difference(&beginning).is_some());

@@ -1,4 +1,4 @@
-//! Hand-worked queues, queueing theory, and one seed, one journal.
+//! Hand-worked queues, queueing theory, and one seed, one recording.
 
 use super::*;
 use crate::replay::replay;
@@ -121,7 +121,7 @@ fn who_comes_when_the_verify_ends_or_begins_is_told_apart() {
 }
 
 #[test]
-fn a_journal_tells_the_run_in_order() {
+fn a_recording_tells_the_run_in_order() {
     let pump = SimulatedPump::new(slow_disk(2).with_errors([SectorRange::at(1, 1)]), requests(&[(3, 2)]));
     let run = pump.sight(ForegroundSight::Live).recorded().run(&mut Plain::new(2, 1, Nanos(MS)));
     let text = "told 0 tick\n\
@@ -137,7 +137,7 @@ fn a_journal_tells_the_run_in_order() {
                 gave 14000000 verify 1 1+1\n\
                 told 24000000 done 1 unreadable errno:5 14000000 24000000\n\
                 told 24000000 tick\n";
-    assert_eq!(run.journal.to_string(), text);
+    assert_eq!(run.recording.to_string(), text);
     assert_eq!((run.report.scrub.ops_unreadable, run.report.scrub.busy), (1, Nanos(20 * MS)));
 }
 
@@ -158,7 +158,7 @@ fn a_pump_that_looks_now_and_then_tells_late_but_with_the_true_times() {
                 gave 552000000 verify 0 0+1\n\
                 told 562000000 done 0 clean 552000000 562000000\n\
                 told 562000000 tick\n";
-    assert_eq!(run.journal.to_string(), text);
+    assert_eq!(run.recording.to_string(), text);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn slowdowns_are_the_difference_of_two_runs() {
     // Both streams by their own times, into two servers of our own.
     let mut queue: Vec<(Nanos, u8, Nanos)> = foreground.iter().map(|one| (one.at, 0, one.service)).collect();
     let verify = |range: SectorRange| ServiceModel::default().service(range.bytes());
-    queue.extend(run.journal.ops().map(|(now, Op::Verify { range, .. })| (now, 1, verify(range))));
+    queue.extend(run.recording.ops().map(|(now, Op::Verify { range, .. })| (now, 1, verify(range))));
     queue.sort();
     let (mut with, mut without) = (DiskServer::default(), DiskServer::default());
     let (mut total, mut max) = (0, 0);
@@ -249,25 +249,25 @@ fn slowdowns_are_the_difference_of_two_runs() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_journal_and_a_replay_gives_it_again() {
+fn the_same_seed_gives_the_same_recording_and_a_replay_gives_it_again() {
     let scrubber = || Plain::new(200_000, 2048, Nanos(30 * MS));
-    let journal = |seed| {
+    let recording = |seed| {
         let think = TimeSpan::Exponential { mean: Nanos(100 * MS) };
         let stream = Bursts::new(4, TimeSpan::Fixed(Nanos(MS)), think, TimeSpan::Fixed(Nanos(3 * MS)), Rng::new(seed));
         SimulatedPump::new(SimulatedDisk::new(200_000, ServiceModel::default()), stream)
             .recorded()
             .run(&mut scrubber())
-            .journal
+            .recording
     };
-    let recorded = journal(1);
-    assert_eq!(recorded, journal(1));
-    assert_ne!(recorded, journal(2));
+    let recorded = recording(1);
+    assert_eq!(recorded, recording(1));
+    assert_ne!(recorded, recording(2));
 
-    let read: Journal = recorded.to_string().parse().expect("its text is a journal");
+    let read: Recording = recorded.to_string().parse().expect("its text is a recording");
     assert_eq!(replay(&mut scrubber(), &read).difference(&recorded), None);
     let smaller =
         replay(&mut Plain { size: 1024, ..scrubber() }, &read).difference(&recorded).expect("it acts otherwise");
-    assert!(matches!(recorded.entries()[smaller], JournalEntry::Gave { .. }), "the first difference is what it gave");
+    assert!(matches!(recorded.entries()[smaller], RecordingEntry::Gave { .. }), "the first difference is what it gave");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The table of formats. A new one is one file here (model: `spc.rs`), a row in [`FORMATS`], and a sample in
+//! The table of formats. A new one is one file here (model: `spc.rs`), a row in [`FORMATS`], and a seed in
 //! `fuzz/seeds/NAME/`.
 
 mod alibaba;
@@ -55,7 +55,7 @@ pub struct Format {
     /// What its times count from.
     pub clock: ClockOrigin,
     /// Does a trace that begins with these bytes (up to 64 KiB, decompressed) look like it? Asked in the order of the
-    /// table; formats that are easily told come first.
+    /// table; formats with an unmistakable beginning come first.
     pub looks_like: fn(&[u8]) -> bool,
     /// How it is read.
     pub open: FormatOpener,

@@ -2,6 +2,7 @@
 //! these beats one well-chosen size).
 
 use super::pattern::{IdlePattern, IntervalPolicy};
+use crate::units::Bytes;
 
 /// A pattern that is the same in every idle interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,5 +14,9 @@ pub struct Adaptive {
 impl IntervalPolicy for Adaptive {
     fn pattern(&self) -> IdlePattern {
         self.pattern
+    }
+
+    fn size_max(&self) -> Bytes {
+        self.pattern().size_max()
     }
 }

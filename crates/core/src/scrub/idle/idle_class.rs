@@ -12,4 +12,8 @@ impl IntervalPolicy for IdleClass {
     fn pattern(&self) -> IdlePattern {
         IdlePattern { wait: Nanos::from_millis(10), first: Bytes::kib(64), growth: RequestGrowth::Fixed }
     }
+
+    fn size_max(&self) -> Bytes {
+        self.pattern().size_max()
+    }
 }

@@ -25,13 +25,13 @@ pub enum Parameter {
     Request,
     /// How long a predicted interval must be.
     Cutoff,
-    /// The same, as a percentile of predictions.
+    /// How long a predicted interval must be, as a percentile of predictions.
     Percentile,
     /// The share of the idle intervals that is used.
     Share,
-    /// How many times as large as the last each request is.
+    /// How many times as large as the one before each request is.
     Factor,
-    /// How much larger than that.
+    /// Bytes added to each next request.
     Plus,
     /// The idle time from which requests are of the largest size.
     SwapAfter,
@@ -63,7 +63,9 @@ pub enum ParameterRange {
     Time,
     /// A time that is more than nothing.
     TimeNotZero,
-    /// A size. Which of them a disk takes, it says itself.
+    /// The size of a request, in bytes. Which of them a disk takes, whoever plays the policy checks.
+    RequestSize,
+    /// Bytes.
     Size,
     /// A number between two others.
     Number {
@@ -151,9 +153,9 @@ impl PolicyParameters {
     }
 
     /// What these are set to, by name; what is not set is left out.
-    pub fn told(&self, parameters: &[Parameter]) -> Vec<(&'static str, ParameterValue)> {
-        let told = |parameter: &Parameter| Some((parameter.name(), self.get(*parameter)?));
-        parameters.iter().filter_map(told).collect()
+    pub fn named_values(&self, parameters: &[Parameter]) -> Vec<(&'static str, ParameterValue)> {
+        let named = |parameter: &Parameter| Some((parameter.name(), self.get(*parameter)?));
+        parameters.iter().filter_map(named).collect()
     }
 
     /// The defaults, but for what was given.
@@ -195,8 +197,8 @@ impl Parameter {
 
     /// What there is to say of it.
     pub fn row(self) -> ParameterRow {
-        const GROWTH: ParameterRow = ParameterRow { heading: "Growth", ..TIME };
-        const PREDICTION: ParameterRow = ParameterRow { heading: "Prediction", ..TIME };
+        const GROWTH: ParameterRow = ParameterRow { heading: "Growth", ..BASE };
+        const PREDICTION: ParameterRow = ParameterRow { heading: "Prediction", ..BASE };
         match self {
             Parameter::Slowdown => ParameterRow {
                 name: "slowdown",
@@ -204,21 +206,21 @@ impl Parameter {
                 takes: ParameterRange::TimeNotZero,
                 get: |with| Some(ParameterValue::Time(with.goal.mean)),
                 set: |with, value| with.goal.mean = value.time(),
-                ..TIME
+                ..BASE
             },
             Parameter::SlowdownMax => ParameterRow {
                 name: "max-slowdown",
                 about: "Latency that it may add to any one request, but for 1 in 10,000",
                 get: |with| Some(ParameterValue::Time(with.goal.max)),
                 set: |with, value| with.goal.max = value.time(),
-                ..TIME
+                ..BASE
             },
             Parameter::SlowdownP99 => ParameterRow {
                 name: "p99-slowdown",
                 about: "Latency that it may add, but for 1 request in 100; no such goal unless given",
                 get: |with| with.goal.p99.map(ParameterValue::Time),
                 set: |with, value| with.goal.p99 = Some(value.time()),
-                ..TIME
+                ..BASE
             },
             Parameter::GoalForm => ParameterRow {
                 name: "goal",
@@ -226,29 +228,29 @@ impl Parameter {
                 takes: ParameterRange::GoalForm,
                 get: |with| Some(ParameterValue::GoalForm(with.goal.form)),
                 set: |with, value| with.goal.form = value.goal_form(),
-                ..TIME
+                ..BASE
             },
             Parameter::Wait => ParameterRow {
                 name: "wait",
                 about: "Start after so long an idle time",
                 get: |with| Some(ParameterValue::Time(with.wait)),
                 set: |with, value| with.wait = value.time(),
-                ..TIME
+                ..BASE
             },
             Parameter::Delay => ParameterRow {
                 name: "delay",
                 about: "Pause after each request",
                 get: |with| Some(ParameterValue::Time(with.delay)),
                 set: |with, value| with.delay = value.time(),
-                ..TIME
+                ..BASE
             },
             Parameter::Request => ParameterRow {
                 name: "request",
                 about: "Request size, or that of the first one if they grow",
-                takes: ParameterRange::Size,
+                takes: ParameterRange::RequestSize,
                 get: |with| with.request.map(ParameterValue::Size),
                 set: |with, value| with.request = Some(value.size()),
-                ..TIME
+                ..BASE
             },
             Parameter::Cutoff => ParameterRow {
                 name: "cutoff",
@@ -306,7 +308,7 @@ impl Parameter {
             Parameter::RequestMax => ParameterRow {
                 name: "max-request",
                 about: "Largest request size",
-                takes: ParameterRange::Size,
+                takes: ParameterRange::RequestSize,
                 get: |with| Some(ParameterValue::Size(with.request_max)),
                 set: |with, value| with.request_max = value.size(),
                 ..GROWTH
@@ -315,8 +317,8 @@ impl Parameter {
     }
 }
 
-/// What most rows have in common.
-const TIME: ParameterRow = ParameterRow {
+/// What a row has that does not say otherwise: a time, under "When".
+const BASE: ParameterRow = ParameterRow {
     name: "",
     about: "",
     heading: "When",
@@ -354,7 +356,7 @@ impl ParameterRange {
     pub(super) fn another(self) -> ParameterValue {
         match self {
             ParameterRange::Time | ParameterRange::TimeNotZero => ParameterValue::Time(Nanos::from_millis(7)),
-            ParameterRange::Size => ParameterValue::Size(Bytes::kib(96)),
+            ParameterRange::RequestSize | ParameterRange::Size => ParameterValue::Size(Bytes::kib(96)),
             ParameterRange::Number { least, most, .. } => ParameterValue::Number(least + (most - least) * 0.25),
             ParameterRange::GoalForm => ParameterValue::GoalForm(GoalForm::Average),
         }

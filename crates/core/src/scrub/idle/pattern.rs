@@ -79,6 +79,9 @@ impl IdlePattern {
 }
 
 /// A policy that decides what it does in an idle interval when that begins.
+///
+/// What an author has to know: [`IntervalPolicy::pattern`] is asked once an interval by the exact simulator, and at every decision by
+/// [`IntervalAdapter`], which plays it request by request; between two calls of [`IntervalPolicy::ended`] it must give the same.
 pub trait IntervalPolicy: fmt::Debug + Send {
     /// What it does in the idle interval that begins now. Pure.
     fn pattern(&self) -> IdlePattern;
@@ -88,10 +91,8 @@ pub trait IntervalPolicy: fmt::Debug + Send {
         let _ = idle;
     }
 
-    /// The largest request of any pattern.
-    fn size_max(&self) -> Bytes {
-        self.pattern().size_max()
-    }
+    /// The largest request of any pattern that it may ever give: buffers are made of that size.
+    fn size_max(&self) -> Bytes;
 }
 
 impl IntervalPolicy for Box<dyn IntervalPolicy> {

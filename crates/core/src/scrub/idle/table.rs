@@ -127,7 +127,7 @@ pub const POLICIES: &[PolicyKind] = &[
     },
     PolicyKind {
         name: "ar-waiting",
-        about: "The same, after a wait",
+        about: "Predict as `ar` does, after a wait",
         heeds: &[Parameter::Wait, Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::AutoRegressive, with.wait)),
         ..STUDIED
@@ -267,12 +267,12 @@ impl PolicyConfig {
     }
 
     /// What it is set to, by the names of the parameters; for a policy that heeds none, what it does.
-    pub fn told(&self) -> Vec<(&'static str, ParameterValue)> {
+    pub fn named_values(&self) -> Vec<(&'static str, ParameterValue)> {
         if let ([], MadePolicy::Interval(policy)) = (self.kind.heeds, self.make()) {
             let IdlePattern { wait, first, .. } = policy.pattern();
             return vec![("wait", ParameterValue::Time(wait)), ("request", ParameterValue::Size(first))];
         }
-        self.parameters.told(self.kind.heeds)
+        self.parameters.named_values(self.kind.heeds)
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn what_it_is_set_to_is_told_by_name() {
         let told = |name| {
-            let told = PolicyConfig::new(PolicyKind::named(name).unwrap(), PolicyParameters::default()).told();
+            let told = PolicyConfig::new(PolicyKind::named(name).unwrap(), PolicyParameters::default()).named_values();
             told.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(told("budget"), ["slowdown", "max-slowdown", "goal"], "and no percentile, if none is given");

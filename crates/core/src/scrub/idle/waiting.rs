@@ -17,6 +17,10 @@ impl IntervalPolicy for Waiting {
     fn pattern(&self) -> IdlePattern {
         IdlePattern { wait: self.wait, first: self.size, growth: RequestGrowth::Fixed }
     }
+
+    fn size_max(&self) -> Bytes {
+        self.pattern().size_max()
+    }
 }
 
 #[cfg(test)]

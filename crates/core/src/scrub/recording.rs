@@ -1,4 +1,4 @@
-//! The journal of a run: all that a machine was told and all that it gave, in order, as text.
+//! The recording of a run: all that a machine was told and all that it gave, in order, as text.
 //!
 //! The real-time pump writes it, the simulator reads it: what happened on someone's disk can be replayed, event by
 //! event, on someone else's desk. One line is one entry; empty lines and lines that begin with `#` say nothing:
@@ -24,13 +24,13 @@ use std::str::{FromStr, SplitAsciiWhitespace};
 
 /// All that a machine was told and gave. Its times never run backwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Journal {
-    entries: Vec<JournalEntry>,
+pub struct Recording {
+    entries: Vec<RecordingEntry>,
 }
 
 /// One moment of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JournalEntry {
+pub enum RecordingEntry {
     /// The machine was told of an event. A [`Event::Tick`] also says: then it was asked for operations until it had
     /// none.
     Told {
@@ -48,64 +48,64 @@ pub enum JournalEntry {
     },
 }
 
-impl Journal {
+impl Recording {
     /// Nothing has happened yet.
-    pub fn new() -> Journal {
-        Journal::default()
+    pub fn new() -> Recording {
+        Recording::default()
     }
 
     /// Appends what happened next.
     ///
     /// # Panics
     /// When it happened before the last entry.
-    pub fn push(&mut self, entry: JournalEntry) {
-        assert!(self.entries.last().is_none_or(|last| last.now() <= entry.now()), "a journal runs forwards");
+    pub fn push(&mut self, entry: RecordingEntry) {
+        assert!(self.entries.last().is_none_or(|last| last.now() <= entry.now()), "a recording runs forwards");
         self.entries.push(entry);
     }
 
     /// What happened, in order.
-    pub fn entries(&self) -> &[JournalEntry] {
+    pub fn entries(&self) -> &[RecordingEntry] {
         &self.entries
     }
 
     /// The operations that the machine gave, and when.
     pub fn ops(&self) -> impl Iterator<Item = (Nanos, Op)> {
         self.entries.iter().filter_map(|entry| match *entry {
-            JournalEntry::Gave { now, op } => Some((now, op)),
-            JournalEntry::Told { .. } => None,
+            RecordingEntry::Gave { now, op } => Some((now, op)),
+            RecordingEntry::Told { .. } => None,
         })
     }
 
-    /// The index of the first entry in which two journals differ; `None` when they are the same.
-    pub fn difference(&self, other: &Journal) -> Option<usize> {
+    /// The index of the first entry in which two recordings differ; `None` when they are the same.
+    pub fn difference(&self, other: &Recording) -> Option<usize> {
         let same = self.entries.iter().zip(&other.entries).take_while(|(one, two)| one == two).count();
         (same < self.entries.len().max(other.entries.len())).then_some(same)
     }
 }
 
-impl JournalEntry {
+impl RecordingEntry {
     /// The pump's time.
     pub fn now(&self) -> Nanos {
         match *self {
-            JournalEntry::Told { now, .. } | JournalEntry::Gave { now, .. } => now,
+            RecordingEntry::Told { now, .. } | RecordingEntry::Gave { now, .. } => now,
         }
     }
 }
 
-impl fmt::Display for Journal {
+impl fmt::Display for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.entries.iter().try_for_each(|entry| writeln!(f, "{entry}"))
     }
 }
 
-impl fmt::Display for JournalEntry {
+impl fmt::Display for RecordingEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            JournalEntry::Told { now, event } => {
+            RecordingEntry::Told { now, event } => {
                 write!(f, "told {} ", now.0)?;
                 write_event(f, event)
             }
-            JournalEntry::Gave { now, op: Op::Verify { id, range } } => {
+            RecordingEntry::Gave { now, op: Op::Verify { id, range } } => {
                 write!(f, "gave {} verify {} {range}", now.0, id.0)
             }
         }
@@ -139,18 +139,18 @@ fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: VerifyOutcome) -> fmt::Res
     write!(f, "{word} {}", cause.code())
 }
 
-/// A text that is no journal.
+/// A text that is no recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JournalError {
+pub struct RecordingError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
-    pub fault: JournalFault,
+    pub fault: RecordingFault,
 }
 
-/// What is wrong with a line of a journal.
+/// What is wrong with a line of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JournalFault {
+pub enum RecordingFault {
     /// It ends too early.
     Missing,
     /// This word means nothing here, or its number is out of range.
@@ -159,64 +159,64 @@ pub enum JournalFault {
     Backwards,
 }
 
-impl fmt::Display for JournalError {
+impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.fault)
     }
 }
 
-impl std::error::Error for JournalError {}
+impl std::error::Error for RecordingError {}
 
-impl fmt::Display for JournalFault {
+impl fmt::Display for RecordingFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JournalFault::Missing => f.write_str("it ends too early"),
-            JournalFault::Word(word) => write!(f, "\"{}\" is not expected here", word.escape_debug()),
-            JournalFault::Backwards => f.write_str("it is earlier than the line above"),
+            RecordingFault::Missing => f.write_str("it ends too early"),
+            RecordingFault::Word(word) => write!(f, "\"{}\" is not expected here", word.escape_debug()),
+            RecordingFault::Backwards => f.write_str("it is earlier than the line above"),
         }
     }
 }
 
-impl std::error::Error for JournalFault {}
+impl std::error::Error for RecordingFault {}
 
-impl FromStr for Journal {
-    type Err = JournalError;
+impl FromStr for Recording {
+    type Err = RecordingError;
 
-    fn from_str(text: &str) -> Result<Journal, JournalError> {
-        let mut journal = Journal::new();
+    fn from_str(text: &str) -> Result<Recording, RecordingError> {
+        let mut recording = Recording::new();
         for (index, line) in text.lines().enumerate() {
             if line.trim_ascii().is_empty() || line.starts_with('#') {
                 continue;
             }
-            let fail = |fault| JournalError { line: index + 1, fault };
-            let entry: JournalEntry = line.parse().map_err(fail)?;
-            if journal.entries.last().is_some_and(|last| entry.now() < last.now()) {
-                return Err(fail(JournalFault::Backwards));
+            let fail = |fault| RecordingError { line: index + 1, fault };
+            let entry: RecordingEntry = line.parse().map_err(fail)?;
+            if recording.entries.last().is_some_and(|last| entry.now() < last.now()) {
+                return Err(fail(RecordingFault::Backwards));
             }
-            journal.entries.push(entry);
+            recording.entries.push(entry);
         }
-        Ok(journal)
+        Ok(recording)
     }
 }
 
-impl FromStr for JournalEntry {
-    type Err = JournalFault;
+impl FromStr for RecordingEntry {
+    type Err = RecordingFault;
 
-    fn from_str(line: &str) -> Result<JournalEntry, JournalFault> {
+    fn from_str(line: &str) -> Result<RecordingEntry, RecordingFault> {
         let mut words = Words(line.split_ascii_whitespace());
         let entry = match words.word()? {
-            "told" => JournalEntry::Told { now: words.nanos()?, event: read_event(&mut words)? },
-            "gave" => JournalEntry::Gave { now: words.nanos()?, op: read_op(&mut words)? },
-            other => return Err(JournalFault::Word(other.to_owned())),
+            "told" => RecordingEntry::Told { now: words.nanos()?, event: read_event(&mut words)? },
+            "gave" => RecordingEntry::Gave { now: words.nanos()?, op: read_op(&mut words)? },
+            other => return Err(RecordingFault::Word(other.to_owned())),
         };
         match words.0.next() {
             None => Ok(entry),
-            Some(extra) => Err(JournalFault::Word(extra.to_owned())),
+            Some(extra) => Err(RecordingFault::Word(extra.to_owned())),
         }
     }
 }
 
-fn read_event(words: &mut Words) -> Result<Event, JournalFault> {
+fn read_event(words: &mut Words) -> Result<Event, RecordingFault> {
     Ok(match words.word()? {
         "arrived" => Event::ForegroundArrived { at: words.nanos()?, count: words.count()? },
         "completed" => Event::ForegroundCompleted { at: words.nanos()?, count: words.count()? },
@@ -227,18 +227,18 @@ fn read_event(words: &mut Words) -> Result<Event, JournalFault> {
             Event::Completed { id, outcome, started: words.nanos()?, finished: words.nanos()? }
         }
         "tick" => Event::Tick,
-        other => return Err(JournalFault::Word(other.to_owned())),
+        other => return Err(RecordingFault::Word(other.to_owned())),
     })
 }
 
-fn read_op(words: &mut Words) -> Result<Op, JournalFault> {
+fn read_op(words: &mut Words) -> Result<Op, RecordingFault> {
     match words.word()? {
         "verify" => Ok(Op::Verify { id: OpId(words.number()?), range: words.parsed(range_of)? }),
-        other => Err(JournalFault::Word(other.to_owned())),
+        other => Err(RecordingFault::Word(other.to_owned())),
     }
 }
 
-fn read_outcome(words: &mut Words) -> Result<VerifyOutcome, JournalFault> {
+fn read_outcome(words: &mut Words) -> Result<VerifyOutcome, RecordingFault> {
     Ok(match words.word()? {
         "clean" => VerifyOutcome::Clean,
         "unwritten" => VerifyOutcome::Unwritten,
@@ -246,7 +246,7 @@ fn read_outcome(words: &mut Words) -> Result<VerifyOutcome, JournalFault> {
         "gone" => VerifyOutcome::Gone,
         "unreadable" => VerifyOutcome::Unreadable(words.parsed(Cause::of_code)?),
         "inconclusive" => VerifyOutcome::Inconclusive(words.parsed(Cause::of_code)?),
-        other => return Err(JournalFault::Word(other.to_owned())),
+        other => return Err(RecordingFault::Word(other.to_owned())),
     })
 }
 
@@ -262,25 +262,25 @@ fn range_of(word: &str) -> Option<SectorRange> {
 struct Words<'a>(SplitAsciiWhitespace<'a>);
 
 impl<'a> Words<'a> {
-    fn word(&mut self) -> Result<&'a str, JournalFault> {
-        self.0.next().ok_or(JournalFault::Missing)
+    fn word(&mut self) -> Result<&'a str, RecordingFault> {
+        self.0.next().ok_or(RecordingFault::Missing)
     }
 
-    fn parsed<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, JournalFault> {
+    fn parsed<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, RecordingFault> {
         let word = self.word()?;
-        parse(word).ok_or_else(|| JournalFault::Word(word.to_owned()))
+        parse(word).ok_or_else(|| RecordingFault::Word(word.to_owned()))
     }
 
-    fn number<T: FromStr>(&mut self) -> Result<T, JournalFault> {
+    fn number<T: FromStr>(&mut self) -> Result<T, RecordingFault> {
         self.parsed(|word| word.parse().ok())
     }
 
-    fn nanos(&mut self) -> Result<Nanos, JournalFault> {
+    fn nanos(&mut self) -> Result<Nanos, RecordingFault> {
         self.number().map(Nanos)
     }
 
     /// How many requests: at least one.
-    fn count(&mut self) -> Result<u32, JournalFault> {
+    fn count(&mut self) -> Result<u32, RecordingFault> {
         self.parsed(|word| word.parse().ok().filter(|&count| count > 0))
     }
 }
@@ -332,20 +332,20 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_printed_is_parsed_again(steps in prop::collection::vec(entries(), 0..40)) {
-            let (mut journal, mut now) = (Journal::new(), Nanos::ZERO);
+            let (mut recording, mut now) = (Recording::new(), Nanos::ZERO);
             for (span, what) in steps {
                 now += Nanos(span);
-                journal.push(match what {
-                    Ok(event) => JournalEntry::Told { now, event },
-                    Err(op) => JournalEntry::Gave { now, op },
+                recording.push(match what {
+                    Ok(event) => RecordingEntry::Told { now, event },
+                    Err(op) => RecordingEntry::Gave { now, op },
                 });
             }
-            prop_assert_eq!(journal.to_string().parse::<Journal>(), Ok(journal));
+            prop_assert_eq!(recording.to_string().parse::<Recording>(), Ok(recording));
         }
 
         #[test]
         fn no_text_makes_the_parser_panic(text in "(told|gave|done|verify|sense|[0-9a-f/@+ \n]|\\PC){0,60}") {
-            let _ = text.parse::<Journal>();
+            let _ = text.parse::<Recording>();
         }
     }
 
@@ -357,18 +357,18 @@ mod tests {
                     told 2000000 done 7 unreadable sense:3/11/0@2048 1000000 1900000\n\
                     told 2000000 tick\n\
                     gave 2000000 verify 8 4096+2048\n";
-        let journal: Journal = text.parse().expect("it is a journal");
-        assert_eq!(journal.to_string(), text);
+        let recording: Recording = text.parse().expect("it is a recording");
+        assert_eq!(recording.to_string(), text);
         let op = Op::Verify { id: OpId(8), range: SectorRange::at(4096, 2048) };
-        assert_eq!(journal.ops().collect::<Vec<_>>(), [(Nanos::from_millis(2), op)]);
+        assert_eq!(recording.ops().collect::<Vec<_>>(), [(Nanos::from_millis(2), op)]);
     }
 
     #[test]
     fn a_bad_line_is_named() {
-        let fault_of = |line: &str| format!("# a run\n\ntold 9 tick\n{line}\n").parse::<Journal>().map(drop);
-        let word = |word: &str| Err(JournalError { line: 4, fault: JournalFault::Word(word.to_owned()) });
-        assert_eq!(fault_of("told 9 arrived 3"), Err(JournalError { line: 4, fault: JournalFault::Missing }));
-        assert_eq!(fault_of("told 8 tick"), Err(JournalError { line: 4, fault: JournalFault::Backwards }));
+        let fault_of = |line: &str| format!("# a run\n\ntold 9 tick\n{line}\n").parse::<Recording>().map(drop);
+        let word = |word: &str| Err(RecordingError { line: 4, fault: RecordingFault::Word(word.to_owned()) });
+        assert_eq!(fault_of("told 9 arrived 3"), Err(RecordingError { line: 4, fault: RecordingFault::Missing }));
+        assert_eq!(fault_of("told 8 tick"), Err(RecordingError { line: 4, fault: RecordingFault::Backwards }));
         assert_eq!(fault_of("said 9 tick"), word("said"));
         assert_eq!(fault_of("told 9 tick tock"), word("tock"));
         assert_eq!(fault_of("told 9 arrived 3 0"), word("0"));
@@ -380,8 +380,8 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_found() {
-        let short: Journal = "told 1 tick\n".parse().unwrap();
-        let long: Journal = "told 1 tick\ntold 2 tick\n".parse().unwrap();
+        let short: Recording = "told 1 tick\n".parse().unwrap();
+        let long: Recording = "told 1 tick\ntold 2 tick\n".parse().unwrap();
         assert_eq!(short.difference(&short), None);
         assert_eq!(short.difference(&long), Some(1));
         assert_eq!(long.difference(&short), Some(1));
