@@ -6,12 +6,33 @@ pub(super) struct Cache {
     asked: u64,
     ended: u64,
     flushed: u64,
+    has_lost: bool,
 }
 
 impl Cache {
     /// A write begins.
     pub fn begin(&mut self) {
         self.asked += 1;
+    }
+
+    /// How many were begun.
+    pub fn begun(&self) -> u64 {
+        self.asked
+    }
+
+    /// The disk told that something may be lost. It tells that once: no flush of it means anything any more.
+    pub fn lose(&mut self) {
+        self.has_lost = true;
+    }
+
+    /// May something be lost?
+    pub fn has_lost(&self) -> bool {
+        self.has_lost
+    }
+
+    /// Another disk is in its place.
+    pub fn begin_disk(&mut self) {
+        self.has_lost = false;
     }
 
     /// A write has ended.

@@ -4,11 +4,12 @@ use super::disk::PlacedDisk;
 use super::ops::{Groups, RequestedOp};
 use super::scheduler::WaitList;
 use super::state::VolumeState;
+use super::syncs::Sync;
 use super::tasks::TaskId;
 use crate::buffer::Buffer;
 use crate::index::StripeIndex;
 use crate::units::{MemberOffset, Nanos};
-use crate::volume::member::{DiskFault, MemberIndex, MemberOp, MemberOpDone, OpKind};
+use crate::volume::member::{DiskFault, MemberIndex, MemberOp, MemberOpDone, MemberOpId, OpKind};
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
@@ -70,7 +71,14 @@ impl VolumeHandle {
                     OpKind::Flush => cache_updates.push((index, Some(cache.mark()))),
                     _ => (),
                 }
-                state.io.out.push_back((disk, MemberOp { id: Groups::id(group, index), member, kind }));
+                let id = Groups::id(group, index);
+                let begun_if_empty = cache.is_empty().then(|| cache.begun());
+                match kind {
+                    OpKind::Flush => state.io.syncs.begin(id, Sync { disk, begun_if_empty: None }),
+                    OpKind::Write { is_durable: true, .. } => state.io.syncs.begin(id, Sync { disk, begun_if_empty }),
+                    _ => (),
+                }
+                state.io.out.push_back((disk, MemberOp { id, member, kind }));
             }
             group
         });
@@ -79,10 +87,17 @@ impl VolumeHandle {
             None => Poll::Pending,
         })
         .await;
+        let mut done = done;
+        let flushed = cache_updates.iter().filter(|(_, mark)| mark.is_some());
+        self.overlapping(flushed.map(|&(index, _)| done[index].0).collect()).await;
         self.with(|state| {
             for (index, mark) in cache_updates {
-                let (disk, done) = &done[index];
+                let (disk, done) = &mut done[index];
+                let is_current = state.membership.is_current(*disk);
                 let cache = &mut state.membership.members[disk.member].cache;
+                if mark.is_some() && is_current && cache.has_lost() && done.result.is_ok() {
+                    done.result = Err(DiskFault::Medium);
+                }
                 match mark {
                     None => cache.end(),
                     Some(mark) if done.result.is_ok() => cache.flushed(mark),
@@ -95,8 +110,17 @@ impl VolumeHandle {
         done.into_iter().map(ended).collect()
     }
 
-    /// The same; writes that their disk refuses are tried once more, as errors may pass. Not durable ones where others wait
-    /// for a flush: what failed may have been the flush that they bring with them, and nobody would hear of it again.
+    /// Waits until all flushes and durable writes have ended that are under way on these disks now.
+    async fn overlapping(&self, disks: Vec<PlacedDisk>) {
+        let others: Vec<MemberOpId> =
+            self.with(|state| disks.into_iter().flat_map(|disk| state.io.syncs.on(disk).collect::<Vec<_>>()).collect());
+        while self.with(|state| state.io.syncs.is_any(&others)) {
+            self.park(WaitList::Sync).await;
+        }
+    }
+
+    /// The same; writes that their disk refuses are tried once more, as errors may pass. Not durable ones where something may
+    /// have been lost: what failed may have been the flush that they bring with them, and nobody would hear of it again.
     pub async fn ops_twice(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
         let place = |kind: &OpKind| match kind {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
@@ -109,7 +133,7 @@ impl VolumeHandle {
             if let (Err(DiskFault::Medium), Some((offset, is_durable))) = (ended.result, place)
                 && self.with(|state| {
                     state.membership.is_current(ended.disk)
-                        && (!is_durable || state.membership.members[ended.disk.member].cache.is_empty())
+                        && (!is_durable || !state.membership.members[ended.disk.member].cache.has_lost())
                 })
                 && let Some(buffer) = ended.buffer.take()
             {

@@ -2,6 +2,7 @@
 
 use super::disk::PlacedDisk;
 use super::ops::Groups;
+use super::syncs::Syncs;
 use crate::buffer::{Buffer, Pool};
 use crate::units::Nanos;
 use crate::volume::block::{BlockReply, RequestId};
@@ -17,6 +18,7 @@ pub(super) struct Io {
     /// Operations that the pump has not taken yet, each with the disk that it is meant for.
     pub out: VecDeque<(PlacedDisk, MemberOp)>,
     pub groups: Groups,
+    pub syncs: Syncs,
     /// When it was last looked whether an operation takes too long.
     pub looked_at: Nanos,
     pub replies: VecDeque<(RequestId, BlockReply)>,

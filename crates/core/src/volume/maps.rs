@@ -6,7 +6,7 @@ use super::read_status::ReadStatus;
 use super::rounds::Rounds;
 use super::unflushed::Unflushed;
 use super::unsynced::UnsyncedRegions;
-use crate::index::{StripeIndex, StripePosition};
+use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::Geometry;
 use std::collections::BTreeSet;
@@ -36,6 +36,8 @@ pub(super) struct VolumeMaps {
     pub intents: Intents,
     /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
     pub unresolved: BTreeSet<StripeIndex>,
+    /// Of such a volume: regions that a crash left dirty, in which there may be first writes that the written map does not know.
+    pub unsettled: Bits<RegionIndex>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsynced: UnsyncedRegions,
 }
@@ -59,6 +61,7 @@ impl VolumeMaps {
             writes_twice: false,
             intents: Intents::new(Bits::zeros(geometry.regions())),
             unresolved: BTreeSet::new(),
+            unsettled: Bits::zeros(geometry.regions()),
             unsynced: UnsyncedRegions::default(),
         }
     }
@@ -81,6 +84,18 @@ impl VolumeMaps {
     pub fn needs_resync(&self, stripe: StripeIndex) -> bool {
         let region = self.geometry.region_of(stripe);
         self.unsynced.contains(region, stripe - self.geometry.stripes_of_region(region).start)
+    }
+
+    /// Was this stripe ever written? Where that is not known, so it is said.
+    pub fn may_be_written(&self, stripe: StripeIndex) -> bool {
+        self.written.get(stripe) || self.needs_resync(stripe) || self.is_unsettled(stripe)
+    }
+
+    /// Do only its appendices tell whether this stripe was ever written?
+    pub fn is_unsettled(&self, stripe: StripeIndex) -> bool {
+        self.geometry.scheme.has_versions()
+            && !self.written.get(stripe)
+            && self.unsettled.get(self.geometry.region_of(stripe))
     }
 
     /// Is it not known what this stripe should hold?

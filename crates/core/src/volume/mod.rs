@@ -50,6 +50,7 @@ mod scheduler;
 mod seal;
 mod state;
 mod stripe_write;
+mod syncs;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -267,7 +268,7 @@ impl Volume {
     /// Was this stripe ever written? Where that is not known (while the volume is opening, and of what a crash left until
     /// it is resynced), so it is said.
     pub fn is_written(&self, stripe: StripeIndex) -> bool {
-        self.handle.with(|state| state.maps.written.get(stripe) || state.maps.needs_resync(stripe))
+        self.handle.with(|state| state.maps.may_be_written(stripe))
     }
 
     /// Is it open, and is nothing of this stripe left to resync that a crash left half written?
@@ -387,6 +388,7 @@ impl ArrayMachine for Volume {
     fn handle(&mut self, now: Nanos, done: MemberOpDone) {
         self.handle.with(|state| {
             state.scheduler.advance(now);
+            state.sync_ended(&done);
             match state.io.groups.end(now, done) {
                 OpEnd::Noted => {}
                 OpEnd::Last(task) => state.scheduler.ready.push_back(task),
@@ -402,6 +404,10 @@ impl ArrayMachine for Volume {
             state.hung()
         });
         for disk in hung {
+            // Those before may have cost members that were not among them.
+            if !self.handle.with(|state| state.membership.can_spare(disk.member)) {
+                continue;
+            }
             let handle = self.handle.clone();
             self.begin(now, async move { persist::fail_member(&handle, disk, FailureReason::Hung).await });
         }

@@ -224,6 +224,8 @@ fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool
         }
         let tasks = state.io.groups.give_up(disk);
         state.scheduler.ready.extend(tasks);
+        state.io.syncs.forget(disk);
+        state.scheduler.wake(WaitList::Sync);
     } else {
         state.membership.is_broken = true; // it stays, to be read as far as it can be
     }

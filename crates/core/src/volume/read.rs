@@ -88,7 +88,7 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
             None if is_read(stripe, guard) => {
                 FirstRead::Parts(remains::lost_or_whole(handle, stripe, pieces, wanted).await)
             }
-            None => FirstRead::Parts(unwritten(handle, stripe, pieces)),
+            None => FirstRead::Parts(unwritten(handle, stripe, pieces).await),
         });
     }
     answers
@@ -105,11 +105,13 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
 }
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
-fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
-    match handle.with(|state| state.maps.needs_resync(stripe)) {
-        true => pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect(),
-        false => zeros(pieces),
+async fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
+    let (needs_resync, is_unsettled) =
+        handle.with(|state| (state.maps.needs_resync(stripe), state.maps.is_unsettled(stripe)));
+    if needs_resync || is_unsettled && !resync::is_unwritten(handle, stripe).await {
+        return pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect();
     }
+    zeros(pieces)
 }
 
 /// What holds zeros.

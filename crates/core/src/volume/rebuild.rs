@@ -63,6 +63,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.membership.members[member].stripes_vouched = 0;
         state.membership.members[member].faults.clear();
         state.membership.members[member].fault_row = None;
+        state.membership.members[member].cache.begin_disk();
         state.membership.superblock.members[member].uuid = uuid;
         state.membership.superblock.members[member].term += 1;
         state.membership.superblock.members[member].faults = 0;
@@ -186,7 +187,12 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(member, OpKind::Flush)]).await;
         let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
-        if end == RebuildEnd::Undecided && is_flushed {
+        // Also while the volume stops: what the disk may have lost is not on it, and no later flush would tell.
+        if !is_flushed {
+            persist::fail_member(handle, disk, FailureReason::Refused).await;
+            return;
+        }
+        if end == RebuildEnd::Undecided {
             let now = handle.with(|state| state.scheduler.now);
             handle.sleep_until(now.saturating_add(UNDECIDED_PAUSE)).await;
             continue;
@@ -194,7 +200,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         if handle.with(|state| stripes_done(state, disk)).is_none() {
             return;
         }
-        if end == RebuildEnd::Ended || !is_flushed {
+        if end == RebuildEnd::Ended {
             persist::fail_member(handle, disk, FailureReason::Refused).await;
             return;
         }

@@ -61,15 +61,25 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     let diagnosis = judge(&rows.evidence);
     let mut stripe_rows = rebuild(handle, stripe, &rows, &diagnosis);
     check_parity(handle, &rows, &mut stripe_rows);
+    // What was found wrong is not read any more without asking the lists, whether it can be repaired or not.
+    handle.with(|state| {
+        let shape = state.shape();
+        for position in (stripe_rows.erased | stripe_rows.lost).iter().filter(|&position| shape.is_data(position)) {
+            let chunk = state.maps.chunk(stripe, position);
+            state.maps.read_status.clear(chunk);
+        }
+    });
 
-    let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && !stripe_rows.is_mismatch;
+    let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && stripe_rows.mismatched.is_empty();
     let (present, is_writable) = handle.with(|state| {
         // A member that came back since the rows were read is not blamed for not having been there.
         let was_there = |&position: &StripePosition| rows.evidence.rows[position].status != RowStatus::Missing;
         let present: PositionSet = state.shape().positions().filter(was_there).collect();
         (present - state.membership.missing(stripe), state.is_writable())
     });
-    let wanted = stripe_rows.rebuilt & present;
+    // Where no row proves itself and the parities contradict each other, what one of them gives is no repair.
+    let is_proven = handle.with(|state| state.geometry.scheme.lists_sums()) || stripe_rows.mismatched.is_empty();
+    let wanted = if is_proven { stripe_rows.rebuilt & present } else { PositionSet::NONE };
     let repaired = if is_writable && !wanted.is_empty() {
         write_rebuilt(handle, stripe, &mut stripe_rows, wanted).await
     } else {
@@ -127,11 +137,15 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
         // A neighbour's appendix that is whole speaks of nothing, see `rows::read`.
         let is_whole_neighbour = again.buffers[position].is_some() && !again.read.contains(position);
         let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].status };
-        if second == RowStatus::Sound && first != RowStatus::Unreadable {
-            handle
-                .with(|state| record(state, stripe, position, CorruptionKind::MisdirectedRead, Resolution::Transient));
-            let place = handle.with(|state| state.geometry.place(stripe, position));
-            persist::blame(handle, place.member, place.row);
+        if second == RowStatus::Sound {
+            // A sector that can be read only at the second try is worth a word, though no member is blamed for it.
+            let is_hard_to_read = first == RowStatus::Unreadable;
+            let kind = if is_hard_to_read { CorruptionKind::Unreadable } else { CorruptionKind::MisdirectedRead };
+            handle.with(|state| record(state, stripe, position, kind, Resolution::Transient));
+            if !is_hard_to_read {
+                let place = handle.with(|state| state.geometry.place(stripe, position));
+                persist::blame(handle, place.member, place.row);
+            }
         }
         // The second read may go astray where the first one did not.
         if likeness(second) >= likeness(first) {
@@ -185,8 +199,8 @@ pub(super) struct Rebuilt {
     erased: PositionSet,
     /// Rows reckoned up from the others, to be written.
     rebuilt: PositionSet,
-    /// The parity is not that of the data, and nothing tells why.
-    is_mismatch: bool,
+    /// Parities that are not those of the data, which nothing tells why.
+    mismatched: PositionSet,
 }
 
 /// Reckons up what is erased, as far as it can be proven.
@@ -239,7 +253,7 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &
         for position in lost.iter() {
             rows[position] = None;
         }
-        let mut all = Rebuilt { rows, entries, lost, erased: diagnosis.erased, rebuilt, is_mismatch: false };
+        let mut all = Rebuilt { rows, entries, lost, erased: diagnosis.erased, rebuilt, mismatched: PositionSet::NONE };
         if lost.is_empty() {
             all.renew_parities(state, diagnosis.erased - data);
         }
@@ -308,8 +322,8 @@ pub(super) fn encode(state: &mut VolumeState, data: &[Option<Buffer>]) -> Vec<Bu
     parities
 }
 
-/// Where all rows are sound, is the parity that of the data? Only the bare array can be in doubt about that, and it
-/// cannot tell which side is wrong.
+/// Compares the parities that were read with those of the data. Where rows do not prove themselves, nothing tells which side is
+/// wrong.
 fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
     handle.with(|state| {
         let chunk_bytes = state.chunk_bytes();
@@ -324,7 +338,7 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
                 continue;
             };
             if row != &parity[..chunk_bytes] {
-                stripe.is_mismatch = true;
+                stripe.mismatched.insert(position);
                 // Data that prove themselves make the parity wrong.
                 if state.geometry.scheme.checks_itself() {
                     stripe.rebuilt.insert(position);
@@ -430,8 +444,8 @@ fn report(
     for position in (rebuilt.lost - rebuilt.erased).iter() {
         found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
-    if rebuilt.is_mismatch && (rebuilt.erased & present).is_empty() {
-        found.push((StripePosition(diagnosis.truth.len()), CorruptionKind::Mismatch, Resolution::Lost));
+    for position in (rebuilt.mismatched - rebuilt.erased).iter() {
+        found.push((position, CorruptionKind::Mismatch, Resolution::Lost));
     }
     for (position, kind, end) in found {
         let place = handle.with(|state| {

@@ -211,7 +211,7 @@ fn allocation(state: &VolumeState, offset: VolumeOffset, len: u64) -> Vec<Alloca
     while at < all {
         let stripe = StripeIndex(at / stripe_bytes);
         let end = ((at / stripe_bytes + 1) * stripe_bytes).min(all);
-        let is_written = state.maps.written.get(stripe) || state.maps.needs_resync(stripe);
+        let is_written = state.maps.may_be_written(stripe);
         let is_full = runs.len() == RUNS_MAX;
         match runs.last_mut() {
             Some(run) if run.is_written == is_written => run.len += end - at,

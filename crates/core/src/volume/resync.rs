@@ -219,7 +219,7 @@ fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
 /// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
 /// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
 /// shows nothing, and what it hid would be there again after the next crash.
-async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
+pub(super) async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
     for _ in 0..2 {
         let mut rows = rows::read(handle, stripe, PositionSet::NONE, present).await;

@@ -20,9 +20,11 @@ pub(super) enum WaitList {
     Flush,
     /// For the end of writes that were under way.
     Idle,
+    /// For the end of a flush or of a durable write.
+    Sync,
 }
 
-const QUEUES: usize = 5;
+const QUEUES: usize = 6;
 
 /// Who runs, and who waits.
 #[derive(Default)]

@@ -7,13 +7,14 @@ use super::lost::LostMark;
 use super::maps::VolumeMaps;
 use super::membership::Membership;
 use super::options::{SeededBug, VolumeOptions};
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, WaitList};
 use crate::index::{MemberIndex, RegionIndex, StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::geometry::Geometry;
 use crate::volume::integrity::tag::{ListEntry, RowIdentity, Version};
+use crate::volume::member::MemberOpDone;
 use scrubjay_code::Code;
 
 /// A volume, as its tasks see it.
@@ -44,6 +45,19 @@ impl VolumeState {
     #[cfg(not(feature = "planted"))]
     pub const fn is_planted(&self, _: SeededBug) -> bool {
         false
+    }
+
+    /// An operation has ended. If a flush failed, or a durable write while its disk had something to lose, nothing more that is
+    /// flushed there counts.
+    pub fn sync_ended(&mut self, done: &MemberOpDone) {
+        let Some(sync) = self.io.syncs.end(done.id) else { return };
+        if done.result.is_err() && self.membership.is_current(sync.disk) {
+            let cache = &mut self.membership.members[sync.disk.member].cache;
+            if sync.begun_if_empty != Some(cache.begun()) {
+                cache.lose();
+            }
+        }
+        self.scheduler.wake(WaitList::Sync);
     }
 
     /// May anything be written?

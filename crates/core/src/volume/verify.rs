@@ -24,7 +24,14 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
         return lost.is_empty();
     }
     if !is_written {
-        return true;
+        // A first write that the map of a volume open for reading does not know, and nobody resyncs.
+        let is_begun =
+            handle.with(|state| state.maps.is_unsettled(stripe)) && !resync::is_unwritten(handle, stripe).await;
+        if is_begun {
+            let data = handle.with(|state| state.shape().data_slots());
+            report(handle, stripe, data, CorruptionKind::HalfWritten);
+        }
+        return !is_begun;
     }
     let resolved: Resolved = marks::repair_and_mark(handle, stripe).await;
     if resolved.is_clean {

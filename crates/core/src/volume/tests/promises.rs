@@ -436,3 +436,130 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         assert_eq!(rig.volume.status().members[hurt].0, MemberState::Active, "{scheme}");
     }
 }
+
+/// A disk that lost something of its cache tells one of those who sync it, and lets the others end well: nobody may answer before
+/// all have been heard.
+#[test]
+fn a_flush_is_not_done_while_a_durable_write_beside_it_may_still_tell_of_a_loss() {
+    for is_told_first in [true, false] {
+        let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+        rig.write(0, &[7; CHUNK as usize]);
+        rig.volume.submit(Nanos(rig.now), RequestId(1), BlockRequest::Flush);
+        // In another region: intents are written durably.
+        let far = rig.geometry.size() - CHUNK;
+        rig.volume.submit(
+            Nanos(rig.now),
+            RequestId(2),
+            BlockRequest::Write {
+                offset: VolumeOffset(far),
+                data: Buffer::copy_of(&[8; CHUNK as usize]),
+                is_durable: false,
+            },
+        );
+        let mut ops = Vec::new();
+        while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
+            ops.push(op);
+        }
+        let is_teller =
+            |op: &MemberOp| matches!(op.kind, OpKind::Write { is_durable: true, .. }) && op.member.get() == 3;
+        let (tellers, others): (Vec<_>, Vec<_>) = ops.into_iter().partition(is_teller);
+        assert!(!tellers.is_empty() && others.iter().any(|op| matches!(op.kind, OpKind::Flush)));
+        let tell = |rig: &mut Rig, tellers: Vec<MemberOp>| {
+            for op in tellers {
+                let done = MemberOpDone { id: op.id, buffer: op.kind.buffer(), result: Err(DiskFault::Medium) };
+                rig.volume.handle(Nanos(rig.now), done);
+            }
+        };
+        if is_told_first {
+            tell(&mut rig, tellers);
+            others.into_iter().for_each(|op| rig.end(op));
+        } else {
+            others.into_iter().for_each(|op| rig.end(op));
+            let is_answered = std::iter::from_fn(|| rig.volume.poll_reply()).any(|(id, _)| id == RequestId(1));
+            assert!(!is_answered, "the flush is answered before the other has ended");
+            tell(&mut rig, tellers);
+        }
+        rig.pump();
+        let replies: Vec<_> = std::iter::from_fn(|| rig.volume.poll_reply()).collect();
+        assert!([1, 2].iter().all(|&id| replies.contains(&(RequestId(id), BlockReply::Done))), "{replies:?}");
+        assert!(matches!(rig.volume.status().members[3].0, MemberState::Failed(_)), "what it held may be lost");
+        assert!(rig.read(0, CHUNK) == right(7, CHUNK));
+    }
+}
+
+#[test]
+fn a_flush_that_failed_in_a_rebuild_is_not_forgotten_by_a_stop() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &vec![7; 60 * CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.volume.fail(Nanos(rig.now), MemberIndex(3));
+    rig.pump();
+    let geometry = rig.geometry;
+    wipe(&mut rig.members[3], &geometry);
+    rig.volume.replace(Nanos(rig.now), MemberIndex(3), Uuid([9; 16]), MEMBER_BYTES);
+    // Until the first window's flush is there: of this disk alone, where a round flushes all of them in their order.
+    let mut is_round = false;
+    let flush = loop {
+        let op = rig.volume.poll_op(Nanos(rig.now)).expect("the rebuild goes on");
+        let is_flush = matches!(op.kind, OpKind::Flush);
+        if is_flush && op.member.get() == 3 && !is_round {
+            break op;
+        }
+        is_round = is_flush;
+        rig.end(op);
+    };
+    rig.volume.stop(Nanos(rig.now));
+    rig.volume.handle(Nanos(rig.now), MemberOpDone { id: flush.id, buffer: None, result: Err(DiskFault::Medium) });
+    rig.pump();
+    assert!(matches!(rig.volume.status().members[3].0, MemberState::Failed(_)), "what it held may be lost");
+}
+
+/// A first write that was acknowledged, not flushed, and is not in the map when the server is killed: a volume that is open for
+/// reading only does not know what it holds, and says so. It is not taken for a hole.
+#[test]
+fn a_first_write_that_the_map_does_not_know_is_not_zeros_for_a_reader() {
+    // Schemes with versions; the others make the map durable before the first write.
+    for scheme in [Scheme::Stamp, Scheme::Hybrid1] {
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+        rig.write(0, &[7; 4 * CHUNK as usize]);
+        let (members, geometry) = members_of(&mut rig);
+        let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
+        let mut rig = Rig::start_as(members, geometry, options);
+        let read = rig.read(0, 4 * CHUNK);
+        assert!(read.iter().all(|byte| *byte != Some(0)), "{scheme}: {:?}", &read[..4]);
+        assert!(rig.volume.is_written(StripeIndex(0)), "{scheme}: no hole");
+        // In the same region, never written.
+        assert!(rig.read(4 * CHUNK, 4 * CHUNK) == right(0, 4 * CHUNK), "{scheme}");
+        for (stripe, is_whole) in [(0, false), (1, true)] {
+            rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(stripe)..StripeIndex(stripe + 1));
+            rig.pump();
+            let reply = rig.volume.poll_reply();
+            let is_done = matches!(reply, Some((RequestId(99), BlockReply::Done)));
+            assert_eq!(is_done, is_whole, "{scheme}: {reply:?}");
+        }
+    }
+}
+
+/// A scrub proved that a chunk and one list lost the same write, and could not repair the chunk: no later read takes its word.
+#[test]
+fn what_was_proven_stale_is_not_read_as_right_afterwards() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    let row = rig.geometry.row_bytes() as usize;
+    let [(member, at), (parity, parity_at)] = [0, 4].map(|position| rig.place(0, position));
+    let old = rig.members[member][at..at + row].to_vec();
+    let old_parity = rig.members[parity][parity_at..parity_at + row].to_vec();
+    rig.write(0, &[2; CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.members[member][at..at + row].copy_from_slice(&old);
+    rig.members[parity][parity_at..parity_at + row].copy_from_slice(&old_parity);
+    rig.read(0, CHUNK); // may agree with the parity that lost the same write
+    for _ in 0..2 {
+        rig.loses = Some((member, at as u64));
+        rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
+        rig.pump();
+        rig.volume.poll_reply();
+    }
+    assert!(rig.read(0, CHUNK) == right(2, CHUNK), "version 1 was proven to be old");
+}
