@@ -37,7 +37,7 @@ pub(super) struct VolumeMaps {
     /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
     pub unresolved: BTreeSet<StripeIndex>,
     /// Of such a volume: regions that a crash left dirty, in which there may be first writes that the written map does not know.
-    pub unsettled: Bits<RegionIndex>,
+    pub unmapped: Bits<RegionIndex>,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsynced: UnsyncedRegions,
 }
@@ -61,7 +61,7 @@ impl VolumeMaps {
             writes_twice: false,
             intents: Intents::new(Bits::zeros(geometry.regions())),
             unresolved: BTreeSet::new(),
-            unsettled: Bits::zeros(geometry.regions()),
+            unmapped: Bits::zeros(geometry.regions()),
             unsynced: UnsyncedRegions::default(),
         }
     }
@@ -88,14 +88,14 @@ impl VolumeMaps {
 
     /// Was this stripe ever written? Where that is not known, so it is said.
     pub fn may_be_written(&self, stripe: StripeIndex) -> bool {
-        self.written.get(stripe) || self.needs_resync(stripe) || self.is_unsettled(stripe)
+        self.written.get(stripe) || self.needs_resync(stripe) || self.may_be_unmapped(stripe)
     }
 
     /// Do only its appendices tell whether this stripe was ever written?
-    pub fn is_unsettled(&self, stripe: StripeIndex) -> bool {
+    pub fn may_be_unmapped(&self, stripe: StripeIndex) -> bool {
         self.geometry.scheme.has_versions()
             && !self.written.get(stripe)
-            && self.unsettled.get(self.geometry.region_of(stripe))
+            && self.unmapped.get(self.geometry.region_of(stripe))
     }
 
     /// Is it not known what this stripe should hold?

@@ -106,9 +106,9 @@ async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec
 
 /// What was never written; or may have been, in a volume that broke before it could tell.
 async fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
-    let (needs_resync, is_unsettled) =
-        handle.with(|state| (state.maps.needs_resync(stripe), state.maps.is_unsettled(stripe)));
-    if needs_resync || is_unsettled && !resync::is_unwritten(handle, stripe).await {
+    let (needs_resync, may_be_unmapped) =
+        handle.with(|state| (state.maps.needs_resync(stripe), state.maps.may_be_unmapped(stripe)));
+    if needs_resync || may_be_unmapped && !resync::is_unwritten(handle, stripe).await {
         return pieces.iter().map(|piece| ReadPart::Lost(piece.range.len() as u64)).collect();
     }
     zeros(pieces)

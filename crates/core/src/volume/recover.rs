@@ -88,7 +88,7 @@ pub(super) async fn open(handle: VolumeHandle) {
                     regions.into_iter().flat_map(|region| StripeIndex::each(state.geometry.stripes_of_region(region)));
                 let stripes: Vec<StripeIndex> = stripes.filter(|&stripe| state.maps.written.get(stripe)).collect();
                 state.maps.unresolved.extend(stripes);
-                state.maps.unsettled = state.maps.intents.dirty.clone();
+                state.maps.unmapped = state.maps.intents.dirty.clone();
             }
             state.membership.life = VolumePhase::Open;
         }

@@ -26,7 +26,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     if !is_written {
         // A first write that the map of a volume open for reading does not know, and nobody resyncs.
         let is_begun =
-            handle.with(|state| state.maps.is_unsettled(stripe)) && !resync::is_unwritten(handle, stripe).await;
+            handle.with(|state| state.maps.may_be_unmapped(stripe)) && !resync::is_unwritten(handle, stripe).await;
         if is_begun {
             let data = handle.with(|state| state.shape().data_slots());
             report(handle, stripe, data, CorruptionKind::HalfWritten);
