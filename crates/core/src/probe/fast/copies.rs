@@ -59,9 +59,10 @@ pub async fn is_one_disk(sampler: &mut Sampler) -> Result<Option<f64>, EarlyEnd>
     let (mut pairs, mut singles) = (Vec::new(), Vec::new());
     for _ in 0..PAIRS {
         for (reads, times) in [(2, &mut pairs), (1, &mut singles)] {
-            let places = sampler.anywhere(1, reads);
-            let reads = places.into_iter().map(|place| sampler.read(place)).collect();
-            let done = sampler.run(reads).await?.into_iter().flatten();
+            let draw = |sampler: &mut Sampler| {
+                sampler.anywhere(1, reads).into_iter().map(|place| sampler.read(place)).collect()
+            };
+            let done = sampler.run(draw).await?.into_iter().flatten();
             times.push(done.fold(1.0, f64::max).ln());
         }
     }
@@ -137,19 +138,21 @@ fn halfway(singles: &[f64], reads: usize, share: f64, rng: &mut Rng) -> f64 {
 /// The logarithm of the time until so many reads of one class are done.
 async fn longest(sampler: &mut Sampler, drawn: Drawn<'_>, reads: usize) -> Result<f64, EarlyEnd> {
     let block = sampler.device().block;
-    let at = match drawn {
-        Drawn::Pattern(pattern) => {
-            let offset = sampler.rng.below(pattern / block) * block;
-            sampler.places(pattern, offset, reads)
-        }
-        Drawn::Chunks(places, chunks) => (0..reads)
-            .map(|_| {
-                let chunk = chunks[sampler.rng.below(chunks.len() as u64) as usize];
-                places.anywhere(sampler, chunk)
-            })
-            .collect(),
+    let draw = |sampler: &mut Sampler| {
+        let at: Vec<u64> = match drawn {
+            Drawn::Pattern(pattern) => {
+                let offset = sampler.rng.below(pattern / block) * block;
+                sampler.places(pattern, offset, reads)
+            }
+            Drawn::Chunks(places, chunks) => (0..reads)
+                .map(|_| {
+                    let chunk = chunks[sampler.rng.below(chunks.len() as u64) as usize];
+                    places.anywhere(sampler, chunk)
+                })
+                .collect(),
+        };
+        at.into_iter().map(|place| sampler.read(place)).collect()
     };
-    let reads = at.into_iter().map(|place| sampler.read(place)).collect();
-    let done = sampler.run(reads).await?.into_iter().flatten();
+    let done = sampler.run(draw).await?.into_iter().flatten();
     Ok(done.fold(1.0, f64::max).ln())
 }

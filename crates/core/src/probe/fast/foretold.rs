@@ -223,15 +223,18 @@ impl<'a> Draws<'a> {
     /// The times at which they are done.
     async fn done(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<Vec<f64>, EarlyEnd> {
         let places = self.answer.places;
-        let one = sampler.rng.below(places.patterns(sampler));
-        let mut reads = Vec::new();
-        for &chunk in chunks {
-            let at = match is_one_pattern {
-                true => places.of_pattern(sampler, one, chunk),
-                false => places.anywhere(sampler, chunk),
-            };
-            reads.push(sampler.read(at));
-        }
-        Ok(sampler.run(reads).await?.into_iter().flatten().collect())
+        let draw = |sampler: &mut Sampler| {
+            let one = sampler.rng.below(places.patterns(sampler));
+            let mut reads = Vec::new();
+            for &chunk in chunks {
+                let at = match is_one_pattern {
+                    true => places.of_pattern(sampler, one, chunk),
+                    false => places.anywhere(sampler, chunk),
+                };
+                reads.push(sampler.read(at));
+            }
+            reads
+        };
+        Ok(sampler.run(draw).await?.into_iter().flatten().collect())
     }
 }

@@ -62,22 +62,25 @@ impl Hammer {
         let (from, to) = FAR;
         let far = first + band + ((from + (to - from) * sampler.rng.uniform()) * patterns as f64) as u64;
         let far_band = band.min(patterns - far);
-        let mut requests = Vec::new();
-        // Upwards, so that an elevator passes them all before it comes to the probes.
-        for read in 0..self.count as u64 {
-            for place in at {
-                let slot = band * read / self.count as u64;
-                let width = (band * (read + 1) / self.count as u64 - slot).max(1);
-                let pattern = first + slot + sampler.rng.below(width);
-                requests.push(sampler.read(pattern * self.pattern + place));
+        let draw = |sampler: &mut Sampler| {
+            let mut requests = Vec::new();
+            // Upwards, so that an elevator passes them all before it comes to the probes.
+            for read in 0..self.count as u64 {
+                for place in at {
+                    let slot = band * read / self.count as u64;
+                    let width = (band * (read + 1) / self.count as u64 - slot).max(1);
+                    let pattern = first + slot + sampler.rng.below(width);
+                    requests.push(sampler.read(pattern * self.pattern + place));
+                }
             }
-        }
-        for place in probes {
-            let pattern = far + sampler.rng.below(far_band.max(1));
-            let offset = pattern * self.pattern + place % self.pattern;
-            requests.push(ProbeRequest { at: self.delay, ..sampler.read(offset.min(device.bytes - device.block)) });
-        }
-        let done = sampler.run(requests).await?;
+            for place in probes {
+                let pattern = far + sampler.rng.below(far_band.max(1));
+                let offset = pattern * self.pattern + place % self.pattern;
+                requests.push(ProbeRequest { at: self.delay, ..sampler.read(offset.min(device.bytes - device.block)) });
+            }
+            requests
+        };
+        let done = sampler.run(draw).await?;
         let (hammer, probed) = done.split_at(self.count * at.len());
         let before = |time: f64| hammer.iter().flatten().filter(|done| **done < time).count() as f64;
         let answered = hammer.iter().flatten().count().max(1) as f64;

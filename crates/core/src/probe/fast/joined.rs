@@ -46,8 +46,10 @@ pub async fn near_wait(sampler: &mut Sampler, copies: usize) -> Result<f64, Earl
 }
 
 async fn longest(sampler: &mut Sampler, band: u64, reads: usize) -> Result<f64, EarlyEnd> {
-    let reads = sampler.within(band, NEAR_SHARE, reads).into_iter().map(|place| sampler.read(place)).collect();
-    let done = sampler.run(reads).await?.into_iter().flatten();
+    let draw = |sampler: &mut Sampler| {
+        sampler.within(band, NEAR_SHARE, reads).into_iter().map(|place| sampler.read(place)).collect()
+    };
+    let done = sampler.run(draw).await?.into_iter().flatten();
     Ok(done.fold(1.0, f64::max).ln())
 }
 
@@ -93,15 +95,18 @@ async fn is_together(
     let device = sampler.device();
     let (band, mut odds) = (device.bytes / BAND_SHARE, 0.0);
     for _ in 0..HAMMERS_MAX {
-        let mut reads = Vec::new();
-        for read in 0..HAMMER_READS as u64 {
-            let place = at + PRECISION + (band - PRECISION.min(band / 2)) * read / HAMMER_READS as u64;
-            let place = place + sampler.rng.below(band / HAMMER_READS as u64 / 2);
-            reads.push(sampler.read(place / device.block * device.block));
-        }
-        let last = (there / device.block * device.block).min(device.bytes - device.block);
-        reads.push(ProbeRequest { at: Nanos((pace / 2.0) as u64), ..sampler.read(last) });
-        let done = sampler.run(reads).await?;
+        let draw = |sampler: &mut Sampler| {
+            let mut reads = Vec::new();
+            for read in 0..HAMMER_READS as u64 {
+                let place = at + PRECISION + (band - PRECISION.min(band / 2)) * read / HAMMER_READS as u64;
+                let place = place + sampler.rng.below(band / HAMMER_READS as u64 / 2);
+                reads.push(sampler.read(place / device.block * device.block));
+            }
+            let last = (there / device.block * device.block).min(device.bytes - device.block);
+            reads.push(ProbeRequest { at: Nanos((pace / 2.0) as u64), ..sampler.read(last) });
+            reads
+        };
+        let done = sampler.run(draw).await?;
         let (hammer, probed) = done.split_at(HAMMER_READS);
         if let Some(time) = probed[0] {
             let before = hammer.iter().flatten().filter(|done| **done < time).count() as f64;

@@ -30,26 +30,33 @@ pub async fn refuse(
 ) -> Result<(), EarlyEnd> {
     let is_limit = match device_class {
         DeviceClass::Flash { .. } => pace * PARALLEL_MIN > response || pace > FLASH_PACE_MAX,
-        DeviceClass::Disks => {
-            let (mut scattered, mut side_by_side) = (Vec::new(), Vec::new());
-            for _ in 0..BURSTS {
-                let places = sampler.anywhere(1, READS);
-                scattered.push(time(sampler, &places).await?);
-                let block = sampler.device().block;
-                let last = sampler.device().bytes / block - READS as u64;
-                let first = sampler.rng.below(last.max(1));
-                let places: Vec<u64> = (first..first + READS as u64).map(|place| place * block).collect();
-                side_by_side.push(time(sampler, &places).await?);
-            }
-            median(&side_by_side) > SIDE_BY_SIDE * median(&scattered)
-        }
+        DeviceClass::Disks => hides_disks(sampler).await?,
     };
     if is_limit { Err(EarlyEnd::Unmeasurable(Unmeasurable::Limited)) } else { Ok(()) }
 }
 
+/// Do blocks side by side, which cost a disk next to nothing, take about as long as scattered ones?
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn hides_disks(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
+    let (mut scattered, mut side_by_side) = (Vec::new(), Vec::new());
+    for _ in 0..BURSTS {
+        scattered.push(time(sampler, |sampler| sampler.anywhere(1, READS)).await?);
+        let beside = |sampler: &mut Sampler| {
+            let block = sampler.device().block;
+            let last = sampler.device().bytes / block - READS as u64;
+            let first = sampler.rng.below(last.max(1));
+            (first..first + READS as u64).map(|place| place * block).collect()
+        };
+        side_by_side.push(time(sampler, beside).await?);
+    }
+    Ok(median(&side_by_side) > SIDE_BY_SIDE * median(&scattered))
+}
+
 /// The time of a burst, in nanoseconds.
-async fn time(sampler: &mut Sampler, places: &[u64]) -> Result<f64, EarlyEnd> {
-    let reads = places.iter().map(|place| sampler.read(*place)).collect();
-    let done = sampler.run(reads).await?.into_iter().flatten();
+async fn time(sampler: &mut Sampler, mut places: impl FnMut(&mut Sampler) -> Vec<u64>) -> Result<f64, EarlyEnd> {
+    let draw = |sampler: &mut Sampler| places(sampler).into_iter().map(|place| sampler.read(place)).collect();
+    let done = sampler.run(draw).await?.into_iter().flatten();
     Ok(done.fold(1.0, f64::max))
 }

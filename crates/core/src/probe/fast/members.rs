@@ -101,14 +101,17 @@ async fn confirmed(
 async fn pace(sampler: &mut Sampler, members: &MemberClasses<'_>, class: usize) -> Result<Option<f64>, EarlyEnd> {
     let MemberClasses { burst, places, classes, .. } = *members;
     let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
-    let mut reads = Vec::new();
-    for start in sampler.places(places.pattern, places.pattern - sampler.device().block, burst.count) {
-        let chunk = own[sampler.rng.below(own.len() as u64) as usize];
-        let pattern = start / places.pattern * places.pattern;
-        let place = places.some(sampler, chunk);
-        reads.push(sampler.read(pattern + place));
-    }
-    let done: Vec<f64> = sampler.run(reads).await?.into_iter().flatten().collect();
+    let draw = |sampler: &mut Sampler| {
+        let mut reads = Vec::new();
+        for start in sampler.places(places.pattern, places.pattern - sampler.device().block, burst.count) {
+            let chunk = own[sampler.rng.below(own.len() as u64) as usize];
+            let pattern = start / places.pattern * places.pattern;
+            let place = places.some(sampler, chunk);
+            reads.push(sampler.read(pattern + place));
+        }
+        reads
+    };
+    let done: Vec<f64> = sampler.run(draw).await?.into_iter().flatten().collect();
     let pace = match burst.device_class {
         DeviceClass::Disks => gap_trimmed(&done),
         DeviceClass::Flash { .. } => time_reached(&done),

@@ -169,6 +169,10 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     }
     let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
     chunks(sampler, pattern, hammer, copies).await?;
+    let is_untold = sampler.is_known(|known| known.chunk_bytes.is_none()) && answer.device_class == DeviceClass::Disks;
+    if is_untold && limit::hides_disks(sampler).await? {
+        return Err(take_back(sampler, Unmeasurable::Limited));
+    }
     sampler.note(|known| match answer.device_class {
         _ if known.chunk_bytes.is_some() => {}
         // Several classes have several chunks: one of the two is not so.
@@ -321,7 +325,10 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
         };
     }
     match found {
-        Foretold::Contradicted => Err(take_back(sampler, Unmeasurable::Uneven)),
+        Foretold::Contradicted => {
+            let is_limited = answer.burst.device_class == DeviceClass::Disks && limit::hides_disks(sampler).await?;
+            Err(take_back(sampler, if is_limited { Unmeasurable::Limited } else { Unmeasurable::Uneven }))
+        }
         Foretold::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
         Foretold::Confirmed { sure } => {
             sampler.note(|known| cap(known, sure));

@@ -7,6 +7,9 @@ use crate::rng::Rng;
 /// A disturbed batch is run again so many times; after that it is taken as it is: somebody is always there, and every
 /// statistic here bears some strangers.
 const REPEATS_MAX: usize = 3;
+/// After so many batches that strangers disturbed however often they were run again, they are always there: none is run again
+/// until one is undisturbed by itself.
+const ALWAYS_MIN: usize = 4;
 /// So many batches one after the other, most of which failed, are a device that does not answer.
 const FAILURES_MAX: usize = 8;
 
@@ -30,6 +33,8 @@ impl From<Spent> for EarlyEnd {
 pub struct Sampler {
     bench: ProbeIo<KnownArray>,
     failures: usize,
+    /// Batches in a row that were taken although somebody disturbed them.
+    disturbed: usize,
     /// Of all places.
     pub rng: Rng,
 }
@@ -37,7 +42,7 @@ pub struct Sampler {
 impl Sampler {
     /// On a bench, with chance from a seed.
     pub fn new(bench: ProbeIo<KnownArray>, seed: u64) -> Sampler {
-        Sampler { bench, failures: 0, rng: Rng::new(seed) }
+        Sampler { bench, failures: 0, disturbed: 0, rng: Rng::new(seed) }
     }
 
     /// The device.
@@ -50,17 +55,29 @@ impl Sampler {
         self.bench.note(note);
     }
 
+    /// Is it so, by what is known?
+    pub fn is_known(&self, is_so: impl FnOnce(&KnownArray) -> bool) -> bool {
+        let mut so = false;
+        self.note(|known| so = is_so(known));
+        so
+    }
+
     /// What is being found out from now on.
     pub fn begin(&self, stage: ProbeStage) {
         self.note(|known| known.stage = stage);
     }
 
-    /// Runs a burst: the time at which each request was done, in nanoseconds from its start. One that failed has none.
+    /// Runs a burst that is drawn: the time at which each request was done, in nanoseconds from its start. One that failed
+    /// has none. Where somebody disturbed it, another one is drawn: the places of this one lie in caches now, and heads are there.
     ///
     /// # Errors
     /// When nothing is left to spend, or the device answers with errors only.
-    pub async fn run(&mut self, requests: Vec<ProbeRequest>) -> Result<Vec<Option<f64>>, EarlyEnd> {
+    pub async fn run(
+        &mut self,
+        mut draw: impl FnMut(&mut Sampler) -> Vec<ProbeRequest>,
+    ) -> Result<Vec<Option<f64>>, EarlyEnd> {
         for attempt in 0.. {
+            let requests = draw(self);
             let answers = self.bench.run(requests.clone()).await?;
             let failed = answers.timings.iter().filter(|timing| timing.is_failed).count();
             if failed * 2 > requests.len() {
@@ -72,7 +89,9 @@ impl Sampler {
                 self.failures = 0;
             }
             let is_good = !answers.is_disturbed && failed == 0;
-            if is_good || attempt == REPEATS_MAX {
+            let repeats_max = if self.disturbed >= ALWAYS_MIN { 0 } else { REPEATS_MAX };
+            if is_good || attempt >= repeats_max {
+                self.disturbed = if answers.is_disturbed { self.disturbed + 1 } else { 0 };
                 let done =
                     |timing: &crate::probe::io::RequestTiming| (!timing.is_failed).then_some(timing.done.0 as f64);
                 return Ok(answers.timings.iter().map(done).collect());

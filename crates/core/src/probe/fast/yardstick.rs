@@ -37,9 +37,10 @@ impl Burst {
     /// Of [`Sampler::run`]; [`Unmeasurable::Errors`] when all requests fail again and again.
     pub async fn pace(&self, sampler: &mut Sampler, stride: u64, offset: u64) -> Result<f64, EarlyEnd> {
         for _ in 0..LOST_MAX {
-            let reads =
-                sampler.places(stride, offset, self.count).into_iter().map(|place| sampler.read(place)).collect();
-            let done: Vec<f64> = sampler.run(reads).await?.into_iter().flatten().collect();
+            let draw = |sampler: &mut Sampler| {
+                sampler.places(stride, offset, self.count).into_iter().map(|place| sampler.read(place)).collect()
+            };
+            let done: Vec<f64> = sampler.run(draw).await?.into_iter().flatten().collect();
             let pace = match self.device_class {
                 DeviceClass::Disks => gap_trimmed(&done),
                 DeviceClass::Flash { .. } => time_reached(&done),
