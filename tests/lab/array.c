@@ -100,8 +100,9 @@ static int64_t serve_one(int64_t disk, int64_t at, int64_t count, bool again, in
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The same for a piece of one chunk, on all disks that it takes. */
-static int64_t serve_piece(int64_t offset, int64_t count, bool is_write, int64_t now) {
+/* The same for a piece of one chunk, on all disks that it takes. Of a write with parities what is there is read first; a second
+ * turn writes. */
+static int64_t serve_piece(int64_t offset, int64_t count, bool is_write, bool is_second, int64_t now) {
   int64_t d = data(), stripe = offset / chunk / d, slot = offset / chunk % d, at = stripe * chunk + offset % chunk;
   int64_t first = disks, disk = slot; /* first: the first parity */
   if (map == JOINED) {
@@ -125,54 +126,76 @@ static int64_t serve_piece(int64_t offset, int64_t count, bool is_write, int64_t
     disk = (first + parities() + slot) % disks;
   }
   int64_t until = now;
+  if (is_second) {
+    if (disk != lost) until = later(until, serve_one(disk, at, count, true, now));
+    for (int64_t i = 0; i < parities(); i++)
+      if ((first + i) % disks != lost) until = later(until, serve_one((first + i) % disks, at, count, true, now));
+    return until;
+  }
   if (disk == lost && parities()) { /* all others are read; a write then writes the parity only */
     for (int64_t i = 0; i < disks; i++)
       if (i != lost) until = later(until, serve_one(i, at, count, false, now));
   } else {
     until = serve_one(disk, at, count, false, now);
   }
-  if (!is_write || !parities()) return until;
-  for (int64_t i = 0; i < parities(); i++)
+  for (int64_t i = 0; is_write && i < parities(); i++)
     if ((first + i) % disks != lost) until = later(until, serve_one((first + i) % disks, at, count, false, now));
-  int64_t read = until;
-  if (disk != lost) until = later(until, serve_one(disk, at, count, true, read));
-  for (int64_t i = 0; i < parities(); i++)
-    if ((first + i) % disks != lost) until = later(until, serve_one((first + i) % disks, at, count, true, read));
   return until;
+}
+
+/* Serves all pieces of a request, from this time on: when that is done. */
+static int64_t serve_pieces(int64_t offset, int64_t count, bool is_write, bool is_second, int64_t now) {
+  int64_t until = now;
+  for (int64_t done = 0; done < count;) {
+    int64_t piece = chunk - (offset + done) % chunk;
+    if (piece > count - done) piece = count - done;
+    until = later(until, serve_piece(offset + done, piece, is_write, is_second, now));
+    done += piece;
+  }
+  return until;
+}
+
+static void sleep_until(int64_t ns) {
+  struct timespec end = {ns / 1000000000, ns % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR);
+}
+
+/* When a write is answered that the disks are done with then: as soon as the oldest have made room for it in the cache. */
+static int64_t cache(int64_t count, int64_t until, int64_t now) {
+  int64_t answer = now;
+  while (waiting_from != waiting_to) {
+    unsigned oldest = waiting_from % WRITES_MAX;
+    bool is_full = cached + count > cache_bytes || waiting_to - waiting_from == WRITES_MAX;
+    if (waiting[oldest].until_ns > now && !is_full) break;
+    answer = later(answer, waiting[oldest].until_ns);
+    cached -= waiting[oldest].bytes;
+    waiting_from++;
+  }
+  unsigned newest = waiting_to++ % WRITES_MAX;
+  waiting[newest].until_ns = until, waiting[newest].bytes = count;
+  cached += count;
+  return answer;
 }
 
 /* Queues one request, and waits until it is served. */
 static void serve(int64_t offset, int64_t count, bool is_write) {
+  bool has_second = is_write && parities();
   pthread_mutex_lock(&lock);
-  int64_t now = now_ns(), until = now, answer;
-  if (iops) {
-    limit_free_ns = later(limit_free_ns, now) + 1000000000LL / iops;
-    until = now = limit_free_ns;
-  }
-  for (int64_t done = 0; done < count;) {
-    int64_t piece = chunk - (offset + done) % chunk;
-    if (piece > count - done) piece = count - done;
-    until = later(until, serve_piece(offset + done, piece, is_write, now));
-    done += piece;
-  }
-  answer = until;
-  if (is_write && cache_bytes) { /* answered as soon as the oldest have made room for it */
-    answer = now;
-    while (waiting_from != waiting_to) {
-      unsigned oldest = waiting_from % WRITES_MAX;
-      bool is_full = cached + count > cache_bytes || waiting_to - waiting_from == WRITES_MAX;
-      if (waiting[oldest].until_ns > now && !is_full) break;
-      answer = later(answer, waiting[oldest].until_ns);
-      cached -= waiting[oldest].bytes;
-      waiting_from++;
-    }
-    unsigned newest = waiting_to++ % WRITES_MAX;
-    waiting[newest].until_ns = until, waiting[newest].bytes = count;
-    cached += count;
+  int64_t now = now_ns();
+  if (iops) now = limit_free_ns = later(limit_free_ns, now) + 1000000000LL / iops;
+  int64_t until = serve_pieces(offset, count, is_write, false, now);
+  if (is_write && cache_bytes) {
+    if (has_second) until = serve_pieces(offset, count, true, true, until);
+    until = cache(count, until, now);
+  } else if (has_second) {
+    /* What it writes is queued when it is known, and not before: disks do not wait for it. */
+    pthread_mutex_unlock(&lock);
+    sleep_until(until);
+    pthread_mutex_lock(&lock);
+    until = serve_pieces(offset, count, true, true, now_ns());
   }
   pthread_mutex_unlock(&lock);
-  struct timespec end = {answer / 1000000000, answer % 1000000000};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR);
+  sleep_until(until);
 }
 
 /* ---- the file system: its root is the file */

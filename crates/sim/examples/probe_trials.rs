@@ -4,12 +4,15 @@
 //! Of each kind it prints what a probe took and how often all of it was true; then, for each noise and each sort of
 //! statement, how many were wrong of those that were that sure. What was wrong goes to standard error, beside the truth.
 //!
-//! `--surprises N` plays N arrays that nothing was tuned on (`array::surprises`) in the place of those.
+//! `--surprises N` plays N arrays that nothing was tuned on (`array::surprises`) in the place of those, `--writes N` so many whose
+//! level is told by writes (`array::written`).
 
+use scrubjay_core::probe::known::LevelRefusal;
 use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::surprises::{SurpriseOutcome, families};
 use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 use scrubjay_sim::array::truth::{Statement, Truth};
+use scrubjay_sim::array::written::{WrittenOutcome, written_families};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Mutex;
@@ -34,7 +37,7 @@ struct Trial {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut trials, mut seed, mut only, mut surprises) = (TRIALS, 1u64, String::new(), 0);
+    let (mut trials, mut seed, mut only, mut surprises, mut writes) = (TRIALS, 1u64, String::new(), 0, 0);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or("usage: probe_trials [--trials N] [--seed N] [--only TEXT]")?;
@@ -43,11 +46,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--seed" => seed = value.parse()?,
             "--only" => only = value,
             "--surprises" => surprises = value.parse()?,
+            "--writes" => writes = value.parse()?,
             _ => return Err(format!("there is no {name}").into()),
         }
     }
     if surprises > 0 {
         play_surprises(surprises, seed, &only);
+        return Ok(());
+    }
+    if writes > 0 {
+        play_writes(writes, seed, &only);
         return Ok(());
     }
     let cases: Vec<TrialCase> = [sizes(), layouts(), misconfigured(), odd()].into_iter().flatten().collect();
@@ -77,26 +85,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Plays so many arrays that nothing was tuned on, of all families in turn.
 fn play_surprises(count: usize, seed: u64, only: &str) {
     let families = families();
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let trial = next.fetch_add(1, Ordering::Relaxed);
-                    if trial >= count {
-                        break;
-                    }
-                    let family = trial % families.len();
-                    if !families[family].name.contains(only) {
-                        continue;
-                    }
-                    let outcome = families[family].probe(seed.wrapping_mul(7_000_003) + trial as u64);
-                    done.lock().expect("nobody panics with it").insert((family, trial), outcome);
-                }
-            });
-        }
+    let names: Vec<&str> = families.iter().map(|family| family.name).collect();
+    let done = played(&names, count, only, |family, trial| {
+        families[family].probe(seed.wrapping_mul(7_000_003) + trial as u64)
     });
-    let done = done.into_inner().expect("nobody panicked");
     println!(
         "{:38} {:>8} {:>7}  right  declined: for a true reason   of  >= .99: wrong  of  wrong layouts",
         "family", "I/Os", "seconds"
@@ -135,6 +127,81 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
             here.len(),
             right as f64 / here.len().max(1) as f64
         );
+    }
+}
+
+/// Plays so many, of all families in turn whose name has a text: what came of each, by family and number.
+fn played<T: Send>(
+    names: &[&str],
+    count: usize,
+    only: &str,
+    play: impl Fn(usize, usize) -> T + Sync,
+) -> BTreeMap<(usize, usize), T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let trial = next.fetch_add(1, Ordering::Relaxed);
+                    if trial >= count {
+                        break;
+                    }
+                    let family = trial % names.len();
+                    if names[family].contains(only) {
+                        let outcome = play(family, trial);
+                        done.lock().expect("nobody panics with it").insert((family, trial), outcome);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner().expect("nobody panicked")
+}
+
+/// Plays so many arrays whose level is told by writes.
+fn play_writes(count: usize, seed: u64, only: &str) {
+    let families = written_families();
+    let names: Vec<&str> = families.iter().map(|family| family.name).collect();
+    let done = played(&names, count, only, |family, trial| {
+        families[family].probe(seed.wrapping_mul(9_000_011) + trial as u64)
+    });
+    println!("{:28} right  declined: not known by reads, cache, unlike  wrong: with >= .99   of", "family");
+    let print = |name: &str, of: Vec<&WrittenOutcome>| {
+        let count = |is: &dyn Fn(&WrittenOutcome) -> bool| of.iter().filter(|outcome| is(outcome)).count();
+        let declined = |why: Option<LevelRefusal>| {
+            count(&|outcome| !outcome.is_right && outcome.wrong.is_none() && outcome.refusal == why)
+        };
+        println!(
+            "{name:28} {:5}  {:8}  {:18}  {:5}  {:6}  {:5}  {:8}  {:4}",
+            count(&|outcome| outcome.is_right),
+            count(&|outcome| !outcome.is_right && outcome.wrong.is_none()),
+            declined(None) + declined(Some(LevelRefusal::NoLayout)),
+            declined(Some(LevelRefusal::WriteCache)),
+            declined(Some(LevelRefusal::Unlike)),
+            count(&|outcome| outcome.wrong.is_some()),
+            count(&|outcome| outcome.wrong.is_some_and(|sure| sure >= 0.99)),
+            of.len(),
+        );
+    };
+    for (index, name) in names.iter().enumerate() {
+        let of: Vec<&WrittenOutcome> = done.range((index, 0)..(index + 1, 0)).map(|(_, outcome)| outcome).collect();
+        if !of.is_empty() {
+            print(name, of);
+        }
+    }
+    print("all", done.values().collect());
+    for ((family, trial), outcome) in done.iter().filter(|(_, outcome)| !outcome.is_right) {
+        let WrittenOutcome { setup, known, level, refusal, .. } = outcome;
+        eprintln!("{}, trial {trial}: {:?} for {level:?}, {refusal:?}", names[*family], known.level);
+        eprintln!("  ratio {:?}, {:?}\n  of {setup:?}", known.write_ratio, known.unmeasurable);
+    }
+    println!("\nof levels that are said with a probability of ...");
+    for (from, to) in [(0.5, 0.9), (0.9, 0.99), (0.99, 1.1)] {
+        let said = done.values().filter_map(|outcome| Some((outcome, outcome.known.level.as_ref()?.confidence)));
+        let here: Vec<_> = said.filter(|(_, sure)| (from..to).contains(sure)).collect();
+        let right = here.iter().filter(|(outcome, _)| outcome.is_right).count();
+        let sure = here.iter().map(|(_, sure)| sure).sum::<f64>() / here.len().max(1) as f64;
+        println!("  {from} to {:.2}: {right} of {} are true (said {sure:.4})", f64::min(to, 1.0), here.len());
     }
 }
 

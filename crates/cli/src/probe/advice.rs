@@ -1,5 +1,6 @@
 //! What to do with what is known: arguments for mkfs, LVM and the partition table.
 
+use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{KnownArray, RedundancyLevel};
 use scrubjay_core::probe::library::{LayoutFit, copies_of};
 
@@ -74,21 +75,25 @@ pub fn readings(known: &KnownArray) -> Vec<Reading> {
 
 /// The layouts that fit the classes and, where that is known, the redundancy.
 pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
+    let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
     let level = known.level.as_ref().map(|claim| claim.value);
+    let parities = |fit: &LayoutFit| fit.layout.shape().parity - (copies_of(&fit.layout) - 1);
     let is_of_level = |fit: &&LayoutFit| match level {
         None => true,
         Some(RedundancyLevel::Mirror(copies)) => copies_of(&fit.layout) == copies,
-        Some(level) => {
-            let parities = fit.layout.shape().parity - (copies_of(&fit.layout) - 1);
-            parities
-                == [RedundancyLevel::Raid0, RedundancyLevel::Raid5, RedundancyLevel::Raid6]
-                    .iter()
-                    .position(|other| *other == level)
-                    .unwrap_or(0)
-        }
+        // Nobody reads what RAID-4 has beside striping.
+        Some(RedundancyLevel::Raid0 | RedundancyLevel::Raid4) => parities(fit) == 0,
+        Some(RedundancyLevel::Raid5) => parities(fit) == 1,
+        Some(RedundancyLevel::Raid6) => parities(fit) == 2,
     };
-    let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
-    fits.iter().filter(is_of_level).copied().collect()
+    let of_level: Vec<LayoutFit> = fits.iter().filter(is_of_level).copied().collect();
+    match level {
+        // Mirrors that are read from their first copies only: these are striped.
+        Some(RedundancyLevel::Mirror(_)) if of_level.is_empty() => {
+            fits.iter().filter(|fit| fit.layout.kind() == LayoutKind::Raid0).copied().collect()
+        }
+        _ => of_level,
+    }
 }
 
 /// Lines to be typed, with words before those that hold for one reading only. None where the layout is not sure enough to lay a
@@ -255,6 +260,15 @@ mod tests {
         let known = KnownArray { fits: Some(Claim::new(library::fits(&classes, Some(2)), 1.0)), ..known };
         let known = KnownArray { level: Some(Claim::new(RedundancyLevel::Mirror(2), 1.0)), ..known };
         assert!(readings(&known).iter().all(|reading| reading.data == 3), "{:?}", readings(&known));
+    }
+
+    #[test]
+    fn copies_and_parities_that_nobody_reads_leave_stripes_as_they_are() {
+        for (level, word) in [(RedundancyLevel::Raid4, "raid4"), (RedundancyLevel::Mirror(2), "raid10-far-or-offset")] {
+            let known = KnownArray { level: Some(Claim::new(level, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
+            assert!(readings(&known).iter().all(|reading| reading.data == 3), "{:?}", readings(&known));
+            assert_eq!(crate::probe::words::layout(&known, "|").as_deref(), Some(word));
+        }
     }
 
     #[test]

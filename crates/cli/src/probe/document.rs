@@ -114,6 +114,7 @@ fn found(claim: &Claim<ProbeFinding>) -> FindingDocument {
         ProbeFinding::Lost { class } => ("lost", Some(*class), None, None),
         ProbeFinding::LostCopy { class } => ("lost_copy", Some(*class), None, None),
         ProbeFinding::Unknown => ("unknown", None, None, None),
+        ProbeFinding::NoLevel { .. } => ("no_level", None, None, None),
     };
     FindingDocument { kind, class, factor, sizes, confidence: claim.confidence, text: words::finding(&claim.value) }
 }

@@ -123,7 +123,9 @@ fn save(offset: u64, held: &[u8]) {
 }
 
 fn exit(known: &KnownArray, is_stopped: bool) -> Exit {
-    let is_problem = |finding: &ProbeFinding| !matches!(finding, ProbeFinding::Unknown | ProbeFinding::Fast { .. });
+    let is_problem = |finding: &ProbeFinding| {
+        !matches!(finding, ProbeFinding::Unknown | ProbeFinding::Fast { .. } | ProbeFinding::NoLevel { .. })
+    };
     match is_stopped {
         true => Exit::Paused,
         false if known.findings.iter().any(|finding| is_problem(&finding.value)) => Exit::Found,

@@ -1,9 +1,10 @@
 //! What a prober knows, in words.
 
 use super::advice;
-use scrubjay_core::probe::known::{KnownArray, ProbeFinding, RedundancyLevel, Unmeasurable};
+use scrubjay_core::layout::LayoutKind;
+use scrubjay_core::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding, RedundancyLevel, Unmeasurable};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity::{show_exact, show_time};
+use scrubjay_jobs::quantity::show_time;
 
 /// The layouts that fit, by name; `free` where none does, nothing where that is not known, or where there is one disk.
 pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
@@ -13,7 +14,12 @@ pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
     }
     let mut names: Vec<&str> = Vec::new();
     for fit in advice::fits(known) {
-        let name = fit.layout.kind().name();
+        let name = match (&known.level, fit.layout.kind()) {
+            // Data lie as in striping; where parities and copies lie that nobody reads, only writes tell.
+            (Some(Claim { value: RedundancyLevel::Raid4, .. }), LayoutKind::Raid0) => "raid4",
+            (Some(Claim { value: RedundancyLevel::Mirror(_), .. }), LayoutKind::Raid0) => "raid10-far-or-offset",
+            (_, kind) => kind.name(),
+        };
         if !names.contains(&name) {
             names.push(name);
         }
@@ -26,6 +32,7 @@ pub fn level(level: RedundancyLevel) -> String {
     match level {
         RedundancyLevel::Raid0 => "raid0".to_owned(),
         RedundancyLevel::Mirror(copies) => format!("mirror-{copies}"),
+        RedundancyLevel::Raid4 => "raid4".to_owned(),
         RedundancyLevel::Raid5 => "raid5".to_owned(),
         RedundancyLevel::Raid6 => "raid6".to_owned(),
     }
@@ -55,13 +62,25 @@ pub fn finding(finding: &ProbeFinding) -> String {
             format!("the mirror of class {class} answers as one disk: it has lost its copies")
         }
         ProbeFinding::Unknown => "no known layout has these classes".to_owned(),
+        ProbeFinding::NoLevel { why: LevelRefusal::WriteCache } => {
+            "a write cache answers: what writes cost the disks cannot be seen, nor the level".to_owned()
+        }
+        ProbeFinding::NoLevel { why: LevelRefusal::Degraded } => {
+            "nothing was written, because a disk is lost: the level was not measured".to_owned()
+        }
+        ProbeFinding::NoLevel { why: LevelRefusal::NoLayout } => {
+            "nothing was written, because reads left no level to choose from".to_owned()
+        }
+        ProbeFinding::NoLevel { why: LevelRefusal::Unlike } => {
+            "writes cost what no level does that is known here".to_owned()
+        }
     }
 }
 
 /// The end of "not measurable here, because".
 pub fn unmeasurable(why: &Unmeasurable) -> String {
     match why {
-        Unmeasurable::TooSmall { bytes_min } => format!("it is too small: {} are needed", show_exact(*bytes_min)),
+        Unmeasurable::TooSmall { bytes_min } => format!("it is too small: {} are needed", Bytes(*bytes_min)),
         Unmeasurable::Memory { response_nanos } => {
             format!("it answers from memory or a cache, in {} wherever it is asked", show_time(Nanos(*response_nanos)))
         }
@@ -81,6 +100,14 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
         Unmeasurable::Unsaturated => {
             "no load makes it slower: something else than its disks limits it (a link, a throttle)".to_owned()
         }
+        Unmeasurable::Unfilled { depth } => format!(
+            "{depth} requests at a time take no longer than half as many: it does more at once than can be asked of it, or answers \
+             from a cache, and what takes the time is the way to it"
+        ),
+        Unmeasurable::Degraded { percent } => format!(
+            "it lacks members: some {percent} % of what is read wait for whatever else is asked for, as they are reckoned from all \
+             others"
+        ),
         Unmeasurable::TooNoisy => {
             "its times vary by more than what is to be seen in them: try when it is idle".to_owned()
         }

@@ -55,6 +55,17 @@ pub enum Unmeasurable {
     Limited,
     /// However many requests it has, it does not get slower: something else limits it.
     Unsaturated,
+    /// So many requests at a time take no longer than half as many: it does more at once than can be asked of it, or answers from
+    /// memory, and what takes the time is the way to it.
+    Unfilled {
+        /// Requests at a time.
+        depth: usize,
+    },
+    /// It lacks members: so many of a hundred places wait for whatever else is asked for, as they are reckoned from all others.
+    Degraded {
+        /// By some 24 places.
+        percent: u8,
+    },
     /// Times vary by more than what is to be seen in them.
     TooNoisy,
     /// It answers with errors.
@@ -77,10 +88,25 @@ pub enum RedundancyLevel {
     Raid0,
     /// So many copies.
     Mirror(usize),
+    /// One parity, all of it on one disk.
+    Raid4,
     /// One parity.
     Raid5,
     /// Two parities.
     Raid6,
+}
+
+/// Why the level cannot be told by writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelRefusal {
+    /// A cache takes writes and answers for the disks.
+    WriteCache,
+    /// A member is lost: nothing was written, and nothing should be.
+    Degraded,
+    /// What reads told leaves no level to choose from; nothing was written.
+    NoLayout,
+    /// They cost what no level does.
+    Unlike,
 }
 
 /// Something a user should know.
@@ -117,6 +143,11 @@ pub enum ProbeFinding {
     },
     /// No known layout has these classes.
     Unknown,
+    /// Writes were allowed, and do not tell the level.
+    NoLevel {
+        /// Why.
+        why: LevelRefusal,
+    },
 }
 
 /// What is being found out.

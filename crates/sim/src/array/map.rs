@@ -17,6 +17,11 @@ pub enum ChunkMap {
         /// Chunks of each.
         rows: u64,
     },
+    /// Striping over all members but the last, which has the parity of each stripe.
+    Raid4 {
+        /// Members, three or more.
+        disks: usize,
+    },
     /// Linux' RAID-10: each chunk on `copies` members (md(4)).
     Raid10 {
         /// Where the copies lie.
@@ -59,7 +64,7 @@ impl ChunkMap {
         match self {
             ChunkMap::Layout(layout) => layout.disks(),
             ChunkMap::Free(list) => list.iter().max().map_or(0, |most| most + 1),
-            ChunkMap::Concatenated { disks, .. } | ChunkMap::Raid10 { disks, .. } => *disks,
+            ChunkMap::Concatenated { disks, .. } | ChunkMap::Raid4 { disks } | ChunkMap::Raid10 { disks, .. } => *disks,
         }
     }
 
@@ -68,6 +73,7 @@ impl ChunkMap {
         match self {
             ChunkMap::Layout(layout) => layout.shape().data,
             ChunkMap::Free(list) => list.len(),
+            ChunkMap::Raid4 { disks } => disks - 1,
             ChunkMap::Concatenated { .. } | ChunkMap::Raid10 { .. } => 1,
         }
     }
@@ -76,6 +82,7 @@ impl ChunkMap {
     pub fn redundancy(&self) -> MapRedundancy {
         match self {
             ChunkMap::Free(_) | ChunkMap::Concatenated { .. } => MapRedundancy::None,
+            ChunkMap::Raid4 { .. } => MapRedundancy::Parity(1),
             ChunkMap::Raid10 { copies, .. } => MapRedundancy::Copies(*copies),
             ChunkMap::Layout(layout) if copies_of(layout) > 1 => MapRedundancy::Copies(copies_of(layout)),
             ChunkMap::Layout(layout) if layout.shape().parity == 0 => MapRedundancy::None,
@@ -89,6 +96,7 @@ impl ChunkMap {
             ChunkMap::Layout(layout) => layout.shape().slots(),
             ChunkMap::Free(list) => list.len(),
             ChunkMap::Concatenated { .. } => 1,
+            ChunkMap::Raid4 { disks } => *disks,
             ChunkMap::Raid10 { copies, .. } => *copies,
         }
     }
@@ -104,6 +112,7 @@ impl ChunkMap {
                 ChunkPlace { disk, row: stripe * share as u64 + rank as u64 }
             }
             ChunkMap::Concatenated { rows, .. } => ChunkPlace { disk: (stripe / rows) as usize, row: stripe % rows },
+            ChunkMap::Raid4 { .. } => ChunkPlace { disk: slot, row: stripe },
             ChunkMap::Raid10 { kind, copies, disks } => {
                 raid10(*kind, *copies as u64, *disks as u64, stripe, slot as u64)
             }
@@ -118,6 +127,7 @@ impl ChunkMap {
                 let share = |disk| list.iter().filter(|&&other| other == disk).count() as u64;
                 rows / (0..self.disks()).map(share).max().unwrap_or(1).max(1)
             }
+            ChunkMap::Raid4 { .. } => rows,
             ChunkMap::Concatenated { disks, rows: each } => rows.min(*each) * *disks as u64,
             ChunkMap::Raid10 { kind: Raid10Kind::Near, copies, disks } => rows * *disks as u64 / *copies as u64,
             ChunkMap::Raid10 { kind: Raid10Kind::Far { rows: each }, copies, disks } => {
@@ -135,6 +145,7 @@ impl ChunkMap {
                 return (0..layout.pattern()).map(|chunk| layout.data_disk(chunk)).collect();
             }
             ChunkMap::Free(list) => list.clone(),
+            ChunkMap::Raid4 { disks } => (0..disks - 1).collect(),
             ChunkMap::Concatenated { disks: 1, .. } => vec![0],
             ChunkMap::Concatenated { .. } => Vec::new(),
             ChunkMap::Raid10 { disks, .. } => (0..*disks as u64).map(|chunk| self.place(chunk, 0).disk).collect(),

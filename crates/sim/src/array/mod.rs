@@ -22,6 +22,7 @@ mod tests;
 pub mod trials;
 pub mod truth;
 mod work;
+pub mod written;
 
 use plan::{ArrayPlan, DiskStep};
 use scrubjay_core::layout::ChunkPlace;

@@ -73,7 +73,9 @@ impl SurpriseFamily {
 
 /// All of them.
 pub fn families() -> Vec<SurpriseFamily> {
-    use Unmeasurable::{Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unsaturated};
+    use Unmeasurable::{
+        Degraded, Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unfilled, Unsaturated,
+    };
     let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason };
     vec![
         family("plain, any chunk and phase", plain, |_| false),
@@ -87,11 +89,14 @@ pub fn families() -> Vec<SurpriseFamily> {
         family("any map", free, |why| matches!(why, TooSmall { .. } | NoPattern { .. })),
         family("mixed disks", mixed, |why| matches!(why, TooNoisy)),
         family("a part in a cache, or never written", quick, |why| {
-            matches!(why, Memory { .. } | PartlyMemory { .. } | TooNoisy | Unsaturated | Uneven)
+            matches!(why, Memory { .. } | PartlyMemory { .. } | Unfilled { .. } | TooNoisy | Unsaturated | Uneven)
         }),
         family("blocks of 4 KiB", four_k, |why| matches!(why, TooSmall { .. })),
-        family("RAID-6 less two, mirrors less one", lost, |why| matches!(why, TooNoisy | NoPattern { .. } | Uneven)),
-        family("flash", flash, |_| false),
+        family("RAID-6 less two, mirrors less one", lost, |why| {
+            matches!(why, Degraded { .. } | TooNoisy | NoPattern { .. } | Uneven)
+        }),
+        // No flash of this family is behind a limit: what it does at once is more than can be asked of it.
+        family("flash", flash, |why| matches!(why, Unfilled { .. })),
         family("one disk", one, |_| false),
         family("shared disks", shared, |_| false),
     ]

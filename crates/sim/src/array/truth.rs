@@ -3,7 +3,7 @@
 use super::map::{ChunkMap, MapRedundancy, Raid10Kind};
 use super::setup::{ArraySetup, MirrorRead};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
-use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
+use scrubjay_core::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding};
 use scrubjay_core::probe::library::{self, canonical};
 use std::collections::BTreeSet;
 
@@ -183,6 +183,8 @@ impl Truth {
                 make(LayoutKind::Raid1, 1, 1, *disks)
             }
             ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 2, disks } => make(LayoutKind::Near, 1, 1, *disks),
+            // Nobody reads the parity.
+            ChunkMap::Raid4 { disks } => make(LayoutKind::Raid0, disks - 1, 0, disks - 1),
             // That is what it comes to.
             ChunkMap::Free(_) if is_striped => make(LayoutKind::Raid0, self.classes.len(), 0, self.classes.len()),
             map => self.plain(map),
@@ -294,6 +296,11 @@ impl Truth {
                 let is_it = |disk: usize| self.class_of(setup, disk).or(self.class_of(setup, disk ^ 1)) == Some(*class);
                 setup.map.redundancy() == MapRedundancy::Copies(2) && setup.lost.is_some_and(is_it)
             }
+            ProbeFinding::NoLevel { why } => match why {
+                LevelRefusal::WriteCache => setup.write_cache_bytes.is_some(),
+                LevelRefusal::Degraded => setup.lost.is_some(),
+                LevelRefusal::NoLayout | LevelRefusal::Unlike => true,
+            },
             ProbeFinding::Unknown => library::fits(&self.classes, Some(self.copies)).is_empty(),
         }
     }

@@ -97,6 +97,7 @@ fn name(level: RedundancyLevel) -> String {
     match level {
         RedundancyLevel::Raid0 => "RAID-0".to_owned(),
         RedundancyLevel::Mirror(copies) => format!("{copies} copies"),
+        RedundancyLevel::Raid4 => "RAID-4".to_owned(),
         RedundancyLevel::Raid5 => "RAID-5".to_owned(),
         RedundancyLevel::Raid6 => "RAID-6".to_owned(),
     }

@@ -36,7 +36,7 @@ pub struct DeviceClassResult {
 /// Finds it out: single reads, and on what does not spin deeper and deeper bursts until twice the depth takes twice the time.
 ///
 /// # Errors
-/// [`Unmeasurable::Memory`] and [`Unmeasurable::Unsaturated`].
+/// [`Unmeasurable::Memory`], [`Unmeasurable::PartlyMemory`] and [`Unmeasurable::Unfilled`].
 pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> {
     let mut times = Vec::new();
     for place in everywhere(sampler, SINGLES) {
@@ -98,7 +98,7 @@ async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {
     if doubled > 0 {
         return Ok(depth);
     }
-    Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated))
+    Err(EarlyEnd::Unmeasurable(Unmeasurable::Unfilled { depth }))
 }
 
 /// The median time in which seven of eight random reads are done.

@@ -1,7 +1,7 @@
 //! The fast prober: how an array is laid out, in a few thousand reads.
 //!
 //! ```text
-//! device_class -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members
+//! device_class -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members -> writes
 //! ```
 //!
 //! It looks for what Shear (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays", 2004)
@@ -9,6 +9,7 @@
 
 mod boundary;
 mod copies;
+mod degraded;
 mod device_class;
 mod evidence;
 mod foretold;
@@ -23,14 +24,13 @@ mod statistic;
 mod stride;
 mod strides;
 mod thresholds;
+mod writes;
 mod yardstick;
 
 use super::io::{ProbeBudget, ProbeIo, ProbedDevice, Prober, Spent};
 use super::known::{Claim, DeviceClass, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use super::library::{self, LayoutFit};
-use super::paper::{self, Halt, TrialParameters, WriteGrowth};
 use crate::layout::LayoutKind;
-use crate::rng::Rng;
 use evidence::probability;
 use foretold::{Answer, Foretold};
 use hammer::Hammer;
@@ -69,8 +69,6 @@ const FORETOLD_CLASSES_MIN: usize = 4;
 const LOST_COPY_MIN: f64 = 1.4;
 /// Parities and spares of a stripe, at most: so many more disks than data chunks.
 const PARITIES_MAX: u64 = 3;
-/// Requests of the step that writes: their cost is told within some 10 %, and levels are at least 1.5 times apart.
-const WRITES: usize = 256;
 
 impl Default for ProbeOptions {
     /// Patterns of up to 64 MiB: 16 disks with chunks of 256 KiB and one parity, in any layout. No budget.
@@ -85,29 +83,22 @@ pub fn fast(device: ProbedDevice, options: ProbeOptions) -> Prober<KnownArray> {
 }
 
 async fn steps(bench: ProbeIo<KnownArray>, options: ProbeOptions) -> Result<(), Spent> {
-    let mut sampler = Sampler::new(bench.clone(), options.seed);
+    let mut sampler = Sampler::new(bench, options.seed);
     match all(&mut sampler, options).await {
         Err(EarlyEnd::Spent) => {
             sampler.note(|known| cap(known, UNCHECKED));
             return Err(Spent);
         }
         Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
-        Ok(()) if options.allows_writes => match writes(&bench, &mut sampler.rng).await {
-            Err(Halt::Spent) => return Err(Spent),
-            Err(Halt::Failed) => sampler.note(|known| known.unmeasurable = Some(Unmeasurable::Errors)),
+        Ok(()) if options.allows_writes => match writes::tell_level(&mut sampler).await {
+            Err(EarlyEnd::Spent) => return Err(Spent),
+            Err(EarlyEnd::Unmeasurable(why)) => sampler.note(|known| known.unmeasurable = Some(why)),
             Ok(()) => {}
         },
         Ok(()) => {}
     }
     sampler.begin(ProbeStage::Done);
     Ok(())
-}
-
-/// The published step 4, which needs no improvement but fewer requests.
-async fn writes(bench: &ProbeIo<KnownArray>, rng: &mut Rng) -> Result<(), Halt> {
-    let block_bytes = TrialParameters::PUBLISHED.block_bytes.max(bench.device().block);
-    let parameters = TrialParameters { requests: WRITES, block_bytes, ..TrialParameters::PUBLISHED };
-    paper::tell_redundancy(bench, &parameters, WriteGrowth::Doubling, rng).await
 }
 
 async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEnd> {
@@ -172,6 +163,12 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     let is_untold = sampler.is_known(|known| known.chunk_bytes.is_none()) && answer.device_class == DeviceClass::Disks;
     if is_untold && limit::hides_disks(sampler).await? {
         return Err(take_back(sampler, Unmeasurable::Limited));
+    }
+    if is_untold
+        && copies == 1
+        && let Some(percent) = degraded::rebuilt_percent(sampler, hammer).await?
+    {
+        return Err(take_back(sampler, Unmeasurable::Degraded { percent }));
     }
     sampler.note(|known| match answer.device_class {
         _ if known.chunk_bytes.is_some() => {}

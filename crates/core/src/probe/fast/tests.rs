@@ -83,8 +83,8 @@ fn what_cannot_be_measured_is_said_and_nothing_is_made_up() {
     let slowly = |batch: &ProbeBatch| (1..=batch.requests.len()).map(|i| Some(i as f64 * 9e6)).collect();
     let cases = [
         (probed(DEVICE, ProbeOptions::default(), after(900.0)), Unmeasurable::Memory { response_nanos: 900 }),
-        (probed(DEVICE, ProbeOptions::default(), after(100_000.0)), Unmeasurable::Unsaturated),
-        (probed(DEVICE, ProbeOptions::default(), after(5_000_000.0)), Unmeasurable::Unsaturated),
+        (probed(DEVICE, ProbeOptions::default(), after(100_000.0)), Unmeasurable::Unfilled { depth: 8192 }),
+        (probed(DEVICE, ProbeOptions::default(), after(5_000_000.0)), Unmeasurable::Unfilled { depth: 8192 }),
         (probed(ProbedDevice { depth: 1, ..DEVICE }, ProbeOptions::default(), slowly), Unmeasurable::Serial),
         (probed(tiny, ProbeOptions::default(), slowly), Unmeasurable::TooSmall { bytes_min: 400 * (16 << 10) }),
         (probed(DEVICE, ProbeOptions::default(), |batch| vec![None; batch.requests.len()]), Unmeasurable::Errors),

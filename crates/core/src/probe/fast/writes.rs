@@ -1,0 +1,409 @@
+//! The step that writes: the level, by what small writes cost the disks (Denehy et al. 2004, section 2.3.4, with what it leaves
+//! to chance taken out).
+//!
+//! A deep queue is served faster than a shallow one, and writes make a deeper one than as many reads: two I/Os and more each. So
+//! each level that may be is held against reads that make the queues of its disks as deep as its writes would. And writes of
+//! one class take as long as writes of all where one disk has every parity.
+
+use super::layout::places::Places;
+use super::sampler::{EarlyEnd, Sampler};
+use super::statistic::{Trimmed, median, quantile};
+use crate::layout::LayoutKind;
+use crate::probe::fast::boundary::ChunkResult;
+use crate::probe::io::{ProbeAccess, ProbeRequest};
+use crate::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding, ProbeStage, RedundancyLevel};
+use crate::probe::library::{self, LayoutFit};
+use crate::probe::paper::level::{costs_of, level_of};
+
+/// Writes of one batch.
+const WRITES: usize = 128;
+/// Batches of each kind.
+const BATCHES: usize = 4;
+/// And pairs of batches on one class and on all.
+const CLASS_BATCHES: usize = 8;
+/// Reads of batches that make queues of every depth that counts: those of few writes, of RAID-0, of pairs and RAID-5, of RAID-6, of RAID-4.
+const READS: [usize; 5] = [CLASS_WRITES, WRITES, 2 * WRITES, 3 * WRITES, 6 * WRITES];
+/// Writes of a batch on one class, and of one on all that it is held against.
+const CLASS_WRITES: usize = 48;
+/// A write is a block of so many bytes, or a larger one of the device: less would be read and written again by the disks
+/// themselves.
+const BLOCK_BYTES: u64 = 4096;
+/// A quarter of the writes are done in less than this share of the time in which a quarter of as many reads are: a cache has
+/// taken them. Without one, and without redundancy, it is 1.
+const CACHED_BELOW: f64 = 0.5;
+/// By how much times are off what they should be, in logarithms: what seeks of different lengths, settling and a revolution
+/// between a read and its write do. Half of the models' arrays are off by less than 0.06, one in twenty by 0.25.
+const OFF_SPREAD: f64 = 0.1;
+/// The same of the ratio of one class to all: 0.09 and 0.3,
+const CLASS_OFF_SPREAD: f64 = 0.13;
+/// and mostly by so much less, as one disk has a deeper queue than all have.
+const CLASS_OFF: f64 = -0.08;
+/// How often a level is none of those that are thought of, beside 1 for each that is. A choice.
+const OTHER_PRIOR: f64 = 0.05;
+/// In logarithms, ratios of those lie anywhere in such a range: 1 to 32.
+const OTHER_RANGE: f64 = 3.5;
+/// How often one disk has all parities, or a mirror is read from its first copies only: beside 1 for each of the others. A choice.
+const RARE_PRIOR: f64 = 0.2;
+/// Mirrors of which the first copies are read and no disk has both kinds cannot be told from RAID-0 at all. A choice.
+const UNSEEN_PRIOR: f64 = 0.03;
+/// Nothing foretells a level, so none is said with more: an array whose writes are served in convoys costs what none does (a disk of
+/// the lab whose second I/Os held up the first ones of others made RAID-5 seven reads a write, and RAID-6 of it).
+const SURE_MAX: f64 = 0.98;
+/// Layouts of a level that are likelier by less than this stay in question. A choice.
+const FITS_SHARE: f64 = 100.0;
+/// What is less sure is not said.
+const SURE_MIN: f64 = 0.5;
+
+/// A level that it may have, and what a write of it costs.
+#[derive(Clone, Debug)]
+struct Hypothesis {
+    level: RedundancyLevel,
+    prior: f64,
+    /// Disks, and copies of each chunk.
+    disks: usize,
+    copies: usize,
+    /// The layouts that are meant.
+    fits: Vec<LayoutFit>,
+    /// Of a batch of writes, phases one after the other: as many reads each as make the same queues.
+    phases: Vec<f64>,
+    /// What a write costs, in reads.
+    cost: f64,
+    /// One disk has every parity.
+    has_bottleneck: bool,
+}
+
+/// What was measured; all times are logarithms.
+struct Measured {
+    /// Of reads.
+    curve: Curve,
+    /// Of a batch of writes.
+    written: Trimmed,
+    /// By how much writes of one class take longer than as many of all, where that was asked.
+    one_class: Option<Trimmed>,
+    /// How many classes there are.
+    classes: usize,
+}
+
+/// Finds out the level, and notes it, or why it cannot be told. It writes what it has just read.
+///
+/// # Errors
+/// Of [`Sampler::run`].
+pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
+    sampler.begin(ProbeStage::Redundancy);
+    let mut known = KnownArray::default();
+    sampler.note(|noted| known = noted.clone());
+    let refuse = |sampler: &Sampler, why: LevelRefusal| {
+        sampler.note(|known| known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0)));
+    };
+    // A write to an array that lacks a member costs what nobody needs to know, and is a risk more.
+    let lacks =
+        |claim: &Claim<ProbeFinding>| matches!(claim.value, ProbeFinding::Lost { .. } | ProbeFinding::LostCopy { .. });
+    let hypotheses = hypotheses(&known);
+    if known.findings.iter().any(lacks) {
+        refuse(sampler, LevelRefusal::Degraded);
+    } else if hypotheses.is_empty() {
+        refuse(sampler, LevelRefusal::NoLayout);
+    } else if let Some(measured) = measure(sampler, &known, &hypotheses).await? {
+        note(sampler, &hypotheses, &measured);
+    } else {
+        refuse(sampler, LevelRefusal::WriteCache);
+    }
+    Ok(())
+}
+
+/// Reads and writes; nothing where a cache takes the writes.
+async fn measure(
+    sampler: &mut Sampler,
+    known: &KnownArray,
+    hypotheses: &[Hypothesis],
+) -> Result<Option<Measured>, EarlyEnd> {
+    let batches = Batches::new(sampler);
+    let mut curve = Curve { points: Vec::new() };
+    let mut quarters = Vec::new();
+    for reads in READS {
+        let mut logs = Vec::new();
+        for _ in 0..BATCHES {
+            let done = batches.run(sampler, ProbeAccess::Read, reads).await?;
+            if reads == WRITES {
+                quarters.push(quantile(&done, 0.25));
+            }
+            logs.push(makespan(&done));
+        }
+        curve.points.push(((reads as f64).ln(), Trimmed::of(&logs).mean));
+    }
+    let mut logs = Vec::new();
+    for _ in 0..BATCHES {
+        let done = batches.run(sampler, ProbeAccess::Rewrite, WRITES).await?;
+        if quantile(&done, 0.25) < CACHED_BELOW * median(&quarters) {
+            return Ok(None);
+        }
+        logs.push(makespan(&done));
+    }
+    let one_class = match known_places(known) {
+        Some(places) if hypotheses.iter().any(|one| one.has_bottleneck) => {
+            Some(batches.one_class(sampler, places, known).await?)
+        }
+        _ => None,
+    };
+    let classes = known.classes.as_ref().map_or(1, |claim| claim.value.iter().max().map_or(1, |most| most + 1));
+    Ok(Some(Measured { curve, written: Trimmed::of(&logs), one_class, classes }))
+}
+
+/// Notes the likeliest level, as sure as its share of all likelihood is.
+fn note(sampler: &Sampler, hypotheses: &[Hypothesis], measured: &Measured) {
+    let weights: Vec<f64> = hypotheses.iter().map(|one| one.prior * one.likelihood(measured)).collect();
+    let other = OTHER_PRIOR / OTHER_RANGE * measured.one_class.map_or(1.0, |_| 1.0 / OTHER_RANGE);
+    let all = weights.iter().sum::<f64>() + other;
+    let share = |is_so: &dyn Fn(&Hypothesis) -> bool| {
+        hypotheses.iter().zip(&weights).filter(|(one, _)| is_so(one)).map(|(_, weight)| weight).sum::<f64>() / all
+    };
+    let best = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).expect("some are there");
+    let (told, least) = (&hypotheses[best], weights[best] / FITS_SHARE);
+    let sure = share(&|one| one.level == told.level).min(SURE_MAX);
+    let ratio = told.cost * (measured.written.mean - told.time(&measured.curve, WRITES as f64)).exp();
+    let mut fits: Vec<LayoutFit> = Vec::new();
+    for (one, _) in hypotheses.iter().zip(&weights).filter(|(one, weight)| one.level == told.level && **weight >= least)
+    {
+        fits.extend(one.fits.iter().filter(|fit| !fits.contains(fit)).copied().collect::<Vec<_>>());
+    }
+    sampler.note(|known| {
+        known.write_ratio = Some(Claim::new(ratio, 1.0));
+        if sure < SURE_MIN {
+            let why = LevelRefusal::Unlike;
+            return known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0 - sure));
+        }
+        let known_sure = known.fits.as_ref().map_or(0.0, |fits| fits.confidence);
+        known.level = Some(Claim::new(told.level, known_sure * sure));
+        learn(&mut known.fits, fits, known_sure * sure);
+        learn(&mut known.disks, told.disks, known_sure * share(&|one| one.disks == told.disks).min(SURE_MAX));
+        learn(&mut known.copies, told.copies, known_sure * sure);
+    });
+}
+
+fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) {
+    if claim.as_ref().is_none_or(|known| known.value != value) {
+        *claim = Some(Claim::new(value, confidence));
+    }
+}
+
+/// The levels that what reads told leaves open.
+fn hypotheses(known: &KnownArray) -> Vec<Hypothesis> {
+    let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
+    let count = |claim: &Option<Claim<usize>>| claim.as_ref().map_or(0, |claim| claim.value);
+    let (disks, copies, writes) = (count(&known.disks), count(&known.copies).max(1), WRITES as f64);
+    let mut found = Vec::new();
+    for fit in fits {
+        let shape = fit.layout.shape();
+        // Two parities of one chunk are three copies, for more work: nobody makes that.
+        let usual = if shape.data == 1 && shape.parity == 2 { OTHER_PRIOR } else { 1.0 };
+        for (prior, cost) in costs_of(fit) {
+            let (data, parity) = (shape.data as f64, shape.parity as f64);
+            let phases = match library::copies_of(&fit.layout) {
+                1 if shape.parity == 0 => vec![writes],
+                // Old data and parities, then the new ones; or all other data, then the new ones.
+                1 if cost == 2.0 + 2.0 * parity => vec![writes * (1.0 + parity); 2],
+                1 => vec![writes * (data - 1.0), writes * (1.0 + parity)],
+                copies => vec![writes * copies as f64],
+            };
+            found.push(Hypothesis {
+                level: level_of(fit),
+                prior: usual * prior,
+                disks: fit.layout.disks(),
+                copies: library::copies_of(&fit.layout),
+                fits: vec![*fit],
+                phases,
+                cost,
+                has_bottleneck: false,
+            });
+        }
+    }
+    if fits.is_empty() && copies > 1 {
+        let (level, cost) = (RedundancyLevel::Mirror(copies), copies as f64);
+        let phases = vec![writes * cost];
+        found.push(Hypothesis { level, prior: 1.0, disks, copies, fits: vec![], phases, cost, has_bottleneck: false });
+    }
+    let striped: Vec<LayoutFit> = fits.iter().filter(|fit| fit.layout.kind() == LayoutKind::Raid0).copied().collect();
+    if copies == 1 && disks > 1 && !striped.is_empty() {
+        let rare = |level, prior, disks, copies, phases, cost| Hypothesis {
+            level,
+            prior,
+            disks,
+            copies,
+            fits: striped.clone(),
+            phases,
+            cost,
+            has_bottleneck: false,
+        };
+        let all_parities = vec![writes * disks as f64; 2];
+        let raid4 = rare(RedundancyLevel::Raid4, RARE_PRIOR, disks + 1, 1, all_parities, 2.0 * disks as f64);
+        found.push(Hypothesis { has_bottleneck: true, ..raid4 });
+        // Far copies: each disk holds first ones and second ones. Near ones: some hold nothing that is read.
+        let mirror = RedundancyLevel::Mirror(2);
+        found.push(rare(mirror, RARE_PRIOR, disks, 2, vec![2.0 * writes], 2.0));
+        found.push(rare(mirror, UNSEEN_PRIOR, 2 * disks, 2, vec![writes], 1.0));
+    }
+    found
+}
+
+impl Hypothesis {
+    /// The logarithm of the time of so many writes, [`WRITES`] or less.
+    fn time(&self, curve: &Curve, writes: f64) -> f64 {
+        self.phases.iter().map(|reads| curve.at(reads * writes / WRITES as f64).exp()).sum::<f64>().ln()
+    }
+
+    /// How likely it makes what was measured: a density over logarithms.
+    fn likelihood(&self, measured: &Measured) -> f64 {
+        let Measured { curve, written, one_class, classes } = measured;
+        // Student's law of four degrees: now and then an array is far off.
+        let student = |off: f64, spread: f64| 0.375 / spread * (1.0 + (off / spread).powi(2) / 4.0).powf(-2.5);
+        let off = written.mean - self.time(curve, WRITES as f64);
+        let mut likelihood = student(off, OFF_SPREAD.hypot(written.error));
+        if let Some(one_class) = one_class {
+            // All I/Os of a class are its disk's, as many in each phase as there are writes.
+            let each = curve.at((CLASS_WRITES * classes) as f64).exp() * self.phases.len() as f64;
+            let longer = match self.has_bottleneck {
+                true => 0.0,
+                false => each.ln() - self.time(curve, CLASS_WRITES as f64) + CLASS_OFF,
+            };
+            likelihood *= student(one_class.mean - longer, CLASS_OFF_SPREAD.hypot(one_class.error));
+        }
+        likelihood
+    }
+}
+
+/// The time of batches of random reads: logarithms of both, by number.
+struct Curve {
+    points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    /// The logarithm of the time of so many reads: on straight lines between what was measured, and on from its ends.
+    fn at(&self, reads: f64) -> f64 {
+        let at = reads.max(1.0).ln();
+        let next = self.points.iter().position(|(from, _)| *from >= at).unwrap_or(self.points.len() - 1).max(1);
+        let ((from, low), (to, high)) = (self.points[next - 1], self.points[next]);
+        // Fewer than were measured: each takes as long as in the smallest batch.
+        let slope = if at < from { 1.0 } else { (high - low) / (to - from) };
+        low + slope * (at - from)
+    }
+}
+
+/// Where chunks are, if that is known, and a block of a write is part of one.
+fn known_places(known: &KnownArray) -> Option<Places> {
+    let (pattern, chunk, phase) =
+        (known.pattern_bytes.as_ref()?, known.chunk_bytes.as_ref()?, known.phase_bytes.as_ref()?);
+    let is_whole = |bytes: u64| bytes.is_multiple_of(BLOCK_BYTES);
+    let chunk = ChunkResult { bytes: chunk.value, phase: phase.value, confidence: chunk.confidence };
+    (is_whole(chunk.bytes) && is_whole(chunk.phase)).then_some(Places { chunk, pattern: pattern.value })
+}
+
+fn makespan(done: &[f64]) -> f64 {
+    done.iter().copied().fold(1.0, f64::max).ln()
+}
+
+/// Batches of blocks at random places.
+struct Batches {
+    block: u64,
+    blocks: u64,
+}
+
+impl Batches {
+    fn new(sampler: &Sampler) -> Batches {
+        let block = BLOCK_BYTES.max(sampler.device().block);
+        Batches { block, blocks: (sampler.device().bytes / block).max(1) }
+    }
+
+    /// The times at which so many requests are done.
+    async fn run(&self, sampler: &mut Sampler, kind: ProbeAccess, count: usize) -> Result<Vec<f64>, EarlyEnd> {
+        let any = |sampler: &mut Sampler| sampler.rng.below(self.blocks) * self.block;
+        self.done(sampler, kind, |sampler| (0..count).map(|_| any(sampler)).collect()).await
+    }
+
+    async fn done(
+        &self,
+        sampler: &mut Sampler,
+        kind: ProbeAccess,
+        mut places: impl FnMut(&mut Sampler) -> Vec<u64>,
+    ) -> Result<Vec<f64>, EarlyEnd> {
+        let request = |at: u64| ProbeRequest { kind, ..ProbeRequest::read(at, self.block) };
+        let draw = |sampler: &mut Sampler| places(sampler).into_iter().map(request).collect();
+        Ok(sampler.run(draw).await?.into_iter().flatten().collect())
+    }
+
+    /// By how much longer writes of one class take than as many of all, in logarithms.
+    async fn one_class(&self, sampler: &mut Sampler, places: Places, known: &KnownArray) -> Result<Trimmed, EarlyEnd> {
+        let classes = known.classes.as_ref().map_or(&[][..], |claim| &claim.value);
+        let count = classes.iter().max().map_or(0, |most| most + 1) as u64;
+        let mut longer = Vec::new();
+        for _ in 0..CLASS_BATCHES {
+            let class = sampler.rng.below(count.max(1)) as usize;
+            let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();
+            let mut times = Vec::new();
+            for chunks in [own, (0..classes.len()).collect()] {
+                let any = |sampler: &mut Sampler| {
+                    let chunk = chunks[sampler.rng.below(chunks.len() as u64) as usize];
+                    places.anywhere(sampler, chunk) / self.block * self.block
+                };
+                let draw = |sampler: &mut Sampler| (0..CLASS_WRITES).map(|_| any(sampler)).collect();
+                times.push(makespan(&self.done(sampler, ProbeAccess::Rewrite, draw).await?));
+            }
+            longer.push(times[0] - times[1]);
+        }
+        Ok(Trimmed::of(&longer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_reads_is_told_between_and_beyond_what_was_measured() {
+        let curve = Curve {
+            points: [(10.0, 100.0), (20.0, 200.0), (40.0, 300.0)].map(|(n, t): (f64, f64)| (n.ln(), t.ln())).to_vec(),
+        };
+        let at = |reads| curve.at(reads).exp().round();
+        assert_eq!((at(10.0), at(20.0), at(5.0)), (100.0, 200.0, 50.0));
+        assert!((240.0..260.0).contains(&at(30.0)) && at(80.0) == 450.0, "{} {}", at(30.0), at(80.0));
+    }
+
+    #[test]
+    fn striping_may_be_any_of_six_things_to_who_only_reads() {
+        let classes = vec![0, 1, 2, 3];
+        let known = KnownArray {
+            fits: Some(Claim::new(library::fits(&classes, Some(1)), 1.0)),
+            classes: Some(Claim::new(classes, 1.0)),
+            disks: Some(Claim::new(4, 1.0)),
+            copies: Some(Claim::new(1, 1.0)),
+            ..KnownArray::default()
+        };
+        let mut found: Vec<(RedundancyLevel, usize)> =
+            hypotheses(&known).iter().map(|one| (one.level, one.disks)).collect();
+        found.dedup();
+        let mirror = RedundancyLevel::Mirror(2);
+        assert_eq!(
+            found,
+            [
+                (RedundancyLevel::Raid0, 4),
+                (RedundancyLevel::Raid5, 4),
+                (RedundancyLevel::Raid6, 4),
+                (RedundancyLevel::Raid4, 5),
+                (mirror, 4),
+                (mirror, 8)
+            ]
+        );
+    }
+
+    #[test]
+    fn three_copies_are_a_level_although_no_layout_has_them() {
+        let count = |value| Some(Claim::new(value, 1.0));
+        let known = KnownArray {
+            fits: Some(Claim::new(vec![], 1.0)),
+            disks: count(6),
+            copies: count(3),
+            ..KnownArray::default()
+        };
+        let found = hypotheses(&known);
+        assert_eq!((found.len(), found[0].level, found[0].cost), (1, RedundancyLevel::Mirror(3), 3.0));
+    }
+}
