@@ -45,6 +45,17 @@ pub const ARRAYS: &[&str] = &[
     "jq",                // reads the answers
 ];
 
+/// Arrays that are a file system of their own (tests/lab/array.c), as `probe` sees and rewrites them.
+pub const ARRAYS_OF_OURS: &[&str] = &[
+    "gcc",            // compiles it
+    "libc6-dev",      // its headers
+    "linux-libc-dev", // FUSE's
+    "mount",          // losetup
+    "util-linux",     // addpart
+    "fio",            // the stranger
+    "jq",             // reads the answers
+];
+
 /// File systems on a volume, as a loop device over a FUSE file over NBD.
 pub const FILE_SYSTEMS: &[&str] = &[
     "libnbd-bin",  // nbdfuse

@@ -2,7 +2,9 @@
 //!
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
-use super::packages::{ARRAYS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING};
+use super::packages::{
+    ARRAYS, ARRAYS_OF_OURS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING,
+};
 
 /// One step.
 #[derive(Clone, Copy)]
@@ -148,6 +150,12 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: arrays behind real queues, probed",
         command: &["tests/lab/volume-probe.sh"],
         packages: ARRAYS,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: limits, small parts, strangers and lost disks, probed, and what its writes leave behind",
+        command: &["tests/lab/host-probe.sh"],
+        packages: ARRAYS_OF_OURS,
         ..LAB
     },
     TestStep {

@@ -56,7 +56,7 @@ const SURE_MIN: f64 = 0.5;
 
 /// A level that it may have, and what a write of it costs.
 #[derive(Clone, Debug)]
-struct Hypothesis {
+struct LevelHypothesis {
     level: RedundancyLevel,
     prior: f64,
     /// Disks, and copies of each chunk.
@@ -73,7 +73,7 @@ struct Hypothesis {
 }
 
 /// What was measured; all times are logarithms.
-struct Measured {
+struct MeasuredWrites {
     /// Of reads.
     curve: Curve,
     /// Of a batch of writes.
@@ -115,8 +115,8 @@ pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
 async fn measure(
     sampler: &mut Sampler,
     known: &KnownArray,
-    hypotheses: &[Hypothesis],
-) -> Result<Option<Measured>, EarlyEnd> {
+    hypotheses: &[LevelHypothesis],
+) -> Result<Option<MeasuredWrites>, EarlyEnd> {
     let batches = Batches::new(sampler);
     let mut curve = Curve { points: Vec::new() };
     let mut quarters = Vec::new();
@@ -146,15 +146,15 @@ async fn measure(
         _ => None,
     };
     let classes = known.classes.as_ref().map_or(1, |claim| claim.value.iter().max().map_or(1, |most| most + 1));
-    Ok(Some(Measured { curve, written: Trimmed::of(&logs), one_class, classes }))
+    Ok(Some(MeasuredWrites { curve, written: Trimmed::of(&logs), one_class, classes }))
 }
 
 /// Notes the likeliest level, as sure as its share of all likelihood is.
-fn note(sampler: &Sampler, hypotheses: &[Hypothesis], measured: &Measured) {
+fn note(sampler: &Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWrites) {
     let weights: Vec<f64> = hypotheses.iter().map(|one| one.prior * one.likelihood(measured)).collect();
     let other = OTHER_PRIOR / OTHER_RANGE * measured.one_class.map_or(1.0, |_| 1.0 / OTHER_RANGE);
     let all = weights.iter().sum::<f64>() + other;
-    let share = |is_so: &dyn Fn(&Hypothesis) -> bool| {
+    let share = |is_so: &dyn Fn(&LevelHypothesis) -> bool| {
         hypotheses.iter().zip(&weights).filter(|(one, _)| is_so(one)).map(|(_, weight)| weight).sum::<f64>() / all
     };
     let best = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).expect("some are there");
@@ -187,7 +187,7 @@ fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) 
 }
 
 /// The levels that what reads told leaves open.
-fn hypotheses(known: &KnownArray) -> Vec<Hypothesis> {
+fn hypotheses(known: &KnownArray) -> Vec<LevelHypothesis> {
     let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
     let count = |claim: &Option<Claim<usize>>| claim.as_ref().map_or(0, |claim| claim.value);
     let (disks, copies, writes) = (count(&known.disks), count(&known.copies).max(1), WRITES as f64);
@@ -205,7 +205,7 @@ fn hypotheses(known: &KnownArray) -> Vec<Hypothesis> {
                 1 => vec![writes * (data - 1.0), writes * (1.0 + parity)],
                 copies => vec![writes * copies as f64],
             };
-            found.push(Hypothesis {
+            found.push(LevelHypothesis {
                 level: level_of(fit),
                 prior: usual * prior,
                 disks: fit.layout.disks(),
@@ -220,11 +220,20 @@ fn hypotheses(known: &KnownArray) -> Vec<Hypothesis> {
     if fits.is_empty() && copies > 1 {
         let (level, cost) = (RedundancyLevel::Mirror(copies), copies as f64);
         let phases = vec![writes * cost];
-        found.push(Hypothesis { level, prior: 1.0, disks, copies, fits: vec![], phases, cost, has_bottleneck: false });
+        found.push(LevelHypothesis {
+            level,
+            prior: 1.0,
+            disks,
+            copies,
+            fits: vec![],
+            phases,
+            cost,
+            has_bottleneck: false,
+        });
     }
     let striped: Vec<LayoutFit> = fits.iter().filter(|fit| fit.layout.kind() == LayoutKind::Raid0).copied().collect();
     if copies == 1 && disks > 1 && !striped.is_empty() {
-        let rare = |level, prior, disks, copies, phases, cost| Hypothesis {
+        let rare = |level, prior, disks, copies, phases, cost| LevelHypothesis {
             level,
             prior,
             disks,
@@ -236,7 +245,7 @@ fn hypotheses(known: &KnownArray) -> Vec<Hypothesis> {
         };
         let all_parities = vec![writes * disks as f64; 2];
         let raid4 = rare(RedundancyLevel::Raid4, RARE_PRIOR, disks + 1, 1, all_parities, 2.0 * disks as f64);
-        found.push(Hypothesis { has_bottleneck: true, ..raid4 });
+        found.push(LevelHypothesis { has_bottleneck: true, ..raid4 });
         // Far copies: each disk holds first ones and second ones. Near ones: some hold nothing that is read.
         let mirror = RedundancyLevel::Mirror(2);
         found.push(rare(mirror, RARE_PRIOR, disks, 2, vec![2.0 * writes], 2.0));
@@ -245,15 +254,15 @@ fn hypotheses(known: &KnownArray) -> Vec<Hypothesis> {
     found
 }
 
-impl Hypothesis {
+impl LevelHypothesis {
     /// The logarithm of the time of so many writes, [`WRITES`] or less.
     fn time(&self, curve: &Curve, writes: f64) -> f64 {
         self.phases.iter().map(|reads| curve.at(reads * writes / WRITES as f64).exp()).sum::<f64>().ln()
     }
 
     /// How likely it makes what was measured: a density over logarithms.
-    fn likelihood(&self, measured: &Measured) -> f64 {
-        let Measured { curve, written, one_class, classes } = measured;
+    fn likelihood(&self, measured: &MeasuredWrites) -> f64 {
+        let MeasuredWrites { curve, written, one_class, classes } = measured;
         // Student's law of four degrees: now and then an array is far off.
         let student = |off: f64, spread: f64| 0.375 / spread * (1.0 + (off / spread).powi(2) / 4.0).powf(-2.5);
         let off = written.mean - self.time(curve, WRITES as f64);
