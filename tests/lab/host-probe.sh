@@ -14,10 +14,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/check.sh"
 needs root fuse mount loop losetup gcc fio jq addpart
 runs=${1:-1} kills=${KILLS:-8}
-made=()
+# Whatever was made, also beside: who made it may be dead.
 end_last() {
-  local name
-  for name in "${made[@]}"; do "$here/array-disk" destroy "$name"; done
+  local left
+  for left in "$FAULTY_DIR"/*/; do
+    [ ! -d "$left" ] || "$here/array-disk" destroy "$(basename "$left")"
+  done
 }
 begin
 # Times are what it is about: they are not to be those of whoever else uses the processors.
@@ -26,7 +28,6 @@ export FAULTY_DIR=$work/disks
 head=(seek_us=4000 kbps=100000)
 
 make() { # NAME SIZE [PARAMETER...]: leaves the device in $disk
-  made+=("$1")
   disk=$("$here/array-disk" create "$@")
 }
 unmake() { "$here/array-disk" destroy "$1"; }

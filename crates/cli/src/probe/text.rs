@@ -59,16 +59,17 @@ fn headline(known: &KnownArray) -> String {
             _ => "not known yet".to_owned(),
         };
     };
+    let perhaps = if disks.confidence < advice::SURE_MIN { "perhaps " } else { "" };
     let is_flash =
         matches!(known.device_class.as_ref().map(|device_class| device_class.value), Some(DeviceClass::Flash { .. }));
     if known.joined.is_some() {
-        return format!("{} disks, one behind the other", disks.value);
+        return format!("{perhaps}{} disks, one behind the other", disks.value);
     }
     match (disks.value, is_flash) {
-        (1, false) => "one disk".to_owned(),
-        (1, true) => "one drive that does many requests at once (flash, or memory)".to_owned(),
-        (count, false) => format!("an array of {count} disks"),
-        (count, true) => format!("an array of {count} flash drives"),
+        (1, false) => format!("{perhaps}one disk"),
+        (1, true) => format!("{perhaps}one drive that does many requests at once (flash, or memory)"),
+        (count, false) => format!("{perhaps}an array of {count} disks"),
+        (count, true) => format!("{perhaps}an array of {count} flash drives"),
     }
 }
 
@@ -193,6 +194,12 @@ mod tests {
         ] {
             assert!(text.contains(line), "`{line}` in {text}");
         }
+    }
+
+    #[test]
+    fn what_is_unsure_does_not_make_the_headline_as_if_it_were_known() {
+        let unsure = KnownArray { disks: Some(Claim::new(3, 0.54)), ..array() };
+        assert!(printed(&unsure, None).starts_with("sdb (1 GiB): perhaps an array of 3 disks\n"));
     }
 
     #[test]
