@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Remote: device::subject::Subject -- verifier::ServedVerifier: Verifier --> Verify    \
-//!                                  -- watch::Watch: Detector            --> Activity    } ControlClient --> control socket
+//!                                  -- watch::ServedDetector: Detector            --> Activity    } ControlClient --> control socket
 //! the command line                 -- findings_feed::FindingsFeed       --> Events     /
 //! ```
 //!
@@ -137,7 +137,7 @@ impl Subject for Remote {
         if wish == Some(detector::DetectorKind::Blind) {
             return detector::blind("clients of the volume are not watched, as you wished");
         }
-        match watch::Watch::open(&self.socket, clock::now()) {
+        match watch::ServedDetector::open(&self.socket, clock::now()) {
             Ok(watch) => {
                 let kind = detector::DetectorKind::Server;
                 detector::OpenedDetector {

@@ -3,7 +3,7 @@
 use super::client::ControlClient;
 use super::findings_feed::FindingsFeed;
 use super::verifier::ServedVerifier;
-use super::watch::{Watch, WatchedVolume};
+use super::watch::{ServedDetector, WatchedVolume};
 use super::{Remote, RemoteError};
 use crate::volume::commands::{
     ActivityMark, ClientActivity, CommandAnswer, Status, Verified, VolumeCommand, VolumeEvents,
@@ -235,7 +235,7 @@ fn the_detector_asks_from_where_it_was() {
             &marks,
         )))
     });
-    let mut watch = Watch::open(&socket, Nanos(0)).unwrap();
+    let mut watch = ServedDetector::open(&socket, Nanos(0)).unwrap();
     watch.patience = Duration::from_nanos(LONG.0);
     let mut events = Vec::new();
     watch.drain(OwnTraffic::default(), &mut events);

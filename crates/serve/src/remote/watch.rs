@@ -14,7 +14,7 @@ use std::time::Duration;
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// See the module's head.
-pub(super) struct Watch {
+pub(super) struct ServedDetector {
     socket: PathBuf,
     client: Option<ControlClient>,
     told: WatchedVolume,
@@ -38,15 +38,15 @@ pub(super) struct WatchedVolume {
     pub lost: u64,
 }
 
-impl Watch {
+impl ServedDetector {
     /// Watches the clients of the server behind `socket` from now on.
-    pub fn open(socket: &Path, now: Nanos) -> Result<Watch, ClientError> {
+    pub fn open(socket: &Path, now: Nanos) -> Result<ServedDetector, ClientError> {
         let mut client = ControlClient::connect(socket)?;
         let CommandAnswer::Activity(activity) = client.ask(&VolumeCommand::Activity { since: None })? else {
             return Err(ClientError::Nonsense(socket.to_owned()));
         };
         let told = WatchedVolume::since(&activity, now);
-        Ok(Watch { socket: socket.to_owned(), client: Some(client), told, patience: STATUS_TIMEOUT })
+        Ok(ServedDetector { socket: socket.to_owned(), client: Some(client), told, patience: STATUS_TIMEOUT })
     }
 
     /// What is new; `None` when it does not come in time.
@@ -121,7 +121,7 @@ impl WatchedVolume {
     }
 }
 
-impl Detector for Watch {
+impl Detector for ServedDetector {
     fn drain(&mut self, _own: OwnTraffic, events: &mut Vec<Event>) {
         // A server that is gone is what the verifier finds out.
         if let Ok(Some(activity)) = self.ask() {
