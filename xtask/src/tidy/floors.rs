@@ -10,6 +10,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("code", 1),
     ("chart", 1),
     ("core", 2),
+    ("watch", 3),
     ("trace", 3),
     ("device", 3),
     ("sim", 4),
@@ -17,12 +18,11 @@ const FLOORS: &[(&str, u32)] = &[
     ("study", 5),
     ("proof", 5),
     ("jobs", 5),
-    ("watch", 6),
     ("cli", 7),
 ];
 
-/// The crate that stands on nothing but the one named with it: what decides is pure.
-const PURE: (&str, &str) = ("core", "scrubjay-code");
+/// The crates that stand on nothing but the one named with them: what decides is pure.
+const PURE: [(&str, &str); 2] = [("core", "scrubjay-code"), ("watch", "scrubjay-core")];
 
 /// The crate that tests alone may use: it does not ship.
 const TESTS_ONLY: &str = "proof";
@@ -107,8 +107,9 @@ fn room_of<'a>(rooms: &'a Rooms, package: &'a str) -> Option<&'a str> {
 /// What is wrong with this dependency of `name`.
 fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String> {
     let package = &dependency.package;
-    if !dependency.is_dev && name == PURE.0 && package != PURE.1 {
-        return Some(format!("{name} may depend on nothing but {}, not on {package}", PURE.1));
+    let pure = PURE.iter().find(|(pure, _)| *pure == name).map(|(_, only)| *only);
+    if let Some(only) = pure.filter(|only| !dependency.is_dev && package != only) {
+        return Some(format!("{name} may depend on nothing but {only}, not on {package}"));
     }
     let target = room_of(rooms, package)?;
     if dependency.is_dev && name == TOP {
@@ -184,6 +185,9 @@ mod tests {
         let impure = package("scrubjay-core", "libc = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n");
         let what = "crates/core/Cargo.toml:4: core may depend on nothing but scrubjay-code, not on libc";
         assert_eq!(findings(check, &[("crates/core/Cargo.toml", &impure)]), [what]);
+        let watch = package("scrubjay-watch", "scrubjay-core = \"1\"\nserde = \"1\"\n");
+        let what = "crates/watch/Cargo.toml:5: watch may depend on nothing but scrubjay-core, not on serde";
+        assert_eq!(findings(check, &[("crates/watch/Cargo.toml", &watch)]), [what]);
         assert_eq!(findings(check, &[("crates/attic/Cargo.toml", &package("scrubjay-attic", ""))]).len(), 1);
     }
 

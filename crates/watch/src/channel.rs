@@ -1,0 +1,128 @@
+//! The proof of alerts: a way for messages counts only after a person has read a code that came that way.
+
+use crate::calendar::{Calendar, DAY, after, elapsed, show_date};
+use scrubjay_core::units::UnixSeconds;
+
+/// A proof is good for so long: three monthly reports, each of which can renew it.
+pub const PROOF_DAYS: u64 = 90;
+/// A new channel has so long to be proven before it is spoken of; so has one that fails.
+pub const PATIENCE: u64 = DAY;
+
+/// A channel as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelRow {
+    /// Its name.
+    pub name: String,
+    /// Of the settings that all below is about.
+    pub fingerprint: u64,
+    /// Since when these settings are known.
+    pub known_since: UnixSeconds,
+    /// The code that was sent last this way.
+    pub code: Option<String>,
+    /// When a person last confirmed one.
+    pub proven: Option<UnixSeconds>,
+    /// Since when nothing has been accepted that was sent.
+    pub failing_since: Option<UnixSeconds>,
+    /// When something was last accepted.
+    pub delivered: Option<UnixSeconds>,
+}
+
+/// Is a channel proven?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProofState {
+    /// A person read a code that came this way, then.
+    Proven(UnixSeconds),
+    /// So long ago that it counts no more: it has since then.
+    Expired(UnixSeconds),
+    /// Never, with these settings.
+    Never,
+}
+
+impl ChannelRow {
+    /// One that nobody has proven.
+    pub fn new(name: String, fingerprint: u64, now: UnixSeconds) -> ChannelRow {
+        let (code, proven, failing_since, delivered) = (None, None, None, None);
+        ChannelRow { name, fingerprint, known_since: now, code, proven, failing_since, delivered }
+    }
+
+    /// Is it proven?
+    pub fn proof(&self, now: UnixSeconds) -> ProofState {
+        match self.proven {
+            None => ProofState::Never,
+            Some(on) if elapsed(now, on) < PROOF_DAYS * DAY => ProofState::Proven(on),
+            Some(on) => ProofState::Expired(after(on, PROOF_DAYS * DAY)),
+        }
+    }
+
+    /// Is it not proven, for so long that it is to be said?
+    pub fn is_unproven(&self, now: UnixSeconds) -> bool {
+        match self.proof(now) {
+            ProofState::Proven(_) => false,
+            ProofState::Expired(since) => elapsed(now, since) >= PATIENCE,
+            ProofState::Never => elapsed(now, self.known_since) >= PATIENCE,
+        }
+    }
+
+    /// Has it failed for so long that it is to be said?
+    pub fn is_failing(&self, now: UnixSeconds) -> bool {
+        self.failing_since.is_some_and(|since| elapsed(now, since) >= PATIENCE)
+    }
+
+    /// A person read this code. True: it was the one.
+    pub fn confirm(&mut self, now: UnixSeconds, code: &str) -> bool {
+        let is_right = self.code.as_deref() == Some(code.trim());
+        if is_right {
+            (self.proven, self.code) = (Some(now), None);
+        }
+        is_right
+    }
+
+    /// `proven 12 Mar 2026`.
+    pub fn words(&self, now: UnixSeconds, calendar: &dyn Calendar) -> String {
+        match self.proof(now) {
+            ProofState::Proven(on) => format!("proven {}", show_date(calendar, on)),
+            ProofState::Expired(since) => format!("not proven since {}", show_date(calendar, since)),
+            ProofState::Never => "never proven".to_owned(),
+        }
+    }
+}
+
+/// A code of six digits. Nobody has to guard it; nobody else should come upon it by typing.
+pub fn code(secret: u64, number: u64) -> String {
+    let mixed = (secret ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    format!("{:06}", (mixed ^ (mixed >> 31)) % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::UtcCalendar;
+
+    fn day(day: u64) -> UnixSeconds {
+        UnixSeconds(20_000 * DAY + day * DAY)
+    }
+
+    #[test]
+    fn a_proof_needs_the_code_and_is_good_for_90_days() {
+        let mut channel = ChannelRow::new("email".into(), 1, day(0));
+        assert!(!channel.is_unproven(day(0)) && channel.is_unproven(day(1)));
+        channel.code = Some("004711".into());
+        assert!(!channel.confirm(day(1), "4711") && channel.confirm(day(1), " 004711 "));
+        assert!(!channel.confirm(day(2), "004711"), "a code is good once");
+        assert_eq!(
+            (channel.proof(day(90)), channel.proof(day(91))),
+            (ProofState::Proven(day(1)), ProofState::Expired(day(91)))
+        );
+        assert!(!channel.is_unproven(day(91)) && channel.is_unproven(day(92)));
+        assert_eq!(channel.words(day(91), &UtcCalendar), "not proven since 3 Jan 2025");
+    }
+
+    #[test]
+    fn codes_have_six_digits_and_differ() {
+        let mut codes: Vec<String> = (0..100).map(|number| code(7, number)).collect();
+        assert!(codes.iter().all(|code| code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit())));
+        codes.sort();
+        codes.dedup();
+        assert_eq!(codes.len(), 100);
+    }
+}

@@ -1,0 +1,275 @@
+//! What is wrong now: for each incident that there should be, how things stand.
+
+use crate::calendar::{elapsed, show_date};
+use crate::events::WatchBug;
+use crate::facts::ArrayFacts;
+use crate::health::{HealthSign, HealthState};
+use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::risk::{StripeRisk, stripe_risk};
+use crate::state::{DiskState, GONE, Watch};
+use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Signs of a disk that one message tells.
+const SIGNS_TOLD: usize = 5;
+
+/// What is wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Conditions {
+    /// What there is.
+    pub found: BTreeMap<IncidentKey, Condition>,
+    /// What cannot be judged now: what was so stays so.
+    pub unjudged: BTreeSet<IncidentKey>,
+}
+
+impl Watch {
+    /// Looks at everything.
+    pub(crate) fn conditions(&mut self, now: UnixSeconds) -> Conditions {
+        let mut all = Conditions::default();
+        for disk in self.disks.values() {
+            self.of_disk(disk, now, &mut all);
+        }
+        for array in self.arrays.values() {
+            let (facts, of) =
+                (&array.facts, |kind| IncidentKey { subject: IncidentSubject::Array(array.facts.key.clone()), kind });
+            if let Some(gone) = array.gone {
+                all.unjudged.extend([of(IncidentKind::Degraded), of(IncidentKind::Stripes)]);
+                if elapsed(now, gone) >= GONE {
+                    let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
+                    let lines = vec![
+                        format!(
+                            "Array     {} ({}), not there since {}",
+                            facts.name,
+                            facts.level,
+                            show_date(&*self.calendar, gone)
+                        ),
+                        "Do        look whether too many of its disks are missing; start it".to_owned(),
+                        format!("Quiet     scrubjay forget {}, if it was taken down for good", facts.name),
+                    ];
+                    all.found.insert(of(IncidentKind::Missing), plain(Urgency::Loss, 1, headline, lines));
+                } else {
+                    all.unjudged.insert(of(IncidentKind::Missing)); // after a start nothing has been seen yet
+                }
+                continue;
+            }
+            if let Some(condition) = self.degraded(facts) {
+                all.found.insert(of(IncidentKind::Degraded), condition);
+            }
+            if let Some(condition) = self.stripes(facts) {
+                all.found.insert(of(IncidentKind::Stripes), condition);
+            }
+        }
+        for channel in self.channels.values() {
+            let of = |kind| IncidentKey { subject: IncidentSubject::Channel(channel.name.clone()), kind };
+            if channel.is_unproven(now) {
+                let state = channel.words(now, &*self.calendar);
+                let headline = format!("NOTICE alerts by {}: {state}", channel.name);
+                let lines = vec![
+                    "Nobody has confirmed that messages arrive this way.".to_owned(),
+                    "Do        scrubjay alert test, then scrubjay alert confirm CODE".to_owned(),
+                ];
+                all.found.insert(of(IncidentKind::Unproven), plain(Urgency::Notice, 1, headline, lines));
+            }
+            if channel.is_failing(now) {
+                let since = channel.failing_since.map(|since| show_date(&*self.calendar, since)).unwrap_or_default();
+                let headline = format!("NOTICE alerts by {} are not accepted since {since}", channel.name);
+                let lines = vec!["What was to be sent this way is kept, and tried again.".to_owned()];
+                all.found.insert(of(IncidentKind::Undelivered), plain(Urgency::Notice, 1, headline, lines));
+            }
+        }
+        all
+    }
+
+    fn of_disk(&self, disk: &DiskState, now: UnixSeconds, all: &mut Conditions) {
+        let of = |kind| IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind };
+        let controller = disk.row.facts.controller.clone();
+        let of_disk = |condition: Condition| Condition { controller: controller.clone(), ..condition };
+        let (_, signs) = self.health(disk, now);
+        if let Some(condition) = self.ailing(disk, &signs) {
+            all.found.insert(of(IncidentKind::Health), of_disk(condition));
+        }
+        if disk.live.name.is_none() {
+            all.unjudged.extend([of(IncidentKind::Unknown), of(IncidentKind::Unread)]);
+            if !disk.is_missing(now) {
+                all.unjudged.insert(of(IncidentKind::Missing));
+            } else {
+                let headline = format!("REPLACE {}: it is missing", disk.label());
+                let mut lines = vec![self.disk_line(disk)];
+                lines.push(format!("Missing   since {}", show_date(&*self.calendar, disk.live.since)));
+                lines.push("Do        look at its cable and power; if it is dead, replace it".to_owned());
+                lines.push(format!("Quiet     scrubjay forget {}, once it is taken out", disk.row.facts.key));
+                all.found.insert(of(IncidentKind::Missing), of_disk(plain(Urgency::Replace, 1, headline, lines)));
+            }
+            return;
+        }
+        let is_silent = disk.live.asleep.is_none()
+            && (elapsed(now, disk.row.smart_read.max(disk.live.since)) >= crate::state::STALE);
+        if is_silent {
+            let why = disk.live.refused.map_or("SMART was not read for more than a day", |refused| refused.words());
+            let headline = format!("NOTICE {}: nobody knows how it is", disk.label());
+            let lines = vec![
+                self.disk_line(disk),
+                format!("Unknown   {why}"),
+                "It is read like the others; what its own counters say is not known.".to_owned(),
+                format!("Quiet     scrubjay accept {}", disk.row.facts.key),
+            ];
+            all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
+        }
+        if let Some(condition) = self.unread(disk, now) {
+            all.found.insert(of(IncidentKind::Unread), of_disk(condition));
+        }
+    }
+
+    /// `Disk      bay 3 · sdc · ST16000NM001G · ZL2ABCDE · 16.0 TB`
+    pub(crate) fn disk_line(&self, disk: &DiskState) -> String {
+        let facts = &disk.row.facts;
+        let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!("bay {bay} · "));
+        let name = disk.live.name.as_deref().unwrap_or("not there");
+        let size = facts.sectors as f64 * SECTOR_BYTES as f64 / 1e12;
+        format!("Disk      {bay}{name} · {} · {} · {size:.1} TB", facts.model, facts.key)
+    }
+
+    fn ailing(&self, disk: &DiskState, signs: &[HealthSign]) -> Option<Condition> {
+        let gravest = signs.iter().map(HealthSign::state).max()?;
+        let (urgency, word) = match gravest {
+            HealthState::Replace => (Urgency::Replace, "REPLACE"),
+            _ => (Urgency::Notice, "WATCH"),
+        };
+        let words: Vec<String> = signs.iter().map(HealthSign::words).collect();
+        let mut lines = vec![self.disk_line(disk)];
+        lines.extend(words.iter().take(SIGNS_TOLD).map(|words| format!("Sign      {words}")));
+        if words.len() > SIGNS_TOLD {
+            lines.push(format!("          and {} more", words.len() - SIGNS_TOLD));
+        }
+        if let Some(rate) = signs.iter().find_map(HealthSign::base_rate) {
+            lines.push(format!("Meaning   {}", rate.words));
+            lines.push(format!("          ({})", rate.source));
+        }
+        lines.push(match disk.row.word.passed {
+            Some(true) => "Drive     says of itself: passed".to_owned(),
+            Some(false) => "Drive     says of itself: failing".to_owned(),
+            None => "Drive     says nothing of itself".to_owned(),
+        });
+        lines.extend(disk.live.name.iter().flat_map(|name| self.at_risk(name)));
+        lines.push(match urgency {
+            Urgency::Notice => "Do        nothing yet; you will be told if it becomes more".to_owned(),
+            _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
+        });
+        lines.push(format!("Quiet     scrubjay accept {}, until it grows", disk.row.facts.key));
+        let level = signs.iter().map(HealthSign::amount).fold(0, u64::saturating_add);
+        Some(plain(urgency, level, format!("{word} {}: {}", disk.label(), words[0]), lines))
+    }
+
+    /// One line for each array that a disk is a member of.
+    fn at_risk(&self, name: &str) -> Vec<String> {
+        let of = self.arrays.values().map(|array| &array.facts).filter(|array| array.has(name));
+        let lines = of.map(|array| {
+            let risk = self.risk(array);
+            let left = array.redundancy_left();
+            let stripes = match (risk.is_known, risk.damaged) {
+                (false, _) => "its layout is not known".to_owned(),
+                (true, 0) => "no stripe is damaged".to_owned(),
+                (true, damaged) => format!("{damaged} damaged, {} on two disks", risk.shared.len()),
+            };
+            format!(
+                "Array     {} ({}): redundancy {left} of {} left; {stripes}",
+                array.name, array.level, array.redundancy
+            )
+        });
+        lines.collect()
+    }
+
+    pub(crate) fn risk(&self, array: &ArrayFacts) -> StripeRisk {
+        stripe_risk(array, |name| {
+            let disk = self.names.get(name).and_then(|key| self.disks.get(key));
+            disk.map(|disk| disk.row.passes.known_unreadable().to_vec()).unwrap_or_default()
+        })
+    }
+
+    fn degraded(&self, array: &ArrayFacts) -> Option<Condition> {
+        if !array.is_degraded() {
+            return None;
+        }
+        let left = array.redundancy_left();
+        let urgency = if left <= 0 { Urgency::Loss } else { Urgency::Replace };
+        let missing = array.members.iter().filter(|member| !member.is_in_sync).count() as u64;
+        let headline = match left {
+            i64::MIN..0 => format!("DATA AT RISK array {}: too many disks are missing", array.name),
+            0 => format!("DATA AT RISK array {}: degraded, the next failure loses data", array.name),
+            _ => format!("REPLACE in array {}: degraded, redundancy {left} of {} left", array.name, array.redundancy),
+        };
+        let members = array.members.len();
+        let lines = vec![
+            format!(
+                "Array     {} ({}), {missing} of {members} members missing or not in sync",
+                array.name, array.level
+            ),
+            format!("At risk   {} more may fail before data are lost", left.max(0)),
+            "Do        add a disk in the place of the missing one; have a backup".to_owned(),
+        ];
+        Some(plain(urgency, missing, headline, lines))
+    }
+
+    fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {
+        let has_bad = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
+        let mut disks = has_bad.filter_map(|key| self.disks.get(key));
+        if !disks.any(|disk| disk.row.passes.unreadable_sectors() > 0) {
+            return None;
+        }
+        let risk = self.risk(array);
+        let worst = risk.shared.iter().min_by_key(|shared| shared.left)?;
+        let (lost, bytes) = risk.lost().fold((0, 0), |(count, bytes), shared| (count + 1, bytes + shared.bytes.0));
+        let shared = risk.shared.len();
+        let (urgency, headline) = match lost {
+            0 => (Urgency::Replace, format!("REPLACE in array {}: {shared} stripes are bad on two disks", array.name)),
+            _ => (Urgency::Loss, format!("DATA AT RISK array {}: {lost} stripes cannot be rebuilt", array.name)),
+        };
+        let names = worst.members.iter().filter_map(|&place| array.members[place].disk.clone());
+        let at_stake = Bytes(if lost == 0 { worst.bytes.0 } else { bytes });
+        let lines = vec![
+            format!("Array     {} ({}), {} damaged stripes", array.name, array.level, risk.damaged),
+            format!("Stripe    {}: unreadable on {}", worst.stripe, names.collect::<Vec<_>>().join(", ")),
+            format!("At risk   at most {at_stake} of data"),
+            "Do        have a backup; replace these disks one at a time; run the array's repair".to_owned(),
+        ];
+        Some(plain(urgency, shared as u64 + 1000 * lost, headline, lines))
+    }
+
+    fn unread(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
+        let due = disk.row.passes.due(self.settings.every);
+        let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
+        if due.0 > now.0 + margin {
+            return None;
+        }
+        let is_over = due <= now;
+        let date = show_date(&*self.calendar, due);
+        let headline = match is_over {
+            true => format!("NOTICE {}: some sectors were to be read by {date}", disk.label()),
+            false => format!("NOTICE {}: some sectors are unread, and due {date}", disk.label()),
+        };
+        let (_, foreseen) = self.foreseen(disk, now);
+        let ends = match foreseen {
+            Some(forecast) => {
+                let show = |at| show_date(&*self.calendar, at);
+                format!("Forecast  the pass ends {} to {}, in 8 of 10 cases", show(forecast.low), show(forecast.high))
+            }
+            None => "Forecast  the pass does not end within a year".to_owned(),
+        };
+        let held = match (self.hold_back(disk, now), disk.live.session) {
+            (Some(why), crate::state::SessionPhase::None) => format!("Held back {}", why.words(&*self.calendar)),
+            _ => format!("Read      {:.0} % of this pass", 100.0 * (1.0 - disk.row.passes.rest())),
+        };
+        let lines = vec![
+            self.disk_line(disk),
+            ends,
+            held,
+            format!("Help      {}", self.help(disk)),
+            "Until a sector is read nobody knows whether it still can be.".to_owned(),
+        ];
+        Some(plain(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines))
+    }
+}
+
+fn plain(urgency: Urgency, level: u64, headline: String, lines: Vec<String>) -> Condition {
+    Condition { urgency, level, headline, lines, controller: None }
+}

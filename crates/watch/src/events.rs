@@ -1,0 +1,116 @@
+//! What goes into the watch and what comes out: plain values, the contract of its pumps.
+
+use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SmartReading};
+use crate::hold::HoldBack;
+use crate::incident::IncidentSubject;
+use crate::rows::{MessageRow, RowKey, WatchRow};
+use crate::settings::WatchSettings;
+use scrubjay_core::units::Nanos;
+
+/// What a person asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersonCommand {
+    /// Read nothing for so many seconds.
+    PauseFor(u64),
+    /// Go on.
+    Resume,
+    /// Be silent about what is open now of this subject, until it grows.
+    Accept(IncidentSubject),
+    /// Send a test, with a code, by every channel.
+    TestAlerts,
+    /// A code that came by some channel.
+    Confirm(String),
+    /// A disk, or an array, was taken out for good.
+    Forget(IncidentSubject),
+}
+
+/// Something that happened. Disks are called by the kernel's names; a name is given to another disk only after it was told
+/// that its disk is gone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WatchEvent {
+    /// A disk is there, or has changed.
+    DiskSeen(DiskFacts),
+    /// The disk of this name is not there any more.
+    DiskGone(String),
+    /// An array is there, or has changed.
+    ArraySeen(ArrayFacts),
+    /// The array with this UUID is not there any more.
+    ArrayGone(String),
+    /// SMART of the disk of this name was read, or not.
+    Smart(String, SmartReading),
+    /// A session on the disk of this name reports.
+    Session(String, SessionNews),
+    /// In the hour of the week that just ended the disk of this name could have been read for this share of the time, within
+    /// its budget: 0 to 1.
+    IdleHour(String, usize, f32),
+    /// The machine runs on battery, or not any more.
+    OnBattery(bool),
+    /// A person commands.
+    Command(PersonCommand),
+    /// The settings were read anew.
+    Settings(Box<WatchSettings>),
+    /// The message of this number was accepted by its channel.
+    MessageSent(u64),
+    /// It was not.
+    MessageFailed(u64),
+    /// Time has passed, and all that happened has been told.
+    Tick,
+}
+
+/// Something that the watch wants done. The pump does one after the other, in order; it does not begin the next before rows are
+/// durable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WatchOp {
+    /// Make these rows durable, and remove those, all or none.
+    Keep(Vec<WatchRow>, Vec<RowKey>),
+    /// Read the SMART data of the disk of this name; do not wake it.
+    ReadSmart(String),
+    /// Begin, or go on with, the pass of the disk of this name, and add no more latency than this to requests of others, as a
+    /// mean over them.
+    BeginSession(String, Nanos),
+    /// End the session on the disk of this name, and keep where it is.
+    StopSession(String, HoldBack),
+    /// Send this message, and say what came of it.
+    Send(Box<MessageRow>),
+    /// The daily check went well: tell so whoever waits for it.
+    Heartbeat,
+}
+
+/// Mistakes that can be made on purpose: tests of the tests. Without the feature `planted` nobody makes them, and the compiler
+/// leaves them out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchBug {
+    /// A message that was under way when the machine was killed is forgotten.
+    ForgetUnderWay,
+    /// It is sent again, and not marked as possibly repeated.
+    RepeatUnmarked,
+    /// A message is handed to its channel before the row that says so is durable.
+    SendBeforeKeep,
+    /// A disk of which nothing was heard for days is still called ok.
+    GreenWhenStale,
+    /// A session that was stopped counts as a whole pass.
+    StoppedIsFinished,
+    /// That a date will be missed is said only when it was.
+    WarnTooLate,
+    /// Reminders come although a person accepted what is so.
+    RemindTheAccepted,
+    /// Members of an array are read all at once.
+    ReadMembersTogether,
+    /// The range of a forecast is a third of what it should be.
+    NarrowForecasts,
+}
+
+impl WatchBug {
+    /// All of them.
+    pub const ALL: [WatchBug; 9] = [
+        WatchBug::ForgetUnderWay,
+        WatchBug::RepeatUnmarked,
+        WatchBug::SendBeforeKeep,
+        WatchBug::GreenWhenStale,
+        WatchBug::StoppedIsFinished,
+        WatchBug::WarnTooLate,
+        WatchBug::RemindTheAccepted,
+        WatchBug::ReadMembersTogether,
+        WatchBug::NarrowForecasts,
+    ];
+}

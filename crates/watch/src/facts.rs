@@ -1,0 +1,260 @@
+//! What the pump tells of disks and arrays: values as the kernel and the drives gave them.
+
+use scrubjay_core::layout::Layout;
+use scrubjay_core::units::SectorRange;
+use std::fmt;
+
+/// Names a disk for good: its WWN or serial number. Names such as `sda` are only where it is now.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiskKey(pub String);
+
+impl DiskKey {
+    /// The WWN if there is one, else the serial number, else the place: a disk that has neither is as good as its socket.
+    pub fn of(wwn: Option<&str>, serial: Option<&str>, place: &str) -> DiskKey {
+        let given = |text: Option<&str>| text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+        DiskKey(given(wwn).or_else(|| given(serial)).unwrap_or_else(|| format!("at {place}")))
+    }
+
+    /// A number that is the same on every machine and in every version: FNV-1a (Fowler, Noll & Vo, 1991), then a mix of its
+    /// high bits into the low ones, as 0 to 1.
+    pub fn spread(&self) -> f64 {
+        let hash = self
+            .0
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let mixed = (hash ^ (hash >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+impl fmt::Display for DiskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Whether it has moving parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaKind {
+    /// A hard disk.
+    Spinning,
+    /// A solid-state disk.
+    Flash,
+}
+
+/// A disk that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskFacts {
+    /// Its identity.
+    pub key: DiskKey,
+    /// The kernel's name for it now: what events and operations call it.
+    pub name: String,
+    /// What the drive calls its model.
+    pub model: String,
+    /// Where it sits, if the enclosure says so.
+    pub bay: Option<String>,
+    /// The controller that it hangs on, if it shares it with others.
+    pub controller: Option<String>,
+    /// What it is made of.
+    pub media: MediaKind,
+    /// Its size; 0 if that cannot be told.
+    pub sectors: u64,
+}
+
+/// What an array is doing by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayActivity {
+    /// Nothing.
+    Idle,
+    /// Its own check is running.
+    Checking,
+    /// It fills a new member, or what a crash left.
+    Rebuilding,
+}
+
+/// A member's place in an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayMember {
+    /// The kernel's name of the disk there; none if the place is empty.
+    pub disk: Option<String>,
+    /// Does it hold what it should?
+    pub is_in_sync: bool,
+    /// The sector of the disk at which the member's data begin.
+    pub data_start: u64,
+}
+
+/// An array that is there: md, btrfs or a volume of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayFacts {
+    /// Its identity: the UUID.
+    pub key: String,
+    /// What people call it: `md0`, `tank`.
+    pub name: String,
+    /// `RAID6`, as people say it.
+    pub level: String,
+    /// How many members may be missing before data are lost, when all are there.
+    pub redundancy: u32,
+    /// The places of its members.
+    pub members: Vec<ArrayMember>,
+    /// What it is doing.
+    pub activity: ArrayActivity,
+    /// Where its chunks lie, if that is known, and how many sectors each has.
+    pub layout: Option<(Layout, u64)>,
+}
+
+impl ArrayFacts {
+    /// How many more members may be lost; negative: some too many are.
+    pub fn redundancy_left(&self) -> i64 {
+        i64::from(self.redundancy) - self.members.iter().filter(|member| !member.is_in_sync).count() as i64
+    }
+
+    /// Is one of its members missing or not in sync yet?
+    pub fn is_degraded(&self) -> bool {
+        self.members.iter().any(|member| !member.is_in_sync)
+    }
+
+    /// Is a disk of this name a member?
+    pub fn has(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member.disk.as_deref() == Some(name))
+    }
+}
+
+/// One line of an ATA drive's table, as it stands there: the raw value may be packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtaAttribute {
+    /// Its number, such as 5 or 197.
+    pub id: u8,
+    /// The raw value, 48 bits.
+    pub raw: u64,
+}
+
+/// What an NVMe drive says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NvmeLog {
+    /// Bits of `critical_warning`.
+    pub critical_warning: u8,
+    /// Spare blocks left, percent,
+    pub spare: u8,
+    /// and below what it counts as too few.
+    pub spare_threshold: u8,
+    /// Endurance used, percent; may go beyond 100.
+    pub used: u8,
+    /// Unrecovered data errors.
+    pub media_errors: u64,
+}
+
+/// What a SCSI drive says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScsiLog {
+    /// Sectors that were remapped since it left the factory.
+    pub grown_defects: u64,
+    /// Reads, writes and verifications that could not be corrected.
+    pub uncorrected: u64,
+}
+
+/// SMART data as they were read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SmartFacts {
+    /// The drive's own verdict, if it gives one: false is "failing".
+    pub passed: Option<bool>,
+    /// An ATA drive's table.
+    pub attributes: Vec<AtaAttribute>,
+    /// An NVMe drive's log.
+    pub nvme: Option<NvmeLog>,
+    /// A SCSI drive's logs.
+    pub scsi: Option<ScsiLog>,
+    /// Degrees Celsius, if the drive says so outside of its table.
+    pub celsius: Option<i32>,
+    /// Did its last self-test fail?
+    pub is_self_test_failed: bool,
+    /// Is a long self-test running?
+    pub is_self_testing: bool,
+}
+
+/// Why there are no SMART data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmartRefusal {
+    /// We may not ask.
+    NoPermission,
+    /// The drive, or the bridge before it, has none.
+    NotSupported,
+    /// There is no program to read them with, or it is too old.
+    NoProgram,
+    /// It did not answer in time, or with nonsense.
+    NoAnswer,
+}
+
+impl SmartRefusal {
+    /// For people: what is wrong, and what to do.
+    pub fn words(self) -> &'static str {
+        match self {
+            SmartRefusal::NoPermission => "SMART may not be read: no permission (run as root)",
+            SmartRefusal::NotSupported => "no SMART: the drive or its USB bridge has none",
+            SmartRefusal::NoProgram => "SMART cannot be read: install smartctl 7.0 or later",
+            SmartRefusal::NoAnswer => "SMART was not answered",
+        }
+    }
+}
+
+/// What came of reading SMART.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SmartReading {
+    /// The data.
+    Facts(SmartFacts),
+    /// The disk sleeps, and was not woken.
+    Asleep,
+    /// None.
+    Refused(SmartRefusal),
+}
+
+/// What a session says of the pass that it is at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PassReport {
+    /// Sectors of this pass with a verdict, earlier runs of the same pass included.
+    pub done: u64,
+    /// The unreadable ones, in runs, ascending.
+    pub unreadable: Vec<SectorRange>,
+    /// Reads of this pass that failed first and went well later.
+    pub retries: u64,
+    /// What the disk gave while it was being read, bytes a second; 0 if not measured.
+    pub bytes_per_second: u64,
+    /// What one read of the usual size took, as a mean, in nanoseconds; 0 if not measured.
+    pub service_nanos: u64,
+}
+
+/// What happened to a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionNews {
+    /// It is going on.
+    Progress(PassReport),
+    /// Every sector has a verdict: the pass is over, and so is the session.
+    Finished(PassReport),
+    /// It has stopped, as it was told to.
+    Stopped(PassReport),
+    /// The disk answers, but not to reads: nothing is known of its medium.
+    Failed(PassReport),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_is_wwn_then_serial_then_place() {
+        assert_eq!(DiskKey::of(Some("5000c5"), Some("ZL2"), "usb-1"), DiskKey("5000c5".into()));
+        assert_eq!(DiskKey::of(Some(" "), Some("ZL2"), "usb-1"), DiskKey("ZL2".into()));
+        assert_eq!(DiskKey::of(None, Some(""), "usb-1"), DiskKey("at usb-1".into()));
+    }
+
+    #[test]
+    fn the_spread_of_keys_is_even_and_never_changes() {
+        let spread: Vec<f64> = (0..1000).map(|number| DiskKey(format!("ZL2{number:04}")).spread()).collect();
+        let mean = spread.iter().sum::<f64>() / 1000.0;
+        assert!((mean - 0.5).abs() < 0.03, "{mean}");
+        assert!((0..10).all(|tenth| spread.iter().filter(|&&s| (s * 10.0) as u32 == tenth).count() > 60));
+        assert_eq!(
+            (DiskKey("ZL2ABCDE".into()).spread() * 1e6) as u64,
+            (DiskKey("ZL2ABCDE".into()).spread() * 1e6) as u64
+        );
+    }
+}

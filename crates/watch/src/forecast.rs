@@ -1,0 +1,206 @@
+//! When a pass will end: the idle share of each hour of the week, and how wrong earlier forecasts were.
+
+use crate::calendar::{HOUR, WEEK_HOURS};
+use crate::facts::MediaKind;
+use scrubjay_core::units::UnixSeconds;
+use std::collections::VecDeque;
+
+/// Before anything was measured: a disk on a quiet machine is free for half of the time (a judgement; after a week it
+/// counts for nothing).
+const SHARE_PRIOR: f32 = 0.5;
+/// A new week counts for so much, the past for the rest: after a month of another load the old one is forgotten.
+const SHARE_WEIGHT: f32 = 0.3;
+
+/// How much of each hour of the week a disk can be read within its budget, and how fast it then is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleWeek {
+    /// 0 to 1, from Monday midnight on.
+    pub share: [f32; WEEK_HOURS],
+    /// Weeks that each was seen in.
+    pub weeks: [u16; WEEK_HOURS],
+    /// Bytes a second while it is read.
+    pub bytes_per_second: u64,
+}
+
+impl IdleWeek {
+    /// Nothing was seen yet. Disks of the time read 150 MB/s over all their tracks, flash on SATA 400.
+    pub fn new(media: MediaKind) -> IdleWeek {
+        let bytes_per_second = match media {
+            MediaKind::Spinning => 150_000_000,
+            MediaKind::Flash => 400_000_000,
+        };
+        IdleWeek { share: [SHARE_PRIOR; WEEK_HOURS], weeks: [0; WEEK_HOURS], bytes_per_second }
+    }
+
+    /// An hour was seen.
+    pub fn observe(&mut self, hour: usize, share: f32) {
+        let (Some(known), Some(weeks)) = (self.share.get_mut(hour), self.weeks.get_mut(hour)) else { return };
+        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { return };
+        let weight = SHARE_WEIGHT.max(1.0 / (f32::from(*weeks) + 1.0));
+        *known += (share - *known) * weight;
+        *weeks = weeks.saturating_add(1);
+    }
+
+    /// The speed, measured over some time: the mean moves slowly, for inner tracks are slower.
+    pub fn measure(&mut self, bytes_per_second: u64) {
+        if bytes_per_second > 0 {
+            self.bytes_per_second = (self.bytes_per_second * 15 + bytes_per_second) / 16;
+        }
+    }
+
+    /// The share of an hour; of one never seen, the mean of those that were.
+    fn shares(&self) -> [f32; WEEK_HOURS] {
+        let seen = || self.share.iter().zip(&self.weeks).filter(|(_, weeks)| **weeks > 0).map(|(share, _)| *share);
+        let count = seen().count();
+        let mean = if count == 0 { SHARE_PRIOR } else { seen().sum::<f32>() / count as f32 };
+        std::array::from_fn(|hour| if self.weeks[hour] > 0 { self.share[hour] } else { mean })
+    }
+
+    /// Hours a week that it can be read, if the schedule lets it so much of each hour of the week.
+    pub fn hours_a_week(&self, open: &[f32; WEEK_HOURS]) -> f64 {
+        self.shares().iter().zip(open).map(|(share, open)| f64::from(share * open)).sum()
+    }
+
+    /// How long `bytes` take from an hour of the week on, most likely. None: more than a year.
+    pub fn seconds_for(&self, bytes: f64, from_hour: usize, open: &[f32; WEEK_HOURS]) -> Option<u64> {
+        let shares = self.shares();
+        let hourly = self.bytes_per_second as f64 * HOUR as f64;
+        let week = self.hours_a_week(open) * hourly;
+        let weeks = (bytes / week).floor();
+        if !(week > 0.0 && weeks <= 53.0) {
+            return None;
+        }
+        let mut rest = bytes - weeks * week;
+        let mut seconds = weeks * (WEEK_HOURS as u64 * HOUR) as f64;
+        for step in 0..=WEEK_HOURS {
+            let hour = (from_hour + step) % WEEK_HOURS;
+            let reads = f64::from(shares[hour] * open[hour]) * hourly;
+            if reads >= rest {
+                return Some((seconds + rest / reads.max(1e-9) * HOUR as f64) as u64);
+            }
+            (rest, seconds) = (rest - reads, seconds + HOUR as f64);
+        }
+        Some(seconds as u64)
+    }
+}
+
+/// How many forecasts are remembered.
+const RATIOS_MAX: usize = 96;
+/// What is assumed of forecasts before there are any: the ratios of what passes took to what was forecast, in a year of
+/// modelled hosts.
+const RATIOS_PRIOR: [f32; 8] = [0.78, 0.9, 0.95, 0.98, 1.02, 1.07, 1.15, 1.5];
+
+/// How wrong the forecasts of this machine were: what a pass took, as a multiple of what was forecast when it began. The range
+/// of the next one is taken from these, so it holds as often as it says, whatever the load is like (conformal prediction:
+/// Vovk, Gammerman & Shafer, "Algorithmic Learning in a Random World", 2005).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ForecastErrors {
+    /// The latest ratios, the oldest first.
+    pub ratios: VecDeque<f32>,
+}
+
+impl ForecastErrors {
+    /// A pass took `ratio` times as long as was forecast.
+    pub fn add(&mut self, ratio: f32) {
+        if ratio.is_finite() && ratio > 0.0 {
+            self.ratios.push_back(ratio);
+            if self.ratios.len() > RATIOS_MAX {
+                self.ratios.pop_front();
+            }
+        }
+    }
+
+    /// Below the first lies one in ten, above the second one in ten.
+    pub fn range(&self) -> (f64, f64) {
+        let prior = RATIOS_PRIOR.len().saturating_sub(self.ratios.len() / 4);
+        // What is left of the prior stays even: the innermost go first.
+        let kept = RATIOS_PRIOR[..prior - prior / 2].iter().chain(&RATIOS_PRIOR[RATIOS_PRIOR.len() - prior / 2..]);
+        let mut all: Vec<f32> = self.ratios.iter().chain(kept).copied().collect();
+        all.sort_by(f32::total_cmp);
+        let at = |share: f64| {
+            let place = (share * (all.len() as f64 + 1.0) - 1.0).clamp(0.0, (all.len() - 1) as f64);
+            let (low, part) = (place as usize, place.fract());
+            let high = (low + 1).min(all.len() - 1);
+            f64::from(all[low]) * (1.0 - part) + f64::from(all[high]) * part
+        };
+        (at(0.1), at(0.9))
+    }
+}
+
+/// When a pass ends: in eight of ten cases between the first and the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassForecast {
+    /// With 10 % probability sooner.
+    pub low: UnixSeconds,
+    /// If all goes as it went.
+    pub likely: UnixSeconds,
+    /// With 10 % probability later.
+    pub high: UnixSeconds,
+}
+
+impl PassForecast {
+    /// Of a pass that is read from `from` on, for so many seconds.
+    pub fn new(from: UnixSeconds, seconds: u64, errors: &ForecastErrors) -> PassForecast {
+        let (low, high) = errors.range();
+        let at = |factor: f64| UnixSeconds(from.0 + (seconds as f64 * factor) as u64);
+        PassForecast { low: at(low.min(1.0)), likely: at(1.0), high: at(high.max(1.0)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::rng::Rng;
+
+    const OPEN: [f32; WEEK_HOURS] = [1.0; WEEK_HOURS];
+
+    #[test]
+    fn a_pass_takes_as_many_hours_as_the_week_has_idle_ones() {
+        let mut week = IdleWeek::new(MediaKind::Spinning);
+        week.bytes_per_second = 100_000_000;
+        // Free at night only, from 0 to 6.
+        (0..WEEK_HOURS).for_each(|hour| week.observe(hour, if hour % 24 < 6 { 1.0 } else { 0.0 }));
+        let hour = 100e6 * HOUR as f64;
+        assert_eq!(week.seconds_for(3.0 * hour, 0, &OPEN), Some(3 * HOUR));
+        assert_eq!(week.seconds_for(3.0 * hour, 12, &OPEN), Some(15 * HOUR), "twelve hours until midnight");
+        assert_eq!(week.seconds_for(42.0 * hour + 1.0, 0, &OPEN), Some(7 * 24 * HOUR), "a week, and a little");
+        assert_eq!(week.hours_a_week(&OPEN), 42.0);
+        let never = [0.0; WEEK_HOURS];
+        assert_eq!(week.seconds_for(hour, 0, &never), None, "a window that never opens");
+    }
+
+    #[test]
+    fn what_was_seen_counts_and_what_was_not_is_like_it() {
+        let mut week = IdleWeek::new(MediaKind::Flash);
+        assert_eq!(week.hours_a_week(&OPEN), 84.0, "half of the time, before anything is known");
+        week.observe(5, 0.1);
+        assert!((week.hours_a_week(&OPEN) - 16.8).abs() < 1e-3);
+        week.observe(500, 1.0);
+        week.observe(6, f32::NAN);
+        assert!((week.hours_a_week(&OPEN) - 16.8).abs() < 1e-3, "no such hour, no such share");
+    }
+
+    #[test]
+    fn ranges_hold_as_often_as_they_say_once_there_were_forecasts() {
+        let (mut rng, mut errors, mut held) = (Rng::new(1), ForecastErrors::default(), 0);
+        for trial in 0..1200 {
+            let ratio = (0.8 + 0.1 * rng.exponential(4.0)) as f32;
+            let (low, high) = errors.range();
+            if trial >= 200 {
+                held += u32::from((low..=high).contains(&f64::from(ratio)));
+            }
+            errors.add(ratio);
+        }
+        assert!((740..=860).contains(&held), "{held} of 1000");
+        assert_eq!(errors.ratios.len(), RATIOS_MAX);
+    }
+
+    #[test]
+    fn nonsense_is_no_ratio() {
+        let mut errors = ForecastErrors::default();
+        [f32::NAN, 0.0, -1.0, f32::INFINITY].into_iter().for_each(|ratio| errors.add(ratio));
+        assert!(errors.ratios.is_empty());
+        let (low, high) = errors.range();
+        assert!(low > 0.7 && low < 1.0 && high > 1.0 && high < 1.6, "{low} {high}");
+    }
+}

@@ -1,0 +1,344 @@
+//! How a disk is: six words, each with its reasons, and how much each reason is worth.
+
+use crate::counters::{CounterHistory, CounterKind};
+use scrubjay_core::units::UnixSeconds;
+use std::collections::BTreeMap;
+
+/// The six words. Only the first is green.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HealthState {
+    /// The drive answers, and nothing speaks against it.
+    Ok,
+    /// It sleeps: what is known of it is old.
+    Asleep,
+    /// Nobody knows.
+    Unknown,
+    /// Something is not as it should be, and may stay so for years.
+    Watch,
+    /// It is not there.
+    Missing,
+    /// It should be replaced.
+    Replace,
+}
+
+impl HealthState {
+    /// All of them.
+    pub const ALL: [HealthState; 6] = [
+        HealthState::Ok,
+        HealthState::Asleep,
+        HealthState::Unknown,
+        HealthState::Watch,
+        HealthState::Missing,
+        HealthState::Replace,
+    ];
+
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            HealthState::Ok => "ok",
+            HealthState::Asleep => "asleep",
+            HealthState::Unknown => "unknown",
+            HealthState::Watch => "watch",
+            HealthState::Missing => "missing",
+            HealthState::Replace => "replace",
+        }
+    }
+}
+
+/// What is known of how often disks with such a sign fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BaseRate {
+    /// In words.
+    pub words: &'static str,
+    /// Who counted.
+    pub source: &'static str,
+}
+
+const BACKBLAZE: &str = "Backblaze's data of 2026-Q1, 351,000 drives";
+
+/// One counter of the medium above zero.
+const ONE_SIGN: BaseRate =
+    BaseRate { words: "drives with one such sign fail 7.6 times as often within a week", source: BACKBLAZE };
+/// Two of them, or one that is high.
+const TWO_SIGNS: BaseRate = BaseRate {
+    words: "drives with two such signs, or a high one, fail 74 times as often within a week",
+    source: BACKBLAZE,
+};
+/// None.
+pub const NO_SIGN: BaseRate = BaseRate {
+    words: "0.006 % of drives without a sign fail within a week; but a quarter of those that fail gave none",
+    source: BACKBLAZE,
+};
+/// Growth; sectors that our own reads found.
+const MORE_ERRORS: BaseRate = BaseRate {
+    words: "of drives with an unreadable sector 55 to 62 % have another within a month",
+    source: "Bairavasundaram et al., SIGMETRICS'07, 1.53 million drives",
+};
+
+/// One thing that speaks against a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HealthSign {
+    /// The drive says so itself.
+    DriveSaysFailing,
+    /// Our own reads found sectors that cannot be read.
+    UnreadableSectors(u64),
+    /// A counter of the medium grows.
+    Growth {
+        /// Which,
+        kind: CounterKind,
+        /// what it is now,
+        value: u64,
+        /// by how much it grew,
+        by: u64,
+        /// in how many days.
+        days: u64,
+    },
+    /// A counter of the medium is above zero, and rests.
+    Level {
+        /// Which,
+        kind: CounterKind,
+        /// what it is,
+        value: u64,
+        /// and whether it is high, or not the only one.
+        is_grave: bool,
+    },
+    /// An NVMe drive raised bits of its critical warning (other than temperature).
+    NvmeWarning(u8),
+    /// An NVMe drive has too few spare blocks: so many percent.
+    SpareLow(u8),
+    /// A flash drive's endurance is used, percent.
+    Worn(u8),
+    /// The drive's own test failed.
+    SelfTestFailed,
+    /// It answers questions, but no reads: so many sessions ended so.
+    NoReads(u32),
+    /// Reads that went well only the second time.
+    Retries(u64),
+    /// It takes this many percent longer for a read than it used to, and than others of its model.
+    Slower(u32),
+    /// A cable, a port or a power supply: transfer errors grow.
+    Cable {
+        /// Which counter,
+        kind: CounterKind,
+        /// and by how much.
+        by: u64,
+    },
+}
+
+impl HealthSign {
+    /// Does it alone say that the disk is to be replaced?
+    pub fn state(&self) -> HealthState {
+        match self {
+            HealthSign::DriveSaysFailing
+            | HealthSign::UnreadableSectors(_)
+            | HealthSign::Growth { .. }
+            | HealthSign::NvmeWarning(_)
+            | HealthSign::SpareLow(_)
+            | HealthSign::Level { is_grave: true, .. } => HealthState::Replace,
+            _ => HealthState::Watch,
+        }
+    }
+
+    /// For people.
+    pub fn words(&self) -> String {
+        match self {
+            HealthSign::DriveSaysFailing => "the drive itself says that it is failing".into(),
+            HealthSign::UnreadableSectors(1) => "1 unreadable sector".into(),
+            HealthSign::UnreadableSectors(count) => format!("{count} unreadable sectors"),
+            HealthSign::Growth { kind, value, by, days } => {
+                let unit = if *days == 1 { "day" } else { "days" };
+                format!("{} {value}, +{by} in {days} {unit}", kind.words())
+            }
+            HealthSign::Level { kind, value, .. } => format!("{} {value}", kind.words()),
+            HealthSign::NvmeWarning(bits) => format!("critical warning {bits:#04x}"),
+            HealthSign::SpareLow(spare) => format!("only {spare} % of the spare blocks left"),
+            HealthSign::Worn(used) => format!("{used} % of its endurance used"),
+            HealthSign::SelfTestFailed => "its own self-test failed".into(),
+            HealthSign::NoReads(sessions) => format!("it answers, but no reads ({sessions} attempts)"),
+            HealthSign::Retries(count) => format!("{count} reads went well only the second time"),
+            HealthSign::Slower(percent) => format!("reads take {percent} % longer than before"),
+            HealthSign::Cable { kind, by } => format!("{} +{by}: check cable and port", kind.words()),
+        }
+    }
+
+    /// What it is worth, where somebody counted.
+    pub fn base_rate(&self) -> Option<BaseRate> {
+        match self {
+            HealthSign::Level { is_grave: false, .. } => Some(ONE_SIGN),
+            HealthSign::Level { is_grave: true, .. } => Some(TWO_SIGNS),
+            HealthSign::UnreadableSectors(_) | HealthSign::Growth { .. } => Some(MORE_ERRORS),
+            _ => None,
+        }
+    }
+
+    /// How much of it there is: what "it has grown" is measured by.
+    pub fn amount(&self) -> u64 {
+        match *self {
+            HealthSign::UnreadableSectors(count) | HealthSign::Retries(count) => count,
+            HealthSign::Growth { value, .. } | HealthSign::Level { value, .. } => value,
+            HealthSign::Cable { by, .. } => by,
+            HealthSign::NvmeWarning(bits) => u64::from(bits),
+            HealthSign::Worn(used) => u64::from(used),
+            HealthSign::SpareLow(spare) => u64::from(u8::MAX - spare),
+            _ => 1,
+        }
+    }
+}
+
+/// What the drive said last, as far as it bears on its health.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriveWord {
+    /// Its own verdict; none: it gave none.
+    pub passed: Option<bool>,
+    /// Bits of an NVMe drive's warning.
+    pub nvme_warning: u8,
+    /// Its spare blocks, percent, where they are too few.
+    pub spare_low: Option<u8>,
+    /// Endurance used, percent.
+    pub used: u8,
+    /// Did its last self-test fail?
+    pub is_self_test_failed: bool,
+}
+
+/// What our own reads say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnEvidence {
+    /// Unreadable sectors.
+    pub unreadable: u64,
+    /// Reads that went well only the second time.
+    pub retries: u64,
+    /// Sessions, one after the other, that could read nothing.
+    pub failed_sessions: u32,
+    /// What a read takes now, beside the disk's own past: percent more; only if its siblings do not, too.
+    pub slower_percent: u32,
+}
+
+/// NVMe's bit for temperature: no reason to replace anything.
+const NVME_TEMPERATURE: u8 = 0x02;
+/// Endurance used, from which on it is said (smartctl's users do at 90; the drive's promise ends at 100).
+const WORN_PERCENT: u8 = 90;
+/// One lost session may be a cable that was touched.
+const FAILED_SESSIONS: u32 = 3;
+/// Half as long again: noise of a mean over a whole pass is a few percent.
+const SLOWER_PERCENT: u32 = 50;
+
+/// Everything that speaks against a disk, the gravest first.
+pub fn signs(
+    now: UnixSeconds,
+    word: &DriveWord,
+    counters: &BTreeMap<CounterKind, CounterHistory>,
+    own: &OwnEvidence,
+) -> Vec<HealthSign> {
+    let mut signs = Vec::new();
+    if word.passed == Some(false) {
+        signs.push(HealthSign::DriveSaysFailing);
+    }
+    if own.unreadable > 0 {
+        signs.push(HealthSign::UnreadableSectors(own.unreadable));
+    }
+    let raised = counters.iter().filter(|(kind, history)| kind.is_of_medium() && history.value > 0).count();
+    for (&kind, history) in counters {
+        let by = history.growth_at(now);
+        let value = history.value;
+        if !kind.is_of_medium() {
+            if by > 0 {
+                signs.push(HealthSign::Cable { kind, by });
+            }
+        } else if by > 0 {
+            signs.push(HealthSign::Growth { kind, value, by, days: history.growth_days(now) });
+        } else if value > 0 {
+            let is_grave = raised >= 2 || kind.high().is_some_and(|high| value >= high);
+            signs.push(HealthSign::Level { kind, value, is_grave });
+        }
+    }
+    if word.nvme_warning & !NVME_TEMPERATURE != 0 {
+        signs.push(HealthSign::NvmeWarning(word.nvme_warning & !NVME_TEMPERATURE));
+    }
+    signs.extend(word.spare_low.map(HealthSign::SpareLow));
+    if word.used >= WORN_PERCENT {
+        signs.push(HealthSign::Worn(word.used));
+    }
+    if word.is_self_test_failed {
+        signs.push(HealthSign::SelfTestFailed);
+    }
+    if own.failed_sessions >= FAILED_SESSIONS {
+        signs.push(HealthSign::NoReads(own.failed_sessions));
+    }
+    if own.retries > 0 {
+        signs.push(HealthSign::Retries(own.retries));
+    }
+    if own.slower_percent >= SLOWER_PERCENT {
+        signs.push(HealthSign::Slower(own.slower_percent));
+    }
+    signs.sort_by_key(|sign| std::cmp::Reverse(sign.state()));
+    signs
+}
+
+/// The gravest of them; none if there are none.
+pub fn gravest(signs: &[HealthSign]) -> Option<HealthState> {
+    signs.iter().map(HealthSign::state).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::DAY;
+
+    const NOW: UnixSeconds = UnixSeconds(1000 * DAY);
+
+    fn of(counters: &[(CounterKind, u64)]) -> Vec<HealthSign> {
+        let counters = counters.iter().map(|&(kind, value)| (kind, CounterHistory::new(value))).collect();
+        signs(NOW, &DriveWord { passed: Some(true), ..DriveWord::default() }, &counters, &OwnEvidence::default())
+    }
+
+    #[test]
+    fn one_counter_is_to_be_watched_two_or_a_high_one_to_be_replaced() {
+        assert_eq!(gravest(&of(&[(CounterKind::Reallocated, 0), (CounterKind::Pending, 0)])), None);
+        assert_eq!(gravest(&of(&[(CounterKind::Reallocated, 3)])), Some(HealthState::Watch));
+        assert_eq!(gravest(&of(&[(CounterKind::Reallocated, 102)])), Some(HealthState::Replace));
+        let two = of(&[(CounterKind::Reallocated, 3), (CounterKind::Pending, 1)]);
+        assert_eq!(gravest(&two), Some(HealthState::Replace));
+        assert!(two[0].base_rate().unwrap().words.contains("74 times"));
+    }
+
+    #[test]
+    fn lifetime_values_of_cables_and_patience_say_nothing_but_their_growth_does() {
+        assert_eq!(of(&[(CounterKind::CableErrors, 87), (CounterKind::TimedOut, 12)]), []);
+        let mut history = CounterHistory::new(87);
+        history.read(NOW, 90);
+        let counters = BTreeMap::from([(CounterKind::CableErrors, history)]);
+        let found = signs(NOW, &DriveWord::default(), &counters, &OwnEvidence::default());
+        assert_eq!(found, [HealthSign::Cable { kind: CounterKind::CableErrors, by: 3 }]);
+        assert_eq!(gravest(&found), Some(HealthState::Watch), "a cable is no reason to replace a disk");
+    }
+
+    #[test]
+    fn growth_and_own_evidence_outweigh_the_drives_own_word() {
+        let mut history = CounterHistory::new(3);
+        history.read(NOW, 8);
+        let counters = BTreeMap::from([(CounterKind::Pending, history)]);
+        let word = DriveWord { passed: Some(true), ..DriveWord::default() };
+        let own = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
+        let found = signs(NOW, &word, &counters, &own);
+        assert_eq!(gravest(&found), Some(HealthState::Replace));
+        assert_eq!(found[0].words(), "8 unreadable sectors");
+        assert_eq!(found[1].words(), "pending sectors (197) 8, +5 in 1 day");
+    }
+
+    #[test]
+    fn a_disk_that_answers_but_not_to_reads_is_seen() {
+        let own = |failed_sessions| OwnEvidence { failed_sessions, ..OwnEvidence::default() };
+        let found = |own| signs(NOW, &DriveWord::default(), &BTreeMap::new(), &own);
+        assert_eq!(found(own(2)), []);
+        assert_eq!(gravest(&found(own(3))), Some(HealthState::Watch));
+    }
+
+    #[test]
+    fn nvme_temperature_alone_replaces_nothing() {
+        let found = |nvme_warning| {
+            signs(NOW, &DriveWord { nvme_warning, ..DriveWord::default() }, &BTreeMap::new(), &OwnEvidence::default())
+        };
+        assert_eq!(found(0x02), []);
+        assert_eq!(found(0x06), [HealthSign::NvmeWarning(0x04)]);
+    }
+}

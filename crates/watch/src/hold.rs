@@ -1,0 +1,62 @@
+//! Why a disk is not being read just now, in words.
+
+use crate::calendar::{Calendar, show_date, show_time};
+use scrubjay_core::units::UnixSeconds;
+
+/// What holds a scrub back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HoldBack {
+    /// It was read not long ago; its next pass begins then.
+    NotDue(UnixSeconds),
+    /// A person said so; until then.
+    Paused(UnixSeconds),
+    /// Outside of the hours in which it may be read; they begin then.
+    WindowClosed(UnixSeconds),
+    /// An array of that name has not all its members, and needs those it has.
+    Degraded(String),
+    /// An array of that name is being rebuilt.
+    Rebuilding(String),
+    /// An array of that name is being checked by its own checker, which reads this disk.
+    OtherCheck(String),
+    /// The drive is at a long test of its own.
+    SelfTest,
+    /// The machine runs on battery.
+    OnBattery,
+    /// So many degrees Celsius.
+    TooHot(i32),
+    /// It sleeps; it will be woken then at the latest.
+    Asleep(UnixSeconds),
+    /// Another member of the array of that name is being read.
+    MemberBusy(String),
+    /// As many disks of its controller as may be are being read.
+    ControllerBusy,
+    /// It does not answer reads; the next attempt is then.
+    NoReads(UnixSeconds),
+    /// It is not there.
+    Missing,
+}
+
+impl HoldBack {
+    /// For people.
+    pub fn words(&self, calendar: &dyn Calendar) -> String {
+        let time = |at: &UnixSeconds| show_time(calendar, *at);
+        match self {
+            HoldBack::NotDue(at) => format!("read not long ago; the next pass begins {}", show_date(calendar, *at)),
+            HoldBack::Paused(until) => format!("paused by a person until {}", time(until)),
+            HoldBack::WindowClosed(opens) => format!("outside of its hours; they begin {}", time(opens)),
+            HoldBack::Degraded(array) => format!("array {array} is degraded"),
+            HoldBack::Rebuilding(array) => format!("array {array} is being rebuilt"),
+            HoldBack::OtherCheck(array) => format!("array {array} is being checked by its own checker"),
+            HoldBack::SelfTest => "the drive is at a long self-test".to_owned(),
+            HoldBack::OnBattery => "the machine runs on battery".to_owned(),
+            HoldBack::TooHot(celsius) => format!("too hot: {celsius} °C"),
+            HoldBack::Asleep(latest) => {
+                format!("asleep; read when it wakes, and woken {} at the latest", show_date(calendar, *latest))
+            }
+            HoldBack::MemberBusy(array) => format!("another member of array {array} is being read"),
+            HoldBack::ControllerBusy => "enough disks of its controller are being read".to_owned(),
+            HoldBack::NoReads(again) => format!("it does not answer reads; next attempt {}", time(again)),
+            HoldBack::Missing => "it is not there".to_owned(),
+        }
+    }
+}

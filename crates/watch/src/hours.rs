@@ -1,0 +1,124 @@
+//! Hours of the day, such as "01:00-07:00", on any date, whatever the clock on the wall does that night.
+
+use crate::calendar::{Calendar, DAY, LocalDay, LocalTime};
+use scrubjay_core::units::UnixSeconds;
+
+/// Hours of each day, by the clock on the wall. They may go past midnight. Where the clock jumps over their beginning, they
+/// begin as much later; in a night that has an hour twice they begin with the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DailyHours {
+    /// The minute of the day at which they begin, 0 to 1439.
+    pub from: u32,
+    /// The minute at which they end. As early as `from` or earlier: on the next day; the same minute is a whole day.
+    pub to: u32,
+}
+
+impl DailyHours {
+    /// The ones of a date, from the first instant to the one behind the last.
+    fn of(self, day: LocalDay, calendar: &dyn Calendar) -> (UnixSeconds, UnixSeconds) {
+        let last = if self.to <= self.from { LocalDay(day.0 + 1) } else { day };
+        let instant = |day, minute: u32| calendar.instant(LocalTime { day, second: minute * 60 });
+        (instant(day, self.from), instant(last, self.to))
+    }
+
+    /// Is `now` inside?
+    pub fn holds(self, now: UnixSeconds, calendar: &dyn Calendar) -> bool {
+        let today = calendar.local(now).day;
+        [today.0 - 1, today.0].into_iter().any(|day| {
+            let (from, to) = self.of(LocalDay(day), calendar);
+            from <= now && now < to
+        })
+    }
+
+    /// When they next begin or end, after `now`: at the latest two days on.
+    pub fn next_edge(self, now: UnixSeconds, calendar: &dyn Calendar) -> UnixSeconds {
+        let today = calendar.local(now).day;
+        let edges = (today.0 - 1..=today.0 + 1).flat_map(|day| {
+            let (from, to) = self.of(LocalDay(day), calendar);
+            [from, to]
+        });
+        edges.filter(|&edge| edge > now).min().unwrap_or(UnixSeconds(now.0 + 2 * DAY))
+    }
+
+    /// How much of an hour of the day they hold, 0 to 1.
+    pub fn share_of_hour(self, hour: u32) -> f64 {
+        let is_open = |minute: &u32| match self.from < self.to {
+            true => (self.from..self.to).contains(minute),
+            false => *minute >= self.from || *minute < self.to,
+        };
+        (hour * 60..hour * 60 + 60).filter(is_open).count() as f64 / 60.0
+    }
+}
+
+/// `01:00-07:00`.
+impl std::fmt::Display for DailyHours {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DailyHours { from, to } = self;
+        write!(f, "{:02}:{:02}-{:02}:{:02}", from / 60, from % 60, to / 60, to % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::{HOUR, UtcCalendar};
+
+    /// The clock jumps from 02:00 to 03:00 on day 10, and from 03:00 back to 02:00 on day 20.
+    #[derive(Debug)]
+    struct Jumps;
+
+    const SPRING: u64 = 10 * DAY + 2 * HOUR;
+    const AUTUMN: u64 = 20 * DAY + 2 * HOUR;
+
+    impl Calendar for Jumps {
+        fn local(&self, at: UnixSeconds) -> LocalTime {
+            let ahead = if (SPRING..AUTUMN).contains(&at.0) { HOUR } else { 0 };
+            UtcCalendar.local(UnixSeconds(at.0 + ahead))
+        }
+
+        fn instant(&self, local: LocalTime) -> UnixSeconds {
+            let plain = UtcCalendar.instant(local).0;
+            let is_summer = (SPRING + HOUR..AUTUMN + HOUR).contains(&plain);
+            UnixSeconds(if is_summer { plain - HOUR } else { plain })
+        }
+    }
+
+    /// Every minute of the days.
+    fn minutes_open(hours: DailyHours, days: std::ops::Range<u64>) -> usize {
+        let all = (days.start * DAY..days.end * DAY).step_by(60);
+        all.filter(|&second| hours.holds(UnixSeconds(second), &Jumps)).count()
+    }
+
+    #[test]
+    fn a_window_is_open_in_every_night_whatever_the_clock_does() {
+        let night = DailyHours { from: 60, to: 7 * 60 };
+        assert_eq!(minutes_open(night, 5..6), 360);
+        assert_eq!(minutes_open(night, 10..11), 300, "an hour of that night is not there");
+        assert_eq!(minutes_open(night, 20..21), 420, "an hour of that night is there twice");
+        assert_eq!(minutes_open(DailyHours { from: 22 * 60, to: 60 }, 5..6), 180, "past midnight");
+        assert_eq!(minutes_open(DailyHours { from: 120, to: 120 }, 5..6), 1440, "the whole day");
+    }
+
+    #[test]
+    fn a_window_that_the_clock_jumps_over_is_missed_that_night_and_that_night_only() {
+        let hours = DailyHours { from: 120, to: 180 };
+        assert_eq!(minutes_open(hours, 10..11), 0);
+        assert_eq!(minutes_open(hours, 11..12), 60);
+    }
+
+    #[test]
+    fn the_next_edge_is_where_it_opens_or_closes() {
+        let hours = DailyHours { from: 60, to: 7 * 60 };
+        let mut now = UnixSeconds(5 * DAY);
+        let mut is_open = hours.holds(now, &Jumps);
+        while now.0 < 25 * DAY {
+            let edge = hours.next_edge(now, &Jumps);
+            for second in (now.0 + 60..edge.0).step_by(60) {
+                assert_eq!(hours.holds(UnixSeconds(second), &Jumps), is_open);
+            }
+            (now, is_open) = (edge, hours.holds(edge, &Jumps));
+        }
+        assert_eq!(hours.to_string(), "01:00-07:00");
+        assert_eq!((hours.share_of_hour(0), hours.share_of_hour(6), hours.share_of_hour(7)), (0.0, 1.0, 0.0));
+    }
+}

@@ -1,0 +1,61 @@
+//! The watch: when each disk is read, how each is, who is told, and whether anybody hears it.
+//!
+//! **Never:** I/O, a clock, a thread, chance, `unsafe`, serde. Time is an argument, the calendar a value; rows that must survive go
+//! out as operations and come back by [`Watch::restore`]. Two pumps are to run it: the simulator's in virtual time
+//! (`sim::host`), and a daemon's.
+//!
+//! ```text
+//! disks, arrays, SMART, sessions, idle hours, people, channels --> Watch --> read this disk with that budget, or stop
+//!                                                                   |    --> read SMART; send this message; heartbeat
+//!                      rows <--> a data base <-- Keep --------------+--> status: the sentence, four lights, what to do
+//! ```
+//!
+//! Inside: `observe` learns; `schedule` with `hold` and `forecast` says what is read when; `health` and `risk` judge;
+//! `conditions` says what is wrong now, `telling` who is told of it when, `letter` in which words. `turn` joins them.
+//!
+//! ```
+//! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings};
+//! use scrubjay_core::units::UnixSeconds;
+//!
+//! let now = UnixSeconds(1_773_000_000);
+//! let mut watch = Watch::restore(now, WatchSettings::default(), Box::new(UtcCalendar), []);
+//! let disk = DiskFacts {
+//!     key: DiskKey::of(None, Some("ZL2ABCDE"), "ata1"), name: "sda".into(), model: "ST16000NM001G".into(), bay: None,
+//!     controller: None, media: MediaKind::Spinning, sectors: 31_251_759_104,
+//! };
+//! watch.handle(now, WatchEvent::DiskSeen(disk));
+//! watch.handle(now, WatchEvent::Tick);
+//! let ops: Vec<WatchOp> = std::iter::from_fn(|| watch.poll_op()).collect();
+//! assert!(ops.contains(&WatchOp::ReadSmart("sda".into())));
+//! assert_eq!(watch.status(now).lights[0].words, "1 unknown", "nothing is green that is not known");
+//! ```
+
+pub mod calendar;
+pub mod channel;
+mod conditions;
+pub mod counters;
+pub mod events;
+pub mod facts;
+pub mod forecast;
+pub mod health;
+pub mod hold;
+pub mod hours;
+pub mod incident;
+mod letter;
+mod observe;
+pub mod passes;
+pub mod risk;
+pub mod rows;
+mod schedule;
+pub mod settings;
+mod state;
+pub mod status;
+mod telling;
+mod turn;
+
+pub use letter::{LINES_MAX, SUBJECT_MAX};
+pub use schedule::MARGIN;
+pub use state::{GONE, STALE, SessionPhase, Watch};
+
+#[cfg(test)]
+mod tests;

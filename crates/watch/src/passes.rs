@@ -1,0 +1,227 @@
+//! When each part of a disk was last read: sixteen slices of the tour, each with a date.
+
+use crate::calendar::{after, elapsed};
+use crate::facts::PassReport;
+use scrubjay_core::units::{SectorRange, UnixSeconds};
+
+/// Slices of a pass. A date is wrong by the time that one slice takes at most, and always to the safe side; with sixteen that
+/// is two days of a pass that takes all the month.
+pub const SLICES: usize = 16;
+
+/// Runs of unreadable sectors that are remembered of a disk. One with more is beyond discussion.
+pub const RUNS_MAX: usize = 256;
+
+/// What passes have left of one disk. Every pass takes the sectors in the same order, so a slice holds the same sectors each
+/// time; it is dated by when its reading began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassHistory {
+    /// The disk's size.
+    pub sectors: u64,
+    /// Since when the disk is known: a slice that was never read is due as if it had been read then.
+    pub known_since: UnixSeconds,
+    /// When the pass that is going on began; 0: none is.
+    pub begun: UnixSeconds,
+    /// Its sectors with a verdict.
+    pub done: u64,
+    /// When the reading of each of its slices began; 0: not yet.
+    pub touched: [UnixSeconds; SLICES],
+    /// When each slice was last read whole (its beginning); 0: never.
+    pub read: [UnixSeconds; SLICES],
+    /// Passes that were finished.
+    pub finished: u32,
+    /// Unreadable sectors of the pass that is going on.
+    pub unreadable: Vec<SectorRange>,
+    /// Those of the last one that was finished.
+    pub unreadable_before: Vec<SectorRange>,
+    /// Reads that went well only the second time: of the pass that is going on, and of the last one.
+    pub retries: u64,
+    /// See above.
+    pub retries_before: u64,
+    /// The latest report.
+    pub reported: UnixSeconds,
+}
+
+impl PassHistory {
+    /// A disk of which nothing was read yet.
+    pub fn new(sectors: u64, now: UnixSeconds) -> PassHistory {
+        PassHistory {
+            sectors,
+            known_since: now,
+            begun: UnixSeconds(0),
+            done: 0,
+            touched: [UnixSeconds(0); SLICES],
+            read: [UnixSeconds(0); SLICES],
+            finished: 0,
+            unreadable: Vec::new(),
+            unreadable_before: Vec::new(),
+            retries: 0,
+            retries_before: 0,
+            reported: now,
+        }
+    }
+
+    /// A session begins, or goes on.
+    pub fn begin(&mut self, now: UnixSeconds) {
+        if self.begun.0 == 0 {
+            self.begun = now;
+        }
+        self.reported = now;
+    }
+
+    /// The first sector of a slice (by the tour), and of the one behind the last.
+    fn start(&self, slice: usize) -> u64 {
+        (u128::from(self.sectors) * slice as u128 / SLICES as u128) as u64
+    }
+
+    /// A session reports. What it read it read after its last report.
+    pub fn report(&mut self, now: UnixSeconds, report: &PassReport) {
+        let done = report.done.min(self.sectors);
+        if done < self.done {
+            // The session lost its state, and began again: what it had touched it has not.
+            let kept = (0..SLICES).filter(|&slice| self.start(slice) < done).count();
+            self.touched[kept..].fill(UnixSeconds(0));
+        }
+        let since = self.reported.min(now);
+        for slice in 0..SLICES {
+            if self.start(slice) >= done {
+                break;
+            }
+            if self.touched[slice].0 == 0 {
+                self.touched[slice] = since;
+            }
+            if self.start(slice + 1) <= done && self.read[slice] < self.touched[slice] {
+                self.read[slice] = self.touched[slice];
+            }
+        }
+        (self.done, self.reported, self.retries) = (done, now, report.retries);
+        self.unreadable.clone_from(&report.unreadable);
+        self.unreadable.truncate(RUNS_MAX);
+    }
+
+    /// The pass is over.
+    pub fn finish(&mut self, now: UnixSeconds, report: &PassReport) {
+        self.report(now, &PassReport { done: self.sectors, ..report.clone() });
+        self.unreadable_before = std::mem::take(&mut self.unreadable);
+        self.retries_before = std::mem::take(&mut self.retries);
+        (self.begun, self.done, self.touched) = (UnixSeconds(0), 0, [UnixSeconds(0); SLICES]);
+        self.finished += 1;
+    }
+
+    /// When the sector that waits longest was read; none: some were never read.
+    pub fn oldest(&self) -> Option<UnixSeconds> {
+        self.read.iter().copied().min().filter(|oldest| oldest.0 > 0)
+    }
+
+    /// The date of a slice, as far as its being due goes.
+    fn dated(&self, slice: usize) -> UnixSeconds {
+        if self.read[slice].0 == 0 { self.known_since } else { self.read[slice] }
+    }
+
+    /// When the first slice is due that must be read every `every` seconds.
+    pub fn due(&self, every: u64) -> UnixSeconds {
+        (0..SLICES).map(|slice| after(self.dated(slice), every)).min().unwrap_or_default()
+    }
+
+    /// When the pass before the one to come began: that one's first slice.
+    pub fn last_begun(&self) -> Option<UnixSeconds> {
+        (self.finished > 0).then_some(self.read[0])
+    }
+
+    /// The share of the pass that is left, 0 to 1.
+    pub fn rest(&self) -> f64 {
+        1.0 - self.done as f64 / self.sectors.max(1) as f64
+    }
+
+    /// By how many seconds the first slice to be late is late, if the rest takes `rest_seconds` from `begin` on, evenly.
+    pub fn lateness(&self, begin: UnixSeconds, rest_seconds: u64, every: u64) -> u64 {
+        let rest = self.rest().max(1e-9);
+        let done = 1.0 - rest;
+        let late = (0..SLICES).map(|slice| {
+            let until = (slice + 1) as f64 / SLICES as f64;
+            let ends = after(begin, ((until - done) / rest * rest_seconds as f64).max(0.0) as u64);
+            if until <= done { 0 } else { elapsed(ends, after(self.dated(slice), every)) }
+        });
+        late.max().unwrap_or(0)
+    }
+
+    /// The unreadable runs that are known: of this pass and, where it has not been yet, of the last one.
+    pub fn known_unreadable(&self) -> &[SectorRange] {
+        let count = |runs: &[SectorRange]| runs.iter().map(|run| run.count()).sum::<u64>();
+        match count(&self.unreadable) >= count(&self.unreadable_before) {
+            true => &self.unreadable,
+            false => &self.unreadable_before,
+        }
+    }
+
+    /// How many sectors that is.
+    pub fn unreadable_sectors(&self) -> u64 {
+        self.known_unreadable().iter().map(|run| run.count()).sum()
+    }
+
+    /// No date may lie behind `now`: the clock has been set back.
+    pub fn clamp(&mut self, now: UnixSeconds) {
+        let dates = [&mut self.known_since, &mut self.begun, &mut self.reported];
+        for date in dates.into_iter().chain(&mut self.touched).chain(&mut self.read) {
+            *date = (*date).min(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calendar::DAY;
+
+    fn day(day: u64) -> UnixSeconds {
+        UnixSeconds(day * DAY)
+    }
+
+    fn report(done: u64) -> PassReport {
+        PassReport { done, ..PassReport::default() }
+    }
+
+    #[test]
+    fn a_slice_is_dated_by_when_its_reading_began_at_the_latest() {
+        let mut passes = PassHistory::new(1600, day(100));
+        assert_eq!((passes.oldest(), passes.due(35 * DAY)), (None, day(135)));
+        passes.begin(day(101));
+        passes.report(day(102), &report(150));
+        assert_eq!((passes.read[0], passes.read[1]), (day(101), UnixSeconds(0)));
+        passes.report(day(103), &report(250));
+        assert_eq!(passes.read[1], day(101), "it was begun before the report of day 102");
+        passes.finish(day(110), &report(1600));
+        assert_eq!((passes.oldest(), passes.finished), (Some(day(101)), 1));
+        assert_eq!((passes.read[15], passes.due(35 * DAY)), (day(103), day(136)));
+    }
+
+    #[test]
+    fn a_session_that_lost_its_state_reads_again_and_no_date_is_invented() {
+        let mut passes = PassHistory::new(1600, day(100));
+        passes.begin(day(101));
+        passes.report(day(102), &report(850));
+        passes.begin(day(103));
+        passes.report(day(104), &report(90));
+        assert_eq!((passes.read[0], passes.read[7], passes.read[8]), (day(101), day(101), UnixSeconds(0)));
+        passes.report(day(105), &report(900));
+        assert_eq!(passes.read[8], day(104));
+    }
+
+    #[test]
+    fn lateness_is_that_of_the_first_slice_to_be_late() {
+        let mut passes = PassHistory::new(1600, day(100));
+        assert_eq!(passes.lateness(day(101), 10 * DAY, 35 * DAY), 0);
+        assert_eq!(passes.lateness(day(130), 16 * DAY, 35 * DAY), 11 * DAY, "the last slice ends on day 146");
+        passes.begin(day(101));
+        passes.report(day(102), &report(800));
+        assert_eq!(passes.lateness(day(130), 8 * DAY, 35 * DAY), 3 * DAY);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_leaves_no_date_in_the_future() {
+        let mut passes = PassHistory::new(1600, day(100));
+        passes.begin(day(101));
+        passes.finish(day(102), &report(1600));
+        passes.clamp(day(90));
+        assert_eq!((passes.oldest(), passes.due(35 * DAY)), (Some(day(90)), day(125)));
+    }
+}

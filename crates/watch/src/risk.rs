@@ -1,0 +1,148 @@
+//! What an array risks: stripes in which unreadable sectors of several members meet.
+
+use crate::facts::ArrayFacts;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
+use std::collections::BTreeMap;
+
+/// Damaged stripes that are looked at of one array. One with more is beyond discussion.
+const STRIPES_MAX: usize = 4096;
+
+/// A stripe in which more than one chunk is bad, or one too many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedStripe {
+    /// Its number.
+    pub stripe: u64,
+    /// The places of the members whose unreadable sectors lie in it.
+    pub members: Vec<usize>,
+    /// How many more chunks of it may be lost; negative: it cannot be rebuilt.
+    pub left: i64,
+    /// Data in its bad chunks: what is at stake.
+    pub bytes: Bytes,
+}
+
+/// What is known of an array's stripes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StripeRisk {
+    /// Stripes with an unreadable sector on some member.
+    pub damaged: u64,
+    /// Those in which two members' meet, or that cannot be rebuilt, by number.
+    pub shared: Vec<SharedStripe>,
+    /// Is the array's layout known? Without it nothing can be said of stripes.
+    pub is_known: bool,
+}
+
+impl StripeRisk {
+    /// Stripes that cannot be rebuilt.
+    pub fn lost(&self) -> impl Iterator<Item = &SharedStripe> {
+        self.shared.iter().filter(|shared| shared.left < 0)
+    }
+}
+
+/// Looks where the unreadable sectors of an array's members meet. `unreadable` tells those of a disk, by the kernel's name.
+pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<SectorRange>) -> StripeRisk {
+    let Some((layout, chunk)) = array.layout.filter(|(layout, chunk)| {
+        *chunk > 0 && layout.disks() == array.members.len() // an array that is being reshaped has other places
+    }) else {
+        return StripeRisk::default();
+    };
+    let mut hit: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (place, member) in array.members.iter().enumerate().filter(|(_, member)| member.is_in_sync) {
+        let runs = member.disk.as_deref().map(&mut unreadable).unwrap_or_default();
+        for run in runs.into_iter().filter(|run| run.end.0 > member.data_start && !run.is_empty()) {
+            let first = run.start.0.saturating_sub(member.data_start) / chunk;
+            let last = (run.end.0 - 1 - member.data_start) / chunk;
+            for row in (first..=last).take(STRIPES_MAX.saturating_sub(hit.len())) {
+                let Some((stripe, _)) = layout.slot_at(place, row) else { continue };
+                let members = hit.entry(stripe).or_default();
+                if !members.contains(&place) {
+                    members.push(place);
+                }
+            }
+        }
+    }
+    let shape = layout.shape();
+    let shared = hit.iter().filter_map(|(&stripe, members)| {
+        let is_bad = |slot: &usize| {
+            let disk = layout.place(stripe, *slot).disk;
+            !array.members[disk].is_in_sync || members.contains(&disk)
+        };
+        let bad: Vec<usize> = (0..shape.slots()).filter(is_bad).collect();
+        let left = shape.parity as i64 - bad.len() as i64;
+        // Of a mirror either chunk holds the data; of other arrays the data chunks do.
+        let data = bad.iter().filter(|&&slot| slot < shape.data).count() as u64;
+        let bytes = Bytes(data.max(u64::from(left < 0)) * chunk * SECTOR_BYTES);
+        (members.len() > 1 || left < 0).then(|| SharedStripe { stripe, members: members.clone(), left, bytes })
+    });
+    StripeRisk { damaged: hit.len() as u64, shared: shared.collect(), is_known: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{ArrayActivity, ArrayMember};
+    use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+
+    const CHUNK: u64 = 1024;
+    const START: u64 = 2048;
+
+    fn array(kind: LayoutKind, shape: Shape, disks: usize) -> ArrayFacts {
+        let member = |place| ArrayMember { disk: Some(format!("sd{place}")), is_in_sync: true, data_start: START };
+        ArrayFacts {
+            key: "uuid".into(),
+            name: "tank".into(),
+            level: "RAID6".into(),
+            redundancy: shape.parity as u32,
+            members: (0..disks).map(member).collect(),
+            activity: ArrayActivity::Idle,
+            layout: Some((Layout::new(kind, shape, disks).unwrap(), CHUNK)),
+        }
+    }
+
+    /// Unreadable sectors of disks 0 and 1.
+    fn risk(array: &ArrayFacts, zero: &[u64], one: &[u64]) -> StripeRisk {
+        stripe_risk(array, |name| match name {
+            "sd0" => zero.iter().map(|&sector| SectorRange::at(sector, 8)).collect(),
+            "sd1" => one.iter().map(|&sector| SectorRange::at(sector, 8)).collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    #[test]
+    fn sectors_of_two_members_meet_only_in_one_stripe() {
+        let six = array(LayoutKind::Raid6Md, Shape { data: 6, parity: 2 }, 8);
+        let apart = risk(&six, &[START], &[START + CHUNK]);
+        assert_eq!((apart.damaged, apart.shared.len(), apart.is_known), (2, 0, true));
+        let met = risk(&six, &[START + 5 * CHUNK], &[START + 6 * CHUNK - 8]);
+        let [shared] = &met.shared[..] else { panic!("one stripe: {met:?}") };
+        assert_eq!((shared.stripe, &shared.members[..], shared.left), (5, &[0, 1][..], 0));
+        assert_eq!(met.lost().count(), 0, "RAID-6 rebuilds two");
+    }
+
+    #[test]
+    fn a_missing_member_makes_what_was_at_risk_lost() {
+        let mut five = array(LayoutKind::Raid5Ls, Shape { data: 3, parity: 1 }, 4);
+        assert_eq!(risk(&five, &[START], &[]).shared, []);
+        five.members[3].is_in_sync = false;
+        let risk = risk(&five, &[START], &[]);
+        assert_eq!(risk.lost().map(|lost| (lost.stripe, lost.left)).collect::<Vec<_>>(), [(0, -1)]);
+        assert!(risk.shared[0].bytes.0 >= CHUNK * SECTOR_BYTES);
+    }
+
+    #[test]
+    fn halves_of_different_mirrors_do_not_meet() {
+        let ten = array(LayoutKind::Raid1, Shape { data: 1, parity: 1 }, 4);
+        // Which disks are a pair is the layout's word.
+        let pair = ten.layout.unwrap().0.place(0, 1).disk;
+        let first = ten.layout.unwrap().0.place(0, 0).disk;
+        let is_pair = [first, pair] == [0, 1];
+        assert_eq!(risk(&ten, &[START], &[START]).shared.len(), usize::from(is_pair));
+    }
+
+    #[test]
+    fn without_a_layout_nothing_is_said_and_what_lies_before_the_data_is_none_of_it() {
+        let mut six = array(LayoutKind::Raid6Md, Shape { data: 6, parity: 2 }, 8);
+        assert_eq!(risk(&six, &[0], &[0]).damaged, 0, "the superblock's sectors");
+        six.layout = None;
+        assert_eq!(risk(&six, &[START], &[START]), StripeRisk::default());
+    }
+}

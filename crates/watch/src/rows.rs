@@ -1,0 +1,222 @@
+//! What must survive: rows, each with a key. A machine that was killed is rebuilt of them.
+
+use crate::calendar::{HOUR, MINUTE};
+use crate::channel::ChannelRow;
+use crate::counters::{CounterHistory, CounterKind};
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
+use crate::forecast::{ForecastErrors, IdleWeek, PassForecast};
+use crate::health::DriveWord;
+use crate::incident::{IncidentKey, IncidentRow, MessageReason, Urgency};
+use crate::passes::PassHistory;
+use scrubjay_core::units::UnixSeconds;
+use std::collections::BTreeMap;
+
+/// Of the machine as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostRow {
+    /// The latest date that was seen.
+    pub latest: UnixSeconds,
+    /// The number of the next message.
+    pub next_message: u64,
+    /// A person's pause ends then; 0: there is none.
+    pub paused_until: UnixSeconds,
+    /// How long it was to be.
+    pub paused_for: u64,
+    /// The month of the last report ([`crate::calendar::LocalDay::month_number`]); 0: there was none.
+    pub reported_month: i64,
+    /// The last daily check.
+    pub checked: UnixSeconds,
+    /// How wrong forecasts were.
+    pub errors: ForecastErrors,
+}
+
+/// Of a disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskRow {
+    /// What it was when last seen.
+    pub facts: DiskFacts,
+    /// When each part was last read.
+    pub passes: PassHistory,
+    /// Its counters.
+    pub counters: BTreeMap<CounterKind, CounterHistory>,
+    /// Its own word.
+    pub word: DriveWord,
+    /// When SMART was last read; 0: never.
+    pub smart_read: UnixSeconds,
+    /// Sessions, one after the other, that could read nothing.
+    pub failed_sessions: u32,
+    /// What was forecast when the pass that is going on began, and for how many seconds.
+    pub forecast: Option<(PassForecast, u64)>,
+    /// The mean time of a read in its first passes (three at most), in nanoseconds,
+    pub service_first: Vec<u64>,
+    /// and in the last one.
+    pub service_last: u64,
+}
+
+/// A message on its way, by one channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Unique, rising.
+    pub number: u64,
+    /// The channel.
+    pub channel: String,
+    /// Its Message-ID, the same at every attempt.
+    pub id: String,
+    /// The Message-ID of the first message of its thread, if it is not that.
+    pub reply_to: Option<String>,
+    /// Why it is sent.
+    pub reason: MessageReason,
+    /// The incidents that it tells of.
+    pub about: Vec<IncidentKey>,
+    /// How much it matters.
+    pub urgency: Urgency,
+    /// The subject: fits a lock screen.
+    pub subject: String,
+    /// The text, 20 lines at most.
+    pub body: String,
+    /// When it was written.
+    pub written: UnixSeconds,
+    /// Attempts that failed.
+    pub attempts: u32,
+    /// Not before this.
+    pub next_attempt: UnixSeconds,
+    /// It was handed to the channel, and nothing was heard yet.
+    pub is_under_way: bool,
+    /// It was under way when the machine was killed: it may arrive twice.
+    pub may_be_repeated: bool,
+}
+
+/// After a failure the next attempt is a minute later, then two, four, and so on up to this.
+const RETRY_MAX: u64 = 4 * HOUR;
+
+impl MessageRow {
+    /// An attempt failed.
+    pub fn failed(&mut self, now: UnixSeconds) {
+        self.is_under_way = false;
+        self.next_attempt = UnixSeconds(now.0 + RETRY_MAX.min(60 << self.attempts.min(10)));
+        self.attempts += 1;
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WatchRow {
+    /// Of the machine.
+    Host(HostRow),
+    /// Of a disk.
+    Disk(Box<DiskRow>),
+    /// The idleness of a disk.
+    Idle(DiskKey, Box<IdleWeek>),
+    /// An array as it was when last seen.
+    Array(ArrayFacts),
+    /// An open incident.
+    Incident(Box<IncidentRow>),
+    /// A message that is not accepted yet.
+    Message(Box<MessageRow>),
+    /// A channel.
+    Channel(ChannelRow),
+}
+
+/// Names a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowKey {
+    /// Of the machine.
+    Host,
+    /// Of a disk.
+    Disk(DiskKey),
+    /// The idleness of a disk.
+    Idle(DiskKey),
+    /// An array.
+    Array(String),
+    /// An incident.
+    Incident(IncidentKey),
+    /// A message.
+    Message(u64),
+    /// A channel.
+    Channel(String),
+}
+
+impl WatchRow {
+    /// Its key: a row replaces the one that has the same.
+    pub fn key(&self) -> RowKey {
+        match self {
+            WatchRow::Host(_) => RowKey::Host,
+            WatchRow::Disk(row) => RowKey::Disk(row.facts.key.clone()),
+            WatchRow::Idle(key, _) => RowKey::Idle(key.clone()),
+            WatchRow::Array(facts) => RowKey::Array(facts.key.clone()),
+            WatchRow::Incident(row) => RowKey::Incident(row.key.clone()),
+            WatchRow::Message(row) => RowKey::Message(row.number),
+            WatchRow::Channel(row) => RowKey::Channel(row.name.clone()),
+        }
+    }
+
+    /// No date may lie behind `now`: the clock has been set back.
+    pub fn clamp(&mut self, now: UnixSeconds) {
+        let back = |date: &mut UnixSeconds| *date = (*date).min(now);
+        match self {
+            WatchRow::Host(row) => {
+                back(&mut row.latest);
+                back(&mut row.checked);
+                row.paused_until = row.paused_until.min(UnixSeconds(now.0 + row.paused_for));
+            }
+            WatchRow::Disk(row) => {
+                row.passes.clamp(now);
+                back(&mut row.smart_read);
+                for history in row.counters.values_mut() {
+                    back(&mut history.since);
+                    back(&mut history.grew);
+                }
+                row.forecast = None; // it was made of dates that were not
+            }
+            WatchRow::Idle(..) | WatchRow::Array(_) => {}
+            WatchRow::Incident(row) => {
+                back(&mut row.opened);
+                row.told.as_mut().map(back);
+            }
+            WatchRow::Message(row) => {
+                back(&mut row.written);
+                row.next_attempt = row.next_attempt.min(UnixSeconds(now.0 + RETRY_MAX));
+            }
+            WatchRow::Channel(row) => {
+                back(&mut row.known_since);
+                [&mut row.proven, &mut row.failing_since, &mut row.delivered].into_iter().flatten().for_each(back);
+            }
+        }
+    }
+}
+
+/// A clock that goes back by less is being corrected: nothing is dated anew.
+pub const CLOCK_SLACK: u64 = 5 * MINUTE;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_become_seldom_but_never_end() {
+        let mut row = MessageRow {
+            number: 1,
+            channel: "email".into(),
+            id: "<1>".into(),
+            reply_to: None,
+            reason: MessageReason::Test,
+            about: Vec::new(),
+            urgency: Urgency::Notice,
+            subject: String::new(),
+            body: String::new(),
+            written: UnixSeconds(0),
+            attempts: 0,
+            next_attempt: UnixSeconds(0),
+            is_under_way: true,
+            may_be_repeated: false,
+        };
+        let pauses: Vec<u64> = (0..10)
+            .map(|_| {
+                row.failed(UnixSeconds(1000));
+                (row.next_attempt.0 - 1000) / 60
+            })
+            .collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 240, 240]);
+        assert!(!row.is_under_way);
+    }
+}

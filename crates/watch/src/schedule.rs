@@ -1,0 +1,270 @@
+//! Which disk is read now, and what holds the others back.
+
+use crate::calendar::{DAY, HOUR, WEEK_HOURS, after};
+use crate::events::{WatchBug, WatchOp};
+use crate::facts::{ArrayActivity, DiskKey};
+use crate::forecast::PassForecast;
+use crate::hold::HoldBack;
+use crate::rows::RowKey;
+use crate::settings;
+use crate::state::{DiskState, SessionPhase, Watch};
+use scrubjay_core::units::{Nanos, SECTOR_BYTES, UnixSeconds};
+use std::collections::BTreeMap;
+
+/// Passes are planned to end so long before they are due; whatever is not read then is spoken of. A week, and a day for the
+/// message to be late.
+pub const MARGIN: u64 = 8 * DAY;
+/// A pass is given so many times the time that it most likely takes.
+const PATIENCE: f64 = 1.5;
+/// Passes that would begin at one time are spread over so long.
+const SPREAD: u64 = 3 * DAY;
+
+impl Watch {
+    /// The margin, of settings with shorter terms in proportion.
+    pub(crate) fn margin(&self) -> u64 {
+        MARGIN.min(self.settings.every / 4)
+    }
+
+    /// How much of each hour of the week the hours leave.
+    fn open_hours(&self) -> [f32; WEEK_HOURS] {
+        let hours = self.settings.between;
+        std::array::from_fn(|hour| hours.map_or(1.0, |hours| hours.share_of_hour((hour % 24) as u32) as f32))
+    }
+
+    /// The bytes of a disk.
+    fn bytes(disk: &DiskState) -> f64 {
+        disk.row.passes.sectors as f64 * SECTOR_BYTES as f64
+    }
+
+    /// How long each disk's pass takes, and how long before it is due it must begin: for those that wait for one another (members
+    /// of an array; disks behind one controller) the time of all.
+    pub(crate) fn reckon_needs(&mut self, now: UnixSeconds) {
+        let open = self.open_hours();
+        let hour = self.calendar.local(now).week_hour();
+        for disk in self.disks.values_mut() {
+            disk.live.need = disk.idle.seconds_for(Self::bytes(disk), hour, &open);
+        }
+        let need = |disk: &DiskState| disk.live.need.unwrap_or(self.settings.every);
+        let mut behind: BTreeMap<&str, u64> = BTreeMap::new();
+        for disk in self.disks.values().filter(|disk| disk.live.name.is_some()) {
+            if let Some(controller) = &disk.row.facts.controller {
+                *behind.entry(controller).or_default() += need(disk);
+            }
+        }
+        let members: Vec<(Vec<&str>, u64)> = self
+            .arrays
+            .values()
+            .map(|array| {
+                let names: Vec<&str> = array.facts.members.iter().filter_map(|member| member.disk.as_deref()).collect();
+                let disks = names.iter().filter_map(|&name| self.disks.get(self.names.get(name)?));
+                let all = disks.map(need).sum();
+                (names, all)
+            })
+            .collect();
+        let mut leads = Vec::with_capacity(self.disks.len());
+        for disk in self.disks.values() {
+            let of_controller = disk.row.facts.controller.as_deref().and_then(|controller| behind.get(controller));
+            let of_controller = of_controller.map_or(0, |all| all / self.settings.controller_max.max(1) as u64);
+            let name = disk.live.name.as_deref();
+            let of_arrays = members.iter().filter(|(names, _)| name.is_some_and(|name| names.contains(&name)));
+            let of_arrays = of_arrays.map(|(_, all)| *all).max().unwrap_or(0);
+            let all = need(disk).max(of_controller).max(of_arrays) as f64 * PATIENCE;
+            let spread = disk.row.facts.key.spread() * SPREAD as f64;
+            leads.push((all + spread) as u64 + self.margin());
+        }
+        for (disk, lead) in self.disks.values_mut().zip(leads) {
+            disk.live.lead = lead;
+        }
+    }
+
+    /// When the next pass of a disk begins. The first one at once, but for the spread: nobody has read the disk yet.
+    fn begins(&self, disk: &DiskState) -> UnixSeconds {
+        let passes = &disk.row.passes;
+        match passes.last_begun().filter(|_| passes.oldest().is_some()) {
+            Some(_) => UnixSeconds(passes.due(self.settings.every).0.saturating_sub(disk.live.lead)),
+            None => after(passes.known_since, (disk.row.facts.key.spread() * DAY as f64) as u64),
+        }
+    }
+
+    /// When a sleeping disk is woken: so early that its pass ends in time.
+    fn wakes(&self, disk: &DiskState) -> UnixSeconds {
+        UnixSeconds(disk.row.passes.due(self.settings.every).0.saturating_sub(disk.live.lead))
+    }
+
+    /// What holds a disk back by itself, whether or not it is being read.
+    fn held(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
+        let Some(name) = disk.live.name.as_deref() else { return Some(HoldBack::Missing) };
+        if self.host.paused_until > now {
+            return Some(HoldBack::Paused(self.host.paused_until));
+        }
+        if self.is_on_battery {
+            return Some(HoldBack::OnBattery);
+        }
+        for array in self.arrays.values().map(|array| &array.facts).filter(|array| array.has(name)) {
+            let of = array.name.clone();
+            match array.activity {
+                ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of)),
+                ArrayActivity::Checking => return Some(HoldBack::OtherCheck(of)),
+                ArrayActivity::Idle if array.is_degraded() => return Some(HoldBack::Degraded(of)),
+                ArrayActivity::Idle => {}
+            }
+        }
+        if disk.live.is_self_testing {
+            return Some(HoldBack::SelfTest);
+        }
+        if disk.live.is_hot {
+            return Some(HoldBack::TooHot(disk.live.celsius.unwrap_or(self.settings.celsius_max)));
+        }
+        if disk.live.reads_again > now {
+            return Some(HoldBack::NoReads(disk.live.reads_again));
+        }
+        let hours = self.settings.between.filter(|hours| !hours.holds(now, &*self.calendar));
+        if let Some(hours) = hours {
+            return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
+        }
+        // One that is being read is awake, whatever was heard of it before.
+        if disk.live.asleep.is_some() && disk.live.session == SessionPhase::None && now < self.wakes(disk) {
+            return Some(HoldBack::Asleep(self.wakes(disk)));
+        }
+        None
+    }
+
+    /// Who else is being read that may not be read beside it.
+    fn in_the_way(&self, disk: &DiskState) -> Option<HoldBack> {
+        let name = disk.live.name.as_deref()?;
+        let is_busy =
+            |other: &DiskState| other.live.session != SessionPhase::None && other.row.facts.key != disk.row.facts.key;
+        if !self.is_planted(WatchBug::ReadMembersTogether) {
+            let mut arrays = self.arrays.values().map(|array| &array.facts).filter(|array| array.has(name));
+            let busy = arrays.find(|array| {
+                let others = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
+                others.filter_map(|key| self.disks.get(key)).any(is_busy)
+            });
+            if let Some(array) = busy {
+                return Some(HoldBack::MemberBusy(array.name.clone()));
+            }
+        }
+        let controller = disk.row.facts.controller.as_ref()?;
+        let beside = self.disks.values().filter(|other| other.row.facts.controller.as_ref() == Some(controller));
+        let is_full = beside.filter(|other| is_busy(other)).count() >= self.settings.controller_max.max(1);
+        is_full.then_some(HoldBack::ControllerBusy)
+    }
+
+    /// What holds a disk back that is not being read; none: it could begin.
+    pub(crate) fn hold_back(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
+        let begins = self.begins(disk);
+        if disk.live.name.is_some() && disk.row.passes.begun.0 == 0 && now < begins {
+            return Some(HoldBack::NotDue(begins));
+        }
+        self.held(disk, now).or_else(|| self.in_the_way(disk))
+    }
+
+    /// Stops what must not go on, and begins what may, the oldest first.
+    pub(crate) fn schedule(&mut self, now: UnixSeconds) {
+        let mut waiting: Vec<(UnixSeconds, DiskKey)> = Vec::new();
+        let mut stops = Vec::new();
+        let mut wake = after(now, DAY);
+        for (key, disk) in &self.disks {
+            match disk.live.session {
+                SessionPhase::Running => stops.extend(self.held(disk, now).map(|why| (key.clone(), why))),
+                SessionPhase::Stopping => {}
+                SessionPhase::None => match self.hold_back(disk, now) {
+                    None | Some(HoldBack::MemberBusy(_) | HoldBack::ControllerBusy) => {
+                        waiting.push((disk.row.passes.due(self.settings.every), key.clone()));
+                    }
+                    Some(
+                        HoldBack::NotDue(at)
+                        | HoldBack::WindowClosed(at)
+                        | HoldBack::Asleep(at)
+                        | HoldBack::NoReads(at),
+                    ) => wake = wake.min(at),
+                    Some(_) => {}
+                },
+            }
+        }
+        if let Some(hours) = self.settings.between {
+            wake = wake.min(hours.next_edge(now, &*self.calendar));
+        }
+        self.wake_at(wake);
+        for (key, why) in stops {
+            let Some(disk) = self.disks.get_mut(&key) else { continue };
+            disk.live.session = SessionPhase::Stopping;
+            self.acts.extend(disk.live.name.clone().map(|name| WatchOp::StopSession(name, why)));
+        }
+        waiting.sort();
+        for (_, key) in waiting {
+            if self.in_the_way(&self.disks[&key]).is_none() {
+                self.begin(now, &key);
+            }
+        }
+    }
+
+    fn begin(&mut self, now: UnixSeconds, key: &DiskKey) {
+        let is_new = self.disks[key].row.passes.begun.0 == 0;
+        let forecast = if is_new { self.forecast_of(&self.disks[key], now) } else { None };
+        let Some(disk) = self.disks.get_mut(key) else { return };
+        if is_new {
+            disk.row.forecast = forecast;
+        }
+        disk.row.passes.begin(now);
+        disk.live.session = SessionPhase::Running;
+        let budget: Nanos = settings::budget(disk.row.facts.media);
+        self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, budget)));
+        self.changed.insert(RowKey::Disk(key.clone()));
+    }
+
+    /// Seconds that the rest of a pass takes from now on, most likely.
+    pub(crate) fn rest_seconds(&self, disk: &DiskState, now: UnixSeconds) -> Option<u64> {
+        let hour = self.calendar.local(now).week_hour();
+        disk.idle.seconds_for(Self::bytes(disk) * disk.row.passes.rest(), hour, &self.open_hours())
+    }
+
+    /// When a pass will end that goes on, or begins, now; and how many seconds that most likely are.
+    pub(crate) fn forecast_of(&self, disk: &DiskState, now: UnixSeconds) -> Option<(PassForecast, u64)> {
+        let seconds = self.rest_seconds(disk, now)?;
+        let mut forecast = PassForecast::new(now, seconds, &self.host.errors);
+        if self.is_planted(WatchBug::NarrowForecasts) {
+            let third = |end: UnixSeconds| UnixSeconds((forecast.likely.0 * 2 + end.0) / 3);
+            (forecast.low, forecast.high) = (third(forecast.low), third(forecast.high));
+        }
+        Some((forecast, seconds))
+    }
+
+    /// A pass is over: how wrong was what was said when it began?
+    pub(crate) fn note_forecast(&mut self, now: UnixSeconds, key: &DiskKey) {
+        let Some(disk) = self.disks.get_mut(key) else { return };
+        if let Some((forecast, seconds)) = disk.row.forecast.take() {
+            let begun = forecast.likely.0.saturating_sub(seconds);
+            self.host.errors.add(now.0.saturating_sub(begun) as f32 / seconds.max(1) as f32);
+            self.changed.insert(RowKey::Host);
+        }
+    }
+
+    /// When the next pass ends, for the plan: of one that has not begun, from when it will.
+    pub(crate) fn foreseen(&self, disk: &DiskState, now: UnixSeconds) -> (UnixSeconds, Option<PassForecast>) {
+        let from = if disk.row.passes.begun.0 > 0 { now } else { self.begins(disk).max(now) };
+        (from, self.forecast_of(disk, from).map(|(forecast, _)| forecast))
+    }
+
+    /// What would help a disk that is not read in time.
+    pub(crate) fn help(&self, disk: &DiskState) -> String {
+        let open = self.open_hours();
+        let seen = disk.idle.hours_a_week(&open);
+        let weeks = self.settings.every.saturating_sub(self.margin()).max(DAY) as f64 / (7 * DAY) as f64;
+        let read = disk.idle.bytes_per_second.max(1) as f64;
+        let needs = Self::bytes(disk) / read / HOUR as f64 / weeks;
+        let all = disk.idle.hours_a_week(&[1.0; WEEK_HOURS]);
+        let even = Self::bytes(disk) / (weeks * (7 * DAY) as f64) / 1e6;
+        if seen >= needs * PATIENCE {
+            return "there is enough idle time: what holds it back is the cause".to_owned();
+        }
+        if all > needs * PATIENCE {
+            return format!(
+                "allow more hours: it needs {needs:.0} idle hours a week, its hours have {seen:.0} of {all:.0}"
+            );
+        }
+        format!(
+            "it is idle {seen:.0} of the {needs:.0} hours a week it needs: raise its budget (read at {even:.1} MB/s all day)"
+        )
+    }
+}

@@ -1,0 +1,209 @@
+//! "Am I safe?": one sentence, four lights, and what to do.
+
+use crate::calendar::{DAY, days, show_date};
+use crate::channel::ProofState;
+use crate::facts::DiskKey;
+use crate::forecast::PassForecast;
+use crate::health::{HealthSign, HealthState};
+use crate::hold::HoldBack;
+use crate::incident::Urgency;
+use crate::state::{DiskState, SessionPhase, Watch};
+use scrubjay_core::units::UnixSeconds;
+
+/// The colour of a light. What is not known is grey, never green.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LightColour {
+    /// All is well, and known to be.
+    Green,
+    /// Not known.
+    Grey,
+    /// Something is to be looked after.
+    Yellow,
+    /// Something is to be done.
+    Red,
+}
+
+/// One of the four.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLight {
+    /// `Disks`, `Redundancy`, `All sectors read`, `Alerts`.
+    pub name: &'static str,
+    /// Its colour.
+    pub colour: LightColour,
+    /// The same in words.
+    pub words: String,
+}
+
+/// A disk as the status shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskStanding {
+    /// Its identity.
+    pub key: DiskKey,
+    /// The kernel's name, while it is there.
+    pub name: Option<String>,
+    /// How it is,
+    pub health: HealthState,
+    /// and why.
+    pub signs: Vec<HealthSign>,
+    /// When its oldest sector was read; none: some never were.
+    pub oldest_read: Option<UnixSeconds>,
+    /// When the first of its sectors is due.
+    pub due: UnixSeconds,
+    /// Is it being read?
+    pub is_read: bool,
+    /// Else why not.
+    pub held: Option<HoldBack>,
+    /// When the next pass ends.
+    pub forecast: Option<PassForecast>,
+    /// By how many seconds the first of its sectors will most likely be late; 0: none will. None: there is no end to be seen.
+    pub lateness: Option<u64>,
+}
+
+/// What is to be shown to a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchStatus {
+    /// "Am I safe?"
+    pub sentence: String,
+    /// Disks, redundancy, sectors, alerts.
+    pub lights: [StatusLight; 4],
+    /// What to do now, three things at most.
+    pub to_do: Vec<String>,
+    /// Each disk, by identity.
+    pub disks: Vec<DiskStanding>,
+}
+
+/// What is to be done at once, in the status.
+const TO_DO_MAX: usize = 3;
+
+impl Watch {
+    /// How things stand.
+    pub fn status(&self, now: UnixSeconds) -> WatchStatus {
+        let disks: Vec<DiskStanding> = self.disks.values().map(|disk| self.standing(disk, now)).collect();
+        let lights =
+            [self.disks_light(&disks), self.redundancy_light(), self.read_light(&disks, now), self.alerts_light(now)];
+        let mut open: Vec<_> = self.incidents.values().filter(|incident| incident.accepted.is_none()).collect();
+        open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
+        let worst = open.first().map(|incident| incident.condition.urgency);
+        let first = open.first().map_or(String::new(), |incident| incident.condition.headline.clone());
+        let count = open.len();
+        let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
+        let unknown = lights.iter().filter(|light| light.colour == LightColour::Grey).count();
+        let sentence = match worst {
+            Some(Urgency::Loss) => format!("{problems}, and data are at risk: {first}"),
+            Some(_) => format!("{problems}: {first}"),
+            None if lights.iter().all(|light| light.colour == LightColour::Green) => {
+                "All is well: every disk is ok, every sector was read in time, alerts are proven.".to_owned()
+            }
+            None if unknown > 0 => "Nothing is known to be wrong, but not all is known.".to_owned(),
+            None => "Nothing new is wrong.".to_owned(),
+        };
+        let mut to_do: Vec<String> = open.iter().map(|incident| incident.condition.headline.clone()).collect();
+        if lights[3].colour != LightColour::Green && self.channels.is_empty() {
+            to_do.push("set up a way for alerts, then scrubjay alert test".to_owned());
+        }
+        to_do.truncate(TO_DO_MAX);
+        WatchStatus { sentence, lights, to_do, disks }
+    }
+
+    fn standing(&self, disk: &DiskState, now: UnixSeconds) -> DiskStanding {
+        let (health, signs) = self.health(disk, now);
+        let passes = &disk.row.passes;
+        let is_read = disk.live.session == SessionPhase::Running;
+        let (from, forecast) = self.foreseen(disk, now);
+        let lateness = self.rest_seconds(disk, from).map(|rest| passes.lateness(from, rest, self.settings.every));
+        DiskStanding {
+            key: disk.row.facts.key.clone(),
+            name: disk.live.name.clone(),
+            health,
+            signs,
+            oldest_read: passes.oldest(),
+            due: passes.due(self.settings.every),
+            is_read,
+            held: if is_read { None } else { self.hold_back(disk, now) },
+            forecast,
+            lateness,
+        }
+    }
+
+    fn disks_light(&self, disks: &[DiskStanding]) -> StatusLight {
+        let count = |state| disks.iter().filter(|disk| disk.health == state).count();
+        let words: Vec<String> = HealthState::ALL
+            .into_iter()
+            .filter(|&state| count(state) > 0)
+            .map(|state| format!("{} {}", count(state), state.word()))
+            .collect();
+        let colour = match disks.iter().map(|disk| disk.health).max() {
+            Some(HealthState::Ok) => LightColour::Green,
+            None | Some(HealthState::Unknown | HealthState::Asleep) => LightColour::Grey,
+            Some(HealthState::Watch) => LightColour::Yellow,
+            Some(HealthState::Missing | HealthState::Replace) => LightColour::Red,
+        };
+        let words = if words.is_empty() { "no disk is seen".to_owned() } else { words.join(", ") };
+        StatusLight { name: "Disks", colour, words }
+    }
+
+    fn redundancy_light(&self) -> StatusLight {
+        let light = |colour, words| StatusLight { name: "Redundancy", colour, words };
+        let worst = self.arrays.values().min_by_key(|array| {
+            let facts = &array.facts;
+            (array.gone.is_none(), facts.redundancy_left() - i64::from(facts.redundancy))
+        });
+        let Some(worst) = worst else { return light(LightColour::Grey, "no array is seen".to_owned()) };
+        let facts = &worst.facts;
+        if worst.gone.is_some() {
+            return light(LightColour::Red, format!("array {} is not there", facts.name));
+        }
+        let left = facts.redundancy_left();
+        let shared: usize = self.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
+        let colour = match () {
+            () if left < i64::from(facts.redundancy) => LightColour::Red,
+            () if shared > 0 => LightColour::Red,
+            () => LightColour::Green,
+        };
+        let stripes = if shared > 0 { format!(", {shared} stripes bad on two disks") } else { String::new() };
+        light(colour, format!("{left} of {} left in {}{stripes}", facts.redundancy, facts.name))
+    }
+
+    fn read_light(&self, disks: &[DiskStanding], now: UnixSeconds) -> StatusLight {
+        let light = |colour, words| StatusLight { name: "All sectors read", colour, words };
+        let there: Vec<&DiskStanding> = disks.iter().filter(|disk| disk.name.is_some()).collect();
+        let late = there.iter().filter(|disk| disk.due <= now).count();
+        let never = there.iter().filter(|disk| disk.oldest_read.is_none()).count();
+        let oldest = there.iter().filter_map(|disk| disk.oldest_read).min();
+        match oldest {
+            _ if late > 0 => light(LightColour::Yellow, format!("{late} disks are overdue")),
+            None => light(LightColour::Grey, "not one pass is over yet".to_owned()),
+            Some(_) if never > 0 => {
+                light(LightColour::Grey, format!("the first pass of {never} disks is not over yet"))
+            }
+            Some(oldest) => {
+                let age = days(now, oldest) + 1;
+                light(LightColour::Green, format!("within {age} days of {}", self.settings.every / DAY))
+            }
+        }
+    }
+
+    fn alerts_light(&self, now: UnixSeconds) -> StatusLight {
+        let light = |colour, words| StatusLight { name: "Alerts", colour, words };
+        if self.channels.is_empty() {
+            return light(LightColour::Red, "there is no way to tell you".to_owned());
+        }
+        let words: Vec<String> = self
+            .channels
+            .values()
+            .map(|channel| match channel.failing_since {
+                Some(since) => format!("{} failing since {}", channel.name, show_date(&*self.calendar, since)),
+                None => format!("{} {}", channel.name, channel.words(now, &*self.calendar)),
+            })
+            .collect();
+        let is_proven = |proof| matches!(proof, ProofState::Proven(_));
+        let proven =
+            self.channels.values().filter(|channel| is_proven(channel.proof(now)) && channel.failing_since.is_none());
+        let colour = match proven.count() {
+            0 => LightColour::Red,
+            count if count < self.channels.len() => LightColour::Yellow,
+            _ => LightColour::Green,
+        };
+        light(colour, words.join(", "))
+    }
+}

@@ -1,0 +1,478 @@
+//! The machine as a pump drives it: small scenes.
+
+mod rig;
+
+use crate::calendar::{DAY, HOUR, MINUTE};
+use crate::channel::ProofState;
+use crate::events::{PersonCommand, WatchEvent, WatchOp};
+use crate::facts::*;
+use crate::health::HealthState;
+use crate::hold::HoldBack;
+use crate::hours::DailyHours;
+use crate::incident::{IncidentKind, IncidentSubject, MessageReason, Urgency};
+use crate::rows::{MessageRow, RowKey};
+use crate::settings::WatchSettings;
+use crate::status::LightColour;
+use crate::{LINES_MAX, SUBJECT_MAX};
+use rig::{Rig, SECTORS, START, array, channel, disk, pending, settings};
+use scrubjay_core::units::{SectorRange, UnixSeconds};
+use std::collections::VecDeque;
+
+#[test]
+fn a_disk_is_read_at_once_and_again_before_it_is_due() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    assert_eq!(rig.begun, ["sda"]);
+    rig.finish("sda", &[]);
+    let due = rig.standing("S0").due;
+    rig.wait(10 * DAY);
+    assert!(matches!(rig.standing("S0").held, Some(HoldBack::NotDue(_))));
+    rig.wait(15 * DAY);
+    assert_eq!(rig.begun, ["sda", "sda"]);
+    assert!(rig.now.0 + 7 * DAY < due.0, "a week before the date at the latest");
+}
+
+#[test]
+fn members_of_an_array_are_read_one_at_a_time_and_those_of_two_arrays_heed_both() {
+    let mut rig = Rig::with_disks(4);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.tell(WatchEvent::ArraySeen(ArrayFacts { key: "other".into(), ..array(&["sdc", "sdd", "sdd"]) }));
+    rig.wait(2 * DAY);
+    let mut read = Vec::new();
+    while let Some(name) = rig.running.first().cloned() {
+        let members = rig.running.iter().filter(|name| matches!(&***name, "sda" | "sdb" | "sdc")).count();
+        let others = rig.running.iter().filter(|name| matches!(&***name, "sdc" | "sdd")).count();
+        assert!(members <= 1 && others <= 1, "{:?}", rig.running);
+        rig.finish(&name, &[]);
+        read.push(name);
+        rig.wait(HOUR);
+    }
+    read.sort();
+    assert_eq!(read, ["sda", "sdb", "sdc", "sdd"]);
+}
+
+#[test]
+fn each_thing_that_holds_a_scrub_back_does_and_says_so() {
+    let mut rig = Rig::with_disks(2);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    rig.wait(2 * DAY);
+    let held = |rig: &mut Rig, event: WatchEvent, back: WatchEvent| {
+        let name = rig.running[0].clone();
+        rig.tell(event);
+        rig.tell(WatchEvent::Tick);
+        let why = rig.stopped.pop().unwrap_or_else(|| panic!("{name} goes on"));
+        assert!(rig.running.is_empty(), "nor does the other one begin: {:?}", rig.running);
+        rig.tell(back);
+        rig.tell(WatchEvent::Tick);
+        assert_eq!(rig.running.len(), 1, "it goes on after {why:?}");
+        why.1
+    };
+    let changed = |activity, is_in_sync| {
+        let mut facts = array(&["sda", "sdb"]);
+        (facts.activity, facts.members[1].is_in_sync) = (activity, is_in_sync);
+        WatchEvent::ArraySeen(facts)
+    };
+    let idle = || changed(ArrayActivity::Idle, true);
+    assert_eq!(held(&mut rig, changed(ArrayActivity::Idle, false), idle()), HoldBack::Degraded("tank".into()));
+    assert_eq!(held(&mut rig, changed(ArrayActivity::Rebuilding, false), idle()), HoldBack::Rebuilding("tank".into()));
+    assert_eq!(held(&mut rig, changed(ArrayActivity::Checking, true), idle()), HoldBack::OtherCheck("tank".into()));
+    assert_eq!(held(&mut rig, WatchEvent::OnBattery(true), WatchEvent::OnBattery(false)), HoldBack::OnBattery);
+    let until = UnixSeconds(rig.now.0 + 2 * HOUR);
+    let pause = WatchEvent::Command(PersonCommand::PauseFor(2 * HOUR));
+    assert_eq!(held(&mut rig, pause, WatchEvent::Command(PersonCommand::Resume)), HoldBack::Paused(until));
+}
+
+#[test]
+fn too_hot_and_self_tests_hold_one_disk_back() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    let reading = |celsius, is_self_testing| {
+        SmartReading::Facts(SmartFacts { celsius: Some(celsius), is_self_testing, ..SmartFacts::default() })
+    };
+    let after = |rig: &mut Rig, celsius, testing| {
+        rig.tell(WatchEvent::Smart("sda".into(), reading(celsius, testing)));
+        rig.tell(WatchEvent::Tick);
+        rig.standing("S0").held
+    };
+    assert_eq!(after(&mut rig, 51, false), Some(HoldBack::TooHot(51)));
+    assert_eq!(after(&mut rig, 48, false), Some(HoldBack::TooHot(48)), "not cool enough to begin again");
+    assert_eq!(after(&mut rig, 45, false), None);
+    assert_eq!(after(&mut rig, 45, true), Some(HoldBack::SelfTest));
+    assert_eq!(after(&mut rig, 45, false), None);
+}
+
+#[test]
+fn a_window_opens_and_closes_and_one_that_never_opens_is_spoken_of_in_time() {
+    let mut rig = Rig::new(WatchSettings { between: Some(DailyHours { from: 60, to: 420 }), ..settings() });
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.wait(2 * DAY);
+    assert!(matches!(rig.standing("S0").held, Some(HoldBack::WindowClosed(at)) if at.0 == START + 2 * DAY + HOUR));
+    rig.wait(2 * HOUR);
+    assert_eq!(rig.running, ["sda"]);
+    rig.wait(6 * HOUR);
+    assert_eq!(rig.running, [""; 0]);
+    // Nobody reads: the session gets nowhere. A week before the date at the latest it is said, with what would help.
+    rig.wait(25 * DAY + HOUR);
+    let told: Vec<&MessageRow> =
+        rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Unread)).collect();
+    let [message] = &told[..] else { panic!("{:?}", rig.subjects()) };
+    assert!(message.written.0 + 7 * DAY < rig.standing("S0").due.0);
+    assert!(message.body.contains("Help "), "{}", message.body);
+}
+
+#[test]
+fn a_sleeping_disk_sleeps_until_its_date_comes_near() {
+    let mut rig = Rig::with_disks(1);
+    rig.smart = SmartReading::Asleep;
+    rig.wait(3 * DAY);
+    let Some(HoldBack::Asleep(latest)) = rig.standing("S0").held else { panic!("{:?}", rig.standing("S0")) };
+    assert_eq!((rig.standing("S0").health, &rig.begun[..]), (HealthState::Asleep, &[][..]));
+    assert_eq!(rig.watch.status(rig.now).lights[0].colour, LightColour::Grey, "asleep is never green");
+    rig.wait(latest.0 - rig.now.0 + MINUTE);
+    assert_eq!(rig.begun, ["sda"]);
+    assert!(rig.now.0 + 7 * DAY < rig.standing("S0").due.0);
+}
+
+#[test]
+fn unknown_stale_and_missing_are_never_green() {
+    let mut rig = Rig::with_disks(1);
+    let light = |rig: &Rig| rig.watch.status(rig.now).lights[0].clone();
+    assert_eq!(light(&rig).words, "1 unknown");
+    rig.wait(HOUR);
+    assert_eq!((light(&rig).colour, rig.standing("S0").health), (LightColour::Green, HealthState::Ok));
+    rig.smart = SmartReading::Refused(SmartRefusal::NoPermission);
+    rig.wait(DAY);
+    assert_eq!(rig.standing("S0").health, HealthState::Unknown);
+    rig.wait(DAY);
+    assert!(rig.subjects()[0].contains("nobody knows how it is"), "{:?}", rig.subjects());
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    assert_eq!(light(&rig).colour, LightColour::Red);
+}
+
+#[test]
+fn a_replugged_disk_is_no_incident_and_one_that_stays_away_is() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(HOUR);
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.wait(5 * MINUTE);
+    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S0")));
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects(), [""; 0]);
+    rig.tell(WatchEvent::DiskGone("sdb".into()));
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
+    rig.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects().len(), 2, "it is over");
+    assert!(rig.watch.status(rig.now).disks.is_empty() && !rig.rows.contains_key(&RowKey::Disk(DiskKey("S0".into()))));
+}
+
+#[test]
+fn history_belongs_to_the_disk_and_not_to_its_name() {
+    let mut rig = Rig::with_disks(2);
+    rig.wait(HOUR);
+    rig.tell(WatchEvent::Smart("sda".into(), pending(3)));
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.tell(WatchEvent::DiskGone("sdb".into()));
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S1")));
+    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S0")));
+    rig.tell(WatchEvent::Tick);
+    let counted = rig.standing("S0");
+    assert_eq!((counted.name.as_deref(), counted.health), (Some("sdb"), HealthState::Replace));
+    assert_eq!(rig.standing("S1").health, HealthState::Ok);
+}
+
+#[test]
+fn two_disks_that_give_one_serial_are_two_disks() {
+    let mut rig = Rig::new(settings());
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "123456789")));
+    rig.tell(WatchEvent::DiskSeen(disk("sdb", "123456789")));
+    rig.wait(2 * DAY);
+    assert_eq!(rig.begun.len(), 2);
+    rig.finish("sdb", &[SectorRange::at(8, 8)]);
+    assert_eq!(rig.standing("123456789").health, HealthState::Ok);
+    assert_eq!(rig.standing("123456789@sdb").health, HealthState::Replace);
+}
+
+#[test]
+fn an_incident_is_told_when_it_opens_grows_and_ends_and_in_one_thread() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(8, 8)]);
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects(), ["[nas1] REPLACE sda (S0): 8 unreadable sectors"]);
+    rig.wait(DAY);
+    assert_eq!(rig.subjects()[1], "[nas1] REPLACE sda (S0): 8 unreadable sectors (reminder 1)");
+    let more = PassReport { done: 8, unreadable: vec![SectorRange::at(8, 16)], ..PassReport::default() };
+    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Progress(more)));
+    rig.wait(DAY + HOUR);
+    assert_eq!(rig.subjects()[2], "[nas1] REPLACE sda (S0): 16 unreadable sectors");
+    rig.finish("sda", &[]);
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects()[3..], ["[nas1] resolved: REPLACE sda (S0): 16 unreadable sectors"]);
+    let thread: Vec<&MessageRow> = rig.sent.iter().filter(|row| row.subject.contains("S0")).collect();
+    assert!(thread[1..].iter().all(|row| row.reply_to.as_ref() == Some(&thread[0].id)) && thread[0].reply_to.is_none());
+}
+
+#[test]
+fn accepted_is_silent_until_it_grows() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(HOUR);
+    rig.smart = pending(1);
+    rig.wait(DAY);
+    let subject = IncidentSubject::Disk(DiskKey("S0".into()));
+    rig.tell(WatchEvent::Command(PersonCommand::Accept(subject)));
+    let told = rig.subjects().len();
+    rig.wait(20 * DAY);
+    assert_eq!(rig.subjects().len(), told);
+    rig.smart = pending(2);
+    rig.wait(2 * DAY);
+    assert_eq!(rig.subjects().len(), told + 2, "grown, and a reminder a day later: {:?}", rig.subjects());
+}
+
+#[test]
+fn several_at_once_behind_one_controller_are_one_message() {
+    let mut rig = Rig::with_disks(5);
+    rig.wait(HOUR);
+    for name in ["sda", "sdb", "sdc", "sdd"] {
+        rig.tell(WatchEvent::DiskGone(name.into()));
+    }
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects(), ["[nas1] REPLACE? 4 disks at once behind hba0"]);
+    rig.wait(DAY);
+    assert_eq!(rig.subjects().len(), 5, "each is reminded of by itself");
+}
+
+#[test]
+fn quiet_hours_hold_notices_and_nothing_that_matters() {
+    let quiet = Some(DailyHours { from: 22 * 60, to: 7 * 60 });
+    let mut rig = Rig::new(WatchSettings { quiet, ..settings() });
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.wait(DAY);
+    rig.smart = pending(1);
+    rig.wait(5 * HOUR);
+    let at = |rig: &Rig| (rig.now.0 - START) / HOUR % 24;
+    assert_eq!((at(&rig), rig.subjects().len()), (5, 1), "growth of pending sectors is REPLACE");
+    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S1")));
+    rig.tell(WatchEvent::Smart(
+        "sdb".into(),
+        SmartReading::Facts(SmartFacts { is_self_test_failed: true, ..SmartFacts::default() }),
+    ));
+    let before = rig.smart.clone();
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects().len(), 1, "a failed self-test waits");
+    rig.smart = before;
+    rig.wait(90 * MINUTE);
+    assert_eq!((at(&rig), rig.sent.iter().filter(|row| row.urgency == Urgency::Notice).count() >= 1), (7, true));
+}
+
+#[test]
+fn a_message_survives_a_server_that_is_down_for_days() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(HOUR);
+    rig.is_up = false;
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.wait(12 * HOUR);
+    assert_eq!(rig.subjects(), [""; 0]);
+    rig.restart(settings());
+    rig.wait(2 * HOUR);
+    rig.is_up = true;
+    rig.wait(5 * HOUR);
+    assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
+    assert!(!rig.sent.iter().any(|row| row.may_be_repeated), "every attempt had failed");
+}
+
+#[test]
+fn a_message_under_way_at_a_crash_is_sent_again_under_its_id_and_marked() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(HOUR);
+    rig.watch.handle(rig.now, WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.watch.handle(rig.now, WatchEvent::Tick);
+    let mut first = None;
+    while let Some(op) = rig.watch.poll_op() {
+        if let WatchOp::Send(row) = op {
+            assert!(!row.may_be_repeated);
+            first = Some(row.id.clone()); // it leaves, and then the power fails
+        } else {
+            rig.act(op, &mut VecDeque::new());
+        }
+    }
+    rig.restart(settings());
+    rig.wait(HOUR);
+    let again = rig.sent.iter().find(|row| row.reason == MessageReason::Test).unwrap();
+    assert_eq!((Some(&again.id), again.may_be_repeated), (first.as_ref(), true));
+    rig.restart(settings());
+    rig.wait(HOUR);
+    assert_eq!(rig.sent.iter().filter(|row| row.reason == MessageReason::Test).count(), 1);
+}
+
+#[test]
+fn alerts_are_proven_by_a_code_and_unproven_ones_are_told_by_the_others() {
+    let two = WatchSettings { channels: vec![channel("email"), channel("ntfy")], ..settings() };
+    let mut rig = Rig::new(two.clone());
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.wait(HOUR);
+    let code = |rig: &Rig, channel: &str| {
+        let row = rig.sent.iter().rev().find(|row| row.channel == channel && row.subject.contains("code")).unwrap();
+        row.subject.rsplit(' ').next().unwrap().to_owned()
+    };
+    let typed = code(&rig, "email");
+    rig.tell(WatchEvent::Command(PersonCommand::Confirm(typed)));
+    assert_eq!(rig.watch.channels["email"].proof(rig.now), ProofState::Proven(rig.now));
+    assert_eq!(rig.watch.status(rig.now).lights[3].colour, LightColour::Yellow);
+    rig.wait(DAY);
+    let told: Vec<_> =
+        rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| (&*row.channel, &*row.subject)).collect();
+    assert_eq!(told, [("email", "[nas1] NOTICE alerts by ntfy: never proven")]);
+    // Other settings: what was proven is not.
+    let mut changed = two;
+    changed.channels[0].fingerprint = 2;
+    rig.tell(WatchEvent::Settings(Box::new(changed)));
+    assert_eq!(rig.watch.channels["email"].proof(rig.now), ProofState::Never);
+}
+
+#[test]
+fn the_report_comes_each_month_with_a_code_that_renews_the_proof() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(70 * DAY);
+    let reports: Vec<&MessageRow> = rig.sent.iter().filter(|row| row.reason == MessageReason::Report).collect();
+    assert_eq!(reports.len(), 2);
+    assert!(reports.iter().all(|row| row.body.contains("scrubjay alert confirm ")));
+    let code = reports[1].body.rsplit(' ').next().unwrap().to_owned();
+    rig.tell(WatchEvent::Command(PersonCommand::Confirm(code)));
+    assert_eq!(rig.watch.channels["email"].proof(rig.now), ProofState::Proven(rig.now));
+    assert!((69..=71).contains(&rig.heartbeats), "{}", rig.heartbeats);
+}
+
+#[test]
+fn degraded_is_said_with_its_days_every_time_also_after_a_restart() {
+    let mut rig = Rig::with_disks(3);
+    let mut facts = array(&["sda", "sdb", "sdc"]);
+    facts.members[0].is_in_sync = false;
+    rig.tell(WatchEvent::ArraySeen(facts.clone()));
+    rig.wait(7 * DAY);
+    rig.restart(settings());
+    rig.wait(MINUTE);
+    rig.tell(WatchEvent::ArraySeen(facts));
+    (b'a'..=b'c').for_each(|letter| {
+        let letter = char::from(letter);
+        rig.tell(WatchEvent::DiskSeen(disk(&format!("sd{letter}"), &format!("S{}", letter as u8 - b'a'))));
+    });
+    rig.wait(90 * DAY);
+    let told: Vec<&MessageRow> =
+        rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Degraded)).collect();
+    let days: Vec<&str> = told.iter().map(|row| row.body.lines().next().unwrap()).collect();
+    assert_eq!(told.len(), 8, "opened, and after 1, 3, 7, 15, 31, 63, 95 days: {days:?}");
+    assert!(days[6].starts_with("Degraded since 63 days") && told[6].subject.ends_with("since 63 days (reminder 6)"));
+    assert!(told.iter().all(|row| row.urgency == Urgency::Loss), "the next failure loses data");
+}
+
+#[test]
+fn a_stripe_that_is_bad_on_two_disks_is_told_with_its_number() {
+    let mut rig = Rig::with_disks(3);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(5 * 1024, 8)]);
+    rig.finish("sdb", &[SectorRange::at(5 * 1024 + 100, 8)]);
+    rig.wait(HOUR);
+    let told = rig.sent.iter().find(|row| row.about.iter().any(|key| key.kind == IncidentKind::Stripes)).unwrap();
+    assert_eq!(
+        (&*told.subject, told.urgency),
+        ("[nas1] DATA AT RISK array tank: 1 stripes cannot be rebuilt", Urgency::Loss)
+    );
+    assert!(told.body.contains("Stripe    5: unreadable on sda, sdb"), "{}", told.body);
+    assert_eq!(rig.watch.status(rig.now).lights[1].colour, LightColour::Red);
+}
+
+#[test]
+fn a_clock_set_back_a_day_loses_nothing_and_repeats_nothing() {
+    let mut rig = Rig::with_disks(2);
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(8, 8)]);
+    rig.wait(12 * HOUR);
+    let told = rig.subjects().len();
+    rig.now = UnixSeconds(rig.now.0 - DAY);
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects().len(), told);
+    assert!(rig.standing("S0").due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future");
+    rig.wait(DAY);
+    assert_eq!(rig.subjects().len(), told + 1, "the reminder: {:?}", rig.subjects());
+}
+
+#[test]
+fn what_waits_for_a_channel_that_is_removed_goes_by_the_one_in_its_place() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(HOUR);
+    rig.is_up = false;
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.wait(HOUR);
+    rig.is_up = true;
+    rig.tell(WatchEvent::Settings(Box::new(WatchSettings { channels: vec![channel("ntfy")], ..settings() })));
+    rig.wait(HOUR);
+    let told: Vec<_> =
+        rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| (&*row.channel, row.reason)).collect();
+    assert_eq!(told, [("ntfy", MessageReason::Opened)]);
+}
+
+#[test]
+fn what_happens_before_there_is_a_channel_is_told_when_there_is_one() {
+    let mut rig = Rig::new(WatchSettings { channels: Vec::new(), ..settings() });
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.wait(HOUR);
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.wait(10 * DAY);
+    assert_eq!(rig.watch.status(rig.now).lights[3].words, "there is no way to tell you");
+    rig.tell(WatchEvent::Settings(Box::new(settings())));
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
+}
+
+#[test]
+fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    for _ in 0..3 {
+        rig.running.clear();
+        rig.tell(WatchEvent::Session("sda".into(), SessionNews::Failed(PassReport::default())));
+        assert!(matches!(rig.standing("S0").held, Some(HoldBack::NoReads(_))));
+        rig.wait(7 * HOUR);
+    }
+    assert_eq!((rig.begun.len(), rig.standing("S0").health), (4, HealthState::Watch));
+    assert_eq!(rig.subjects(), ["[nas1] WATCH sda (S0): it answers, but no reads (3 attempts)"]);
+}
+
+#[test]
+fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_not() {
+    let pass = |rig: &mut Rig, name: &str, service_nanos| {
+        let report = PassReport { done: SECTORS, service_nanos, ..PassReport::default() };
+        rig.tell(WatchEvent::Session(name.into(), SessionNews::Finished(report)));
+    };
+    let slower = |one: u64, others: u64| {
+        let mut rig = Rig::with_disks(3);
+        rig.wait(HOUR);
+        for (name, last) in [("sda", one), ("sdb", others), ("sdc", others)] {
+            [100, 100, 100, last].into_iter().for_each(|service| pass(&mut rig, name, service));
+        }
+        rig.standing("S0").health
+    };
+    assert_eq!(slower(160, 101), HealthState::Watch);
+    assert_eq!(slower(160, 155), HealthState::Ok, "what they have in common is not the disk");
+    assert_eq!(slower(140, 100), HealthState::Ok);
+}
+
+#[test]
+fn every_message_is_short() {
+    let mut rig = Rig::with_disks(30);
+    rig.wait(2 * DAY);
+    let many: Vec<SectorRange> = (0..300).map(|run| SectorRange::at(run * 1000, 8)).collect();
+    let attributes = [5, 187, 188, 197, 198, 199].map(|id| AtaAttribute { id, raw: 9 }).to_vec();
+    let facts = SmartFacts { passed: Some(false), attributes, is_self_test_failed: true, ..SmartFacts::default() };
+    rig.smart = SmartReading::Facts(facts);
+    rig.finish("sda", &many);
+    rig.wait(40 * DAY);
+    assert!(rig.sent.len() > 30, "{}", rig.sent.len());
+    for row in &rig.sent {
+        assert!(row.subject.chars().count() <= SUBJECT_MAX && row.body.lines().count() <= LINES_MAX, "{row:?}");
+    }
+}

@@ -1,0 +1,178 @@
+//! A pump for tests: it does what it is told, at once.
+
+use crate::Watch;
+use crate::calendar::{DAY, UtcCalendar};
+use crate::events::{WatchEvent, WatchOp};
+use crate::facts::*;
+use crate::hold::HoldBack;
+use crate::incident::IncidentKind;
+use crate::rows::{MessageRow, RowKey, WatchRow};
+use crate::settings::{AlertChannel, WatchSettings};
+use crate::status::DiskStanding;
+use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+use scrubjay_core::units::{SectorRange, UnixSeconds};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A Monday.
+pub const START: u64 = 20_520 * DAY + 4 * DAY;
+pub const SECTORS: u64 = 1 << 30;
+
+/// A pump that does what it is told, at once.
+pub struct Rig {
+    pub watch: Watch,
+    pub now: UnixSeconds,
+    pub rows: BTreeMap<RowKey, WatchRow>,
+    pub sent: Vec<MessageRow>,
+    /// Sessions that run, by the name of the disk.
+    pub running: Vec<String>,
+    pub begun: Vec<String>,
+    pub stopped: Vec<(String, HoldBack)>,
+    pub heartbeats: u32,
+    /// Do channels accept?
+    pub is_up: bool,
+    pub smart: SmartReading,
+}
+
+pub fn channel(name: &str) -> AlertChannel {
+    AlertChannel { name: name.into(), fingerprint: 1 }
+}
+
+pub fn settings() -> WatchSettings {
+    WatchSettings { host: "nas1".into(), channels: vec![channel("email")], ..WatchSettings::default() }
+}
+
+pub fn good() -> SmartReading {
+    let attributes = vec![AtaAttribute { id: 5, raw: 0 }, AtaAttribute { id: 197, raw: 0 }];
+    SmartReading::Facts(SmartFacts { passed: Some(true), attributes, celsius: Some(35), ..SmartFacts::default() })
+}
+
+pub fn pending(count: u64) -> SmartReading {
+    let attributes = vec![AtaAttribute { id: 197, raw: count }];
+    SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
+}
+
+pub fn disk(name: &str, serial: &str) -> DiskFacts {
+    DiskFacts {
+        key: DiskKey(serial.into()),
+        name: name.into(),
+        model: "ST1".into(),
+        bay: None,
+        controller: Some("hba0".into()),
+        media: MediaKind::Spinning,
+        sectors: SECTORS,
+    }
+}
+
+pub fn array(names: &[&str]) -> ArrayFacts {
+    let member = |name: &&str| ArrayMember { disk: Some((*name).into()), is_in_sync: true, data_start: 0 };
+    let shape = Shape { data: names.len() - 1, parity: 1 };
+    ArrayFacts {
+        key: "uuid".into(),
+        name: "tank".into(),
+        level: "RAID5".into(),
+        redundancy: 1,
+        members: names.iter().map(member).collect(),
+        activity: ArrayActivity::Idle,
+        layout: Layout::new(LayoutKind::Raid5Ls, shape, names.len()).ok().map(|layout| (layout, 1024)),
+    }
+}
+
+impl Rig {
+    pub fn new(settings: WatchSettings) -> Rig {
+        let now = UnixSeconds(START);
+        Rig {
+            watch: Watch::restore(now, settings, Box::new(UtcCalendar), []),
+            now,
+            rows: BTreeMap::new(),
+            sent: Vec::new(),
+            running: Vec::new(),
+            begun: Vec::new(),
+            stopped: Vec::new(),
+            heartbeats: 0,
+            is_up: true,
+            smart: good(),
+        }
+    }
+
+    /// With disks sda, sdb, ... of serials S0, S1, ...
+    pub fn with_disks(count: u8) -> Rig {
+        let mut rig = Rig::new(settings());
+        for number in 0..count {
+            let name = format!("sd{}", char::from(b'a' + number));
+            rig.tell(WatchEvent::DiskSeen(disk(&name, &format!("S{number}"))));
+        }
+        rig
+    }
+
+    pub fn tell(&mut self, event: WatchEvent) {
+        self.watch.handle(self.now, event);
+        let mut answers = VecDeque::new();
+        loop {
+            while let Some(op) = self.watch.poll_op() {
+                self.act(op, &mut answers);
+            }
+            let Some(answer) = answers.pop_front() else { return };
+            self.watch.handle(self.now, answer);
+        }
+    }
+
+    pub fn act(&mut self, op: WatchOp, answers: &mut VecDeque<WatchEvent>) {
+        match op {
+            WatchOp::Keep(rows, dropped) => {
+                self.rows.extend(rows.into_iter().map(|row| (row.key(), row)));
+                dropped.iter().for_each(|key| drop(self.rows.remove(key)));
+            }
+            WatchOp::ReadSmart(name) => answers.push_back(WatchEvent::Smart(name, self.smart.clone())),
+            WatchOp::BeginSession(name, _) => {
+                self.begun.push(name.clone());
+                self.running.push(name);
+            }
+            WatchOp::StopSession(name, why) => {
+                self.running.retain(|running| *running != name);
+                self.stopped.push((name.clone(), why));
+                answers.push_back(WatchEvent::Session(name, SessionNews::Stopped(PassReport::default())));
+            }
+            WatchOp::Send(row) if self.is_up => {
+                answers.push_back(WatchEvent::MessageSent(row.number));
+                self.sent.push(*row);
+            }
+            WatchOp::Send(row) => answers.push_back(WatchEvent::MessageFailed(row.number)),
+            WatchOp::Heartbeat => self.heartbeats += 1,
+        }
+    }
+
+    /// Time passes; the machine is ticked when it asks to be.
+    pub fn wait(&mut self, seconds: u64) {
+        let end = self.now.0 + seconds;
+        self.tell(WatchEvent::Tick);
+        while self.now.0 < end {
+            self.now = UnixSeconds(self.watch.poll_timeout().0.clamp(self.now.0 + 1, end));
+            self.tell(WatchEvent::Tick);
+        }
+    }
+
+    pub fn finish(&mut self, name: &str, unreadable: &[SectorRange]) {
+        self.running.retain(|running| running != name);
+        let report = PassReport { done: SECTORS, unreadable: unreadable.to_vec(), ..PassReport::default() };
+        self.tell(WatchEvent::Session(name.into(), SessionNews::Finished(report)));
+    }
+
+    /// kill -9, and up again, with these rows.
+    pub fn restart(&mut self, settings: WatchSettings) {
+        self.running.clear();
+        self.watch = Watch::restore(self.now, settings, Box::new(UtcCalendar), self.rows.values().cloned());
+    }
+
+    pub fn standing(&self, serial: &str) -> DiskStanding {
+        let standing = self.watch.status(self.now).disks.into_iter().find(|disk| disk.key.0 == serial);
+        standing.expect("a disk of that serial")
+    }
+
+    /// Subjects of what was sent, without tests of alerts and monthly reports.
+    pub fn subjects(&self) -> Vec<&str> {
+        let told = self.sent.iter().filter(|row| !row.about.is_empty());
+        told.filter(|row| row.about.iter().all(|key| key.kind != IncidentKind::Unproven))
+            .map(|row| &*row.subject)
+            .collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! The contract with the pump: `restore`, `handle`, `poll_op`, `poll_timeout`.
+
+use crate::calendar::{Calendar, DAY, HOUR, after, elapsed};
+use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
+use crate::facts::SessionNews;
+use crate::forecast::IdleWeek;
+use crate::incident::{IncidentSubject, MessageReason};
+use crate::rows::{CLOCK_SLACK, HostRow, RowKey, WatchRow};
+use crate::settings::WatchSettings;
+use crate::state::{ArrayState, DiskState, GONE, Watch};
+use scrubjay_core::units::UnixSeconds;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+impl Watch {
+    /// Goes on from the rows that were kept; without any it begins. What was under way may be repeated, and is marked so.
+    pub fn restore(
+        now: UnixSeconds,
+        settings: WatchSettings,
+        calendar: Box<dyn Calendar>,
+        rows: impl IntoIterator<Item = WatchRow>,
+    ) -> Watch {
+        let mut watch = Watch {
+            settings,
+            calendar,
+            host: HostRow { checked: now, ..HostRow::default() },
+            disks: BTreeMap::new(),
+            names: BTreeMap::new(),
+            arrays: BTreeMap::new(),
+            incidents: BTreeMap::new(),
+            outbox: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            is_on_battery: false,
+            ops: VecDeque::new(),
+            acts: Vec::new(),
+            changed: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            wake: now,
+            is_resumed: false,
+            #[cfg(feature = "planted")]
+            planted: None,
+        };
+        let mut idle: BTreeMap<_, IdleWeek> = BTreeMap::new();
+        for row in rows {
+            match row {
+                WatchRow::Host(row) => watch.host = row,
+                WatchRow::Disk(row) => {
+                    let week = IdleWeek::new(row.facts.media);
+                    watch.disks.insert(row.facts.key.clone(), DiskState::restored(*row, week, now));
+                }
+                WatchRow::Idle(key, week) => drop(idle.insert(key, *week)),
+                WatchRow::Array(facts) => {
+                    watch.arrays.insert(facts.key.clone(), ArrayState { facts, gone: Some(now) });
+                }
+                WatchRow::Incident(row) => drop(watch.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Message(row) => drop(watch.outbox.insert(row.number, *row)),
+                WatchRow::Channel(row) => drop(watch.channels.insert(row.name.clone(), row)),
+            }
+        }
+        for (key, week) in idle {
+            if let Some(disk) = watch.disks.get_mut(&key) {
+                disk.idle = week;
+            }
+        }
+        watch.check_clock(now);
+        let channels = watch.settings.channels.clone();
+        watch.take_channels(now, &channels);
+        watch.flush();
+        watch
+    }
+
+    /// Messages that were under way may have arrived.
+    fn mark_repeats(&mut self) {
+        if self.is_planted(WatchBug::ForgetUnderWay) {
+            self.outbox.retain(|_, row| !row.is_under_way);
+        }
+        let is_marked = !self.is_planted(WatchBug::RepeatUnmarked);
+        for row in self.outbox.values_mut().filter(|row| row.is_under_way) {
+            row.is_under_way = false;
+            row.may_be_repeated = is_marked;
+            self.changed.insert(RowKey::Message(row.number));
+        }
+    }
+
+    /// Takes note of what happened. `now` may run backwards: then no date is left in the future.
+    pub fn handle(&mut self, now: UnixSeconds, event: WatchEvent) {
+        if !std::mem::replace(&mut self.is_resumed, true) {
+            self.mark_repeats();
+        }
+        self.check_clock(now);
+        // What goes on as it went asks for no decision.
+        let is_usual = matches!(event, WatchEvent::IdleHour(..) | WatchEvent::Session(_, SessionNews::Progress(_)));
+        if !is_usual {
+            self.wake_at(now);
+        }
+        match event {
+            WatchEvent::DiskSeen(facts) => self.disk_seen(now, facts),
+            WatchEvent::DiskGone(name) => self.disk_gone(now, &name),
+            WatchEvent::ArraySeen(facts) => self.array_seen(facts),
+            WatchEvent::ArrayGone(key) => self.array_gone(now, &key),
+            WatchEvent::Smart(name, reading) => self.smart(now, &name, reading),
+            WatchEvent::Session(name, news) => self.session(now, &name, news),
+            WatchEvent::IdleHour(name, hour, share) => self.idle_hour(&name, hour, share),
+            WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
+            WatchEvent::Command(command) => self.command(now, command),
+            WatchEvent::Settings(settings) => {
+                self.take_channels(now, &settings.channels);
+                self.settings = *settings;
+                self.reckon_needs(now);
+            }
+            WatchEvent::MessageSent(number) => self.message_sent(now, number),
+            WatchEvent::MessageFailed(number) => self.message_failed(now, number),
+            WatchEvent::Tick => self.turn(now),
+        }
+        self.flush();
+    }
+
+    /// The next thing to do, in order.
+    pub fn poll_op(&mut self) -> Option<WatchOp> {
+        self.ops.pop_front()
+    }
+
+    /// When to tick again at the latest.
+    pub fn poll_timeout(&self) -> UnixSeconds {
+        self.wake
+    }
+
+    /// The time zone is another one.
+    pub fn change_calendar(&mut self, calendar: Box<dyn Calendar>) {
+        self.calendar = calendar;
+    }
+
+    /// Messages that were not accepted yet.
+    pub fn messages_waiting(&self) -> usize {
+        self.outbox.len()
+    }
+
+    fn turn(&mut self, now: UnixSeconds) {
+        self.wake = after(now, DAY);
+        if elapsed(now, self.host.checked) >= DAY {
+            self.host.checked = now;
+            self.changed.insert(RowKey::Host);
+            self.changed.extend(self.disks.keys().map(|key| RowKey::Idle(key.clone())));
+            self.reckon_needs(now);
+            self.acts.push(WatchOp::Heartbeat);
+        }
+        self.wake_at(after(self.host.checked, DAY));
+        if self.host.paused_until > now {
+            self.wake_at(self.host.paused_until);
+        }
+        self.read_smart(now);
+        self.schedule(now);
+        let conditions = self.conditions(now);
+        self.tell(now, conditions);
+        self.report_when_due(now);
+        self.send_due(now);
+    }
+
+    fn read_smart(&mut self, now: UnixSeconds) {
+        let every = self.settings.smart_every;
+        let mut wake = UnixSeconds(u64::MAX);
+        for disk in self.disks.values_mut() {
+            let Some(name) = &disk.live.name else {
+                let missing = after(disk.live.since, GONE);
+                if missing > now {
+                    wake = wake.min(missing);
+                }
+                continue;
+            };
+            if disk.live.asked.0 == 0 || elapsed(now, disk.live.asked) >= every || disk.live.asked > now {
+                disk.live.asked = now;
+                self.acts.push(WatchOp::ReadSmart(name.clone()));
+            }
+            wake = wake.min(after(disk.live.asked, every));
+        }
+        let missing = self.arrays.values().filter_map(|array| Some(after(array.gone?, GONE)));
+        let wake = missing.filter(|&at| at > now).fold(wake, UnixSeconds::min);
+        self.wake_at(wake);
+    }
+
+    fn command(&mut self, now: UnixSeconds, command: PersonCommand) {
+        match command {
+            PersonCommand::PauseFor(seconds) => {
+                (self.host.paused_until, self.host.paused_for) = (after(now, seconds), seconds);
+                self.changed.insert(RowKey::Host);
+            }
+            PersonCommand::Resume => {
+                (self.host.paused_until, self.host.paused_for) = (UnixSeconds(0), 0);
+                self.changed.insert(RowKey::Host);
+            }
+            PersonCommand::Accept(subject) => {
+                for incident in self.incidents.values_mut().filter(|incident| incident.key.subject == subject) {
+                    incident.accept();
+                    self.changed.insert(RowKey::Incident(incident.key.clone()));
+                }
+            }
+            PersonCommand::TestAlerts => self.write_with_codes(now, MessageReason::Test),
+            PersonCommand::Confirm(code) => {
+                let channel =
+                    self.channels.values_mut().find_map(|channel| channel.confirm(now, &code).then_some(&*channel));
+                if let Some(channel) = channel {
+                    self.changed.insert(RowKey::Channel(channel.name.clone()));
+                }
+            }
+            PersonCommand::Forget(IncidentSubject::Disk(key)) => {
+                // One that is there would be seen again at once.
+                if self.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
+                    self.disks.remove(&key);
+                    self.dropped.extend([RowKey::Disk(key.clone()), RowKey::Idle(key)]);
+                }
+            }
+            PersonCommand::Forget(IncidentSubject::Array(key)) => {
+                if self.arrays.get(&key).is_some_and(|array| array.gone.is_some()) {
+                    self.arrays.remove(&key);
+                    self.dropped.insert(RowKey::Array(key));
+                }
+            }
+            PersonCommand::Forget(IncidentSubject::Channel(_)) => {} // the settings say which there are
+        }
+    }
+
+    /// If the clock was set back: whatever happened "later" happened now at the latest.
+    fn check_clock(&mut self, now: UnixSeconds) {
+        if after(now, CLOCK_SLACK) >= self.host.latest {
+            self.host.latest = self.host.latest.max(now);
+            return;
+        }
+        let month = self.calendar.local(now).day.month_number();
+        let mut rows: Vec<WatchRow> = vec![WatchRow::Host(self.host.clone())];
+        rows.extend(self.disks.values().map(|disk| WatchRow::Disk(Box::new(disk.row.clone()))));
+        rows.extend(self.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
+        rows.extend(self.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
+        rows.extend(self.channels.values().map(|row| WatchRow::Channel(row.clone())));
+        for mut row in rows {
+            row.clamp(now);
+            self.changed.insert(row.key());
+            match row {
+                // A month may begin twice; a report of one that is far off was written by a wrong clock.
+                WatchRow::Host(row) => {
+                    self.host = HostRow { latest: now, reported_month: row.reported_month.min(month + 1), ..row }
+                }
+                WatchRow::Disk(row) => {
+                    if let Some(disk) = self.disks.get_mut(&row.facts.key) {
+                        disk.row = *row;
+                    }
+                }
+                WatchRow::Incident(row) => drop(self.incidents.insert(row.key.clone(), *row)),
+                WatchRow::Message(row) => drop(self.outbox.insert(row.number, *row)),
+                WatchRow::Channel(row) => drop(self.channels.insert(row.name.clone(), row)),
+                WatchRow::Idle(..) | WatchRow::Array(_) => {}
+            }
+        }
+        let back = |date: &mut UnixSeconds| *date = (*date).min(now);
+        for disk in self.disks.values_mut() {
+            back(&mut disk.live.since);
+            back(&mut disk.live.asked);
+            disk.live.asleep.as_mut().map(back);
+            disk.live.reads_again = disk.live.reads_again.min(after(now, 6 * HOUR));
+        }
+        for array in self.arrays.values_mut() {
+            array.gone.as_mut().map(back);
+        }
+        self.wake = now;
+    }
+}
