@@ -76,6 +76,12 @@ const VERBS: &[Chore] = &[
         help: "the volume in N simulated storms, or in one of them",
         run: seeds::run,
     },
+    Chore {
+        name: "years",
+        arguments: "[--profile NAME] N | --seed S | --planted",
+        help: "the watch in N years of modelled hosts, or in one of them",
+        run: seeds::years,
+    },
 ];
 
 fn main() -> ExitCode {

@@ -1,4 +1,5 @@
-//! `cargo xtask seeds`: the volume in simulated storms, by seed (`crates/proof/examples/seeds.rs`), built for speed first.
+//! `cargo xtask seeds` and `years`: the volume in simulated storms, the watch in modelled years, by seed (`crates/proof/examples`),
+//! built for speed first.
 
 use crate::place;
 use anyhow::{Context, Result};
@@ -10,18 +11,30 @@ use std::process::Command;
 /// # Errors
 /// When cargo, or what it builds, cannot be run.
 pub fn run(arguments: &[String]) -> Result<bool> {
+    example("seeds", arguments)
+}
+
+/// The same with the watch in years of modelled hosts (`crates/proof/examples/years.rs`).
+///
+/// # Errors
+/// When cargo, or what it builds, cannot be run.
+pub fn years(arguments: &[String]) -> Result<bool> {
+    example("years", arguments)
+}
+
+fn example(name: &str, arguments: &[String]) -> Result<bool> {
     let (profile, arguments) = match arguments {
         [flag, profile, rest @ ..] if flag == "--profile" => (profile.as_str(), rest),
         all => ("release", all),
     };
     // Not `cargo run`, which takes one package, and builds what that depends on once more: with the features that it needs.
-    let build = ["build", "--quiet", "--profile", profile, "--workspace", "--example", "seeds"];
+    let build = ["build", "--quiet", "--profile", profile, "--workspace", "--example", name];
     let is_planted = arguments.iter().any(|argument| argument == "--planted");
     let features: &[&str] = if is_planted { &["--features", "scrubjay-proof/planted"] } else { &[] };
     if !Command::new("cargo").args(build).args(features).status().context("cannot run cargo")?.success() {
         return Ok(false);
     }
     let folder = if profile == "dev" { "debug" } else { profile };
-    let seeds = place::target_folder().join(folder).join("examples/seeds");
-    Ok(Command::new(&seeds).args(arguments).status().with_context(|| seeds.display().to_string())?.success())
+    let built = place::target_folder().join(folder).join("examples").join(name);
+    Ok(Command::new(&built).args(arguments).status().with_context(|| built.display().to_string())?.success())
 }

@@ -57,3 +57,4 @@ pub mod pattern;
 pub mod simulation;
 pub mod subject;
 pub mod trace;
+pub mod years;

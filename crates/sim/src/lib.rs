@@ -36,6 +36,7 @@
 pub mod array;
 pub mod disk;
 pub mod exact;
+pub mod host;
 pub mod integrity;
 pub mod lse;
 pub mod member_disk;

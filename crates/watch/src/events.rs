@@ -38,7 +38,7 @@ pub enum WatchEvent {
     ArrayGone(String),
     /// SMART of the disk of this name was read, or not.
     Smart(String, SmartReading),
-    /// A session on the disk of this name reports.
+    /// A session on the disk of this name reports. After a start the pump also tells, as stopped, what sessions have kept.
     Session(String, SessionNews),
     /// In the hour of the week that just ended the disk of this name could have been read for this share of the time, within
     /// its budget: 0 to 1.
@@ -65,9 +65,10 @@ pub enum WatchOp {
     Keep(Vec<WatchRow>, Vec<RowKey>),
     /// Read the SMART data of the disk of this name; do not wake it.
     ReadSmart(String),
-    /// Begin, or go on with, the pass of the disk of this name, and add no more latency than this to requests of others, as a
-    /// mean over them.
-    BeginSession(String, Nanos),
+    /// On the disk of this name go on with the pass of this number, and add no more latency than this to requests of others, as
+    /// a mean over them. If what the session has kept is of another pass, it begins; if it is of this one, and complete, it says
+    /// so once more: the watch may have been killed before that was durable.
+    BeginSession(String, u32, Nanos),
     /// End the session on the disk of this name, and keep where it is.
     StopSession(String, HoldBack),
     /// Send this message, and say what came of it.

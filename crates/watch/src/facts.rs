@@ -210,6 +210,8 @@ pub enum SmartReading {
 /// What a session says of the pass that it is at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassReport {
+    /// Which pass, by the number that the session was begun with; 0 if it was begun by somebody else.
+    pub pass: u32,
     /// Sectors of this pass with a verdict, earlier runs of the same pass included.
     pub done: u64,
     /// The unreadable ones, in runs, ascending.

@@ -41,7 +41,7 @@ impl Watch {
         }
         disk.live.name = Some(name);
         self.changed.insert(RowKey::Disk(key.clone()));
-        self.reckon_needs(now);
+        self.is_reckoned = false;
     }
 
     pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
@@ -52,6 +52,7 @@ impl Watch {
     pub(crate) fn array_seen(&mut self, facts: ArrayFacts) {
         self.changed.insert(RowKey::Array(facts.key.clone()));
         self.arrays.insert(facts.key.clone(), ArrayState { facts, gone: None });
+        self.is_reckoned = false;
     }
 
     pub(crate) fn array_gone(&mut self, now: UnixSeconds, key: &str) {
@@ -101,6 +102,13 @@ impl Watch {
             | SessionNews::Stopped(report)
             | SessionNews::Failed(report) => report,
         };
+        if report.pass != 0 && report.pass != disk.row.passes.finished + 1 {
+            // Of a pass that is over.
+            if !matches!(news, SessionNews::Progress(_)) {
+                disk.live.session = SessionPhase::None;
+            }
+            return;
+        }
         if disk.row.passes.begun.0 == 0 {
             disk.row.passes.begin(now); // a session that somebody else began
         }
@@ -136,6 +144,7 @@ impl Watch {
         let key = disk.row.facts.key.clone();
         if matches!(news, SessionNews::Finished(_)) {
             self.note_forecast(now, &key);
+            self.is_reckoned = false;
         }
         if is_news {
             self.changed.insert(RowKey::Disk(key));

@@ -2,7 +2,7 @@
 
 use crate::calendar::{DAY, HOUR, WEEK_HOURS, after};
 use crate::events::{WatchBug, WatchOp};
-use crate::facts::{ArrayActivity, DiskKey};
+use crate::facts::{ArrayActivity, ArrayFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::hold::HoldBack;
 use crate::rows::RowKey;
@@ -36,59 +36,59 @@ impl Watch {
         disk.row.passes.sectors as f64 * SECTOR_BYTES as f64
     }
 
-    /// How long each disk's pass takes, and how long before it is due it must begin: for those that wait for one another (members
-    /// of an array; disks behind one controller) the time of all.
+    /// How long each disk's pass takes, and when it must begin so that it, and those that wait for it (members of one array; disks
+    /// behind one controller), are read by their dates: the latest schedule in the order of the dates, from the last one back.
     pub(crate) fn reckon_needs(&mut self, now: UnixSeconds) {
         let open = self.open_hours();
         let hour = self.calendar.local(now).week_hour();
         for disk in self.disks.values_mut() {
             disk.live.need = disk.idle.seconds_for(Self::bytes(disk), hour, &open);
         }
-        let need = |disk: &DiskState| disk.live.need.unwrap_or(self.settings.every);
-        let mut behind: BTreeMap<&str, u64> = BTreeMap::new();
-        for disk in self.disks.values().filter(|disk| disk.live.name.is_some()) {
+        let mut controllers: BTreeMap<&str, Vec<&DiskKey>> = BTreeMap::new();
+        for (key, disk) in self.disks.iter().filter(|(_, disk)| disk.live.name.is_some()) {
             if let Some(controller) = &disk.row.facts.controller {
-                *behind.entry(controller).or_default() += need(disk);
+                controllers.entry(controller).or_default().push(key);
             }
         }
-        let members: Vec<(Vec<&str>, u64)> = self
-            .arrays
-            .values()
-            .map(|array| {
-                let names: Vec<&str> = array.facts.members.iter().filter_map(|member| member.disk.as_deref()).collect();
-                let disks = names.iter().filter_map(|&name| self.disks.get(self.names.get(name)?));
-                let all = disks.map(need).sum();
-                (names, all)
-            })
-            .collect();
-        let mut leads = Vec::with_capacity(self.disks.len());
-        for disk in self.disks.values() {
-            let of_controller = disk.row.facts.controller.as_deref().and_then(|controller| behind.get(controller));
-            let of_controller = of_controller.map_or(0, |all| all / self.settings.controller_max.max(1) as u64);
-            let name = disk.live.name.as_deref();
-            let of_arrays = members.iter().filter(|(names, _)| name.is_some_and(|name| names.contains(&name)));
-            let of_arrays = of_arrays.map(|(_, all)| *all).max().unwrap_or(0);
-            let all = need(disk).max(of_controller).max(of_arrays) as f64 * PATIENCE;
-            let spread = disk.row.facts.key.spread() * SPREAD as f64;
-            leads.push((all + spread) as u64 + self.margin());
+        let members = |array: &'_ ArrayFacts| -> Vec<&DiskKey> {
+            array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?)).collect()
+        };
+        let alone = self.disks.keys().map(|key| (vec![key], 1));
+        let arrays = self.arrays.values().map(|array| (members(&array.facts), 1));
+        let behind = controllers.into_values().map(|keys| (keys, self.settings.controller_max.max(1) as u64));
+        let mut latest: BTreeMap<DiskKey, UnixSeconds> = BTreeMap::new();
+        for (keys, at_a_time) in alone.chain(arrays).chain(behind) {
+            let due = |key: &DiskKey| self.disks[key].row.passes.due(self.settings.every);
+            let mut by_date: Vec<(UnixSeconds, &DiskKey)> = keys.into_iter().map(|key| (due(key), key)).collect();
+            by_date.sort();
+            let mut next = UnixSeconds(u64::MAX);
+            for (due, key) in by_date.into_iter().rev() {
+                let need = self.disks[key].live.need.unwrap_or(self.settings.every);
+                next = UnixSeconds(next.min(due).0.saturating_sub((need as f64 * PATIENCE) as u64 / at_a_time));
+                let begin = latest.entry(key.clone()).or_insert(next);
+                *begin = next.min(*begin);
+            }
         }
-        for (disk, lead) in self.disks.values_mut().zip(leads) {
-            disk.live.lead = lead;
+        for (key, begin) in latest {
+            if let Some(disk) = self.disks.get_mut(&key) {
+                disk.live.begin_by = begin;
+            }
         }
+    }
+
+    /// When the pass to come should begin: a margin before it must, and spread.
+    fn should_begin(&self, disk: &DiskState) -> UnixSeconds {
+        let spread = (disk.row.facts.key.spread() * SPREAD as f64) as u64;
+        UnixSeconds(disk.live.begin_by.0.saturating_sub(self.margin() + spread))
     }
 
     /// When the next pass of a disk begins. The first one at once, but for the spread: nobody has read the disk yet.
     fn begins(&self, disk: &DiskState) -> UnixSeconds {
         let passes = &disk.row.passes;
         match passes.last_begun().filter(|_| passes.oldest().is_some()) {
-            Some(_) => UnixSeconds(passes.due(self.settings.every).0.saturating_sub(disk.live.lead)),
+            Some(_) => self.should_begin(disk),
             None => after(passes.known_since, (disk.row.facts.key.spread() * DAY as f64) as u64),
         }
-    }
-
-    /// When a sleeping disk is woken: so early that its pass ends in time.
-    fn wakes(&self, disk: &DiskState) -> UnixSeconds {
-        UnixSeconds(disk.row.passes.due(self.settings.every).0.saturating_sub(disk.live.lead))
     }
 
     /// What holds a disk back by itself, whether or not it is being read.
@@ -123,8 +123,9 @@ impl Watch {
             return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
         }
         // One that is being read is awake, whatever was heard of it before.
-        if disk.live.asleep.is_some() && disk.live.session == SessionPhase::None && now < self.wakes(disk) {
-            return Some(HoldBack::Asleep(self.wakes(disk)));
+        if disk.live.asleep.is_some() && disk.live.session == SessionPhase::None && now < self.should_begin(disk) {
+            // It is woken so early that its pass ends in time.
+            return Some(HoldBack::Asleep(self.should_begin(disk)));
         }
         None
     }
@@ -208,8 +209,9 @@ impl Watch {
         }
         disk.row.passes.begin(now);
         disk.live.session = SessionPhase::Running;
+        let pass = disk.row.passes.finished + 1;
         let budget: Nanos = settings::budget(disk.row.facts.media);
-        self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, budget)));
+        self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, pass, budget)));
         self.changed.insert(RowKey::Disk(key.clone()));
     }
 

@@ -54,8 +54,8 @@ pub(crate) struct DiskLive {
     pub reads_again: UnixSeconds,
     /// Seconds that a whole pass takes, most likely; none: more than a year.
     pub need: Option<u64>,
-    /// A pass begins so many seconds before it is due.
-    pub lead: u64,
+    /// The next pass must begin then, to be over in time.
+    pub begin_by: UnixSeconds,
 }
 
 /// A disk.
@@ -98,7 +98,7 @@ impl DiskState {
             asked: UnixSeconds(0),
             reads_again: UnixSeconds(0),
             need: None,
-            lead: 0,
+            begin_by: UnixSeconds(0),
         };
         DiskState { row, idle, live }
     }
@@ -173,6 +173,8 @@ pub struct Watch {
     pub(crate) wake: UnixSeconds,
     /// Has what an earlier machine left under way been marked?
     pub(crate) is_resumed: bool,
+    /// Is what passes need reckoned up, of the disks and arrays that there are?
+    pub(crate) is_reckoned: bool,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }

@@ -36,6 +36,7 @@ impl Watch {
             dropped: BTreeSet::new(),
             wake: now,
             is_resumed: false,
+            is_reckoned: false,
             #[cfg(feature = "planted")]
             planted: None,
         };
@@ -105,7 +106,7 @@ impl Watch {
             WatchEvent::Settings(settings) => {
                 self.take_channels(now, &settings.channels);
                 self.settings = *settings;
-                self.reckon_needs(now);
+                self.is_reckoned = false;
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
@@ -140,10 +141,13 @@ impl Watch {
             self.host.checked = now;
             self.changed.insert(RowKey::Host);
             self.changed.extend(self.disks.keys().map(|key| RowKey::Idle(key.clone())));
-            self.reckon_needs(now);
+            self.is_reckoned = false;
             self.acts.push(WatchOp::Heartbeat);
         }
         self.wake_at(after(self.host.checked, DAY));
+        if !std::mem::replace(&mut self.is_reckoned, true) {
+            self.reckon_needs(now);
+        }
         if self.host.paused_until > now {
             self.wake_at(self.host.paused_until);
         }

@@ -206,6 +206,17 @@ pub const STEPS: &[TestStep] = &[
         command: &["cargo", "xtask", "seeds", "--planted"],
         ..PLAIN
     },
+    TestStep {
+        name: "years: the watch's own mistakes, made on purpose, are found",
+        command: &["cargo", "xtask", "years", "--planted"],
+        ..PLAIN
+    },
+    TestStep {
+        name: "years: hosts, their disks, people and mail servers",
+        command: &["cargo", "xtask", "years", "200"],
+        smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
+        ..PLAIN
+    },
     // Every scheme, three minutes or so on two cores, in all.
     TestStep {
         name: "storm: members lost and replaced",

@@ -123,7 +123,7 @@ impl Rig {
                 dropped.iter().for_each(|key| drop(self.rows.remove(key)));
             }
             WatchOp::ReadSmart(name) => answers.push_back(WatchEvent::Smart(name, self.smart.clone())),
-            WatchOp::BeginSession(name, _) => {
+            WatchOp::BeginSession(name, ..) => {
                 self.begun.push(name.clone());
                 self.running.push(name);
             }

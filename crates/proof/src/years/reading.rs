@@ -1,0 +1,170 @@
+//! What the oracle knows of one disk: when points all over it were last read, in truth.
+
+/// Points that are followed on each disk.
+const POINTS: usize = 64;
+
+/// Its truth.
+#[derive(Clone, Debug)]
+pub(super) struct DiskTruth {
+    pub key: String,
+    pub is_in: bool,
+    /// Since when it is in, or out.
+    pub since: u64,
+    /// When each point was last read; of one never read: when the disk came.
+    last: [u64; POINTS],
+    /// The time before that.
+    before: [u64; POINTS],
+    /// How far the pass is that goes on, 0 to 1, and when it began.
+    position: f64,
+    begun: u64,
+    /// When its SMART data last reached the watch, and how far clocks had jumped by then.
+    pub smart: Option<(u64, u64)>,
+    /// Since when something speaks against it,
+    pub evidence: Option<u64>,
+    /// and something that lasts.
+    pub lasting: Option<u64>,
+    /// Has the machine ever been on with it?
+    pub is_seen: bool,
+    pub is_read: bool,
+    pub foretold: Option<(u64, u64)>,
+    pub is_forgotten: bool,
+    /// It has been said, and not taken back, that sectors would be late: since then.
+    pub warned: Option<u64>,
+}
+
+impl DiskTruth {
+    pub fn new(key: String, at: u64) -> DiskTruth {
+        DiskTruth {
+            key,
+            is_in: true,
+            since: at,
+            last: [at; POINTS],
+            before: [at; POINTS],
+            position: 0.0,
+            begun: at,
+            smart: None,
+            evidence: None,
+            lasting: None,
+            is_seen: false,
+            is_read: false,
+            foretold: None,
+            is_forgotten: false,
+            warned: None,
+        }
+    }
+
+    /// It is seen. A disk that was put in while the machine was off is known from now on.
+    pub fn seen(&mut self, at: u64) {
+        if !std::mem::replace(&mut self.is_seen, true) {
+            (self.last, self.before) = ([at; POINTS], [at; POINTS]);
+        }
+        if !self.is_in {
+            (self.is_in, self.since) = (true, at);
+        }
+    }
+
+    /// A part was read. Gives for each point in it when it had been read before, and when it was now.
+    pub fn read(&mut self, (from, to): (f64, f64), (begin, end): (u64, u64)) -> Vec<(u64, u64)> {
+        let mut pairs = Vec::new();
+        self.position = to;
+        if from == 0.0 {
+            self.begun = begin;
+        }
+        for (point, (last, before)) in self.last.iter_mut().zip(&mut self.before).enumerate() {
+            let place = (point as f64 + 0.5) / POINTS as f64;
+            if (from..to).contains(&place) {
+                let at = begin + ((place - from) / (to - from) * (end - begin) as f64) as u64;
+                pairs.push((*last, at));
+                (*before, *last) = (*last, at);
+            }
+        }
+        pairs
+    }
+
+    /// When what waits longest was read, for someone who knows of each sixteenth of a pass only when its reading began.
+    pub fn oldest_sixteenth(&self) -> u64 {
+        const SIXTEENTH: usize = POINTS / 16;
+        let begun = (0..16).map(|part| {
+            let (from, to) = (part as f64 / 16.0, (part + 1) as f64 / 16.0);
+            let is_being_read = from < self.position && self.position < to;
+            let first = part * SIXTEENTH;
+            // Its reading began after that of the point before it.
+            let is_again = is_being_read && self.last[first] >= self.begun;
+            if is_again { self.before[first.saturating_sub(1)] } else { self.last[first] }
+        });
+        begun.min().unwrap_or_default()
+    }
+
+    /// When the reading of the latest pass began.
+    pub fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// When the point that waits longest was read.
+    pub fn oldest(&self) -> u64 {
+        self.last.iter().copied().min().unwrap_or_default()
+    }
+}
+
+/// When the machine was on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PowerTruth {
+    /// From and to, ascending; the last may be going on.
+    off: Vec<(u64, u64)>,
+    pub on_since: Option<u64>,
+}
+
+impl PowerTruth {
+    pub fn switch(&mut self, at: u64, is_on: bool) {
+        if is_on {
+            if let Some(last) = self.off.last_mut().filter(|last| last.1 == u64::MAX) {
+                last.1 = at;
+            }
+            self.on_since = Some(at);
+        } else {
+            self.off.push((at, u64::MAX));
+            self.on_since = None;
+        }
+    }
+
+    /// The end of the first stretch of so many seconds, from `from` on, in which it was on all the time; `u64::MAX`: there is none
+    /// yet.
+    pub fn after_stretch(&self, from: u64, length: u64) -> u64 {
+        let mut begin = from;
+        let first = self.off.partition_point(|&(_, to)| to <= from);
+        for &(off, on) in &self.off[first..] {
+            if off >= begin.saturating_add(length) {
+                break;
+            }
+            begin = begin.max(on);
+        }
+        begin.saturating_add(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_one_without_a_break() {
+        let mut power = PowerTruth::default();
+        power.switch(0, true);
+        [(100, false), (200, true), (205, false), (300, true)]
+            .into_iter()
+            .for_each(|(at, is_on)| power.switch(at, is_on));
+        assert_eq!((power.after_stretch(10, 50), power.after_stretch(60, 50)), (60, 350));
+        power.switch(400, false);
+        assert_eq!(power.after_stretch(350, 60), u64::MAX);
+    }
+
+    #[test]
+    fn points_are_read_once_a_pass_at_their_time() {
+        let mut disk = DiskTruth::new("a".into(), 5);
+        let pairs = disk.read((0.0, 0.5), (100, 200));
+        assert_eq!((pairs.len(), disk.oldest()), (32, 5));
+        assert!(pairs.iter().all(|&(before, at)| before == 5 && (100..200).contains(&at)));
+        disk.read((0.5, 1.0), (200, 300));
+        assert!((100..105).contains(&disk.oldest()));
+    }
+}

@@ -1,0 +1,32 @@
+//! The watch in modelled years: a few, so that `cargo test` tells at once. `cargo xtask years` runs more.
+
+use scrubjay_proof::years;
+use scrubjay_proof::years::oracle::YearOutcome;
+use scrubjay_sim::host::setup::HostSetup;
+
+/// A year of a few months, so that tests without optimization end soon.
+fn short(seed: u64) -> YearOutcome {
+    let mut setup = HostSetup::storm(seed);
+    setup.days = 60;
+    setup.trouble *= 4.0;
+    years::run(setup)
+}
+
+#[test]
+fn a_few_short_years() {
+    let mut sums = [0; 4];
+    for seed in (1000..1030).filter(|&seed| HostSetup::storm(seed).disks.len() <= 12) {
+        let outcome = short(seed);
+        assert_eq!(outcome.faults, [""; 0], "seed {seed}");
+        let counts = [outcome.passes, outcome.summary.messages, outcome.summary.starts, 1];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    // Years in which nothing happens prove nothing.
+    assert!(sums.iter().zip([100, 300, 60, 10]).all(|(sum, least)| *sum >= least), "{sums:?}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_year() {
+    let seed = (1000..).find(|&seed| HostSetup::storm(seed).disks.len() <= 6).unwrap();
+    assert_eq!(short(seed), short(seed));
+}

@@ -1,0 +1,231 @@
+//! A disk of a modelled host: how much of each hour it is free, how fast it is read, what goes wrong with it.
+
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use scrubjay_watch::facts::{
+    AtaAttribute, DiskFacts, DiskKey, MediaKind, PassReport, SmartFacts, SmartReading, SmartRefusal,
+};
+
+/// What a disk is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostLoad {
+    /// Evenings and weekends.
+    Home,
+    /// Working hours.
+    Office,
+    /// Always, and most at night, when it is backed up.
+    Server,
+    /// So much that it is hardly ever free.
+    Busy,
+}
+
+impl HostLoad {
+    /// The share of an hour of the week in which the disk can be read, as a mean.
+    fn share(self, hour: usize) -> f64 {
+        let (day, hour) = (hour / 24, hour % 24);
+        match self {
+            HostLoad::Home if (17..23).contains(&hour) || day >= 5 && hour > 9 => 0.55,
+            HostLoad::Home => 0.93,
+            HostLoad::Office if day < 5 && (8..18).contains(&hour) => 0.2,
+            HostLoad::Office => 0.9,
+            HostLoad::Server if (1..4).contains(&hour) => 0.08,
+            HostLoad::Server => 0.4,
+            HostLoad::Busy => 0.07,
+        }
+    }
+}
+
+/// A run of sectors that went bad.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BadRun {
+    /// Where in the pass it is met, 0 to 1.
+    pub place: f64,
+    /// Which sectors.
+    pub sectors: SectorRange,
+    /// Has it been met?
+    pub is_met: bool,
+}
+
+/// A disk.
+#[derive(Clone, Debug)]
+pub struct HostDisk {
+    /// Its number, which no other ever has.
+    pub number: usize,
+    /// What the kernel and the drive say of it.
+    pub facts: DiskFacts,
+    /// Can it be seen?
+    pub is_in: bool,
+    /// It is dead: it will not be seen again.
+    pub is_dead: bool,
+    /// It answers questions, but no reads.
+    pub is_mute: bool,
+    /// It sleeps when nobody uses it at night.
+    pub sleeps: bool,
+    /// Why SMART cannot be read, if so.
+    pub refuses: Option<SmartRefusal>,
+    /// How far its pass is, 0 to 1,
+    pub done: f64,
+    /// and which one it is: its session keeps both.
+    pub pass: u32,
+    /// Since when its session runs, as far as it was reckoned up.
+    pub session: Option<u64>,
+    /// Runs that went bad.
+    pub bad: Vec<BadRun>,
+    /// Those that this pass has met, by their place in the list above.
+    pub met: Vec<usize>,
+    /// SMART 5, 197, 199.
+    pub remapped: u64,
+    /// See above.
+    pub pending: u64,
+    /// See above.
+    pub cable_errors: u64,
+    load: HostLoad,
+    /// Bytes a second on the outermost track; half of it on the innermost.
+    speed: f64,
+    seed: u64,
+}
+
+impl HostDisk {
+    /// A new disk.
+    pub fn new(number: usize, facts: DiskFacts, load: HostLoad, speed: f64, seed: u64) -> HostDisk {
+        HostDisk {
+            number,
+            facts,
+            is_in: true,
+            is_dead: false,
+            is_mute: false,
+            sleeps: false,
+            refuses: None,
+            done: 0.0,
+            pass: 0,
+            session: None,
+            bad: Vec::new(),
+            met: Vec::new(),
+            remapped: 0,
+            pending: 0,
+            cable_errors: 0,
+            load,
+            speed,
+            seed,
+        }
+    }
+
+    /// Another one in its place: as large, new, empty.
+    pub fn replacement(&self, number: usize) -> HostDisk {
+        let key = DiskKey(format!("NEW{number:05}"));
+        let facts = DiskFacts { key, ..self.facts.clone() };
+        HostDisk { sleeps: self.sleeps, ..HostDisk::new(number, facts, self.load, self.speed, self.seed + 1) }
+    }
+
+    /// How much of an hour (since 1970) it could be read: the mean of that hour of the week, in a week that is busier or quieter
+    /// than others, give or take a quarter.
+    pub fn share(&self, hour: u64, week_hour: usize) -> f64 {
+        let of_week = Rng::stream(self.seed, hour / 168).uniform();
+        let of_hour = Rng::stream(self.seed ^ 0x5ca1e, hour).uniform();
+        (self.load.share(week_hour) * (0.8 + 0.4 * of_week) * (0.75 + 0.5 * of_hour)).min(1.0)
+    }
+
+    /// Bytes a second where its pass is: on inner tracks half as many (papers of the field say "more than fifty percent").
+    pub fn speed_here(&self) -> f64 {
+        match self.facts.media {
+            MediaKind::Spinning => self.speed * (1.0 - 0.5 * self.done),
+            MediaKind::Flash => self.speed,
+        }
+    }
+
+    /// Reads for so many seconds of use. Gives how far it was before; runs that it meets are met.
+    pub fn read(&mut self, useful_seconds: f64) -> f64 {
+        let before = self.done;
+        let bytes = (self.facts.sectors * SECTOR_BYTES) as f64;
+        self.done = (self.done + self.speed_here() * useful_seconds / bytes).min(1.0);
+        for (index, run) in self.bad.iter_mut().enumerate() {
+            if (before..self.done).contains(&run.place) && !self.met.contains(&index) {
+                self.met.push(index);
+                if !run.is_met {
+                    run.is_met = true;
+                    self.pending += run.sectors.count();
+                }
+            }
+        }
+        before
+    }
+
+    /// What its session says.
+    pub fn report(&self) -> PassReport {
+        let mut unreadable: Vec<SectorRange> = self.met.iter().map(|&index| self.bad[index].sectors).collect();
+        unreadable.sort_by_key(|run| run.start);
+        PassReport {
+            pass: self.pass,
+            done: (self.done * self.facts.sectors as f64) as u64,
+            unreadable,
+            retries: 0,
+            bytes_per_second: self.speed_here() as u64,
+            service_nanos: 0,
+        }
+    }
+
+    /// Does it sleep at this hour of the week? Only at night, and not while it is read.
+    pub fn is_asleep(&self, week_hour: usize) -> bool {
+        self.sleeps && self.session.is_none() && week_hour % 24 < 7
+    }
+
+    /// What comes of reading its SMART data.
+    pub fn smart(&self, week_hour: usize) -> SmartReading {
+        if let Some(why) = self.refuses {
+            return SmartReading::Refused(why);
+        }
+        if self.is_asleep(week_hour) {
+            return SmartReading::Asleep;
+        }
+        // The raw values of 188 and 194 are packed, as those of many drives are.
+        let attributes = [(5, self.remapped), (188, 0x000c_000c_000c), (194, 0x0017_0000_0022), (197, self.pending)];
+        let attributes = attributes.into_iter().chain([(199, self.cable_errors)]);
+        let attributes = attributes.map(|(id, raw)| AtaAttribute { id, raw }).collect();
+        SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
+    }
+
+    /// Does anything speak against it that its drive or its reads have shown?
+    pub fn has_evidence(&self) -> bool {
+        self.pending + self.remapped + self.cable_errors > 0 || !self.met.is_empty() || self.is_mute
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk() -> HostDisk {
+        let facts = DiskFacts {
+            key: DiskKey("S".into()),
+            name: "sda".into(),
+            model: "M".into(),
+            bay: None,
+            controller: None,
+            media: MediaKind::Spinning,
+            sectors: 1 << 31,
+        };
+        HostDisk::new(0, facts, HostLoad::Home, 200e6, 1)
+    }
+
+    #[test]
+    fn a_pass_takes_longer_on_inner_tracks_and_meets_what_is_bad() {
+        let mut disk = disk();
+        disk.bad.push(BadRun { place: 0.7, sectors: SectorRange::at(4711, 8), is_met: false });
+        let mut halves = [0, 0];
+        while disk.done < 1.0 {
+            halves[usize::from(disk.done >= 0.5)] += 1;
+            disk.read(10.0);
+            assert_eq!(disk.report().unreadable.len(), usize::from(disk.done > 0.7));
+        }
+        assert!(halves[1] * 10 > halves[0] * 13, "{halves:?}");
+        assert!(disk.pending == 8 && disk.has_evidence());
+    }
+
+    #[test]
+    fn an_hour_is_as_free_whoever_asks_and_no_two_are_alike() {
+        let disk = disk();
+        let shares: Vec<f64> = (0..168).map(|hour| disk.share(hour, hour as usize)).collect();
+        assert_eq!(shares, (0..168).map(|hour| disk.share(hour, hour as usize)).collect::<Vec<_>>());
+        assert!(shares.iter().all(|share| (0.2..=1.0).contains(share)) && shares[1] != shares[2]);
+    }
+}

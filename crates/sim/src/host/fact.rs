@@ -1,0 +1,63 @@
+//! What an observer of a modelled host is told, in true time.
+
+use scrubjay_watch::facts::DiskKey;
+use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::rows::MessageRow;
+use scrubjay_watch::status::WatchStatus;
+
+/// Something that happened on the host, or that the watch did.
+#[derive(Debug)]
+pub enum HostFact<'a> {
+    /// A disk was put in: its number, which no other ever has, and its identity.
+    DiskIn(usize, &'a DiskKey),
+    /// A disk cannot be seen any more.
+    DiskOut(usize),
+    /// A disk that was out, or whose host was off, is seen again.
+    DiskBack(usize),
+    /// A part of a disk's pass was read, from and to a share of it, in a time from and to.
+    Read(usize, f64, f64, u64, u64),
+    /// A session begins.
+    SessionBegun(usize),
+    /// It is over, however.
+    SessionEnded(usize),
+    /// A pass begins, and is said to end in a time from and to, in eight of ten cases.
+    Foretold(usize, u64, u64),
+    /// A pass is over.
+    PassOver(usize),
+    /// Something speaks against a disk, and the watch was told; and does it for good?
+    Evidence(usize, bool),
+    /// SMART data of a disk reached the watch: real ones, or none.
+    Smart(usize, bool),
+    /// Members of an array: its UUID and the numbers of its disks.
+    Array(&'a str, &'a [usize]),
+    /// An array has all its members in sync, or not any more.
+    Degraded(&'a str, bool),
+    /// The machine is on, or off.
+    Power(bool),
+    /// The clock jumped by so many seconds.
+    Clock(i64),
+    /// The channels are these now.
+    Channels(&'a [String]),
+    /// A channel accepts messages, or not.
+    Accepts(&'a str, bool),
+    /// A person typed a code that came this way.
+    Confirmed(&'a str),
+    /// A person accepts what is so with a subject.
+    Accepted(&'a IncidentSubject),
+    /// A disk that is out will not come back, and a person said so.
+    Forgotten(usize),
+    /// A message was made durable for the first time.
+    Written(&'a MessageRow),
+    /// Somebody got it.
+    Delivered(&'a MessageRow),
+    /// What the status shows, once a day while the machine is on.
+    Status(&'a WatchStatus),
+    /// It is over; the numbers of the messages that still wait.
+    End(&'a [u64]),
+}
+
+/// Watches the host.
+pub trait HostObserver {
+    /// `fact` is so, at this time: seconds since 1970, by a true clock.
+    fn observe(&mut self, at: u64, fact: &HostFact<'_>);
+}

@@ -1,0 +1,131 @@
+//! What becomes of a modelled host's disks and arrays: they die, go bad, are taken out, replaced and rebuilt.
+
+use super::disk::BadRun;
+use super::fact::HostFact;
+use super::life::{self, HostEvent};
+use super::run::ModelledHost;
+use super::setup::EPOCH;
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use scrubjay_watch::calendar::{DAY, HOUR};
+use scrubjay_watch::events::WatchEvent;
+use scrubjay_watch::facts::{ArrayActivity, ArrayFacts};
+
+/// An array is rebuilt at so many bytes a second: a judgement.
+const REBUILD_SPEED: u64 = 120_000_000;
+
+impl ModelledHost<'_> {
+    /// An array, as the kernel sees it now.
+    pub(super) fn array(&self, array: usize) -> ArrayFacts {
+        let mut facts = self.setup.arrays[array].clone();
+        for (member, &number) in facts.members.iter_mut().zip(&self.members[array]) {
+            let disk = &self.disks[number];
+            member.disk = disk.is_in.then(|| disk.facts.name.clone());
+        }
+        facts
+    }
+
+    pub(super) fn tell_members(&mut self, array: usize) {
+        let (key, members) = (self.setup.arrays[array].key.clone(), self.members[array].clone());
+        self.observe(&HostFact::Array(&key, &members));
+    }
+
+    fn tell_array(&mut self, array: usize) {
+        let facts = self.array(array);
+        self.observe(&HostFact::Degraded(&facts.key, facts.is_degraded()));
+        self.tell(WatchEvent::ArraySeen(facts));
+    }
+
+    /// The array and the place in it of a disk.
+    fn membership(&self, number: usize) -> Option<(usize, usize)> {
+        let place = |members: &Vec<usize>| members.iter().position(|&member| member == number);
+        self.members.iter().enumerate().find_map(|(array, members)| Some((array, place(members)?)))
+    }
+
+    pub(super) fn take_out(&mut self, number: usize) {
+        self.read(number);
+        self.end_session(number);
+        self.disks[number].is_in = false;
+        self.observe(&HostFact::DiskOut(number));
+        self.tell(WatchEvent::DiskGone(self.disks[number].facts.name.clone()));
+        self.tell(WatchEvent::Tick);
+    }
+
+    pub(super) fn bring_back(&mut self, number: usize) {
+        if self.disks[number].is_dead {
+            return;
+        }
+        self.disks[number].is_in = true;
+        self.observe(&HostFact::DiskBack(number));
+        self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+        self.tell(WatchEvent::Tick);
+    }
+
+    pub(super) fn die(&mut self, number: usize) {
+        if self.disks[number].is_dead {
+            return;
+        }
+        self.disks[number].is_dead = true;
+        if self.disks[number].is_in {
+            self.take_out(number);
+        }
+        if let Some((array, place)) = self.membership(number) {
+            self.setup.arrays[array].members[place].is_in_sync = false;
+            self.tell_array(array);
+        }
+        self.plan_within(DAY, 30 * DAY, HostEvent::Replace(number));
+    }
+
+    pub(super) fn defect(&mut self, number: usize) {
+        let sectors = self.disks[number].facts.sectors;
+        let centre = self.rng.below(sectors);
+        for _ in 0..life::runs_of_a_defect(&mut self.rng) {
+            // Within a hundred megabytes of the first one.
+            let start = (centre + self.rng.below(200_000)).min(sectors - 8) / 8 * 8;
+            let (place, sectors) = (start as f64 / sectors as f64, SectorRange::at(start, 8));
+            if !self.disks[number].bad.iter().any(|bad| bad.sectors == sectors) {
+                self.disks[number].bad.push(BadRun { place, sectors, is_met: false });
+            }
+        }
+    }
+
+    /// A person puts another disk in.
+    pub(super) fn replace(&mut self, number: usize) {
+        let Some(place) = self.places.iter().position(|&known| known == number) else { return };
+        if !self.disks[number].is_dead {
+            self.die(number);
+        }
+        let new = self.disks.len();
+        let disk = self.disks[number].replacement(new);
+        let key = disk.facts.key.clone();
+        self.disks.push(disk);
+        self.places[place] = new;
+        self.observe(&HostFact::DiskIn(new, &key));
+        self.tell(WatchEvent::DiskSeen(self.disks[new].facts.clone()));
+        if let Some((array, member)) = self.membership(number) {
+            self.members[array][member] = new;
+            self.setup.arrays[array].activity = ArrayActivity::Rebuilding;
+            self.tell_members(array);
+            self.tell_array(array);
+            let bytes = self.disks[new].facts.sectors * SECTOR_BYTES;
+            self.plan(self.now + bytes / REBUILD_SPEED, HostEvent::Rebuilt(array));
+        }
+        self.tell(WatchEvent::Tick);
+        let end = EPOCH + self.setup.seconds();
+        for (at, event) in life::of_disk(&self.setup, new, end) {
+            if at > self.now {
+                self.plan(at, event);
+            }
+        }
+        self.plan_within(HOUR, 2 * DAY, HostEvent::Forget(number));
+    }
+
+    pub(super) fn rebuilt(&mut self, array: usize) {
+        let facts = &mut self.setup.arrays[array];
+        for (member, &number) in facts.members.iter_mut().zip(&self.members[array]) {
+            member.is_in_sync = !self.disks[number].is_dead;
+        }
+        facts.activity = ArrayActivity::Idle;
+        self.tell_array(array);
+        self.tell(WatchEvent::Tick);
+    }
+}

@@ -1,0 +1,135 @@
+//! What will happen to a host, drawn before it happens: deaths, defects, outages, power, clocks, people.
+
+use super::setup::{
+    CABLES_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH, HostSetup,
+    OUTAGES_A_YEAR, POWER_OFFS_A_YEAR,
+};
+use scrubjay_core::rng::Rng;
+use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};
+
+/// Something that happens to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum HostEvent {
+    /// An hour is over.
+    Hour,
+    /// The power goes, for so long.
+    PowerOff(u64),
+    /// It is back.
+    PowerOn,
+    /// The clock is set, by so much.
+    Clock(i64),
+    /// A disk dies: first its reads, if so said.
+    Die(usize, bool),
+    /// A disk's counters grow.
+    Sign(usize),
+    /// Sectors of a disk go bad.
+    Defect(usize),
+    /// A cable of a disk spoils transfers.
+    Cable(usize),
+    /// Somebody touches a cable: a disk is gone for so long.
+    Touch(usize, u64),
+    /// It is back.
+    Back(usize),
+    /// A session on a disk that does not answer reads gives up.
+    NoReads(usize, u64),
+    /// A person puts another disk in the place of this one.
+    Replace(usize),
+    /// A person says that this one will not come back.
+    Forget(usize),
+    /// A person accepts what is so with a disk.
+    Accept(usize),
+    /// An array is in sync again.
+    Rebuilt(usize),
+    /// A channel accepts nothing, or again.
+    Accepts(usize, bool),
+    /// What a channel said of a message: the start of the watch, the message, was it accepted, did it arrive at once.
+    Answer(u64, u64, bool, bool),
+    /// A person types a code, by its number.
+    Confirm(usize),
+    /// A person tests alerts.
+    Test,
+    /// A person wants nothing to be read for so long.
+    Pause(u64),
+    /// A person removes the last channel, if there are two.
+    Rechannel,
+}
+
+/// The times of something that happens so often a year, from the beginning to the end.
+fn times(rng: &mut Rng, a_year: f64, end: u64) -> Vec<u64> {
+    let mean = 365.0 * DAY as f64 / a_year;
+    let mut times = Vec::new();
+    let mut at = EPOCH as f64 + rng.exponential(mean);
+    while at < end as f64 {
+        times.push(at as u64);
+        at += rng.exponential(mean);
+    }
+    times
+}
+
+/// All that is drawn beforehand.
+pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
+    let end = EPOCH + setup.seconds();
+    let mut events = vec![(EPOCH + HOUR, HostEvent::Hour)];
+    for disk in 0..setup.disks.len() {
+        events.extend(of_disk(setup, disk, end));
+    }
+    let mut rng = Rng::stream(setup.seed, 3);
+    for at in times(&mut rng, POWER_OFFS_A_YEAR, end) {
+        let long = rng.below(12) == 0;
+        let span = if long { (1 + rng.below(45)) * DAY } else { 60 + rng.exponential(4.0 * HOUR as f64) as u64 };
+        events.push((at, HostEvent::PowerOff(span)));
+    }
+    if setup.is_off_at_night {
+        events.extend((0..setup.days).map(|day| (EPOCH + day * DAY + 22 * HOUR, HostEvent::PowerOff(8 * HOUR))));
+    }
+    for at in times(&mut rng, CLOCK_STEPS_A_YEAR, end) {
+        let step = rng.below(2 * DAY) as i64 - DAY as i64;
+        // A clock that is wrong is put right some days later.
+        events.push((at, HostEvent::Clock(step)));
+        events.push((at + HOUR + rng.below(5 * DAY), HostEvent::Clock(-step)));
+    }
+    for channel in 0..setup.settings.channels.len() {
+        for at in times(&mut rng, OUTAGES_A_YEAR, end) {
+            events.push((at, HostEvent::Accepts(channel, false)));
+            events.push((at + HOUR + rng.below(5 * DAY), HostEvent::Accepts(channel, true)));
+        }
+    }
+    for at in times(&mut rng, 6.0, end) {
+        events.push((at, HostEvent::Pause(HOUR + rng.below(2 * DAY))));
+    }
+    if rng.below(5) > 0 {
+        events.push((EPOCH + 10 * MINUTE, HostEvent::Test));
+    }
+    if rng.below(8) == 0 && setup.trouble > 1.0 {
+        events.push((EPOCH + rng.below(setup.seconds()), HostEvent::Rechannel));
+    }
+    events
+}
+
+/// What will happen to a disk.
+pub(super) fn of_disk(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, HostEvent)> {
+    let mut rng = Rng::stream(setup.seed, 1000 + disk as u64);
+    let mut events = Vec::new();
+    if let Some(&at) = times(&mut rng, DEATHS_A_YEAR * setup.trouble, end).first() {
+        events.push((at, HostEvent::Die(disk, rng.below(3) == 0)));
+        if rng.uniform() < DEATHS_WITH_SIGNS {
+            let signs = 1 + rng.below(4);
+            events.extend((0..signs).map(|_| (at.saturating_sub(rng.below(20 * DAY)), HostEvent::Sign(disk))));
+        }
+    }
+    events.extend(
+        times(&mut rng, DEFECTS_A_YEAR * setup.trouble, end).into_iter().map(|at| (at, HostEvent::Defect(disk))),
+    );
+    events
+        .extend(times(&mut rng, CABLES_A_YEAR * setup.trouble, end).into_iter().map(|at| (at, HostEvent::Cable(disk))));
+    for at in times(&mut rng, CABLES_A_YEAR * setup.trouble, end) {
+        events.push((at, HostEvent::Touch(disk, 20 + rng.below(8 * MINUTE))));
+    }
+    events
+}
+
+/// How many runs go bad at once: P(at least n) = 0.915 n^-0.74 (fitted to Schroeder, Damouras & Gill, FAST'10, as
+/// `sim::lse` does), 40 at most.
+pub(super) fn runs_of_a_defect(rng: &mut Rng) -> usize {
+    ((0.915 / rng.uniform().max(1e-6)).powf(1.0 / 0.74) as usize).clamp(1, 40)
+}

@@ -1,0 +1,20 @@
+//! A modelled machine with its disks, people and mail servers, through years of virtual time, under the watch that ships.
+//!
+//! ```text
+//! setup::HostSetup (a seed) --> run::ModelledHost -- events --> scrubjay_watch::Watch
+//!    disk::HostDisk: load by the hour, bad sectors, deaths      <-- ops --
+//!    people who accept, pause, replace; servers that are down; power; clocks; kill -9 between any two operations
+//!                          +--> fact::HostFact --> an observer: an oracle, or a table for a user
+//! ```
+//!
+//! What happens is drawn from the seed alone. What the machine is told is told in time of the host's clock, which may be wrong;
+//! what the observer is told, in true time.
+
+pub mod calendar;
+pub mod disk;
+pub mod fact;
+mod fate;
+mod life;
+pub mod run;
+pub mod setup;
+pub mod table;

@@ -1,0 +1,535 @@
+//! Runs a modelled host: joins what happens to it, the watch that ships, and whoever observes both.
+
+use super::calendar::DaylightCalendar;
+use super::disk::HostDisk;
+use super::fact::{HostFact, HostObserver};
+use super::life::{self, HostEvent};
+use super::setup::{EPOCH, HostSetup, name_of};
+use scrubjay_core::rng::Rng;
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::Watch;
+use scrubjay_watch::calendar::{Calendar, DAY, HOUR};
+use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
+use scrubjay_watch::facts::{ArrayFacts, SessionNews, SmartReading};
+use scrubjay_watch::incident::{IncidentKind, IncidentSubject, MessageReason, Urgency};
+use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// A watch that was killed is started again so much later.
+const RESTART: u64 = 30;
+/// A host that runs.
+pub struct ModelledHost<'o> {
+    pub(super) setup: HostSetup,
+    pub(super) observer: &'o mut dyn HostObserver,
+    pub(super) rng: Rng,
+    /// True time.
+    pub(super) now: u64,
+    /// How much the clock is ahead of it.
+    pub(super) ahead: i64,
+    pub(super) watch: Option<Watch>,
+    /// What is durable.
+    pub(super) rows: BTreeMap<RowKey, WatchRow>,
+    /// All disks that ever were, by number.
+    pub(super) disks: Vec<HostDisk>,
+    /// Which of them is where.
+    pub(super) places: Vec<usize>,
+    /// The numbers of each array's members.
+    pub(super) members: Vec<Vec<usize>>,
+    pub(super) queue: BinaryHeap<Reverse<(u64, u64, HostEvent)>>,
+    pub(super) sequence: u64,
+    /// How many times the watch was started.
+    pub(super) starts: u64,
+    pub(super) accepts: Vec<bool>,
+    /// Codes that people have read.
+    pub(super) codes: Vec<(String, String)>,
+    /// Messages below this number were written before.
+    pub(super) written: u64,
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostSummary {
+    /// Starts of the watch.
+    pub starts: u64,
+    /// Disks that there were, those that were put in later included.
+    pub disks: u64,
+    /// Messages that were written.
+    pub messages: u64,
+}
+
+impl<'o> ModelledHost<'o> {
+    /// Runs a host to its end.
+    pub fn run(setup: HostSetup, observer: &'o mut dyn HostObserver) -> HostSummary {
+        let events = life::draw(&setup);
+        let mut host = ModelledHost {
+            rng: Rng::stream(setup.seed, 4),
+            disks: setup.disks.clone(),
+            places: (0..setup.disks.len()).collect(),
+            members: setup.arrays.iter().map(|array| members_of(&setup, array)).collect(),
+            accepts: vec![true; setup.settings.channels.len()],
+            setup,
+            observer,
+            now: EPOCH,
+            ahead: 0,
+            watch: None,
+            rows: BTreeMap::new(),
+            queue: BinaryHeap::new(),
+            sequence: 0,
+            starts: 0,
+            codes: Vec::new(),
+            written: 0,
+        };
+        events.into_iter().for_each(|(at, event)| host.plan(at, event));
+        host.begin();
+        let end = EPOCH + host.setup.seconds();
+        while let Some(Reverse((at, _, event))) = host.queue.pop().filter(|Reverse((at, ..))| *at < end) {
+            host.tick_until(at);
+            host.now = host.now.max(at);
+            host.happen(event);
+        }
+        let waiting: Vec<u64> = host
+            .rows
+            .keys()
+            .filter_map(|key| if let RowKey::Message(number) = key { Some(*number) } else { None })
+            .collect();
+        host.observer.observe(end, &HostFact::End(&waiting));
+        HostSummary { starts: host.starts, disks: host.disks.len() as u64, messages: host.written }
+    }
+
+    fn begin(&mut self) {
+        let names: Vec<String> = self.setup.settings.channels.iter().map(|channel| channel.name.clone()).collect();
+        self.observe(&HostFact::Channels(&names));
+        for number in 0..self.disks.len() {
+            let key = self.disks[number].facts.key.clone();
+            self.observe(&HostFact::DiskIn(number, &key));
+        }
+        for array in 0..self.setup.arrays.len() {
+            self.tell_members(array);
+        }
+        self.start();
+    }
+
+    /// Plans an event for some time from `soonest` seconds on, within `span` more.
+    pub(super) fn plan_within(&mut self, soonest: u64, span: u64, event: HostEvent) {
+        let at = self.now + soonest + self.rng.below(span);
+        self.plan(at, event);
+    }
+
+    pub(super) fn plan(&mut self, at: u64, event: HostEvent) {
+        self.sequence += 1;
+        self.queue.push(Reverse((at, self.sequence, event)));
+    }
+
+    pub(super) fn observe(&mut self, fact: &HostFact<'_>) {
+        self.observer.observe(self.now, fact);
+    }
+
+    /// What the clock shows.
+    fn clock(&self) -> UnixSeconds {
+        UnixSeconds((self.now as i64 + self.ahead) as u64)
+    }
+
+    fn week_hour(&self) -> usize {
+        DaylightCalendar.local(UnixSeconds(self.now)).week_hour()
+    }
+
+    /// Lets the watch have its turns until then.
+    fn tick_until(&mut self, until: u64) {
+        while let Some(watch) = &self.watch {
+            let wake = (watch.poll_timeout().0 as i64 - self.ahead).max(0) as u64;
+            if wake >= until {
+                return;
+            }
+            // A machine that asks to be woken at once is woken in the next second: time must pass.
+            self.now = wake.max(self.now + 1).min(until);
+            self.tell(WatchEvent::Tick);
+        }
+    }
+
+    /// Tells the watch, and does what it wants, which may be its end.
+    pub(super) fn tell(&mut self, event: WatchEvent) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let clock = self.clock();
+            let Some(watch) = &mut self.watch else { return };
+            watch.handle(clock, event);
+            while let Some(op) = self.watch.as_mut().and_then(Watch::poll_op) {
+                let is_last = self.setup.kill_one_in.is_some_and(|one_in| self.rng.below(one_in) == 0);
+                if is_last {
+                    self.stop(RESTART);
+                    return;
+                }
+                events.extend(self.act(op));
+            }
+        }
+    }
+
+    fn act(&mut self, op: WatchOp) -> Option<WatchEvent> {
+        match op {
+            WatchOp::Keep(rows, dropped) => {
+                for row in rows {
+                    if let WatchRow::Message(message) = &row
+                        && message.number >= self.written
+                    {
+                        self.written = message.number + 1;
+                        self.observe(&HostFact::Written(message));
+                    }
+                    self.rows.insert(row.key(), row);
+                }
+                dropped.iter().for_each(|key| drop(self.rows.remove(key)));
+                None
+            }
+            WatchOp::ReadSmart(name) => {
+                let number = self.by_name(&name)?;
+                let reading = self.disks[number].smart(self.week_hour());
+                let is_real = matches!(reading, SmartReading::Facts(_));
+                self.observe(&HostFact::Smart(number, is_real));
+                let disk = &self.disks[number];
+                if is_real && disk.has_evidence() {
+                    let is_lasting = disk.pending + disk.remapped > 0;
+                    self.observe(&HostFact::Evidence(number, is_lasting));
+                }
+                Some(WatchEvent::Smart(name, reading))
+            }
+            WatchOp::BeginSession(name, pass, _) => {
+                let number = self.by_name(&name)?;
+                let is_new = self.disks[number].pass != pass;
+                if is_new {
+                    let disk = &mut self.disks[number];
+                    (disk.pass, disk.done) = (pass, 0.0);
+                    disk.met.clear();
+                }
+                self.begin_session(number, is_new);
+                None
+            }
+            WatchOp::StopSession(name, _) => {
+                let number = self.by_name(&name)?;
+                self.read(number);
+                self.end_session(number);
+                let report = self.disks[number].report();
+                if !report.unreadable.is_empty() {
+                    self.observe(&HostFact::Evidence(number, true));
+                }
+                Some(WatchEvent::Session(name, SessionNews::Stopped(report)))
+            }
+            WatchOp::Send(row) => {
+                let channels = &self.setup.settings.channels;
+                let channel = channels.iter().position(|channel| channel.name == row.channel);
+                // Now and then a server refuses for no reason that anybody knows.
+                let is_accepted = channel.is_some_and(|channel| self.accepts[channel]) && self.rng.below(20) > 0;
+                let is_at_once = self.rng.below(2) == 0;
+                if is_accepted && is_at_once {
+                    self.deliver(&row);
+                }
+                let answer = HostEvent::Answer(self.starts, row.number, is_accepted, is_at_once);
+                self.plan_within(1, 20, answer);
+                None
+            }
+            WatchOp::Heartbeat => {
+                let status = self.watch.as_ref().map(|watch| watch.status(self.clock()));
+                status.iter().for_each(|status| self.observe(&HostFact::Status(status)));
+                None
+            }
+        }
+    }
+
+    fn by_name(&self, name: &str) -> Option<usize> {
+        let is_it = |number: &&usize| self.disks[**number].is_in && self.disks[**number].facts.name == name;
+        self.places.iter().find(is_it).copied()
+    }
+
+    fn begin_session(&mut self, number: usize, is_new: bool) {
+        let clock = self.clock();
+        self.disks[number].session = Some(self.now);
+        self.observe(&HostFact::SessionBegun(number));
+        if self.disks[number].is_mute {
+            self.plan(self.now + HOUR / 2, HostEvent::NoReads(number, self.starts));
+        } else if is_new {
+            let key = &self.disks[number].facts.key;
+            let status = self.watch.as_ref().map(|watch| watch.status(clock));
+            let standing = status.iter().flat_map(|status| &status.disks).find(|disk| disk.key == *key);
+            if let Some(forecast) = standing.and_then(|disk| disk.forecast) {
+                let truly = |at: UnixSeconds| (at.0 as i64 - self.ahead) as u64;
+                let (low, high) = (truly(forecast.low), truly(forecast.high));
+                self.observe(&HostFact::Foretold(number, low, high));
+            }
+        }
+    }
+
+    /// Reckons up what a session has read since the last time.
+    pub(super) fn read(&mut self, number: usize) {
+        let Some(since) = self.disks[number].session.filter(|_| !self.disks[number].is_mute) else { return };
+        let week_hour = DaylightCalendar.local(UnixSeconds(since)).week_hour();
+        let useful = self.disks[number].share(since / HOUR, week_hour) * (self.now - since) as f64;
+        let before = self.disks[number].read(useful);
+        self.disks[number].session = Some(self.now);
+        let done = self.disks[number].done;
+        self.observe(&HostFact::Read(number, before, done, since, self.now));
+    }
+
+    pub(super) fn end_session(&mut self, number: usize) {
+        if self.disks[number].session.take().is_some() {
+            self.observe(&HostFact::SessionEnded(number));
+        }
+    }
+
+    /// Somebody gets a message, and does something about it, or not.
+    fn deliver(&mut self, row: &MessageRow) {
+        self.observe(&HostFact::Delivered(row));
+        if row.reason == MessageReason::Test || row.reason == MessageReason::Report {
+            let code = row.body.split_whitespace().last().unwrap_or_default().to_owned();
+            if self.rng.below(5) > 0 {
+                self.codes.push((row.channel.clone(), code));
+                self.plan_within(HOUR, 2 * DAY, HostEvent::Confirm(self.codes.len() - 1));
+            }
+        }
+        for key in &row.about {
+            let IncidentSubject::Disk(disk) = &key.subject else { continue };
+            let Some(number) = self.disks.iter().position(|known| known.facts.key == *disk) else { continue };
+            let later = DAY + self.rng.below(25 * DAY);
+            match (key.kind, row.urgency, self.rng.below(4)) {
+                (IncidentKind::Health, Urgency::Replace, 0) => self.plan(self.now + later, HostEvent::Replace(number)),
+                (IncidentKind::Health | IncidentKind::Unknown, _, 1) => {
+                    self.plan(self.now + HOUR, HostEvent::Accept(number))
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn happen(&mut self, event: HostEvent) {
+        match event {
+            HostEvent::Hour => self.hour(),
+            HostEvent::PowerOff(span) if self.watch.is_some() => self.stop(span),
+            HostEvent::PowerOff(_) => {}
+            HostEvent::PowerOn => self.start(),
+            HostEvent::Clock(step) => {
+                self.ahead += step;
+                self.observe(&HostFact::Clock(step));
+                self.tell(WatchEvent::Tick);
+            }
+            HostEvent::Die(number, true) => {
+                self.disks[number].is_mute = true;
+                self.read(number);
+                if self.disks[number].session.is_some() {
+                    self.plan(self.now + HOUR / 2, HostEvent::NoReads(number, self.starts));
+                }
+                self.plan_within(0, 10 * DAY, HostEvent::Die(number, false));
+            }
+            HostEvent::Die(number, false) => self.die(number),
+            HostEvent::Sign(number) => {
+                let disk = &mut self.disks[number];
+                if self.rng.below(2) == 0 { disk.pending += 1 } else { disk.remapped += 1 + self.rng.below(20) }
+            }
+            HostEvent::Defect(number) => self.defect(number),
+            HostEvent::Cable(number) => self.disks[number].cable_errors += 1 + self.rng.below(30),
+            HostEvent::Touch(number, span) if self.disks[number].is_in => {
+                self.take_out(number);
+                self.plan(self.now + span, HostEvent::Back(number));
+            }
+            HostEvent::Touch(..) => {}
+            HostEvent::Back(number) => self.bring_back(number),
+            HostEvent::NoReads(number, start) => {
+                if start == self.starts && self.disks[number].session.is_some() && self.disks[number].is_in {
+                    self.end_session(number);
+                    self.observe(&HostFact::Evidence(number, false));
+                    let (name, report) = (self.disks[number].facts.name.clone(), self.disks[number].report());
+                    self.tell(WatchEvent::Session(name, SessionNews::Failed(report)));
+                }
+            }
+            HostEvent::Replace(number) => self.replace(number),
+            HostEvent::Forget(number) => {
+                let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
+                if self.watch.is_some() {
+                    self.observe(&HostFact::Forgotten(number));
+                    self.tell(WatchEvent::Command(PersonCommand::Forget(subject)));
+                } else {
+                    self.plan(self.now + DAY, HostEvent::Forget(number));
+                }
+            }
+            HostEvent::Accept(number) if self.watch.is_some() => {
+                let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
+                self.observe(&HostFact::Accepted(&subject));
+                self.tell(WatchEvent::Command(PersonCommand::Accept(subject)));
+            }
+            HostEvent::Accept(_) => {}
+            HostEvent::Rebuilt(array) => self.rebuilt(array),
+            HostEvent::Accepts(channel, is_up) => {
+                if let Some(accepts) = self.accepts.get_mut(channel) {
+                    *accepts = is_up;
+                    let name = self.setup.settings.channels[channel].name.clone();
+                    self.observe(&HostFact::Accepts(&name, is_up));
+                }
+            }
+            HostEvent::Answer(start, number, is_accepted, is_at_once) => {
+                if start != self.starts || self.watch.is_none() {
+                    return; // the connection ended with the program
+                }
+                let row = self.rows.get(&RowKey::Message(number)).cloned();
+                if let (true, false, Some(WatchRow::Message(row))) = (is_accepted, is_at_once, row) {
+                    self.deliver(&row);
+                }
+                let answer =
+                    if is_accepted { WatchEvent::MessageSent(number) } else { WatchEvent::MessageFailed(number) };
+                self.tell(answer);
+            }
+            HostEvent::Confirm(index) => {
+                let (channel, code) = self.codes[index].clone();
+                if self.watch.is_some() && self.setup.settings.channels.iter().any(|known| known.name == channel) {
+                    self.observe(&HostFact::Confirmed(&channel));
+                    self.tell(WatchEvent::Command(PersonCommand::Confirm(code)));
+                }
+            }
+            HostEvent::Test => self.tell(WatchEvent::Command(PersonCommand::TestAlerts)),
+            HostEvent::Pause(span) => self.tell(WatchEvent::Command(PersonCommand::PauseFor(span))),
+            HostEvent::Rechannel if self.setup.settings.channels.len() > 1 => {
+                self.setup.settings.channels.truncate(1);
+                let names = [self.setup.settings.channels[0].name.clone()];
+                self.accepts.truncate(1);
+                self.observe(&HostFact::Channels(&names));
+                self.tell(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
+            }
+            HostEvent::Rechannel => {}
+        }
+    }
+
+    fn hour(&mut self) {
+        self.plan(self.now + HOUR, HostEvent::Hour);
+        if self.watch.is_none() {
+            return;
+        }
+        let hour = self.now / HOUR - 1;
+        let week_hour = DaylightCalendar.local(UnixSeconds(hour * HOUR)).week_hour();
+        for place in 0..self.places.len() {
+            let number = self.places[place];
+            if !self.disks[number].is_in {
+                continue;
+            }
+            let share = self.disks[number].share(hour, week_hour) as f32;
+            let name = self.disks[number].facts.name.clone();
+            self.tell(WatchEvent::IdleHour(name.clone(), week_hour, share));
+            if self.disks[number].session.is_none() || self.disks[number].is_mute {
+                continue;
+            }
+            self.read(number);
+            let report = self.disks[number].report();
+            if !report.unreadable.is_empty() {
+                self.observe(&HostFact::Evidence(number, true));
+            }
+            if self.disks[number].done < 1.0 {
+                self.tell(WatchEvent::Session(name, SessionNews::Progress(report)));
+                continue;
+            }
+            self.end_session(number);
+            self.observe(&HostFact::PassOver(number));
+            self.tell(WatchEvent::Session(name, SessionNews::Finished(report)));
+        }
+        self.tell(WatchEvent::Tick);
+    }
+
+    /// The watch is gone, with whatever it did not keep: killed, or the host is off.
+    fn stop(&mut self, span: u64) {
+        for number in self.places.clone() {
+            self.read(number);
+            self.end_session(number);
+        }
+        self.watch = None;
+        self.observe(&HostFact::Power(false));
+        // Where a host was off for longer, disks may have other names then.
+        if span > 2 * RESTART && self.places.len() > 1 && self.rng.below(4) == 0 {
+            let (one, other) = (self.rng.below(self.places.len() as u64), self.rng.below(self.places.len() as u64));
+            self.places.swap(one as usize, other as usize);
+            for (place, &number) in self.places.iter().enumerate() {
+                self.disks[number].facts.name = name_of(place);
+            }
+        }
+        self.plan(self.now + span, HostEvent::PowerOn);
+    }
+
+    fn start(&mut self) {
+        self.starts += 1;
+        let rows = self.rows.values().cloned();
+        let settings = self.setup.settings.clone();
+        #[allow(unused_mut)] // without planted mistakes nothing is changed
+        let mut watch = Watch::restore(self.clock(), settings, Box::new(DaylightCalendar), rows);
+        #[cfg(feature = "planted")]
+        watch.plant(self.setup.bug);
+        self.watch = Some(watch);
+        self.observe(&HostFact::Power(true));
+        let starts = self.starts;
+        for number in self.places.clone() {
+            if self.disks[number].is_in {
+                self.observe(&HostFact::DiskBack(number));
+                self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+                let (name, report) = (self.disks[number].facts.name.clone(), self.disks[number].report());
+                if report.done > 0 {
+                    if !report.unreadable.is_empty() {
+                        self.observe(&HostFact::Evidence(number, true));
+                    }
+                    self.tell(WatchEvent::Session(name, SessionNews::Stopped(report)));
+                }
+            }
+        }
+        for array in 0..self.members.len() {
+            self.tell(WatchEvent::ArraySeen(self.array(array)));
+        }
+        if starts == self.starts {
+            self.tell(WatchEvent::Tick);
+        }
+    }
+}
+
+/// The numbers of the disks that are an array's members at the beginning.
+fn members_of(setup: &HostSetup, array: &ArrayFacts) -> Vec<usize> {
+    let number = |name: &str| setup.disks.iter().position(|disk| disk.facts.name == name);
+    array.members.iter().filter_map(|member| number(member.disk.as_deref()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts.
+    #[derive(Default)]
+    struct Tally {
+        passes: u64,
+        delivered: Vec<String>,
+        bytes: f64,
+    }
+
+    impl HostObserver for Tally {
+        fn observe(&mut self, _: u64, fact: &HostFact<'_>) {
+            match fact {
+                HostFact::PassOver(_) => self.passes += 1,
+                HostFact::Delivered(row) => self.delivered.push(row.subject.clone()),
+                HostFact::Read(_, from, to, ..) => self.bytes += to - from,
+                _ => {}
+            }
+        }
+    }
+
+    fn run(setup: HostSetup) -> (HostSummary, Tally) {
+        let mut tally = Tally::default();
+        (ModelledHost::run(setup, &mut tally), tally)
+    }
+
+    #[test]
+    fn a_year_has_a_pass_a_month_and_a_report_a_month() {
+        let (_, tally) = run(HostSetup::usual(1, 2, 365));
+        assert!((22..=40).contains(&tally.passes), "{} passes of two disks", tally.passes);
+        let reports = tally.delivered.iter().filter(|subject| subject.contains("monthly report")).count();
+        assert!((20..=24).contains(&reports), "{reports} by two channels: {:?}", tally.delivered);
+        assert!(tally.bytes >= tally.passes as f64);
+    }
+
+    #[test]
+    fn a_seed_is_a_year_and_another_one_is_another() {
+        let run = |seed| {
+            let (summary, tally) = run(HostSetup { days: 40, ..HostSetup::storm(seed) });
+            (summary, tally.passes, tally.delivered)
+        };
+        assert_eq!(run(5), run(5));
+        assert_ne!(run(5), run(6));
+    }
+}

@@ -1,0 +1,185 @@
+//! What a modelled host is: its disks, arrays and settings, and how often what goes wrong, from a seed.
+
+use super::disk::{HostDisk, HostLoad};
+use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+use scrubjay_core::rng::Rng;
+use scrubjay_watch::calendar::DAY;
+use scrubjay_watch::events::WatchBug;
+use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind, SmartRefusal};
+use scrubjay_watch::hours::DailyHours;
+use scrubjay_watch::settings::{AlertChannel, WatchSettings};
+
+/// Disks a year that die: 1.4 % (Backblaze, Drive Stats for 2023).
+pub const DEATHS_A_YEAR: f64 = 0.014;
+/// Disks a year whose first unreadable sectors appear: 3.15 % of nearline disks (Bairavasundaram et al., SIGMETRICS'07).
+pub const DEFECTS_A_YEAR: f64 = 0.0315;
+/// Of disks that die so many show it before in their counters (the study of Backblaze's data of 2026-Q1 that finds 24 to 27 %
+/// without a sign).
+pub const DEATHS_WITH_SIGNS: f64 = 0.75;
+/// Disks a year with a bad cable: a judgement.
+pub const CABLES_A_YEAR: f64 = 0.02;
+/// Times a year that a mail server is down: a judgement.
+pub const OUTAGES_A_YEAR: f64 = 4.0;
+/// Times a year that the power fails, or somebody takes the host down for a while: a judgement.
+pub const POWER_OFFS_A_YEAR: f64 = 6.0;
+/// Times a year that the clock is found to be wrong and set: a judgement.
+pub const CLOCK_STEPS_A_YEAR: f64 = 2.0;
+
+/// When every modelled year begins: 1 January 2026, 00:00 UTC.
+pub const EPOCH: u64 = 1_767_225_600;
+
+/// A host that is to be run.
+#[derive(Clone, Debug)]
+pub struct HostSetup {
+    /// All chance comes from it.
+    pub seed: u64,
+    /// For how long.
+    pub days: u64,
+    /// Its disks.
+    pub disks: Vec<HostDisk>,
+    /// Its arrays.
+    pub arrays: Vec<ArrayFacts>,
+    /// The watch's settings.
+    pub settings: WatchSettings,
+    /// How many times as often as in life things go wrong.
+    pub trouble: f64,
+    /// Of how many operations of the watch one is the last before it is killed; none: it never is.
+    pub kill_one_in: Option<u64>,
+    /// Is the host off every night?
+    pub is_off_at_night: bool,
+    /// A mistake that the watch makes on purpose. Heeded with the feature `planted` only.
+    pub bug: Option<WatchBug>,
+}
+
+/// The kernel's name of a place.
+pub fn name_of(place: usize) -> String {
+    let letter = |index: usize| char::from(b'a' + index as u8);
+    match place {
+        0..26 => format!("sd{}", letter(place)),
+        _ => format!("sd{}{}", letter(place / 26 - 1), letter(place % 26)),
+    }
+}
+
+impl HostSetup {
+    /// A quiet host of so many disks, as a user might have it: in arrays of up to eight, two ways for alerts.
+    pub fn usual(seed: u64, disks: usize, days: u64) -> HostSetup {
+        let mut rng = Rng::stream(seed, 1);
+        let disks = (0..disks).map(|place| disk(&mut rng, place, HostLoad::Home, 16.0)).collect::<Vec<_>>();
+        let arrays = arrays(disks.len(), &mut |_| 8);
+        let channel = |name: &str| AlertChannel { name: name.into(), fingerprint: 1 };
+        HostSetup {
+            seed,
+            days,
+            arrays,
+            disks,
+            settings: WatchSettings {
+                host: "nas1".into(),
+                channels: vec![channel("email"), channel("ntfy")],
+                secret: seed,
+                ..WatchSettings::default()
+            },
+            trouble: 1.0,
+            kill_one_in: None,
+            is_off_at_night: false,
+            bug: None,
+        }
+    }
+
+    /// Any host, with much more trouble than in life: what a seed of the proof is.
+    pub fn storm(seed: u64) -> HostSetup {
+        let mut rng = Rng::stream(seed, 2);
+        let count = match rng.below(4) {
+            0 => 1 + rng.below(2),
+            1 | 2 => 3 + rng.below(10),
+            _ => 13 + rng.below(48),
+        };
+        let loads = [HostLoad::Home, HostLoad::Office, HostLoad::Server, HostLoad::Busy];
+        // One that is hardly ever free is for few hosts: it only shows that the date is missed.
+        let choice = if rng.below(5) == 0 { 4 } else { 3 };
+        let load = loads[rng.below(choice) as usize];
+        let size = 0.5 + rng.uniform() * if count > 20 { 6.0 } else { 15.0 };
+        let mut setup = HostSetup::usual(seed, 0, 200 + rng.below(250));
+        setup.disks = (0..count as usize).map(|place| disk(&mut rng, place, load, size)).collect();
+        for disk in &mut setup.disks {
+            disk.sleeps = rng.below(6) == 0;
+            disk.refuses = (rng.below(15) == 0).then_some(SmartRefusal::NotSupported);
+        }
+        setup.arrays = arrays(setup.disks.len(), &mut |left| 2 + rng.below(9).min(left as u64) as usize);
+        if rng.below(3) == 0 {
+            let from = (rng.below(96) * 15) as u32;
+            setup.settings.between = Some(DailyHours { from, to: (from + 60 + (rng.below(40) * 15) as u32) % 1440 });
+        }
+        if rng.below(2) == 0 {
+            setup.settings.quiet = Some(DailyHours { from: 22 * 60, to: 7 * 60 });
+        }
+        setup.settings.channels.truncate(1 + rng.below(2) as usize);
+        setup.trouble = 1.0 + rng.uniform() * 15.0;
+        setup.kill_one_in = (rng.below(3) > 0).then(|| 300 + rng.below(5000));
+        setup.is_off_at_night = rng.below(8) == 0;
+        setup
+    }
+
+    /// How long, in seconds.
+    pub fn seconds(&self) -> u64 {
+        self.days * DAY
+    }
+}
+
+fn disk(rng: &mut Rng, place: usize, load: HostLoad, terabytes: f64) -> HostDisk {
+    let is_flash = rng.below(6) == 0;
+    let (media, speed) = if is_flash { (MediaKind::Flash, 450e6) } else { (MediaKind::Spinning, 240e6) };
+    let terabytes = if is_flash { terabytes.min(4.0) } else { terabytes };
+    let facts = DiskFacts {
+        key: DiskKey(format!("ZL{:06}", rng.below(1_000_000) * 100 + place as u64)),
+        name: name_of(place),
+        model: if is_flash { "FLASH4T" } else { "ST16000NM001G" }.into(),
+        bay: Some((place + 1).to_string()),
+        controller: Some(format!("hba{}", place / 16)),
+        media,
+        sectors: (terabytes * 1e12 / 512.0) as u64 / 8 * 8,
+    };
+    HostDisk::new(place, facts, load, speed * (0.9 + 0.2 * rng.uniform()), rng.bits())
+}
+
+/// Arrays over neighbours: of two a mirror, of more RAID-5 or RAID-6; a disk that is left is alone.
+fn arrays(disks: usize, size: &mut dyn FnMut(usize) -> usize) -> Vec<ArrayFacts> {
+    let (mut arrays, mut first) = (Vec::new(), 0);
+    while disks - first >= 2 {
+        let members = size(disks - first).min(disks - first);
+        let (kind, level, parity) = match members {
+            2 => (LayoutKind::Raid1, "RAID1", 1),
+            3..=5 => (LayoutKind::Raid5Ls, "RAID5", 1),
+            _ => (LayoutKind::Raid6Md, "RAID6", 2),
+        };
+        let shape = Shape { data: members - parity, parity };
+        let member = |place| ArrayMember { disk: Some(name_of(place)), is_in_sync: true, data_start: 262_144 };
+        arrays.push(ArrayFacts {
+            key: format!("uuid{}", arrays.len()),
+            name: format!("md{}", arrays.len()),
+            level: level.into(),
+            redundancy: parity as u32,
+            members: (first..first + members).map(member).collect(),
+            activity: ArrayActivity::Idle,
+            layout: Layout::new(kind, shape, members).ok().map(|layout| (layout, 1024)),
+        });
+        first += members;
+    }
+    arrays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_named_as_the_kernel_does_and_every_seed_is_a_host() {
+        assert_eq!(
+            (name_of(0), name_of(25), name_of(26), name_of(59)),
+            ("sda".into(), "sdz".into(), "sdaa".into(), "sdbh".into())
+        );
+        let storms: Vec<HostSetup> = (0..200).map(HostSetup::storm).collect();
+        assert!(storms.iter().all(|setup| (1..=60).contains(&setup.disks.len())));
+        assert!(storms.iter().any(|setup| setup.disks.len() > 50) && storms.iter().any(|setup| setup.disks.len() == 1));
+        assert!(storms.iter().flat_map(|setup| &setup.arrays).all(|array| array.layout.is_some()));
+    }
+}

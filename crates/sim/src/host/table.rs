@@ -1,0 +1,157 @@
+//! A year of a modelled host as a table: month by month, and every message.
+
+use super::calendar::DaylightCalendar;
+use super::fact::{HostFact, HostObserver};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::calendar::{Calendar, HOUR};
+use scrubjay_watch::incident::MessageReason;
+
+/// Points that are followed on each disk.
+const POINTS: usize = 64;
+
+/// A month.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostMonth {
+    /// Year and month, 1 to 12.
+    pub month: (i64, u32),
+    /// Passes that ended.
+    pub passes: u64,
+    /// Incidents that were told for the first time.
+    pub opened: u64,
+    /// Incidents that were said to be over.
+    pub resolved: u64,
+    /// Messages that arrived, by all channels.
+    pub messages: u64,
+    /// The longest that a sector waited to be read again, or waits, in seconds.
+    pub age_max: u64,
+}
+
+/// A message that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostMessage {
+    /// When.
+    pub at: UnixSeconds,
+    /// By which channel.
+    pub channel: String,
+    /// Its first line.
+    pub subject: String,
+    /// It may be a copy of an earlier one.
+    pub may_be_repeated: bool,
+}
+
+/// What is seen of a host.
+#[derive(Clone, Debug, Default)]
+pub struct HostTable {
+    /// The months, in order.
+    pub months: Vec<HostMonth>,
+    /// What arrived, in order.
+    pub messages: Vec<HostMessage>,
+    /// Passes whose end was forecast,
+    pub forecasts: u64,
+    /// and of them those that ended when it was said, to the hour.
+    pub held: u64,
+    disks: Vec<TableDisk>,
+    /// When and of what was last told.
+    telling: Option<(u64, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct TableDisk {
+    is_in: bool,
+    last: [u64; POINTS],
+    foretold: Option<(u64, u64)>,
+}
+
+impl HostTable {
+    fn month(&mut self, at: u64) -> &mut HostMonth {
+        let (year, month, _) = DaylightCalendar.local(UnixSeconds(at)).day.civil();
+        if self.months.last().is_none_or(|last| last.month != (year, month)) {
+            self.months.push(HostMonth { month: (year, month), ..HostMonth::default() });
+        }
+        let last = self.months.len() - 1;
+        &mut self.months[last]
+    }
+
+    fn note_age(&mut self, at: u64, age: u64) {
+        let month = self.month(at);
+        month.age_max = month.age_max.max(age);
+    }
+}
+
+impl HostObserver for HostTable {
+    fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
+        match *fact {
+            HostFact::DiskIn(..) => self.disks.push(TableDisk { is_in: true, last: [at; POINTS], foretold: None }),
+            HostFact::DiskOut(disk) => self.disks[disk].is_in = false,
+            HostFact::DiskBack(disk) => self.disks[disk].is_in = true,
+            HostFact::Read(disk, from, to, begin, end) => {
+                let mut age_max = 0;
+                for (point, last) in self.disks[disk].last.iter_mut().enumerate() {
+                    let place = (point as f64 + 0.5) / POINTS as f64;
+                    if (from..to).contains(&place) {
+                        let read = begin + ((place - from) / (to - from) * (end - begin) as f64) as u64;
+                        age_max = age_max.max(read - *last);
+                        *last = read;
+                    }
+                }
+                self.note_age(at, age_max);
+            }
+            HostFact::Foretold(disk, low, high) => self.disks[disk].foretold = Some((low, high)),
+            HostFact::PassOver(disk) => {
+                self.month(at).passes += 1;
+                if let Some((low, high)) = self.disks[disk].foretold.take() {
+                    self.forecasts += 1;
+                    self.held += u64::from(at >= low && at <= high + HOUR);
+                }
+            }
+            // An incident is told by each channel: what is written at one time with one subject is one.
+            HostFact::Written(row) => {
+                let telling = (at, row.subject.clone());
+                if self.telling.as_ref() != Some(&telling) {
+                    let month = self.month(at);
+                    match row.reason {
+                        MessageReason::Opened => month.opened += row.about.len() as u64,
+                        MessageReason::Resolved => month.resolved += 1,
+                        _ => {}
+                    }
+                    self.telling = Some(telling);
+                }
+            }
+            HostFact::Delivered(row) => {
+                self.month(at).messages += 1;
+                self.messages.push(HostMessage {
+                    at: UnixSeconds(at),
+                    channel: row.channel.clone(),
+                    subject: row.subject.clone(),
+                    may_be_repeated: row.may_be_repeated,
+                });
+            }
+            HostFact::End(_) => {
+                let there = self.disks.iter().filter(|disk| disk.is_in);
+                let age_max = there.flat_map(|disk| disk.last).map(|last| at - last).max().unwrap_or(0);
+                self.note_age(at - 1, age_max);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::ModelledHost;
+    use super::super::setup::HostSetup;
+    use super::*;
+    use scrubjay_watch::calendar::DAY;
+
+    #[test]
+    fn a_year_is_twelve_months_with_passes_and_a_report_in_each_but_the_first() {
+        let mut table = HostTable::default();
+        ModelledHost::run(HostSetup::usual(3, 2, 365), &mut table);
+        assert_eq!(table.months.iter().map(|month| month.month.1).collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
+        let passes: u64 = table.months.iter().map(|month| month.passes).sum();
+        assert!((22..=40).contains(&passes), "{passes}");
+        assert!(table.months[1..].iter().all(|month| month.messages > 0), "{:?}", table.months);
+        assert!(table.months.iter().all(|month| month.age_max < 35 * DAY), "{:?}", table.months);
+        assert!(table.held * 10 >= table.forecasts * 6, "{} of {}", table.held, table.forecasts);
+    }
+}
