@@ -23,7 +23,7 @@ pub use help::HelpText;
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
 pub use scrub::ScrubArgs;
-pub use simulate::{Simulate, SimulateScrub, Simulated};
+pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};

@@ -33,6 +33,36 @@ pub enum Simulated {
     Integrity(Box<SimulateIntegrity>),
     /// Probe modelled arrays, and count right and wrong answers
     Array(Box<SimulateArray>),
+    /// Watch over a modelled machine's disks for a year: passes, messages
+    Watch(SimulateWatch),
+}
+
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  scrubjay simulate watch --disks 8 --days 365 --seed 1
+  scrubjay simulate watch --disks 24 --trouble 5       as if five times as much went wrong
+  scrubjay simulate watch --disks 8 --seed 7 --json";
+
+/// Arguments of `simulate watch`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{WATCH_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct SimulateWatch {
+    /// Number of disks, 1 to 60
+    #[arg(long, value_name = "COUNT", default_value_t = 8)]
+    pub disks: usize,
+    /// How long
+    #[arg(long, value_name = "DAYS", default_value_t = 365)]
+    pub days: u64,
+    /// What everything that happens is drawn from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// How many times as often as in life things go wrong: 1 to 1000
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = factor)]
+    pub trouble: f64,
+
+    /// Print one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }
 
 /// Arguments of `simulate scrub`.

@@ -1,8 +1,9 @@
-//! `scrubjay simulate`: what Scrubjay does, against a trace, in virtual time.
+//! `scrubjay simulate`: what Scrubjay does, against a trace or a model, in virtual time.
 
 mod array;
 mod integrity;
 mod scrub;
+mod watch;
 
 use crate::args::{Simulate, Simulated};
 use crate::exit::Exit;
@@ -14,5 +15,6 @@ pub fn run(args: &Simulate) -> Result<Exit> {
         Simulated::Scrub(args) => scrub::run(args),
         Simulated::Array(args) => array::run(args),
         Simulated::Integrity(args) => integrity::run(args),
+        Simulated::Watch(args) => watch::run(args),
     }
 }

@@ -19,3 +19,4 @@ mod steered;
 mod study;
 mod trace;
 mod tune;
+mod watched;

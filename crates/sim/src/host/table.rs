@@ -1,9 +1,8 @@
 //! A year of a modelled host as a table: month by month, and every message.
 
-use super::calendar::DaylightCalendar;
 use super::fact::{HostFact, HostObserver};
 use scrubjay_core::units::UnixSeconds;
-use scrubjay_watch::calendar::{Calendar, HOUR};
+use scrubjay_watch::calendar::{Calendar, HOUR, UtcCalendar};
 use scrubjay_watch::incident::MessageReason;
 
 /// Points that are followed on each disk.
@@ -12,7 +11,7 @@ const POINTS: usize = 64;
 /// A month.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostMonth {
-    /// Year and month, 1 to 12.
+    /// Year and month, 1 to 12, by UTC.
     pub month: (i64, u32),
     /// Passes that ended.
     pub passes: u64,
@@ -64,7 +63,7 @@ struct TableDisk {
 
 impl HostTable {
     fn month(&mut self, at: u64) -> &mut HostMonth {
-        let (year, month, _) = DaylightCalendar.local(UnixSeconds(at)).day.civil();
+        let (year, month, _) = UtcCalendar.local(UnixSeconds(at)).day.civil();
         if self.months.last().is_none_or(|last| last.month != (year, month)) {
             self.months.push(HostMonth { month: (year, month), ..HostMonth::default() });
         }

@@ -1,0 +1,152 @@
+//! `scrubjay simulate watch`: a year of a modelled machine under the watch.
+
+use crate::args::SimulateWatch;
+use crate::exit::{Exit, Usage};
+use anyhow::{Context, Result};
+use scrubjay_sim::host::calendar::DaylightCalendar;
+use scrubjay_sim::host::run::{HostSummary, ModelledHost};
+use scrubjay_sim::host::setup::HostSetup;
+use scrubjay_sim::host::table::{HostMessage, HostTable};
+use scrubjay_watch::calendar::{DAY, show_time};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Disks that a model may have, and days that it may last.
+const DISKS_MAX: usize = 60;
+const DAYS_MAX: u64 = 3660;
+/// Columns of a terminal, as elsewhere in the house.
+const COLUMNS: usize = 80;
+
+/// Runs the model.
+pub fn run(args: &SimulateWatch) -> Result<Exit> {
+    if args.disks == 0 || args.disks > DISKS_MAX {
+        return Err(Usage(format!("--disks {}: a model has 1 to {DISKS_MAX}", args.disks)).into());
+    }
+    if args.days == 0 || args.days > DAYS_MAX {
+        return Err(Usage(format!("--days {}: a model lasts 1 to {DAYS_MAX}", args.days)).into());
+    }
+    let setup = HostSetup { trouble: args.trouble, ..HostSetup::usual(args.seed, args.disks, args.days) };
+    let every_days = setup.settings.every / DAY;
+    let mut table = HostTable::default();
+    let summary = ModelledHost::run(setup, &mut table);
+    let mut out = io::stdout().lock();
+    let printed = if args.json {
+        let document = WatchedDocument::new(args, &table, summary, every_days);
+        writeln!(out, "{}", serde_json::to_string(&document).context("the result as JSON")?)
+    } else {
+        print(&mut out, args, &table, every_days)
+    };
+    printed.context("cannot write the result to standard output")?;
+    Ok(Exit::Clean)
+}
+
+/// `2026-03`.
+fn month_of((year, month): (i64, u32)) -> String {
+    format!("{year}-{month:02}")
+}
+
+fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_days: u64) -> io::Result<()> {
+    writeln!(out, "{} disks, {} days, seed {}: a model", args.disks, args.days, args.seed)?;
+    writeln!(out, "\nmonth     passes  incidents  over  messages  oldest unread sector")?;
+    for month in &table.months {
+        writeln!(
+            out,
+            "{}   {:>6}  {:>9}  {:>4}  {:>8}  {:>7.1} days",
+            month_of(month.month),
+            month.passes,
+            month.opened,
+            month.resolved,
+            month.messages,
+            month.age_max as f64 / DAY as f64
+        )?;
+    }
+    let worst = table.months.iter().map(|month| month.age_max).max().unwrap_or(0).div_ceil(DAY);
+    let word = if worst <= every_days { "in time" } else { "too late" };
+    writeln!(out, "\nEvery sector is to be read within {every_days} days; the longest wait was {worst}: {word}.")?;
+    let HostTable { forecasts, held, .. } = table;
+    writeln!(out, "Forecasts: {held} of {forecasts} passes ended when it was said (8 of 10 are to).")?;
+    writeln!(out, "\nWhat arrived (what came by several ways is shown once):")?;
+    let mut shown: Option<&HostMessage> = None;
+    for message in &table.messages {
+        // By two ways a message arrives within minutes.
+        let is_copy = |known: &&HostMessage| known.subject == message.subject && known.channel != message.channel;
+        if shown.as_ref().is_none_or(|known| !is_copy(known)) {
+            let mark = if message.may_be_repeated { " (may be a repetition)" } else { "" };
+            let line = format!("{:>17}  {}{mark}", show_time(&DaylightCalendar, message.at), message.subject);
+            writeln!(out, "{}", cut(&line))?;
+            shown = Some(message);
+        }
+    }
+    Ok(())
+}
+
+/// As much of it as a terminal has columns.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(COLUMNS) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(COLUMNS - 1).chain(['…']).collect(),
+    }
+}
+
+/// The JSON of `--json`: schema 1.
+#[derive(Debug, Serialize)]
+struct WatchedDocument<'a> {
+    schema: u32,
+    seed: u64,
+    days: u64,
+    /// Those that were put in later included.
+    disks: u64,
+    scrub_every_days: u64,
+    forecasts: u64,
+    forecasts_held: u64,
+    months: Vec<WatchedMonth>,
+    messages: Vec<WatchedMessage<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WatchedMonth {
+    month: String,
+    passes: u64,
+    incidents_opened: u64,
+    incidents_resolved: u64,
+    messages: u64,
+    oldest_unread_seconds: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct WatchedMessage<'a> {
+    unix_seconds: u64,
+    channel: &'a str,
+    subject: &'a str,
+    may_be_repeated: bool,
+}
+
+impl<'a> WatchedDocument<'a> {
+    fn new(args: &SimulateWatch, table: &'a HostTable, summary: HostSummary, every_days: u64) -> WatchedDocument<'a> {
+        let months = table.months.iter().map(|month| WatchedMonth {
+            month: month_of(month.month),
+            passes: month.passes,
+            incidents_opened: month.opened,
+            incidents_resolved: month.resolved,
+            messages: month.messages,
+            oldest_unread_seconds: month.age_max,
+        });
+        let messages = table.messages.iter().map(|message| WatchedMessage {
+            unix_seconds: message.at.0,
+            channel: &message.channel,
+            subject: &message.subject,
+            may_be_repeated: message.may_be_repeated,
+        });
+        WatchedDocument {
+            schema: 1,
+            seed: args.seed,
+            days: args.days,
+            disks: summary.disks,
+            scrub_every_days: every_days,
+            forecasts: table.forecasts,
+            forecasts_held: table.held,
+            months: months.collect(),
+            messages: messages.collect(),
+        }
+    }
+}
