@@ -72,6 +72,8 @@ impl Watch {
     /// Messages that were under way may have arrived.
     fn mark_repeats(&mut self) {
         if self.is_planted(WatchBug::ForgetUnderWay) {
+            self.dropped
+                .extend(self.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)));
             self.outbox.retain(|_, row| !row.is_under_way);
         }
         let is_marked = !self.is_planted(WatchBug::RepeatUnmarked);
