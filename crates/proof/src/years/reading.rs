@@ -17,6 +17,7 @@ pub(super) struct DiskTruth {
     /// How far the pass is that goes on, 0 to 1, and when it began.
     position: f64,
     begun: u64,
+    begun_before: u64,
     /// When its SMART data last reached the watch, and how far clocks had jumped by then.
     pub smart: Option<(u64, u64)>,
     /// Since when something speaks against it,
@@ -42,6 +43,7 @@ impl DiskTruth {
             before: [at; POINTS],
             position: 0.0,
             begun: at,
+            begun_before: at,
             smart: None,
             evidence: None,
             lasting: None,
@@ -57,6 +59,7 @@ impl DiskTruth {
     pub fn seen(&mut self, at: u64) {
         if !std::mem::replace(&mut self.is_seen, true) {
             (self.last, self.before) = ([at; POINTS], [at; POINTS]);
+            (self.begun, self.begun_before) = (at, at);
         }
         if !self.is_in {
             (self.is_in, self.since) = (true, at);
@@ -68,7 +71,7 @@ impl DiskTruth {
         let mut pairs = Vec::new();
         self.position = to;
         if from == 0.0 {
-            self.begun = begin;
+            (self.begun_before, self.begun) = (self.begun, begin);
         }
         for (point, (last, before)) in self.last.iter_mut().zip(&mut self.before).enumerate() {
             let place = (point as f64 + 0.5) / POINTS as f64;
@@ -84,13 +87,18 @@ impl DiskTruth {
     /// When what waits longest was read, for someone who knows of each sixteenth of a pass only when its reading began.
     pub fn oldest_sixteenth(&self) -> u64 {
         const SIXTEENTH: usize = POINTS / 16;
-        let begun = (0..16).map(|part| {
-            let (from, to) = (part as f64 / 16.0, (part + 1) as f64 / 16.0);
-            let is_being_read = from < self.position && self.position < to;
-            let first = part * SIXTEENTH;
+        let is_going_on = self.position < 1.0;
+        // The time of a point in the pass before, or in the last one if that is over.
+        let earlier = |point: usize| {
+            let is_again = is_going_on && self.last[point] >= self.begun;
+            if is_again { self.before[point] } else { self.last[point] }
+        };
+        let unread = (0..16).filter(|&part| !is_going_on || (part + 1) as f64 / 16.0 > self.position);
+        let begun = unread.map(|part| match part {
+            0 if is_going_on => self.begun_before,
+            0 => self.begun,
             // Its reading began after that of the point before it.
-            let is_again = is_being_read && self.last[first] >= self.begun;
-            if is_again { self.before[first.saturating_sub(1)] } else { self.last[first] }
+            _ => earlier(part * SIXTEENTH - 1),
         });
         begun.min().unwrap_or_default()
     }

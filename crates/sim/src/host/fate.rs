@@ -57,6 +57,9 @@ impl ModelledHost<'_> {
         self.disks[number].is_in = true;
         self.observe(&HostFact::DiskBack(number));
         self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
+        if let Some((array, _)) = self.membership(number) {
+            self.tell_array(array);
+        }
         self.tell(WatchEvent::Tick);
     }
 
