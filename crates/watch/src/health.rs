@@ -164,6 +164,7 @@ impl HealthSign {
     /// What it is worth, where somebody counted.
     pub fn base_rate(&self) -> Option<BaseRate> {
         match self {
+            HealthSign::Level { kind: CounterKind::MediaErrors, .. } => None, // Backblaze counted SATA disks
             HealthSign::Level { is_grave: false, .. } => Some(ONE_SIGN),
             HealthSign::Level { is_grave: true, .. } => Some(TWO_SIGNS),
             HealthSign::UnreadableSectors(_) | HealthSign::Growth { .. } => Some(MORE_ERRORS),

@@ -48,6 +48,7 @@ pub mod risk;
 pub mod rows;
 mod schedule;
 pub mod settings;
+pub mod single;
 mod state;
 pub mod status;
 mod telling;

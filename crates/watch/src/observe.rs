@@ -181,7 +181,7 @@ fn note_service(disk: &mut DiskState, nanos: u64) {
     }
 }
 
-fn word(facts: &SmartFacts) -> DriveWord {
+pub(crate) fn word(facts: &SmartFacts) -> DriveWord {
     let nvme = facts.nvme;
     DriveWord {
         passed: facts.passed,

@@ -1,0 +1,68 @@
+//! How a disk is by one reading of SMART, for whoever has no history of it: the signs of the watch, without growth.
+
+use crate::counters::{self, CounterHistory};
+use crate::facts::SmartReading;
+use crate::health::{self, HealthSign, HealthState, OwnEvidence};
+use crate::observe::word;
+use scrubjay_core::units::UnixSeconds;
+
+/// How a disk is, and why. Without a reading it is at best asleep or unknown.
+pub fn judge(reading: &SmartReading, own: &OwnEvidence) -> (HealthState, Vec<HealthSign>) {
+    let (word, counters, best) = match reading {
+        SmartReading::Facts(facts) => (word(facts), counters::decode(facts), HealthState::Ok),
+        SmartReading::Asleep => (Default::default(), Default::default(), HealthState::Asleep),
+        SmartReading::Refused(_) => (Default::default(), Default::default(), HealthState::Unknown),
+    };
+    let counters = counters.into_iter().map(|(kind, value)| (kind, CounterHistory::new(value))).collect();
+    // Nothing has grown yet, so the date says nothing.
+    let signs = health::signs(UnixSeconds(0), &word, &counters, own);
+    (health::gravest(&signs).unwrap_or(best), signs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{AtaAttribute, NvmeLog, SmartFacts, SmartRefusal};
+
+    fn with(attributes: &[(u8, u64)]) -> SmartReading {
+        let attributes = attributes.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
+        SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
+    }
+
+    #[test]
+    fn what_was_not_read_is_never_ok() {
+        let none = OwnEvidence::default();
+        assert_eq!(judge(&with(&[(5, 0)]), &none), (HealthState::Ok, vec![]));
+        assert_eq!(judge(&SmartReading::Asleep, &none), (HealthState::Asleep, vec![]));
+        for refusal in
+            [SmartRefusal::NoPermission, SmartRefusal::NotSupported, SmartRefusal::NoProgram, SmartRefusal::NoAnswer]
+        {
+            assert_eq!(judge(&SmartReading::Refused(refusal), &none), (HealthState::Unknown, vec![]));
+        }
+    }
+
+    #[test]
+    fn our_own_reads_count_whatever_the_drive_says() {
+        let own = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
+        for reading in [with(&[(5, 0)]), SmartReading::Asleep, SmartReading::Refused(SmartRefusal::NoPermission)] {
+            let (state, signs) = judge(&reading, &own);
+            assert_eq!((state, signs), (HealthState::Replace, vec![HealthSign::UnreadableSectors(8)]));
+        }
+    }
+
+    #[test]
+    fn what_was_counted_of_sata_disks_is_not_said_of_nvme_ones() {
+        let log = NvmeLog { critical_warning: 0, spare: 100, spare_threshold: 10, used: 0, media_errors: 7 };
+        let facts = SmartFacts { passed: Some(true), nvme: Some(log), ..SmartFacts::default() };
+        let (state, signs) = judge(&SmartReading::Facts(facts), &OwnEvidence::default());
+        assert_eq!((state, signs.len(), signs[0].base_rate()), (HealthState::Watch, 1, None));
+    }
+
+    #[test]
+    fn one_reading_sees_no_growth() {
+        let (state, signs) = judge(&with(&[(197, 8), (198, 8)]), &OwnEvidence::default());
+        assert_eq!(state, HealthState::Replace, "two signs");
+        assert!(signs.iter().all(|sign| matches!(sign, HealthSign::Level { is_grave: true, .. })));
+        assert_eq!(judge(&with(&[(199, 87), (188, 12)]), &OwnEvidence::default()).0, HealthState::Ok);
+    }
+}
