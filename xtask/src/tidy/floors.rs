@@ -18,6 +18,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("study", 5),
     ("proof", 5),
     ("jobs", 5),
+    ("daemon", 6),
     ("cli", 7),
 ];
 

@@ -1,0 +1,5 @@
+//! What acts for the watch (`scrubjay-watch`): asks drives how they are, with the programs that the system has.
+//!
+//! **Never:** policy. What a value means, and what is to be done about it, is the watch's to say.
+
+pub mod smartctl;

@@ -1,0 +1,49 @@
+//! The exit status of smartctl: eight bits, each with a meaning (smartctl(8), "EXIT STATUS").
+
+/// The bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SmartctlExit(pub u8);
+
+/// What each bit says, the lowest first.
+const WORDS: [&str; 8] = [
+    "it did not understand its command line",
+    "the device could not be opened, or sleeps",
+    "a command to the drive failed, or its answer had a wrong checksum",
+    "the drive says that it is failing",
+    "an attribute that foretells failures is at or below its threshold",
+    "an attribute was at or below its threshold some time ago",
+    "the drive's error log has entries",
+    "the drive's self-test log has errors",
+];
+
+impl SmartctlExit {
+    /// Bit 2: a command failed, or a checksum was wrong.
+    pub const COMMAND_FAILED: u8 = 1 << 2;
+    /// Bits 3 and 4: by the drive's own measure it is failing.
+    pub const FAILING: u8 = 1 << 3 | 1 << 4;
+    /// Bits 5 to 7: something to look at, in logs that are never emptied.
+    pub const LOGS: u8 = 1 << 5 | 1 << 6 | 1 << 7;
+
+    /// Is one of these bits set?
+    pub fn has(self, bits: u8) -> bool {
+        self.0 & bits != 0
+    }
+
+    /// What those of `bits` that are set say, the lowest first.
+    pub fn words(self, bits: u8) -> Vec<&'static str> {
+        (0..8).filter(|bit| self.0 & bits & 1 << bit != 0).map(|bit| WORDS[bit]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_bit_has_its_words() {
+        assert_eq!(SmartctlExit(0).words(0xff), [""; 0]);
+        assert_eq!(SmartctlExit(0xff).words(0xff), WORDS);
+        assert_eq!(SmartctlExit(0x98).words(SmartctlExit::FAILING), [WORDS[3], WORDS[4]]);
+        assert_eq!(SmartctlExit(0x98).words(SmartctlExit::LOGS), [WORDS[7]]);
+    }
+}

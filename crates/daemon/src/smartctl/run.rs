@@ -1,0 +1,231 @@
+//! Runs smartctl: a process with a time-out, of whose output at most a bounded amount is read.
+
+use super::obstacle::SmartObstacle;
+use super::parse::{self, SmartctlAnswer};
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// More output is none of a drive's: with all logs (`-x`) it is some 100 KiB.
+pub const OUTPUT_MAX: usize = 1 << 20;
+/// Longer than the 60 s that smartctl gives a drive for one command (`SCSI_TIMEOUT_DEFAULT` in its scsicmds.h).
+pub const TIME_OUT: Duration = Duration::from_secs(75);
+/// Where it lies; a user's path often leaves the second and third out.
+const PROGRAMS: [&str; 3] = ["smartctl", "/usr/sbin/smartctl", "/usr/local/sbin/smartctl"];
+/// Between two looks at whether a process whose output has ended is gone.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A way to ask.
+#[derive(Clone, Debug)]
+pub struct Smartctl {
+    programs: Vec<PathBuf>,
+    time_out: Duration,
+    device_type: Option<String>,
+}
+
+impl Default for Smartctl {
+    /// The system's, within [`TIME_OUT`], and it finds out by itself what the device is.
+    fn default() -> Smartctl {
+        Smartctl { programs: PROGRAMS.map(PathBuf::from).to_vec(), time_out: TIME_OUT, device_type: None }
+    }
+}
+
+impl Smartctl {
+    /// This program in the place of the system's.
+    pub fn with_program(self, program: &Path) -> Smartctl {
+        Smartctl { programs: vec![program.to_owned()], ..self }
+    }
+
+    /// What smartctl is to take the device for, such as `sat` (its option `-d`).
+    pub fn with_device_type(self, device_type: Option<&str>) -> Smartctl {
+        Smartctl { device_type: device_type.map(str::to_owned), ..self }
+    }
+
+    /// Asks the drive behind `device`. Does not wake it.
+    pub fn read(&self, device: &Path) -> SmartctlAnswer {
+        for program in &self.programs {
+            match self.command(program, device).spawn() {
+                Ok(child) => return understand(listen(child, self.time_out), self.time_out),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    let said = format!("{} may not be run: permission denied", program.display());
+                    return SmartctlAnswer::refused(SmartObstacle::Failed(said));
+                }
+                Err(error) => {
+                    let said = format!("{} cannot be run: {error}", program.display());
+                    return SmartctlAnswer::refused(SmartObstacle::Failed(said));
+                }
+            }
+        }
+        SmartctlAnswer::refused(SmartObstacle::NoProgram)
+    }
+
+    fn command(&self, program: &Path, device: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.args(["--json", "-a", "-n", "standby"]);
+        if let Some(device_type) = &self.device_type {
+            command.args([OsStr::new("-d"), OsStr::new(device_type)]);
+        }
+        command.arg(device).env("LC_ALL", "C");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    }
+}
+
+/// What became of a process.
+#[derive(Debug)]
+enum Heard {
+    /// It ended, having said this.
+    Ended(Vec<u8>, ExitStatus),
+    /// It says more than [`OUTPUT_MAX`], and was ended.
+    TooMuch,
+    /// It did not end in time, and was ended.
+    TimedOut,
+    /// Its pipe or its status cannot be read.
+    Lost(io::Error),
+}
+
+fn understand(heard: Heard, time_out: Duration) -> SmartctlAnswer {
+    SmartctlAnswer::refused(match heard {
+        Heard::Ended(output, status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
+            Some(code) => return parse::answer(&output, Some(code)),
+            None => {
+                let signal = status.signal().map_or("a signal".to_owned(), |signal| format!("signal {signal}"));
+                SmartObstacle::Failed(format!("smartctl was ended by {signal}"))
+            }
+        },
+        Heard::TooMuch => SmartObstacle::Nonsense(format!("more than {OUTPUT_MAX} bytes")),
+        Heard::TimedOut => SmartObstacle::TimedOut(time_out.as_secs()),
+        Heard::Lost(error) => SmartObstacle::Failed(error.to_string()),
+    })
+}
+
+/// Reads what a process says until it ends, and ends it if that takes too long. Returns in time also when it cannot be ended: a
+/// process that waits for a drive inside the kernel dies when the drive answers.
+fn listen(mut child: Child, time_out: Duration) -> Heard {
+    let deadline = Instant::now() + time_out;
+    let Some(pipe) = child.stdout.take() else { return Heard::Lost(io::ErrorKind::BrokenPipe.into()) };
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut output = Vec::new();
+        let read = pipe.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut output);
+        // Nobody listens any more when it took too long.
+        let _ = sender.send(read.map(|_| output));
+    });
+    match receiver.recv_timeout(time_out) {
+        Ok(Ok(output)) if output.len() > OUTPUT_MAX => {
+            end(child);
+            Heard::TooMuch
+        }
+        Ok(Ok(output)) => loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Heard::Ended(output, status),
+                Ok(None) if Instant::now() < deadline => thread::sleep(LOOK),
+                Ok(None) => {
+                    end(child);
+                    return Heard::TimedOut;
+                }
+                Err(error) => return Heard::Lost(error),
+            }
+        },
+        Ok(Err(error)) => {
+            end(child);
+            Heard::Lost(error)
+        }
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            end(child);
+            Heard::TimedOut
+        }
+    }
+}
+
+/// Kills it, and has a thread wait until it is gone.
+fn end(mut child: Child) {
+    // It may have ended meanwhile.
+    let _ = child.kill();
+    thread::spawn(move || child.wait());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use tempfile::TempDir;
+
+    /// A program that does what the script says.
+    fn program(folder: &TempDir, script: &str) -> Smartctl {
+        let path = folder.path().join("smartctl");
+        let written = folder.path().join("written");
+        fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).unwrap();
+        // Another thread that forks meanwhile holds what is open for writing, and then it may not be run; a copy that another
+        // process made never was open here.
+        assert!(Command::new("cp").args([&written, &path]).status().unwrap().success());
+        Smartctl::default().with_program(&path)
+    }
+
+    fn outcome(smartctl: &Smartctl) -> Result<scrubjay_watch::facts::SmartFacts, SmartObstacle> {
+        smartctl.read(Path::new("/dev/sdzz")).outcome
+    }
+
+    #[test]
+    fn it_is_asked_without_waking_the_disk_and_its_answer_is_read_whatever_its_status() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = r#"{"smartctl": {"version": [7, 4]}, "smart_status": {"passed": false}}"#;
+        let script = format!("echo \"$@\" >'{}'; echo '{said}'; exit 24", folder.path().join("asked").display());
+        let answer = program(&folder, &script).with_device_type(Some("sat")).read(Path::new("/dev/sdzz"));
+        assert_eq!(answer.outcome.unwrap().passed, Some(false));
+        assert_eq!(answer.about.exit, Some(super::super::exit::SmartctlExit(24)));
+        let asked = fs::read_to_string(folder.path().join("asked")).unwrap();
+        assert_eq!(asked, "--json -a -n standby -d sat /dev/sdzz\n");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_or_may_not_be_run_or_is_killed_is_told_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let absent = Smartctl::default().with_program(&folder.path().join("absent"));
+        assert_eq!(outcome(&absent), Err(SmartObstacle::NoProgram));
+        let barred = folder.path().join("barred");
+        fs::write(&barred, "").unwrap();
+        let Err(SmartObstacle::Failed(said)) = outcome(&Smartctl::default().with_program(&barred)) else {
+            panic!("it cannot be run")
+        };
+        assert!(said.ends_with("barred may not be run: permission denied"), "{said}");
+        let killed = program(&folder, "kill -9 $$");
+        assert_eq!(outcome(&killed), Err(SmartObstacle::Failed("smartctl was ended by signal 9".into())));
+    }
+
+    #[test]
+    fn endless_output_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let endless = program(&folder, "exec yes");
+        assert_eq!(outcome(&endless), Err(SmartObstacle::Nonsense("more than 1048576 bytes".into())));
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_killed_and_leaves_no_zombie() {
+        // However slow this machine is: it never ends by itself.
+        let child = Command::new("sleep").arg("infinity").stdout(Stdio::piped()).spawn().unwrap();
+        let place = format!("/proc/{}", child.id());
+        assert!(matches!(listen(child, Duration::from_millis(50)), Heard::TimedOut));
+        while Path::new(&place).exists() {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_process_that_closes_its_output_and_hangs_is_killed_as_well() {
+        let child = Command::new("sh").args(["-c", "exec sleep infinity >&-"]).stdout(Stdio::piped()).spawn().unwrap();
+        let place = format!("/proc/{}", child.id());
+        assert!(matches!(listen(child, Duration::from_millis(50)), Heard::TimedOut));
+        while Path::new(&place).exists() {
+            thread::yield_now();
+        }
+    }
+}
