@@ -4,6 +4,7 @@
 use crate::exit::Exit;
 use crate::say::{shown, shown_path};
 use anyhow::{Context, Result};
+use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::units::{Nanos, SectorRange};
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
@@ -121,16 +122,26 @@ impl DiskDocument {
 
 /// What is known of the scrubs of a disk, by its saved state and its claim.
 #[derive(Default)]
-struct ScrubRecord {
-    is_readable: bool,
-    oldest_read_seconds: Option<u64>,
-    bad_sectors: Option<u64>,
-    pass_share: Option<f64>,
-    scrubbed_by: Option<u32>,
+pub struct ScrubRecord {
+    /// Can its saved state be read?
+    pub is_readable: bool,
+    /// The age of the sector that was not read for longest; none: some were never read, or nothing is known.
+    pub oldest_read_seconds: Option<u64>,
+    /// Sectors that were unreadable when they were last read; none: nothing is known.
+    pub bad_sectors: Option<u64>,
+    /// Where the first of them lies, or the region that it is in: 0 is the beginning of the disk, 1 its end.
+    pub first_bad_share: Option<f64>,
+    /// Reads of the pass under way that went well only the second time.
+    pub retries: u64,
+    /// Of the pass under way: from 0 to 1.
+    pub pass_share: Option<f64>,
+    /// The process that scrubs it now.
+    pub scrubbed_by: Option<u32>,
 }
 
 impl ScrubRecord {
-    fn of(disk: &InventoryDisk) -> ScrubRecord {
+    /// By what is saved of it, and by who claims it.
+    pub fn of(disk: &InventoryDisk) -> ScrubRecord {
         let (key, sectors) = (disk.id.key(), disk.bytes.sectors());
         let record = ScrubRecord { is_readable: true, scrubbed_by: claim::holder(&key), ..ScrubRecord::default() };
         let Ok(saved) = StateStore::at(&store::default_folder(), &key, None).load(&key, sectors) else {
@@ -142,12 +153,15 @@ impl ScrubRecord {
         ScrubRecord {
             oldest_read_seconds: saved.coverage.oldest_unread_seconds(whole, clock::today()),
             bad_sectors: Some(saved.coverage.unreadable().max(of_pass)),
+            first_bad_share: first_bad(&saved).map(|sector| sector as f64 / sectors.max(1) as f64),
+            retries: saved.pass.as_ref().map_or(0, |pass| pass.transient_errors),
             pass_share: saved.pass.as_ref().map(|pass| pass.done.count() as f64 / sectors.max(1) as f64),
             ..record
         }
     }
 
-    fn last_full_read(&self) -> String {
+    /// In words.
+    pub fn last_full_read(&self) -> String {
         match self.oldest_read_seconds {
             _ if !self.is_readable => "unknown".to_owned(),
             Some(0..DAY) => "today".to_owned(),
@@ -171,13 +185,20 @@ impl ScrubRecord {
     }
 }
 
+/// The first unreadable sector of the pass under way, or of the coverage map the first region that has one.
+fn first_bad(saved: &Saved) -> Option<u64> {
+    let of_pass = saved.pass.as_ref().and_then(|pass| pass.unreadable.keys().next().copied());
+    let region = || saved.coverage.regions().iter().position(|region| region.unreadable > 0);
+    of_pass.or_else(|| region().map(|region| region as u64 * saved.coverage.grid().region_sectors()))
+}
+
 fn disks() -> Result<Vec<(InventoryDisk, ScrubRecord)>> {
     let disks = inventory::disks().context("cannot list the disks in /sys/block")?;
     Ok(disks.into_iter().map(|disk| (ScrubRecord::of(&disk), disk)).map(|(record, disk)| (disk, record)).collect())
 }
 
 /// Of the terminal, or as COLUMNS says; none into a pipe or a file.
-fn width() -> Option<usize> {
+pub fn width() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     told.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
 }

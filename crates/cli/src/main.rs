@@ -5,6 +5,7 @@ mod bench;
 mod costs;
 mod disks;
 mod exit;
+mod explain;
 mod generate;
 mod heed;
 mod page;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         None => disks::run(),
         Some(Verb::Scrub(args)) => scrub::run(&args),
         Some(Verb::Status { json }) => disks::status(json),
+        Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Probe(args)) => probe::run(&args),
         Some(Verb::Trace(args)) => trace::run(&args),
         Some(Verb::Tune(args)) => tune::run(&args),

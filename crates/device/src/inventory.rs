@@ -3,6 +3,7 @@
 use crate::sysfs::DiskNode;
 use crate::target::{self, Target, TargetError, TargetIdentity};
 use scrubjay_core::units::Bytes;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -44,6 +45,38 @@ pub fn disks() -> io::Result<Vec<InventoryDisk>> {
     Ok(disks)
 }
 
+/// Those that a user may mean by `name`: a path (of a partition, too), the kernel's name, a serial number or a WWN. More than
+/// one: some bridges give every disk the same serial number.
+///
+/// # Errors
+/// When `/sys/block` cannot be read.
+pub fn find(name: &str) -> io::Result<Vec<InventoryDisk>> {
+    let mut disks = disks()?;
+    let paths = [PathBuf::from(name), Path::new("/dev").join(name)];
+    let place = paths.iter().find_map(|path| whole_disk(path));
+    disks.retain(|disk| place.as_ref().map_or_else(|| is_called(disk, name), |place| disk.path == *place));
+    Ok(disks)
+}
+
+/// `/dev/sda` of any path to it or to a partition of it.
+fn whole_disk(path: &Path) -> Option<PathBuf> {
+    let metadata = fs::metadata(path).ok().filter(|metadata| metadata.file_type().is_block_device())?;
+    let (major, minor) = target::numbers(metadata.rdev());
+    Some(Path::new("/dev").join(DiskNode::of_device(major, minor).ok()?.name))
+}
+
+fn is_called(disk: &InventoryDisk, name: &str) -> bool {
+    // What udev, smartctl and labels put before a WWN.
+    let bare = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        let text = ["wwn-", "naa.", "eui."].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
+        text.strip_prefix("0x").unwrap_or(text).to_owned()
+    };
+    // The identity is WWN and serial number.
+    let words = disk.id.is_certain.then_some(disk.id.name.as_str()).into_iter().flat_map(str::split_whitespace);
+    !name.is_empty() && words.chain(disk.serial.as_deref()).any(|word| bare(word) == bare(name))
+}
+
 fn describe(node: DiskNode) -> Option<InventoryDisk> {
     let sectors = node.number("size").filter(|&sectors| sectors > 0)?;
     let path = Path::new("/dev").join(&node.name);
@@ -70,4 +103,29 @@ fn describe(node: DiskNode) -> Option<InventoryDisk> {
 fn natural(path: &Path) -> (String, usize, String) {
     let name = path.to_string_lossy().into_owned();
     (name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned(), name.len(), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_called_by_its_serial_number_and_by_its_wwn() {
+        let disk = InventoryDisk {
+            path: "/dev/sdc".into(),
+            model: None,
+            serial: Some("ZL2ABCDE".to_owned()),
+            id: TargetIdentity::new("naa.5000c500a1b2c3d4 ZL2ABCDE", String::new(), true),
+            bytes: Bytes(512),
+            is_hardware: true,
+            is_rotational: true,
+            obstacle: None,
+        };
+        for name in ["ZL2ABCDE", "zl2abcde", "5000c500a1b2c3d4", "wwn-0x5000c500a1b2c3d4", "0x5000C500A1B2C3D4"] {
+            assert!(is_called(&disk, name), "{name}");
+        }
+        for name in ["", "ZL2ABCD", "sdc", "5000c500", "naa."] {
+            assert!(!is_called(&disk, name), "{name}");
+        }
+    }
 }

@@ -36,3 +36,12 @@ Exit codes:
   3    answered, and a member is slow, lost, or shared
   4    no permission
   130  stopped by a signal: what is known was printed";
+
+/// Of verbs that say how a disk is.
+pub const HEALTH: &str = "\
+Exit codes:
+  0    ok: nothing that is known speaks against the disk
+  1    could not do the job
+  2    bad usage, or no such disk
+  3    watch, replace, asleep, unknown or missing
+  4    no permission, so it is unknown";

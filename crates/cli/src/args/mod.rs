@@ -3,6 +3,7 @@
 mod array;
 mod bench;
 mod exit_codes;
+mod explain;
 mod help;
 mod integrity;
 mod named;
@@ -19,6 +20,7 @@ pub mod volume;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, Benched};
+pub use explain::ExplainArgs;
 pub use help::HelpText;
 pub use integrity::{SimulateIntegrity, Synthetic};
 pub use probe::{BLOCK as PROBE_BLOCK, Probe, ProbeMethodArgs, ProbeMode};
@@ -59,6 +61,8 @@ pub enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Say how a disk is and why: SMART, its own verdict beside ours, what scrubs found, what to do
+    Explain(ExplainArgs),
     /// Work out the layout of an unknown array by timing reads
     Probe(Box<Probe>),
     /// Inspect, convert, capture and generate I/O traces

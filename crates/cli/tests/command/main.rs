@@ -6,6 +6,7 @@ mod claims;
 mod code_speed;
 mod contract;
 mod create;
+mod explained;
 #[path = "../../examples/demo/client.rs"]
 mod nbd;
 mod outputs;

@@ -1,0 +1,35 @@
+//! The arguments of `explain`.
+
+use super::exit_codes::HEALTH as EXIT_CODES;
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay explain sda                     how it is, why, and what to do
+  sudo scrubjay explain ZL2ABCDE --json         by serial number, for a program
+  sudo scrubjay explain sdb --device-type sat   a disk behind a USB bridge that smartctl does not know
+  scrubjay explain --smart smart.json           what `smartctl --json -a DEVICE` once printed";
+
+const NOTES: &str = "\
+Needs smartctl 7.0 or later (package smartmontools). A sleeping disk is not woken, and nothing is written to any. What is
+unknown is never called ok. The words ok, watch, replace, asleep, unknown and missing, the counters behind them, and the
+sources of all figures are in docs/smart.md.";
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{NOTES}\n\n{EXIT_CODES}"))]
+pub struct ExplainArgs {
+    /// Disk: sda, /dev/sda, a serial number or a WWN
+    #[arg(value_name = "DISK", required_unless_present = "smart")]
+    pub disk: Option<String>,
+    /// What smartctl is to take the device for, as its option -d: sat, sntjmicron, megaraid,N
+    #[arg(long, value_name = "TYPE", conflicts_with = "smart")]
+    pub device_type: Option<String>,
+    /// Judge what smartctl once printed, instead of asking the drive
+    #[arg(long, value_name = "FILE")]
+    pub smart: Option<PathBuf>,
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,147 @@
+//! The JSON of `explain --json`: schema 1.
+
+use super::explained::Explained;
+use super::text;
+use scrubjay_daemon::smartctl::exit::SmartctlExit;
+use scrubjay_watch::counters;
+use scrubjay_watch::health::HealthSign;
+use serde::Serialize;
+
+/// Everything that is to be said of one disk.
+#[derive(Serialize)]
+pub struct ExplainDocument {
+    schema: u32,
+    /// `/dev/sda`; null: only a recording was judged.
+    path: Option<String>,
+    model: Option<String>,
+    serial: Option<String>,
+    firmware: Option<String>,
+    bytes: Option<u64>,
+    rotational: Option<bool>,
+    power_on_hours: Option<u64>,
+    /// ok, watch, replace, asleep, unknown or missing.
+    state: &'static str,
+    reasons: Vec<ReasonDocument>,
+    /// The drive's own verdict; null: it gave none.
+    drive_passed: Option<bool>,
+    /// Attributes at or below the drive's own thresholds.
+    below_threshold: Vec<String>,
+    self_testing: bool,
+    counters: Vec<CounterDocument>,
+    /// What a drive of this kind usually tells, and this one does not.
+    not_told: Vec<&'static str>,
+    celsius: Option<i32>,
+    nvme: Option<NvmeDocument>,
+    smartctl: SmartctlDocument,
+    /// Of our own scrubs; null: no disk was named.
+    scrub: Option<FoundDocument>,
+    /// What cannot be known from one reading.
+    not_known: Vec<String>,
+    to_do: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ReasonDocument {
+    words: String,
+    /// What this alone would make of the disk.
+    state: &'static str,
+    base_rate: Option<&'static str>,
+    source: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct CounterDocument {
+    words: &'static str,
+    value: u64,
+    /// Does it tell of the medium, and not of cable or patience?
+    medium: bool,
+}
+
+#[derive(Serialize)]
+struct NvmeDocument {
+    critical_warning: u8,
+    spare_percent: u8,
+    spare_threshold_percent: u8,
+    used_percent: u8,
+}
+
+#[derive(Serialize)]
+struct SmartctlDocument {
+    version: Option<String>,
+    exit_status: Option<u8>,
+    /// The bits 5 to 7 of the exit status in words: they decide nothing.
+    notes: Vec<&'static str>,
+    /// Why there are no SMART data, as one word; null: there are.
+    obstacle: Option<&'static str>,
+    /// The same in words.
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FoundDocument {
+    oldest_read_seconds: Option<u64>,
+    bad_sectors: Option<u64>,
+    first_bad_share: Option<f64>,
+    retries: u64,
+    scrubbed_by: Option<u32>,
+}
+
+impl ExplainDocument {
+    pub fn of(explained: &Explained) -> ExplainDocument {
+        let (about, facts) = (&explained.answer.about, explained.answer.outcome.as_ref().ok());
+        let counters = facts.map(counters::decode).unwrap_or_default();
+        ExplainDocument {
+            schema: 1,
+            path: explained.disk.as_ref().map(|disk| disk.path.display().to_string()),
+            model: explained.model().map(str::to_owned),
+            serial: explained.serial().map(str::to_owned),
+            firmware: about.firmware.clone(),
+            bytes: explained.bytes(),
+            rotational: explained.is_spinning(),
+            power_on_hours: about.power_on_hours,
+            state: explained.state.word(),
+            reasons: explained.signs.iter().map(reason).collect(),
+            drive_passed: about.own_verdict,
+            below_threshold: about.below_threshold.clone(),
+            self_testing: facts.is_some_and(|facts| facts.is_self_testing),
+            counters: counters
+                .into_iter()
+                .map(|(kind, value)| CounterDocument { words: kind.words(), value, medium: kind.is_of_medium() })
+                .collect(),
+            not_told: about.missing.clone(),
+            celsius: facts.and_then(counters::celsius),
+            nvme: facts.and_then(|facts| facts.nvme).map(|log| NvmeDocument {
+                critical_warning: log.critical_warning,
+                spare_percent: log.spare,
+                spare_threshold_percent: log.spare_threshold,
+                used_percent: log.used,
+            }),
+            smartctl: SmartctlDocument {
+                version: about.version.clone(),
+                exit_status: about.exit.map(|exit| exit.0),
+                notes: about.exit.map(|exit| exit.words(SmartctlExit::LOGS)).unwrap_or_default(),
+                obstacle: explained.obstacle().map(|obstacle| obstacle.key()),
+                error: explained.obstacle().map(|obstacle| obstacle.words()),
+            },
+            scrub: explained.record.as_ref().map(|record| FoundDocument {
+                oldest_read_seconds: record.oldest_read_seconds,
+                bad_sectors: record.bad_sectors,
+                first_bad_share: record.first_bad_share,
+                retries: record.retries,
+                scrubbed_by: record.scrubbed_by,
+            }),
+            not_known: text::unknown(explained),
+            to_do: explained.to_do(),
+        }
+    }
+}
+
+fn reason(sign: &HealthSign) -> ReasonDocument {
+    let rate = sign.base_rate();
+    ReasonDocument {
+        words: sign.words(),
+        state: sign.state().word(),
+        base_rate: rate.map(|rate| rate.words),
+        source: rate.map(|rate| rate.source),
+    }
+}

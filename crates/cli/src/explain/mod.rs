@@ -1,0 +1,95 @@
+//! `scrubjay explain`: how one disk is, why, and what to do. Asks the drive by smartctl, or reads what smartctl once printed.
+
+mod document;
+mod explained;
+mod text;
+
+use crate::args::ExplainArgs;
+use crate::disks;
+use crate::exit::{Exit, Usage};
+use crate::say::shown_path;
+use anyhow::{Context, Result};
+use explained::Explained;
+use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
+use scrubjay_daemon::smartctl::parse::{self, SmartctlAnswer};
+use scrubjay_daemon::smartctl::run::{OUTPUT_MAX, Smartctl};
+use scrubjay_device::completion::own_uid;
+use scrubjay_device::inventory::{self, InventoryDisk};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Explains the disk that the arguments name.
+pub fn run(args: &ExplainArgs) -> Result<Exit> {
+    let disk = args.disk.as_deref().map(find).transpose()?;
+    let answer = match (&args.smart, &disk) {
+        (Some(file), _) => recorded(file)?,
+        (None, Some(disk)) => ask(&disk.path, args.device_type.as_deref()),
+        (None, None) => return Err(Usage("name a disk, or a file with --smart".to_owned()).into()),
+    };
+    if let (Some(file), Some(disk)) = (&args.smart, &disk) {
+        check_same(file, &answer, disk)?;
+    }
+    let explained = Explained::of(disk, answer);
+    let mut out = io::stdout().lock();
+    if args.json {
+        let document = document::ExplainDocument::of(&explained);
+        writeln!(out, "{}", serde_json::to_string(&document).context("the disk as JSON")?)?;
+    } else {
+        text::write(&explained, disks::width(), &mut out)?;
+    }
+    Ok(explained.exit())
+}
+
+/// What the drive says. Who is not root and hears nothing at all may read the device, but send it no commands.
+fn ask(path: &Path, device_type: Option<&str>) -> SmartctlAnswer {
+    let mut answer = Smartctl::default().with_device_type(device_type).read(path);
+    if answer.outcome == Err(SmartObstacle::Silent) && own_uid() != 0 {
+        answer.outcome = Err(SmartObstacle::NoPermission);
+    }
+    answer
+}
+
+/// The disk of this name.
+fn find(name: &str) -> Result<InventoryDisk> {
+    let mut disks = inventory::find(name).context("cannot list the disks in /sys/block")?;
+    match disks.len() {
+        1 => Ok(disks.remove(0)),
+        0 if Path::new(name).is_file() => {
+            Err(Usage(format!("{name} is a file, not a disk: for what smartctl once printed, say --smart {name}"))
+                .into())
+        }
+        0 => Err(Usage(format!("{name}: no such disk: `scrubjay status` lists them")).into()),
+        _ => {
+            let paths: Vec<String> = disks.iter().map(|disk| shown_path(&disk.path)).collect();
+            Err(Usage(format!("{name}: which one, {}?", paths.join(" or "))).into())
+        }
+    }
+}
+
+/// What smartctl once printed into a file.
+fn recorded(file: &Path) -> Result<SmartctlAnswer> {
+    let mut output = Vec::new();
+    let mut open = || File::open(file)?.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut output);
+    open().map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => anyhow::Error::new(error).context(shown_path(file)),
+        _ => Usage(format!("{}: {error}", shown_path(file))).into(),
+    })?;
+    if output.len() > OUTPUT_MAX {
+        return Err(
+            Usage(format!("{} has more than {OUTPUT_MAX} bytes: smartctl prints less", shown_path(file))).into()
+        );
+    }
+    Ok(parse::answer(&output, None))
+}
+
+/// A recording of another disk says nothing of this one.
+fn check_same(file: &Path, answer: &SmartctlAnswer, disk: &InventoryDisk) -> Result<()> {
+    match (&answer.about.serial, &disk.serial) {
+        (Some(theirs), Some(ours)) if theirs != ours => {
+            let (file, path) = (shown_path(file), shown_path(&disk.path));
+            Err(Usage(format!("{file} is of another disk than {path} (serial number {theirs}, not {ours})")).into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,229 @@
+//! What `explain` says to people: labelled paragraphs, no wider than 80 columns.
+
+use super::explained::{Explained, label_size};
+use crate::say::shown;
+use scrubjay_daemon::smartctl::exit::SmartctlExit;
+use scrubjay_jobs::quantity::show_count;
+use scrubjay_watch::counters::{self, CounterKind};
+use scrubjay_watch::facts::SmartFacts;
+use scrubjay_watch::health::{HealthState, NO_SIGN};
+use std::io::{self, Write};
+
+/// Wider lines are hard to read.
+const WIDTH_MAX: usize = 80;
+/// In a narrower terminal lines may break as they like.
+const WIDTH_MIN: usize = 40;
+/// Labels stand in the first columns.
+const LABEL: usize = 12;
+
+/// Writes all of it.
+pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    let width = width.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX);
+    for line in wrapped(&format!("{}.", explained.headline()), width) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)?;
+    let to_do = explained.to_do();
+    let is_list = to_do.len() > 1;
+    let numbered = |(number, what): (usize, String)| if is_list { format!("{}. {what}", number + 1) } else { what };
+    let sections = [
+        ("Disk", vec![identity(explained)]),
+        ("Why", reasons(explained)),
+        ("Drive says", drive(explained)),
+        ("Counters", counters(explained)),
+        ("Our scrubs", scrubs(explained)),
+        ("Not known", unknown(explained)),
+        ("Do", to_do.into_iter().enumerate().map(numbered).collect()),
+    ];
+    for (label, paragraphs) in sections {
+        let mut label = label;
+        for line in paragraphs.iter().flat_map(|paragraph| wrapped(paragraph, width - LABEL)) {
+            writeln!(out, "{}", format!("{label:LABEL$}{line}").trim_end())?;
+            label = "";
+        }
+    }
+    Ok(())
+}
+
+/// In lines of so many characters; a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let text = shown(text);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always one");
+        let is_fitting = line.chars().count() + 1 + word.chars().count() <= width;
+        match line.is_empty() {
+            true => line.push_str(word),
+            false if is_fitting => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            false => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn identity(explained: &Explained) -> String {
+    let about = &explained.answer.about;
+    let parts = [
+        explained.model().map(str::to_owned),
+        explained.serial().map(|serial| format!("serial {serial}")),
+        about.firmware.as_ref().map(|firmware| format!("firmware {firmware}")),
+        explained.bytes().map(label_size),
+        explained.is_spinning().map(|is_spinning| if is_spinning { "spins" } else { "flash" }.to_owned()),
+        about.power_on_hours.map(|hours| format!("switched on for {} h", show_count(hours))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "nothing is known of what it is".to_owned() } else { parts.join(", ") }
+}
+
+/// Each sign, and behind the last of those that are worth the same, what they are worth.
+fn reasons(explained: &Explained) -> Vec<String> {
+    let signs = &explained.signs;
+    let mut reasons: Vec<String> = Vec::new();
+    for (index, sign) in signs.iter().enumerate() {
+        let rate = sign.base_rate();
+        let is_last = signs.get(index + 1).is_none_or(|next| next.base_rate() != rate);
+        reasons.push(format!("- {}", sign.words()));
+        match rate.filter(|_| is_last) {
+            Some(rate) => reasons.push(format!("({}; {})", rate.words, rate.source)),
+            None if is_last => reasons.push("(no base rate is known)".to_owned()),
+            None => {}
+        }
+    }
+    reasons.extend(explained.obstacle().map(|obstacle| format!("- {}", obstacle.words())));
+    reasons
+}
+
+fn drive(explained: &Explained) -> Vec<String> {
+    let about = &explained.answer.about;
+    let Ok(facts) = &explained.answer.outcome else {
+        return about.own_verdict.map(|passed| verdict(Some(passed)).to_owned()).into_iter().collect();
+    };
+    let mut says = vec![verdict(about.own_verdict).to_owned()];
+    if !about.below_threshold.is_empty() {
+        says.push(format!("at or below its own threshold: {}", about.below_threshold.join(", ")));
+    }
+    if facts.is_self_testing {
+        says.push("it is testing itself now".to_owned());
+    }
+    let notes = about.exit.map(|exit| exit.words(SmartctlExit::LOGS)).unwrap_or_default();
+    says.extend(notes.iter().map(|note| format!("smartctl notes: {note}")));
+    says
+}
+
+/// The drive's own word.
+fn verdict(passed: Option<bool>) -> &'static str {
+    match passed {
+        Some(true) => "PASSED",
+        Some(false) => "FAILING",
+        None => "no verdict of its own",
+    }
+}
+
+fn counters(explained: &Explained) -> Vec<String> {
+    let Ok(facts) = &explained.answer.outcome else { return Vec::new() };
+    let mut parts: Vec<String> = counters::decode(facts)
+        .into_iter()
+        .map(|(kind, value)| format!("{} {}", kind.words(), show_count(value)))
+        .collect();
+    parts.extend(nvme(facts));
+    parts.extend(counters::celsius(facts).map(|celsius| format!("{celsius} °C")));
+    let mut lines = vec![parts.join(", ")];
+    if !explained.answer.about.missing.is_empty() {
+        lines.push(format!("not told by this drive: {}", explained.answer.about.missing.join(", ")));
+    }
+    lines
+}
+
+/// The bits of the critical warning, the lowest first (NVMe 1.4, figure 194).
+const NVME_WARNINGS: [&str; 6] = [
+    "too few spare blocks",
+    "temperature",
+    "the medium is not reliable",
+    "the medium can only be read",
+    "the backup of its memory failed",
+    "its persistent memory is not reliable",
+];
+
+fn nvme(facts: &SmartFacts) -> Vec<String> {
+    let Some(log) = facts.nvme else { return Vec::new() };
+    let set = (0..8).filter(|bit| log.critical_warning & 1 << bit != 0);
+    let words: Vec<&str> = set.map(|bit| NVME_WARNINGS.get(bit).copied().unwrap_or("unknown")).collect();
+    let warning = if words.is_empty() { "none".to_owned() } else { words.join(" and ") };
+    vec![
+        format!("critical warning {:#04x} ({warning})", log.critical_warning),
+        format!("spare blocks {} % (too few below {} %)", log.spare, log.spare_threshold),
+        format!("endurance used {} %", log.used),
+    ]
+}
+
+fn scrubs(explained: &Explained) -> Vec<String> {
+    let Some(record) = &explained.record else { return vec!["not looked up: no disk was named".to_owned()] };
+    if !record.is_readable {
+        return vec!["what they found cannot be read (run as root)".to_owned()];
+    }
+    let bad = match (record.bad_sectors, record.first_bad_share) {
+        (None, _) => "nothing is known of its sectors".to_owned(),
+        (Some(0), _) => "no unreadable sector".to_owned(),
+        (Some(count), None) => format!("unreadable sectors: {}", show_count(count)),
+        (Some(count), Some(share)) => {
+            format!("unreadable sectors: {}, the first at {:.0} % of the surface", show_count(count), share * 100.0)
+        }
+    };
+    let mut scrubs = vec![format!("last full read: {}; {bad}", record.last_full_read())];
+    scrubs.extend(record.pass_share.map(|share| format!("a pass is at {:.0} %", (share * 100.0).floor())));
+    scrubs
+}
+
+/// What one reading, or none, cannot tell.
+pub fn unknown(explained: &Explained) -> Vec<String> {
+    let mut unknown = Vec::new();
+    match &explained.answer.outcome {
+        Err(_) => unknown.push("what the drive counts".to_owned()),
+        Ok(facts) => {
+            unknown.push(
+                "whether a counter grows: one reading cannot tell, and growth says more than any value".to_owned(),
+            );
+            let old = counters::decode(facts).into_iter().filter(|(kind, value)| !kind.is_of_medium() && *value > 0);
+            let words = |(kind, value): (CounterKind, u64)| format!("{} {}", kind.words(), show_count(value));
+            let old: Vec<String> = old.map(words).collect();
+            if !old.is_empty() {
+                unknown.push(format!("when these happened: {}; only more of them would be news", old.join(", ")));
+            }
+        }
+    }
+    if explained.state == HealthState::Ok {
+        unknown.push(format!("whether it fails all the same: {} ({})", NO_SIGN.words, NO_SIGN.source));
+    }
+    unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_daemon::smartctl::parse;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible a b", 5), ["incomprehensible", "a b"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_none_commands_it() {
+        let said = r#"{"smartctl": {"exit_status": 224}, "smart_status": {"passed": true}, "model_name": "E\u001b[31mvil",
+            "ata_smart_attributes": {"table": [{"id": 197, "raw": {"value": 8}}, {"id": 198, "raw": {"value": 8}},
+            {"id": 199, "raw": {"value": 87}}]}}"#;
+        let explained = Explained::by("sda".to_owned(), None, None, parse::answer(said.as_bytes(), None));
+        for (told, width) in [(None, 80), (Some(200), 80), (Some(60), 60), (Some(10), 40)] {
+            let mut out = Vec::new();
+            write(&explained, told, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(text.starts_with("sda should be replaced: 2 reasons.\n") && !text.contains('\u{1b}'), "{text}");
+        }
+    }
+}
