@@ -69,7 +69,7 @@ struct NvmeDocument {
 struct SmartctlDocument {
     version: Option<String>,
     exit_status: Option<u8>,
-    /// The bits 5 to 7 of the exit status in words: they decide nothing.
+    /// The bits 2 and 5 to 7 of the exit status in words: they decide nothing.
     notes: Vec<&'static str>,
     /// Why there are no SMART data, as one word; null: there are.
     obstacle: Option<&'static str>,
@@ -119,7 +119,7 @@ impl ExplainDocument {
             smartctl: SmartctlDocument {
                 version: about.version.clone(),
                 exit_status: about.exit.map(|exit| exit.0),
-                notes: about.exit.map(|exit| exit.words(SmartctlExit::LOGS)).unwrap_or_default(),
+                notes: about.exit.map(|exit| exit.words(SmartctlExit::NOTES)).unwrap_or_default(),
                 obstacle: explained.obstacle().map(|obstacle| obstacle.key()),
                 error: explained.obstacle().map(|obstacle| obstacle.words()),
             },

@@ -88,7 +88,10 @@ fn check_same(file: &Path, answer: &SmartctlAnswer, disk: &InventoryDisk) -> Res
     match (&answer.about.serial, &disk.serial) {
         (Some(theirs), Some(ours)) if theirs != ours => {
             let (file, path) = (shown_path(file), shown_path(&disk.path));
-            Err(Usage(format!("{file} is of another disk than {path} (serial number {theirs}, not {ours})")).into())
+            Err(Usage(format!(
+                "{file} is of another disk than {path} (serial number {theirs}, not {ours}): name one of them only"
+            ))
+            .into())
         }
         _ => Ok(()),
     }

@@ -108,7 +108,7 @@ fn drive(explained: &Explained) -> Vec<String> {
     if facts.is_self_testing {
         says.push("it is testing itself now".to_owned());
     }
-    let notes = about.exit.map(|exit| exit.words(SmartctlExit::LOGS)).unwrap_or_default();
+    let notes = about.exit.map(|exit| exit.words(SmartctlExit::NOTES)).unwrap_or_default();
     says.extend(notes.iter().map(|note| format!("smartctl notes: {note}")));
     says
 }

@@ -17,12 +17,13 @@ const WORDS: [&str; 8] = [
 ];
 
 impl SmartctlExit {
-    /// Bit 2: a command failed, or a checksum was wrong.
-    pub const COMMAND_FAILED: u8 = 1 << 2;
     /// Bits 3 and 4: by the drive's own measure it is failing.
     pub const FAILING: u8 = 1 << 3 | 1 << 4;
-    /// Bits 5 to 7: something to look at, in logs that are never emptied.
-    pub const LOGS: u8 = 1 << 5 | 1 << 6 | 1 << 7;
+    /// Bits 2 and 5 to 7: to be told, beside data that are there all the same. Some page is missing; and what stands in logs that
+    /// are never emptied.
+    pub const NOTES: u8 = 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7;
+    /// Bits 0 to 2: it could not be done.
+    pub const UNDONE: u8 = 1 << 0 | 1 << 1 | 1 << 2;
 
     /// Is one of these bits set?
     pub fn has(self, bits: u8) -> bool {
@@ -44,6 +45,6 @@ mod tests {
         assert_eq!(SmartctlExit(0).words(0xff), [""; 0]);
         assert_eq!(SmartctlExit(0xff).words(0xff), WORDS);
         assert_eq!(SmartctlExit(0x98).words(SmartctlExit::FAILING), [WORDS[3], WORDS[4]]);
-        assert_eq!(SmartctlExit(0x98).words(SmartctlExit::LOGS), [WORDS[7]]);
+        assert_eq!(SmartctlExit(0x9e).words(SmartctlExit::NOTES), [WORDS[2], WORDS[7]]);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::exit::SmartctlExit;
 use super::obstacle::SmartObstacle;
-use scrubjay_watch::counters;
+use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::{AtaAttribute, NvmeLog, ScsiLog, SmartFacts, SmartReading};
 use serde_json::Value;
 
@@ -165,7 +165,8 @@ impl SmartDocument {
         if let Some(said) = self.messages().find(|said| said.contains("invalid SMART checksum")) {
             return Err(SmartObstacle::Failed(clean(said)));
         }
-        if counters::decode(&facts).is_empty() { Err(self.obstacle(about)) } else { Ok(facts) }
+        let is_evidence = counters::decode(&facts).into_keys().any(CounterKind::is_of_medium);
+        if is_evidence { Ok(facts) } else { Err(self.obstacle(about)) }
     }
 
     /// With `-n standby` smartctl leaves a sleeping disk alone and says so, with the exit status of a failure. 7.4 has a field
@@ -302,7 +303,7 @@ impl SmartDocument {
             return SmartObstacle::OnlyItsWord;
         }
         let said = self.messages().next().map(clean);
-        let by_exit = || about.exit?.words(!SmartctlExit::LOGS).first().map(|&words| words.to_owned());
+        let by_exit = || about.exit?.words(SmartctlExit::UNDONE).first().map(|&words| words.to_owned());
         let is_silent = about.model.is_none() && about.serial.is_none() && self.at("/smart_support").is_none();
         match said.or_else(by_exit) {
             Some(said) => SmartObstacle::Failed(said),
@@ -361,6 +362,7 @@ mod tests {
     #[test]
     fn passed_without_a_counter_is_not_ok_and_failed_without_one_is_failed() {
         assert_eq!(of(ata(true, &[(9, 100)])).outcome, Err(SmartObstacle::OnlyItsWord));
+        assert_eq!(of(ata(true, &[(188, 0), (199, 0)])).outcome, Err(SmartObstacle::OnlyItsWord), "a good cable");
         assert_eq!(of(ata(false, &[])).outcome.unwrap().passed, Some(false));
     }
 
