@@ -87,3 +87,9 @@ pub struct SimulateScrub {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
+
+/// How many times as often.
+fn factor(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (1.0..=1000.0).contains(number));
+    number.ok_or_else(|| format!("`{text}` is no number from 1 to 1000"))
+}
