@@ -1,4 +1,4 @@
-//! What goes wrong with a write or a read, by chance, as far as the fault_budget allows.
+//! What goes wrong with a write or a read, by chance, as far as the fault budget allows.
 
 use crate::fault_budget::{Blow, FaultBudget, Row};
 use scrubjay_core::index::RowIndex;

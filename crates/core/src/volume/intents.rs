@@ -122,7 +122,7 @@ impl Intents {
     }
 
     /// Every attached member's pages say this of a region by now, unless it is not to be said any more.
-    pub fn has_become_durable(&mut self, told: IntentBit, region: RegionIndex) {
+    pub fn note_durable(&mut self, told: IntentBit, region: RegionIndex) {
         let is_said = self.of(told).get(region);
         match told {
             IntentBit::Dirty => self.durable.set(region, is_said),
@@ -171,10 +171,10 @@ mod tests {
         let mut intents = Intents::new(Bits::zeros(10));
         intents.away.set(RegionIndex(3), true);
         intents.all_are_back();
-        intents.has_become_durable(IntentBit::WhileOut, RegionIndex(3));
+        intents.note_durable(IntentBit::WhileOut, RegionIndex(3));
         assert!(!intents.durable_of(IntentBit::WhileOut).get(RegionIndex(3)));
         intents.away.set(RegionIndex(3), true);
-        intents.has_become_durable(IntentBit::WhileOut, RegionIndex(3));
+        intents.note_durable(IntentBit::WhileOut, RegionIndex(3));
         assert!(intents.durable_of(IntentBit::WhileOut).get(RegionIndex(3)));
     }
 }

@@ -291,7 +291,7 @@ async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is
     });
     write_all(handle, ops).await;
     // A bit that was cleared meanwhile does not count as durable: the page may be written again without it.
-    handle.with(|state| written.into_iter().for_each(|region| state.maps.intents.has_become_durable(told, region)));
+    handle.with(|state| written.into_iter().for_each(|region| state.maps.intents.note_durable(told, region)));
 }
 
 /// A page of what is told of regions now, and where it lies.

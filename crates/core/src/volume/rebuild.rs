@@ -171,7 +171,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         let member = disk.member;
         let end = handle.with(|state| state.geometry.all_stripes().end);
         if from >= end {
-            if is_vouched_for(handle, disk).await {
+            if checkpoint(handle, disk).await {
                 handle.with(|state| {
                     state.membership.members[member].state = MemberState::Active;
                     state.membership.members[member].lacks = None;
@@ -210,7 +210,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
             member.ahead.clear();
         });
         windows += 1;
-        if windows % WINDOWS_PER_SUPERBLOCK == 0 && is_vouched_for(handle, disk).await {
+        if windows % WINDOWS_PER_SUPERBLOCK == 0 && checkpoint(handle, disk).await {
             persist::commit(handle, |_| ()).await;
         }
     }
@@ -233,9 +233,9 @@ fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<StripeIndex> {
     Some(next)
 }
 
-/// Makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
+/// A checkpoint of a rebuild: makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
 /// left out, and a crash must not bring it back with a row that was never there. Is the disk still being rebuilt then?
-async fn is_vouched_for(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
+async fn checkpoint(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
     let done = handle.with(|state| stripes_done(state, disk));
     persist::flush(handle).await;
     handle.with(|state| {

@@ -184,7 +184,7 @@ fn vouch(state: &mut VolumeState, disputed: &[u64]) {
     let mut map = written::WrittenMap::new(&state.geometry);
     map.stripes = state.maps.written.clone();
     for &page in if disputed.is_empty() { &all } else { disputed } {
-        map.forget(&state.geometry, page);
+        map.assume_written(&state.geometry, page);
         if !state.options.is_read_only {
             state.maps.written_changed.insert(page);
         }

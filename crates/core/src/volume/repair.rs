@@ -134,7 +134,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
     let mut again = rows::read(handle, stripe, whole, doubtful - whole).await;
     for position in doubtful.iter() {
         let first = rows.evidence.rows[position].status;
-        // A neighbour's appendix that is whole speaks of nothing, see `rows::read`.
+        // An appendix that was read alone proves only its body: see `rows::collect`.
         let is_whole_neighbour = again.buffers[position].is_some() && !again.read.contains(position);
         let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].status };
         if second == RowStatus::Sound {

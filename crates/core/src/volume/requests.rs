@@ -77,7 +77,7 @@ async fn perform(handle: &VolumeHandle, request: BlockRequest) -> BlockReply {
             finish(handle, is_done, is_durable).await
         }
         BlockRequest::Trim { offset, len } => {
-            forget(handle, offset, len).await;
+            deallocate(handle, offset, len).await;
             BlockReply::Done
         }
         BlockRequest::Flush => finish(handle, true, true).await,
@@ -159,7 +159,7 @@ async fn zero(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
             is_done &= write_all(handle, from, to - from, None).await;
         }
     }
-    forget(handle, VolumeOffset(start), end - start).await;
+    deallocate(handle, VolumeOffset(start), end - start).await;
     // Zeros stay zeros, even if this process is killed: a trim may come undone, this may not. Nor if an edge failed: by now they
     // may have been read.
     persist::flush(handle).await && is_done
@@ -179,7 +179,7 @@ async fn write_zeros(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> b
 }
 
 /// Makes the stripes that lie wholly in this range unwritten: they read as zeros, and hold nothing to be verified.
-async fn forget(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
+async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let whole = StripeIndex(offset.get().div_ceil(stripe_bytes))..StripeIndex((offset + len).get() / stripe_bytes);
     for stripe in StripeIndex::each(whole) {

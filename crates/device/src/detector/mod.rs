@@ -33,7 +33,7 @@ use scrubjay_core::scrub::machine::Event;
 
 use crate::sysfs::DiskNode;
 
-/// Watches one whole disk for requests that are not ours.
+/// Watches a subject, a whole disk or a volume, for requests that are not ours.
 pub trait Detector: Send {
     /// Appends all that has happened since the last call to `events`, in the order of `at`: only `Foreground*` events.
     ///

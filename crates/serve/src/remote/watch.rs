@@ -18,7 +18,7 @@ pub(super) struct ServedDetector {
     socket: PathBuf,
     client: Option<ControlClient>,
     told: WatchedVolume,
-    /// See [`PATIENCE`].
+    /// How long an answer is waited for.
     pub patience: Duration,
 }
 

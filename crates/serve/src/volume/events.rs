@@ -7,7 +7,7 @@ use crate::control::CommandId;
 use scrubjay_core::index::MemberIndex;
 use std::collections::VecDeque;
 
-/// VolumeEvents that are kept; older ones are only counted.
+/// Events that are kept; older ones are only counted.
 const EVENTS_MAX: usize = 10_000;
 /// VolumeEvents in one answer: a line has its limits, and who wants more asks again.
 const EVENTS_PER_ANSWER: usize = 200;

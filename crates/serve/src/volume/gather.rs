@@ -10,16 +10,16 @@ use scrubjay_device::member::{Access, MemberError, OpenMember, new_uuid};
 use std::io;
 use std::path::PathBuf;
 
-/// A volume that can be started: what its members say, and their disks by slot.
+/// A volume that can be started: what its members say, and their disks by member.
 #[derive(Debug)]
 pub struct Gathered {
     /// What the members say together.
     pub assembly: Assembly,
-    /// Their disks, by slot.
+    /// Their disks, by member.
     pub members: MemberTable,
-    /// Their paths, by slot.
+    /// Their paths, by member.
     pub paths: Vec<Option<String>>,
-    /// Sizes of their disks, by slot.
+    /// Sizes of their disks, by member.
     pub member_bytes: Vec<u64>,
     /// What the user should know: members that were left out, and those that are missing.
     pub notes: Vec<String>,

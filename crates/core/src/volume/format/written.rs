@@ -91,7 +91,7 @@ impl WrittenMap {
     }
 
     /// Makes every stripe of a page count as written: nothing that was said of it can be believed.
-    pub fn forget(&mut self, geometry: &Geometry, page: u64) {
+    pub fn assume_written(&mut self, geometry: &Geometry, page: u64) {
         let ones = vec![0xff; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
         self.stripes.read_from(page * geometry.stripes_per_page(), &ones);
     }

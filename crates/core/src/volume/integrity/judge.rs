@@ -16,9 +16,9 @@ use crate::position_set::PositionSet;
 /// What is to be made of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The rows that must not be used: missing, unreadable, unsound or stale. The others are right.
+    /// The rows that must not be used: missing, unreadable, unsound or stale. The others are right unless they are in `lost`.
     pub erased: PositionSet,
-    /// Those of them that look sound: their last write, or that of something they hold, was lost.
+    /// Rows that name an older version than others do, or hold a list that does: their last write, or that of what they list, was lost.
     pub stale: PositionSet,
     /// What each data chunk should be, if anything is known of it.
     pub truth: Vec<Option<ListEntry>>,
@@ -145,7 +145,7 @@ fn disputed(evidence: &Evidence) -> PositionSet {
     evidence.shape.data_positions().filter(|&index| !agrees(evidence, index, None)).collect()
 }
 
-/// The rows without any one of which all of these chunks would be the same to all.
+/// The rows whose removal alone ends every dispute.
 fn culprits(evidence: &Evidence, disputed: PositionSet) -> Vec<StripePosition> {
     let explains = |&position: &StripePosition| disputed.iter().all(|index| agrees(evidence, index, Some(position)));
     evidence.sound().iter().filter(explains).collect()

@@ -5,12 +5,12 @@
 //! written earlier must stay. Each believable list of a parity is a state the stripe was in, as a whole, at some time;
 //! the rules, the first that can be followed:
 //!
-//! 0. Without versions nothing tells newer from older. Where all claims but those of rows that the parities make up for
-//!    agree, that is what the stripe is: whoever is outvoted was torn, or silently corrupt before.
+//! 0. Without versions nothing tells newer from older. Disregard at most as many rows as there are parities: if all other claims
+//!    agree, that is the stripe's state. The outvoted rows were torn, or corrupt before.
 //! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
 //! 2. Another list, if it takes nothing back: no row that is there calls itself newer.
-//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too. (Rows that every list calls older
-//!    than their last write as well: all parities may have come to the medium, and more data than they make up for not.)
+//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too; also sound rows that are older than every
+//!    list says, for the writes of the parities may have reached the medium while more writes of data than they make up for did not.
 //! 4. Another list, taking back what was not acknowledged as durable.
 //! 5. What is missing is lost; the rest stays as it is.
 
@@ -45,15 +45,19 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     if let Some(reconciliation) = agreed(evidence) {
         return reconciliation;
     }
-    let mut ways = ways(evidence);
-    ways.sort_by_key(|way| (std::cmp::Reverse(way.age), way.rebuilt.count()));
-    if let Some(way) = ways.iter().find(|way| way.is_newest).or_else(|| ways.iter().find(|way| way.back.is_empty())) {
-        return way.reconciliation();
+    let mut candidates = candidates(evidence);
+    candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.version_sum), candidate.rebuilt.count()));
+    if let Some(candidate) = candidates
+        .iter()
+        .find(|candidate| candidate.is_newest)
+        .or_else(|| candidates.iter().find(|candidate| candidate.rolls_back.is_empty()))
+    {
+        return candidate.reconciliation();
     }
     if !gone.is_empty()
-        && let Some(way) = ways.first()
+        && let Some(candidate) = candidates.first()
     {
-        return way.reconciliation();
+        return candidate.reconciliation();
     }
     // A torn row over a chunk that was lost before is partly what was lost.
     let was_lost = |&position: &StripePosition| {
@@ -87,18 +91,18 @@ fn agreed(evidence: &Evidence) -> Option<Reconciliation> {
 }
 
 /// A list, and what following it takes.
-struct ListWay {
+struct Candidate {
     parities: PositionSet,
     list: Vec<ListEntry>,
     rebuilt: PositionSet,
     /// Rows that are newer than the list, or not to be compared with it.
-    back: PositionSet,
+    rolls_back: PositionSet,
     is_newest: bool,
     /// The sum of its versions: of two lists of one stripe, the later has the greater.
-    age: u128,
+    version_sum: u128,
 }
 
-impl ListWay {
+impl Candidate {
     fn reconciliation(&self) -> Reconciliation {
         Reconciliation {
             rebuilt: self.rebuilt,
@@ -111,22 +115,22 @@ impl ListWay {
 }
 
 /// Every list of a sound parity by which everything that disagrees with it can be rebuilt.
-fn ways(evidence: &Evidence) -> Vec<ListWay> {
+fn candidates(evidence: &Evidence) -> Vec<Candidate> {
     let is_ordered = evidence.scheme.has_versions();
     let differs = |one: ListEntry, other: ListEntry| {
         if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
     };
-    // What a torn row calls itself counts: a stale list, alone with it, is no way forward.
+    // What a torn row calls itself counts: a stale list, alone with it, is no candidate forward.
     let newest = |index: StripePosition| {
         let row = &evidence.rows[index];
         let torn = (row.status == RowStatus::Torn).then_some(row.entry);
         let claims = evidence.claims(index).map(|(_, entry)| entry).chain(torn);
         claims.map(|entry| entry.version.number()).max().unwrap_or(0)
     };
-    let mut ways: Vec<ListWay> = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for (position, list) in evidence.lists().filter(|&(position, _)| evidence.rows[position].is_sound()) {
-        if let Some(way) = ways.iter_mut().find(|way| way.list == list) {
-            way.parities.insert(position);
+        if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.list == list) {
+            candidate.parities.insert(position);
             continue;
         }
         let data = &evidence.rows[..evidence.shape.data];
@@ -139,18 +143,18 @@ fn ways(evidence: &Evidence) -> Vec<ListWay> {
             RowStatus::Sound => data[index].entry.sum != list[index].sum,
             _ => false,
         };
-        ways.push(ListWay {
+        candidates.push(Candidate {
             parities: PositionSet::one(position),
             list: list.to_vec(),
             rebuilt: evidence.shape.data_positions().filter(disagrees).collect(),
-            back: evidence.shape.data_positions().filter(is_back).collect(),
+            rolls_back: evidence.shape.data_positions().filter(is_back).collect(),
             is_newest: is_ordered
                 && evidence.shape.data_positions().all(|index| list[index].version.number() == newest(index)),
-            age: list.iter().map(|entry| u128::from(entry.version.number())).sum(),
+            version_sum: list.iter().map(|entry| u128::from(entry.version.number())).sum(),
         });
     }
-    ways.retain(|way| way.rebuilt.count() <= way.parities.count());
-    ways
+    candidates.retain(|candidate| candidate.rebuilt.count() <= candidate.parities.count());
+    candidates
 }
 
 #[cfg(test)]

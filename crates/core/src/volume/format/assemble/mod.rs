@@ -41,7 +41,7 @@ pub struct Given {
 pub struct Assembly {
     /// The superblock that speaks for the array; as whose slot is of no concern.
     pub superblock: Superblock,
-    /// Who is in, by slot.
+    /// Who is in, by member.
     pub members: Vec<SlotState>,
     /// Who was given, but is left out.
     pub stale: Vec<Stale>,
