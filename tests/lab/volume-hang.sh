@@ -31,7 +31,7 @@ use() { # makes all durable that the others wrote, and reads some of it
   timeout 300 /usr/bin/python3 -c 'import nbd, sys; h = nbd.NBD(); h.connect_uri(sys.argv[1])
 h.flush(); h.pread(1 << 20, 0); h.flush()' "$uri" && echo done
 }
-readd() { timeout 300 "$scrubjay" volume readd "$1" 2>"$work/readd.err"; }
+readd() { timeout 300 "$scrubjay" volume readd "$1" >"$work/readd.out" 2>"$work/readd.err"; }
 
 # A file whose server can be stopped.
 make_fuse() { # WHICH

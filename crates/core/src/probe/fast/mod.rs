@@ -178,7 +178,10 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
             known.unmeasurable = Some(Unmeasurable::NoChunks);
         }
         // What repeats, but has no chunks, is how one drive lays out its own dies.
-        DeviceClass::Flash { .. } => known.pattern_bytes = None,
+        DeviceClass::Flash { .. } => {
+            known.pattern_bytes = None;
+            known.unmeasurable = Some(Unmeasurable::NoChunks);
+        }
     });
     Ok(())
 }
