@@ -164,7 +164,7 @@ writes() { # NAME WHAT LEVEL SIZE [PARAMETER...]
     probe "$name" "$disk" --seed $run --allow-writes
     [ "$(said "$is_true")" != true ] || break
   done
-  echo "# $what, with writes: $(said '[.layout, .level, .confidence.level, .write_ratio]'), $(said .ios) requests, $(said '.seconds | round') s, $(said '[.findings[] | .kind]')"
+  echo "# $what, with writes: $(said '[.layout, .level, .confidence.level, .write_ratio]'), $(said .ios) requests, $(said '.seconds | round') s, $(said '[.findings[] | .kind]'), $(said .unmeasurable)"
   expect "$what, with writes: it answered" "$(said .schema)" 1
   expect "$what, with writes: no byte is another" "$(sum "$name")" "$before"
   expect "$what, with writes: no level that is said with 95 % is wrong" "$(said "$is_true")" true

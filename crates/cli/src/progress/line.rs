@@ -65,7 +65,9 @@ impl ProgressLine {
         match end {
             Some(end) => parts.push((0, end.to_owned())),
             None => {
-                let (likely, range) = report.forecast.map_or(("ETA not known yet".to_owned(), None), eta);
+                // How long the policy still looks for others, no forecast knows.
+                let forecast = report.forecast.filter(|_| !is_looking(report));
+                let (likely, range) = forecast.map_or(("ETA not known yet".to_owned(), None), eta);
                 parts.push((3, likely));
                 parts.extend(range.map(|range| (6, range)));
                 parts.push((4, doing(report)));
@@ -113,6 +115,11 @@ impl ProgressLine {
     }
 }
 
+/// Nobody was seen yet, and what the start may cost is spent: the budget waits until nobody has come for a minute.
+fn is_looking(report: &ScrubReport) -> bool {
+    report.foreground_requests == 0 && report.waits_for == Some(WaitReason::Budget)
+}
+
 /// What it does, or why it does nothing.
 fn doing(report: &ScrubReport) -> String {
     if report.in_flight_for > ANSWER_LATE {
@@ -127,6 +134,7 @@ fn doing(report: &ScrubReport) -> String {
         }
         Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
         Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
+        Some(WaitReason::Budget) if is_looking(report) => "waiting a minute to see who uses the disk".to_owned(),
         Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
         Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
     }
@@ -199,6 +207,15 @@ mod tests {
         assert!(line(200).contains("delay 0.00 of 1 ms") && line(200).contains(" of 1 GiB"), "{}", line(200));
         assert!(line(200).contains("waiting for 31 s of idleness  (longest so far 1.2 s)"), "{}", line(200));
         assert!(line(240).contains("plan: wait 31 s, read 1 MiB"), "{}", line(240));
+    }
+
+    #[test]
+    fn where_nobody_was_seen_yet_no_budget_is_used_up() {
+        let report = ScrubReport { waits_for: Some(WaitReason::Budget), ..report() };
+        let line = |report: &ScrubReport| ProgressLine::new("/dev/sda".to_owned(), None).text(report, 200);
+        assert!(line(&report).contains("waiting: budget used up"));
+        let alone = line(&ScrubReport { foreground_requests: 0, ..report });
+        assert!(alone.contains("ETA not known yet  waiting a minute to see who uses the disk"), "{alone}");
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn any_layout(rng: &mut Rng) -> ChunkMap {
 }
 
 /// Any drive that spins, any order of its queue, sometimes some noise; a partition that begins anywhere.
-fn on_disks(rng: &mut Rng, map: ChunkMap, chunk_bytes: u64) -> ArraySetup {
+pub(super) fn on_disks(rng: &mut Rng, map: ChunkMap, chunk_bytes: u64) -> ArraySetup {
     let mechanics = one_of(rng, &[Mechanics::ultrastar_9lzx(), cheetah_9lp(), atlas_10k()]);
     ArraySetup {
         drive: Drive::Disk(mechanics),

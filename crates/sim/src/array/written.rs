@@ -2,12 +2,9 @@
 //! `probe_trials --writes` plays them.
 
 use super::Array;
-use super::drives::{atlas_10k, cheetah_9lp};
 use super::map::{ChunkMap, MapRedundancy, Raid10Kind};
-use super::mechanics::Mechanics;
-use super::noise::Noise;
-use super::queue::Discipline;
-use super::setup::{ArraySetup, Drive, MirrorRead};
+use super::setup::{ArraySetup, MirrorRead};
+use super::surprises::on_disks;
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::probe::fast::{ProbeOptions, fast};
 use scrubjay_core::probe::io::ProbeBudget;
@@ -125,15 +122,8 @@ fn layout(rng: &mut Rng, kinds: &[LayoutKind], from: usize, to: usize) -> ArrayS
 }
 
 fn somewhere(rng: &mut Rng, map: ChunkMap) -> ArraySetup {
-    let mechanics = one_of(rng, &[Mechanics::ultrastar_9lzx(), cheetah_9lp(), atlas_10k()]);
     let chunk_bytes = one_of(rng, &[16, 32, 64, 128, 256]) << 10;
-    ArraySetup {
-        drive: Drive::Disk(mechanics),
-        discipline: one_of(rng, &Discipline::ALL),
-        noise: one_of(rng, &[Noise::Clean, Noise::Clean, Noise::Tail]),
-        phase_bytes: rng.below(1 << 18) * 4096,
-        ..ArraySetup::new(map, chunk_bytes)
-    }
+    on_disks(rng, map, chunk_bytes)
 }
 
 fn three(rng: &mut Rng) -> ArraySetup {
