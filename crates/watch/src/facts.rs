@@ -235,6 +235,8 @@ pub enum SessionNews {
     Stopped(PassReport),
     /// The disk answers, but not to reads: nothing is known of its medium.
     Failed(PassReport),
+    /// It could not begin, for a reason that says nothing about the disk: in words.
+    Refused(String),
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub enum HoldBack {
     ControllerBusy,
     /// It does not answer reads; the next attempt is then.
     NoReads(UnixSeconds),
+    /// It could not be scrubbed, for this reason, which is none of the disk's; the next attempt is then.
+    Refused(String, UnixSeconds),
     /// It is not there.
     Missing,
 }
@@ -56,6 +58,7 @@ impl HoldBack {
             HoldBack::MemberBusy(array) => format!("another member of array {array} is being read"),
             HoldBack::ControllerBusy => "enough disks of its controller are being read".to_owned(),
             HoldBack::NoReads(again) => format!("it does not answer reads; next attempt {}", time(again)),
+            HoldBack::Refused(why, again) => format!("{why}; next attempt {}", time(again)),
             HoldBack::Missing => "it is not there".to_owned(),
         }
     }

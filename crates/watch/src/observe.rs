@@ -13,6 +13,8 @@ use scrubjay_core::units::UnixSeconds;
 const COOLER: i32 = 5;
 /// After reads failed, the next attempt is so much later.
 const READS_AGAIN: u64 = 6 * HOUR;
+/// After a session could not begin, the next attempt is so much later.
+const BEGIN_AGAIN: u64 = HOUR;
 
 impl Watch {
     pub(crate) fn disk_seen(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
@@ -97,6 +99,11 @@ impl Watch {
         let Some(disk) = self.disk_by_name(name) else { return };
         let (sectors, before) = (disk.row.passes.sectors, disk.row.passes.clone());
         let report = match &news {
+            SessionNews::Refused(why) => {
+                disk.live.session = SessionPhase::None;
+                disk.live.refusal = Some((why.clone(), after(now, BEGIN_AGAIN)));
+                return;
+            }
             SessionNews::Progress(report)
             | SessionNews::Finished(report)
             | SessionNews::Stopped(report)
@@ -127,6 +134,7 @@ impl Watch {
                 disk.row.failed_sessions += 1;
                 disk.live.reads_again = after(now, READS_AGAIN);
             }
+            SessionNews::Refused(_) => {} // it has no report: see above
             SessionNews::Finished(report) => {
                 disk.row.failed_sessions = 0;
                 note_service(disk, report.service_nanos);

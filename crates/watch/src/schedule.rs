@@ -118,6 +118,9 @@ impl Watch {
         if disk.live.reads_again > now {
             return Some(HoldBack::NoReads(disk.live.reads_again));
         }
+        if let Some((why, again)) = disk.live.refusal.as_ref().filter(|(_, again)| *again > now) {
+            return Some(HoldBack::Refused(why.clone(), *again));
+        }
         let hours = self.settings.between.filter(|hours| !hours.holds(now, &*self.calendar));
         if let Some(hours) = hours {
             return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
@@ -177,7 +180,8 @@ impl Watch {
                         HoldBack::NotDue(at)
                         | HoldBack::WindowClosed(at)
                         | HoldBack::Asleep(at)
-                        | HoldBack::NoReads(at),
+                        | HoldBack::NoReads(at)
+                        | HoldBack::Refused(_, at),
                     ) => wake = wake.min(at),
                     Some(_) => {}
                 },
@@ -208,7 +212,7 @@ impl Watch {
             disk.row.forecast = forecast;
         }
         disk.row.passes.begin(now);
-        disk.live.session = SessionPhase::Running;
+        (disk.live.session, disk.live.refusal) = (SessionPhase::Running, None);
         let pass = disk.row.passes.finished + 1;
         let budget: Nanos = settings::budget(disk.row.facts.media);
         self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, pass, budget)));

@@ -52,6 +52,8 @@ pub(crate) struct DiskLive {
     pub asked: UnixSeconds,
     /// After reads failed: not before this.
     pub reads_again: UnixSeconds,
+    /// Why the last session could not begin, and when the next attempt is.
+    pub refusal: Option<(String, UnixSeconds)>,
     /// Seconds that a whole pass takes, most likely; none: more than a year.
     pub need: Option<u64>,
     /// The next pass must begin then, to be over in time.
@@ -97,6 +99,7 @@ impl DiskState {
             session: SessionPhase::None,
             asked: UnixSeconds(0),
             reads_again: UnixSeconds(0),
+            refusal: None,
             need: None,
             begin_by: UnixSeconds(0),
         };

@@ -443,6 +443,20 @@ fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
 }
 
 #[test]
+fn a_session_that_could_not_begin_is_tried_again_and_says_nothing_of_the_disk() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    let before = rig.standing("S0").health;
+    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Refused("the state folder is full".into())));
+    rig.running.clear();
+    let held = rig.standing("S0").held.expect("it waits");
+    assert!(matches!(&held, HoldBack::Refused(why, again) if why.contains("full") && again.0 == rig.now.0 + HOUR));
+    rig.wait(2 * HOUR);
+    assert_eq!((rig.begun.len(), rig.standing("S0").held), (2, None));
+    assert_eq!(rig.standing("S0").health, before);
+}
+
+#[test]
 fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_not() {
     let pass = |rig: &mut Rig, name: &str, service_nanos| {
         let report = PassReport { done: SECTORS, service_nanos, ..PassReport::default() };

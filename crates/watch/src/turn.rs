@@ -261,6 +261,9 @@ impl Watch {
             back(&mut disk.live.asked);
             disk.live.asleep.as_mut().map(back);
             disk.live.reads_again = disk.live.reads_again.min(after(now, 6 * HOUR));
+            if let Some((_, again)) = &mut disk.live.refusal {
+                *again = (*again).min(after(now, HOUR));
+            }
         }
         for array in self.arrays.values_mut() {
             array.gone.as_mut().map(back);

@@ -152,6 +152,8 @@ pub struct Scrub {
     state: ScrubState,
     requested: u64,
     verified: u64,
+    /// How long requests of ours were at the disk, and until when that is reckoned up.
+    reading: (Nanos, Nanos),
     /// All that is left is at the disk.
     is_handed_out: bool,
     /// What the policy allowed for the last request.
@@ -226,6 +228,7 @@ impl Scrub {
             state,
             requested: 0,
             verified: 0,
+            reading: (Nanos::ZERO, Nanos::ZERO),
             is_handed_out: false,
             size_allowed: None,
             ends_at: None,
@@ -318,6 +321,7 @@ impl Scrub {
             bytes: self.config.range.bytes(),
             bytes_verified: Bytes((done - unreadable_sectors.min(done)) * SECTOR_BYTES),
             bytes_requested: Bytes(self.requested * SECTOR_BYTES),
+            reading: self.reading.0,
             unreadable,
             transient_errors: self.pass.transient_errors,
             transient_cause: self.pass.transient_cause,
@@ -395,6 +399,8 @@ impl Scrub {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
         let OwnRequest { range, head, .. } = self.in_flight.swap_remove(at);
         self.foreground.account(started, finished, &mut self.seen.slowdown);
+        let (reading, until) = self.reading;
+        self.reading = (reading + finished.since(started.max(until)), until.max(finished));
         self.last = Some((finished, finished.since(started)));
         match outcome {
             VerifyOutcome::Clean => {

@@ -48,6 +48,8 @@ pub struct ScrubReport {
     pub bytes_verified_now: Bytes,
     /// What this run asked the disk for, repeated reads included.
     pub bytes_requested: Bytes,
+    /// How long requests of this run were at the disk, those that were there together counted once.
+    pub reading: Nanos,
     /// How long the oldest request at the disk has been there; zero when none is.
     pub in_flight_for: Nanos,
     /// Unreadable sectors of this pass, ascending, neighbours joined.

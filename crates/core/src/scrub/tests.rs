@@ -387,7 +387,7 @@ fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     assert_eq!((scrub.poll_op(ms(224)), scrub.poll_timeout(ms(224))), (None, Some(ms(225))));
     let report = scrub.report(ms(130));
     assert_eq!((report.slowdown.total, report.slowdown.max, report.foreground_requests), (ms(7), ms(7), 1));
-    assert_eq!(report.idle, ms(108 + 5));
+    assert_eq!((report.idle, report.reading), (ms(108 + 5), ms(15)));
 }
 
 #[test]
