@@ -65,6 +65,11 @@ fn whole_disk(path: &Path) -> Option<PathBuf> {
     Some(Path::new("/dev").join(DiskNode::of_device(major, minor).ok()?.name))
 }
 
+/// What the saved state and the claim of a disk are filed under, by the kernel's name for it. Reads `/sys` only.
+pub fn identity(name: &str) -> Option<TargetIdentity> {
+    DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok().map(|node| target::disk_id(&node))
+}
+
 fn is_called(disk: &InventoryDisk, name: &str) -> bool {
     // What udev, smartctl and labels put before a WWN.
     let bare = |text: &str| {

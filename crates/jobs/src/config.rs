@@ -3,6 +3,7 @@
 use crate::JobError;
 use crate::settings::Settings;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::Path;
 
@@ -28,7 +29,15 @@ pub fn read(path: &Path) -> Result<Settings, JobError> {
 /// # Errors
 /// `:LINE: KEY: WHAT`, in one line.
 pub fn parse(text: &str) -> Result<Settings, String> {
-    let file: ConfigFile = toml::from_str(text).map_err(|error| {
+    Ok(parse_as::<ConfigFile>(text)?.scrub)
+}
+
+/// A file of another shape.
+///
+/// # Errors
+/// `:LINE: KEY: WHAT`, in one line.
+pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
         let what = error.message().replace('\n', "; ");
         let Some(span) = error.span() else { return format!(": {what}") };
         let before = text.get(..span.start).unwrap_or_default();
@@ -37,8 +46,7 @@ pub fn parse(text: &str) -> Result<Settings, String> {
             Some(key) => format!(":{line}: {key}: {what}"),
             None => format!(":{line}: {what}"),
         }
-    })?;
-    Ok(file.scrub)
+    })
 }
 
 /// The key whose value begins where `text` ends, if one does.

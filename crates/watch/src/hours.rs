@@ -58,6 +58,25 @@ impl std::fmt::Display for DailyHours {
     }
 }
 
+impl std::str::FromStr for DailyHours {
+    type Err = String;
+
+    /// `01:00-07:00`, or `22-6`.
+    fn from_str(text: &str) -> Result<DailyHours, String> {
+        let minute = |time: &str| -> Option<u32> {
+            let (hour, minute) = time.trim().split_once(':').unwrap_or((time.trim(), "0"));
+            let is_short = (1..=2).contains(&hour.len()) && (1..=2).contains(&minute.len());
+            let (hour, minute) = (hour.parse::<u32>().ok()?, minute.parse::<u32>().ok()?);
+            (is_short && minute < 60 && hour * 60 + minute <= 24 * 60).then_some(hour * 60 + minute)
+        };
+        let parsed = text.split_once('-').and_then(|(from, to)| Some((minute(from)?, minute(to)?)));
+        match parsed {
+            Some((from, to)) => Ok(DailyHours { from: from % (24 * 60), to: to % (24 * 60) }),
+            None => Err(format!("`{text}` are no hours of the day: write 01:00-07:00")),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +106,18 @@ mod tests {
     fn minutes_open(hours: DailyHours, days: std::ops::Range<u64>) -> usize {
         let all = (days.start * DAY..days.end * DAY).step_by(60);
         all.filter(|&second| hours.holds(UnixSeconds(second), &Jumps)).count()
+    }
+
+    #[test]
+    fn hours_are_written_as_they_are_shown() {
+        for (text, from, to) in [("01:00-07:00", 60, 420), ("22-6", 1320, 360), (" 9:5 - 24:00", 545, 0)] {
+            assert_eq!(text.parse(), Ok(DailyHours { from, to }), "{text}");
+        }
+        let night = DailyHours { from: 1320, to: 375 };
+        assert_eq!(night.to_string().parse(), Ok(night));
+        for text in ["", "01:00", "25-6", "1:60-2", "-", "a-b", "1:00-2:00-3:00", "001-2", "+1-2", "24:01-2"] {
+            assert!(text.parse::<DailyHours>().unwrap_err().contains("write 01:00-07:00"), "{text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! "Am I safe?": one sentence, four lights, and what to do.
 
 use crate::calendar::{DAY, days, show_date};
-use crate::channel::ProofState;
-use crate::facts::DiskKey;
+use crate::channel::{ChannelRow, ProofState};
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
-use crate::incident::Urgency;
+use crate::incident::{IncidentRow, Urgency};
 use crate::state::{DiskState, SessionPhase, Watch};
 use scrubjay_core::units::UnixSeconds;
 
@@ -41,6 +41,12 @@ pub struct DiskStanding {
     pub key: DiskKey,
     /// The kernel's name, while it is there.
     pub name: Option<String>,
+    /// What it was when last seen.
+    pub facts: DiskFacts,
+    /// Sectors of it that could not be read.
+    pub unreadable: u64,
+    /// The share of the pass under way that is read, 0 to 1; none: it has not begun.
+    pub pass_share: Option<f64>,
     /// How it is,
     pub health: HealthState,
     /// and why.
@@ -70,6 +76,16 @@ pub struct WatchStatus {
     pub to_do: Vec<String>,
     /// Each disk, by identity.
     pub disks: Vec<DiskStanding>,
+    /// Each array, and whether it is there.
+    pub arrays: Vec<(ArrayFacts, bool)>,
+    /// What is wrong now, accepted or not: what matters most comes first.
+    pub incidents: Vec<IncidentRow>,
+    /// The ways for messages.
+    pub channels: Vec<ChannelRow>,
+    /// The numbers of messages that wait.
+    pub waiting: Vec<u64>,
+    /// A person's pause ends then.
+    pub paused_until: Option<UnixSeconds>,
 }
 
 /// What is to be done at once, in the status.
@@ -102,7 +118,19 @@ impl Watch {
             to_do.push("set up a way for alerts, then scrubjay alert test".to_owned());
         }
         to_do.truncate(TO_DO_MAX);
-        WatchStatus { sentence, lights, to_do, disks }
+        let mut incidents: Vec<IncidentRow> = self.incidents.values().cloned().collect();
+        incidents.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
+        WatchStatus {
+            sentence,
+            lights,
+            to_do,
+            disks,
+            arrays: self.arrays.values().map(|array| (array.facts.clone(), array.gone.is_none())).collect(),
+            incidents,
+            channels: self.channels.values().cloned().collect(),
+            waiting: self.outbox.keys().copied().collect(),
+            paused_until: Some(self.host.paused_until).filter(|&until| until > now),
+        }
     }
 
     fn standing(&self, disk: &DiskState, now: UnixSeconds) -> DiskStanding {
@@ -114,6 +142,9 @@ impl Watch {
         DiskStanding {
             key: disk.row.facts.key.clone(),
             name: disk.live.name.clone(),
+            facts: disk.row.facts.clone(),
+            unreadable: passes.unreadable_sectors(),
+            pass_share: (passes.begun.0 > 0).then(|| 1.0 - passes.rest()),
             health,
             signs,
             oldest_read: passes.oldest(),

@@ -127,6 +127,11 @@ impl Watch {
         self.wake
     }
 
+    /// The time zone.
+    pub fn calendar(&self) -> &dyn Calendar {
+        &*self.calendar
+    }
+
     /// The time zone is another one.
     pub fn change_calendar(&mut self, calendar: Box<dyn Calendar>) {
         self.calendar = calendar;
