@@ -51,15 +51,9 @@ impl DiskNode {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The serial number, where the disk says one: an attribute, or page 0x80 of SCSI's vital product data (four bytes of
-    /// header, then text).
+    /// The serial number, where the disk says one: an attribute, or page 0x80 of SCSI's vital product data.
     pub fn serial(&self) -> Option<String> {
-        let page = || {
-            let page = fs::read(self.folder().join("device/vpd_pg80")).ok()?;
-            let text = String::from_utf8_lossy(page.get(4..)?).into_owned();
-            let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned();
-            (!text.is_empty()).then_some(text)
-        };
+        let page = || fs::read(self.folder().join("device/vpd_pg80")).ok().and_then(|page| unit_serial(&page));
         self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(page)
     }
 
@@ -76,4 +70,11 @@ impl DiskNode {
     pub fn number(&self, path: &str) -> Option<u64> {
         self.attribute(path)?.parse().ok()
     }
+}
+
+/// The serial number in page 0x80 of SCSI's vital product data: four bytes of header, then text.
+pub fn unit_serial(page: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(page.get(4..)?).into_owned();
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
 }
