@@ -1,0 +1,47 @@
+//! What a survey tells: disks, arrays, power, and who else scrubs.
+
+use scrubjay_watch::facts::{ArrayFacts, DiskFacts};
+use std::path::PathBuf;
+
+/// A disk that is there, with what the pump needs besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenDisk {
+    /// For the watch.
+    pub facts: DiskFacts,
+    /// Where to open it: `/dev/sda`.
+    pub device: PathBuf,
+    /// The name of its place that udev keeps in `/dev/disk/by-path`.
+    pub by_path: Option<String>,
+    /// Its serial number, if it gives one that can be true.
+    pub serial: Option<String>,
+    /// The file that makes the light of its bay blink ([`super::bays::locate`]).
+    pub locate: Option<PathBuf>,
+}
+
+/// Somebody else who reads disks or arrays through, regularly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherScrubber {
+    /// Its name: that of the timer, or of the file in which it is told to.
+    pub who: String,
+    /// What it does, and which subjects it touches.
+    pub what: String,
+    /// When, as its file says it; empty: it does not say.
+    pub when: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// All that was found at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSurvey {
+    /// The disks, by kernel name.
+    pub disks: Vec<SeenDisk>,
+    /// The arrays, by kind and name.
+    pub arrays: Vec<ArrayFacts>,
+    /// Does the machine run on battery?
+    pub is_on_battery: bool,
+    /// Who else scrubs.
+    pub others: Vec<OtherScrubber>,
+    /// What a person should know of what could not be told, one sentence each.
+    pub warnings: Vec<String>,
+}
