@@ -1,0 +1,44 @@
+//! The disk below a block device that an array uses: the whole disk of a partition, what lies below encryption or a cache.
+
+use super::root::{SystemRoot, last_name};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Devices on devices: no machine has more floors.
+const FLOORS_MAX: usize = 8;
+
+/// Where a member's sectors lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskBelow {
+    /// The kernel's name of the disk; of what lies on several disks, its own.
+    pub disk: String,
+    /// The sector of the disk at which the device begins; none: nobody says.
+    pub start: Option<u64>,
+}
+
+/// Goes down from a device's folder, or a link to it, as far as there is one device below. `other_paths` names the disks that
+/// have several paths.
+pub fn disk_below(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, String>) -> Option<DiskBelow> {
+    let mut folder = root.resolve(folder)?;
+    let mut start = Some(0);
+    for _ in 0..FLOORS_MAX {
+        if root.has(&folder.join("partition")) {
+            start = start.zip(root.number(&folder.join("start"))).map(|(above, own)| above + own);
+            folder.pop();
+        }
+        let slaves = root.names(&folder.join("slaves"));
+        let is_multipath = root.text(&folder.join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("mpath-"));
+        let is_array = root.has(&folder.join("md"));
+        let below = match &slaves[..] {
+            [first, ..] if is_multipath => first,
+            [only] if !is_array => only,
+            _ => break,
+        };
+        folder = root.resolve(&folder.join("slaves").join(below))?;
+        // A path is all of the disk; of other devices only the device mapper knows where they begin.
+        start = start.filter(|_| is_multipath);
+    }
+    let name = last_name(&folder);
+    let disk = other_paths.get(&name).cloned().unwrap_or(name);
+    Some(DiskBelow { disk, start })
+}
