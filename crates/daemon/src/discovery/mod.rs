@@ -1,0 +1,37 @@
+//! Which disks and arrays this machine has, where they sit, and who else reads them through: from the text files of `/sys`, `/run`
+//! and `/etc`, below a folder that stands for `/`.
+//!
+//! ```text
+//! root: files and links --> identity, place, bays --> disks --+
+//!                       --> below --> md, btrfs --------------+--> survey --> HostSurvey --> changes --> events of the watch
+//!                       --> power, others --------------------+
+//! uevent: when to look again          volumes: our own, by their servers
+//! ```
+//!
+//! **Never:** opening a device, writing (but [`bays::locate`]), policy.
+
+pub mod bays;
+mod below;
+mod btrfs;
+pub mod changes;
+mod disks;
+#[cfg(test)]
+mod fixture;
+mod identity;
+mod md;
+mod md_shape;
+pub mod others;
+mod place;
+mod power;
+pub mod root;
+pub mod seen;
+pub mod survey;
+pub mod uevent;
+pub mod volumes;
+
+pub use bays::locate;
+pub use changes::changes;
+pub use root::SystemRoot;
+pub use seen::{HostSurvey, OtherScrubber, SeenDisk};
+pub use survey::survey;
+pub use uevent::UeventSocket;

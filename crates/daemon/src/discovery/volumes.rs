@@ -1,0 +1,101 @@
+//! Scrubjay's own volumes, as their servers tell at their control sockets.
+
+use super::below::disk_below;
+use super::root::SystemRoot;
+use scrubjay_jobs::sockets;
+use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a server says of its volume, as far as the watch wants to know it.
+struct ServedVolume {
+    uuid: String,
+    name: String,
+    /// `4+2`
+    shape: String,
+    is_busy: bool,
+    /// Of each member: its path, and how it is, in one word.
+    members: Vec<(Option<String>, String)>,
+}
+
+/// The volumes that are served on this machine now, and what could not be asked. It takes as long as their servers take to
+/// answer, 20 s for each that hangs; so this is no part of the survey.
+pub fn served_volumes() -> (Vec<ArrayFacts>, Vec<String>) {
+    let sockets = match sockets::sockets() {
+        Ok(sockets) => sockets,
+        Err(error) => return (Vec::new(), vec![error.to_string()]),
+    };
+    let (mut arrays, mut warnings) = (Vec::new(), Vec::new());
+    for socket in sockets {
+        match sockets::status_of(&socket) {
+            Ok(status) => arrays.push(facts(
+                &SystemRoot::default(),
+                ServedVolume {
+                    is_busy: status.regions_to_resync > 0,
+                    members: status.members.into_iter().map(|member| (member.path, member.state.to_string())).collect(),
+                    uuid: status.array,
+                    name: status.name,
+                    shape: status.shape,
+                },
+            )),
+            Err(error) => warnings.push(format!("volume {}: {error}", sockets::array_of(&socket))),
+        }
+    }
+    (arrays, warnings)
+}
+
+fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
+    let is_filled = volume.members.iter().any(|(_, state)| state == "rebuilding");
+    let member = |(path, state): (Option<String>, String)| {
+        let disk = path.as_deref().and_then(|path| disk_of(root, Path::new(path)));
+        ArrayMember { disk, is_in_sync: state == "active", data_start: 0 }
+    };
+    ArrayFacts {
+        key: volume.uuid,
+        name: volume.name,
+        redundancy: volume.shape.split_once('+').and_then(|(_, parity)| parity.parse().ok()).unwrap_or(0),
+        level: format!("volume {}", volume.shape),
+        members: volume.members.into_iter().map(member).collect(),
+        activity: if is_filled || volume.is_busy { ArrayActivity::Rebuilding } else { ArrayActivity::Idle },
+        layout: None, // its rows are longer than its chunks: `core::layout` counts rows, the watch sectors
+    }
+}
+
+/// The disk of a device or a partition; none of a file.
+fn disk_of(root: &SystemRoot, path: &Path) -> Option<String> {
+    let device = root.resolve(path)?;
+    let folder = Path::new("/sys/class/block").join(device.strip_prefix("/dev").ok()?);
+    disk_below(root, &folder, &BTreeMap::new()).map(|below| below.disk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::MachineFiles;
+    use super::*;
+
+    #[test]
+    fn a_volume_is_an_array_of_its_members_disks() {
+        let machine = MachineFiles::new();
+        machine.disk("sda", "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0");
+        machine.partition("sda", 1, 2048);
+        machine.file("dev/sda1", "");
+        machine.link("dev/disk/by-id/wwn-1-part1", "../../sda1");
+        machine.link("sys/class/block/sda1", "../../block/sda/sda1");
+        let member = |path: Option<&str>, state: &str| (path.map(str::to_owned), state.to_owned());
+        let volume = ServedVolume {
+            uuid: "u".into(),
+            name: "tank".into(),
+            shape: "2+1".into(),
+            is_busy: false,
+            members: vec![
+                member(Some("/dev/disk/by-id/wwn-1-part1"), "active"),
+                member(Some("/srv/image"), "rebuilding"),
+                member(None, "missing"),
+            ],
+        };
+        let facts = facts(&machine.root(), volume);
+        let disks: Vec<_> = facts.members.iter().map(|member| (member.disk.as_deref(), member.is_in_sync)).collect();
+        assert_eq!(disks, [(Some("sda"), true), (None, false), (None, false)]);
+        assert_eq!((facts.redundancy, facts.redundancy_left(), facts.activity), (1, -1, ArrayActivity::Rebuilding));
+    }
+}
