@@ -98,4 +98,12 @@ mod tests {
         udev.extend(b"ACTION=change\0DEVPATH=/devices/x\0SUBSYSTEM=block\0");
         assert!(matters(&udev));
     }
+
+    #[test]
+    fn what_is_not_waited_for_is_not_heard() {
+        // A sandbox may forbid the socket; then there is nothing to try.
+        if let Ok(socket) = UeventSocket::open() {
+            assert!(!socket.wait(Duration::ZERO));
+        }
+    }
 }
