@@ -3,4 +3,5 @@
 //! **Never:** policy. What a value means, and what is to be done about it, is the watch's to say.
 
 pub mod discovery;
+pub mod history;
 pub mod smartctl;

@@ -1,0 +1,131 @@
+//! Disks that were ever seen, by what they are and not by what the kernel calls them; who sits where in an array.
+
+use super::event::{self, HistoryEventKind};
+use super::nested;
+use super::values::{all, second, signed};
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::facts::{DiskFacts, DiskKey};
+
+/// A disk that was seen.
+pub struct KnownDisk {
+    /// Its number, to which the tables of what happened refer.
+    pub id: i64,
+    /// What the kernel called it last; empty: nothing but its key is known.
+    pub name: String,
+    is_there: bool,
+    is_forgotten: bool,
+}
+
+/// The disk with this key, if it was ever seen.
+pub fn find(database: &Connection, key: &DiskKey) -> Result<Option<KnownDisk>> {
+    let sql = "SELECT id, name, is_there, forgotten IS NOT NULL FROM known_disk WHERE disk = ?1";
+    let read = |row: &rusqlite::Row| {
+        Ok(KnownDisk { id: row.get(0)?, name: row.get(1)?, is_there: row.get(2)?, is_forgotten: row.get(3)? })
+    };
+    database.query_row(sql, [&key.0], read).optional()
+}
+
+/// The disk with this key; it is entered if it was never seen.
+pub fn find_or_enter(database: &Connection, now: UnixSeconds, key: &DiskKey) -> Result<KnownDisk> {
+    if let Some(known) = find(database, key)? {
+        return Ok(known);
+    }
+    let sql = "INSERT INTO known_disk (disk, name, model, named, first_seen, is_there) VALUES (?1, '', '', 0, ?2, 1)";
+    database.execute(sql, params![key.0, second(now)])?;
+    let id = database.last_insert_rowid();
+    Ok(KnownDisk { id, name: String::new(), is_there: true, is_forgotten: false })
+}
+
+/// A disk's row is about to be kept: is it new, does it have another name, was it forgotten?
+pub fn note_facts(database: &Connection, now: UnixSeconds, facts: &DiskFacts) -> Result<()> {
+    let known = find_or_enter(database, now, &facts.key)?;
+    let name = &facts.name;
+    let (kind, words) = if known.name.is_empty() {
+        (HistoryEventKind::DiskSeen, format!("{}, {} sectors", facts.model, facts.sectors))
+    } else if known.is_forgotten {
+        (HistoryEventKind::DiskBack, "it had been forgotten".to_owned())
+    } else if known.name != *name {
+        (HistoryEventKind::DiskRenamed, format!("was {}", known.name))
+    } else {
+        return Ok(());
+    };
+    let sql = "UPDATE known_disk SET model = ?2, is_there = 1, forgotten = NULL WHERE id = ?1";
+    database.execute(sql, params![known.id, facts.model])?;
+    give_name(database, known.id, name)?;
+    event::add(database, now, kind, Some(known.id), name, &words)
+}
+
+/// Of several disks that had a name, the one that was given it last has it.
+fn give_name(database: &Connection, id: i64, name: &str) -> Result<()> {
+    let sql = "UPDATE known_disk SET name = ?2, named = (SELECT max(named) + 1 FROM known_disk) WHERE id = ?1";
+    database.execute(sql, params![id, name]).map(drop)
+}
+
+/// A disk is there, or is not.
+pub fn note_presence(database: &Connection, now: UnixSeconds, key: &DiskKey, is_there: bool) -> Result<()> {
+    let known = find_or_enter(database, now, key)?;
+    if is_there {
+        let name = known.name.clone();
+        give_name(database, known.id, &name)?;
+    }
+    if known.is_there == is_there {
+        return Ok(());
+    }
+    database.execute("UPDATE known_disk SET is_there = ?2 WHERE id = ?1", params![known.id, is_there])?;
+    let kind = if is_there { HistoryEventKind::DiskBack } else { HistoryEventKind::DiskGone };
+    event::add(database, now, kind, Some(known.id), &known.name, "")
+}
+
+/// A disk's row is dropped: a person said that it was taken out.
+pub fn note_forgotten(database: &Connection, now: UnixSeconds, key: &DiskKey) -> Result<()> {
+    let Some(known) = find(database, key)?.filter(|known| !known.is_forgotten) else { return Ok(()) };
+    let sql = "UPDATE known_disk SET is_there = 0, forgotten = ?2 WHERE id = ?1";
+    database.execute(sql, params![known.id, second(now)])?;
+    event::add(database, now, HistoryEventKind::DiskForgotten, Some(known.id), &known.name, "")
+}
+
+/// Who sits where in the arrays that are kept: a disk that was not in one, in the place of another that is not in it any more,
+/// replaces that one.
+pub fn note_members(database: &Connection, now: UnixSeconds) -> Result<()> {
+    let arrays: Vec<(String, String, String)> = all(database, "SELECT array, name, members FROM array", &[], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    for (array, name, members) in arrays {
+        let before: Vec<(i64, i64)> =
+            all(database, "SELECT place, disk FROM array_place WHERE array = ?1", &[&array], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let mut after: Vec<(i64, i64)> = Vec::new();
+        for (place, member) in nested::members_of(&members)?.into_iter().enumerate() {
+            let Some(disk) = member.disk else { continue };
+            let sql = "SELECT id FROM known_disk WHERE name = ?1 ORDER BY named DESC LIMIT 1";
+            if let Some(id) = database.query_row(sql, [&disk], |row| row.get(0)).optional()? {
+                after.push((signed(place as u64), id));
+            }
+        }
+        let is_in = |places: &[(i64, i64)], disk: i64| places.iter().any(|&(_, other)| other == disk);
+        for &(place, disk) in &after {
+            let old = before.iter().find(|(other, _)| *other == place).map(|&(_, old)| old);
+            if old == Some(disk) {
+                continue;
+            }
+            let sql = "INSERT OR REPLACE INTO array_place (array, place, disk) VALUES (?1, ?2, ?3)";
+            database.execute(sql, params![array, place, disk])?;
+            if let Some(old) = old.filter(|&old| !is_in(&before, disk) && !is_in(&after, old)) {
+                note_replacement(database, now, (old, disk), &name)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn note_replacement(database: &Connection, now: UnixSeconds, (old, new): (i64, i64), array: &str) -> Result<()> {
+    let identity = |id: i64| {
+        let sql = "SELECT disk, name FROM known_disk WHERE id = ?1";
+        database.query_row(sql, [id], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+    };
+    let ((old_key, _), (new_key, new_name)) = (identity(old)?, identity(new)?);
+    let words = format!("{new_key} takes the place of {old_key} in {array}");
+    event::add(database, now, HistoryEventKind::DiskReplaced, Some(new), &new_name, &words)
+}

@@ -1,0 +1,166 @@
+//! What follows from the watch's rows: compared with those that they replace, they say what has happened.
+
+use super::disks;
+use super::event::{self, HistoryEventKind};
+use super::nested;
+use super::spelling::Spelled;
+use super::values::{second, signed};
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::channel::ChannelRow;
+use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject, Urgency};
+use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
+
+/// A row is about to be kept.
+pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow) -> Result<()> {
+    match row {
+        WatchRow::Disk(row) => disks::note_facts(database, now, &row.facts),
+        WatchRow::Incident(row) => incident(database, now, row),
+        WatchRow::Message(row) => message(database, now, row),
+        WatchRow::Channel(row) => channel(database, now, row),
+        WatchRow::Host(_) | WatchRow::Idle(..) | WatchRow::Array(_) => Ok(()),
+    }
+}
+
+/// A row is about to be removed.
+pub fn before_remove(database: &Connection, now: UnixSeconds, key: &RowKey) -> Result<()> {
+    match key {
+        RowKey::Disk(key) => disks::note_forgotten(database, now, key),
+        RowKey::Incident(key) => resolved(database, now, key),
+        RowKey::Message(number) => message_ended(database, now, *number),
+        RowKey::Channel(name) => {
+            let sql = "SELECT count(*) FROM channel WHERE channel = ?1";
+            let is_there = database.query_row(sql, [name], |row| row.get::<_, bool>(0))?;
+            let note = || event::add(database, now, HistoryEventKind::ChannelRemoved, None, name, "");
+            if is_there { note() } else { Ok(()) }
+        }
+        RowKey::Array(key) => database.execute("DELETE FROM array_place WHERE array = ?1", [key]).map(drop),
+        RowKey::Host | RowKey::Idle(_) => Ok(()),
+    }
+}
+
+/// The disk that an incident is about, and what it is called.
+fn subject(database: &Connection, subject: &IncidentSubject) -> Result<(Option<i64>, String)> {
+    let (_, key) = nested::subject(subject);
+    let IncidentSubject::Disk(disk) = subject else { return Ok((None, key.to_owned())) };
+    Ok(match disks::find(database, disk)? {
+        Some(known) if !known.name.is_empty() => (Some(known.id), known.name),
+        Some(known) => (Some(known.id), key.to_owned()),
+        None => (None, key.to_owned()),
+    })
+}
+
+/// What is known of an incident that is open: its number, how bad it ever was, and whether it is accepted.
+struct OpenIncident {
+    number: i64,
+    urgency: String,
+    level: i64,
+    is_accepted: bool,
+}
+
+fn open_incident(database: &Connection, key: &IncidentKey) -> Result<Option<OpenIncident>> {
+    let (sort, subject) = nested::subject(&key.subject);
+    let sql = "SELECT number, worst_urgency, worst_level, accepted IS NOT NULL FROM incident_history
+               WHERE sort = ?1 AND subject = ?2 AND kind = ?3 AND resolved IS NULL";
+    let read = |row: &rusqlite::Row| {
+        Ok(OpenIncident { number: row.get(0)?, urgency: row.get(1)?, level: row.get(2)?, is_accepted: row.get(3)? })
+    };
+    database.query_row(sql, params![sort, subject, key.kind.spelled()], read).optional()
+}
+
+fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Result<()> {
+    let condition = &row.condition;
+    let (urgency, level) = (condition.urgency.spelled(), signed(condition.level));
+    let (disk, name) = subject(database, &row.key.subject)?;
+    let add = |kind| event::add(database, now, kind, disk, &name, &condition.headline);
+    let Some(known) = open_incident(database, &row.key)? else {
+        let (sort, key) = nested::subject(&row.key.subject);
+        let (kind, opened, accepted) = (row.key.kind.spelled(), second(row.opened), row.accepted.map(|_| second(now)));
+        let sql = "INSERT INTO incident_history
+                   (sort, subject, kind, opened, accepted, worst_urgency, worst_level, headline)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        database.execute(sql, params![sort, key, kind, opened, accepted, urgency, level, condition.headline])?;
+        return add(HistoryEventKind::IncidentOpened);
+    };
+    if Some(condition.urgency) > Urgency::of_word(&known.urgency) || condition.level > known.level.cast_unsigned() {
+        let worst = Urgency::of_word(&known.urgency).max(Some(condition.urgency)).map_or(urgency, Spelled::spelled);
+        let level = signed(condition.level.max(known.level.cast_unsigned()));
+        let sql = "UPDATE incident_history SET worst_urgency = ?2, worst_level = ?3, headline = ?4 WHERE number = ?1";
+        database.execute(sql, params![known.number, worst, level, condition.headline])?;
+        add(HistoryEventKind::IncidentGrown)?;
+    }
+    if row.accepted.is_some() != known.is_accepted {
+        let accepted = row.accepted.map(|_| second(now));
+        let sql = "UPDATE incident_history SET accepted = ?2 WHERE number = ?1";
+        database.execute(sql, params![known.number, accepted])?;
+        // That it is accepted no more is told as growth.
+        if accepted.is_some() {
+            add(HistoryEventKind::IncidentAccepted)?;
+        }
+    }
+    Ok(())
+}
+
+fn resolved(database: &Connection, now: UnixSeconds, key: &IncidentKey) -> Result<()> {
+    let Some(known) = open_incident(database, key)? else { return Ok(()) };
+    let sql = "UPDATE incident_history SET resolved = ?2 WHERE number = ?1 RETURNING headline";
+    let headline: String = database.query_row(sql, params![known.number, second(now)], |row| row.get(0))?;
+    let (disk, name) = subject(database, &key.subject)?;
+    event::add(database, now, HistoryEventKind::IncidentResolved, disk, &name, &headline)
+}
+
+fn message(database: &Connection, now: UnixSeconds, row: &MessageRow) -> Result<()> {
+    let number = signed(row.number);
+    let attempts = "UPDATE message_history SET attempts = ?2 WHERE number = ?1";
+    if database.execute(attempts, params![number, row.attempts])? > 0 {
+        return Ok(());
+    }
+    let (reason, urgency) = (nested::reason(row.reason).0, row.urgency.spelled());
+    let sql = "INSERT INTO message_history (number, channel, reason, urgency, subject, body, written, attempts)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let written = second(row.written);
+    database
+        .execute(sql, params![number, row.channel, reason, urgency, row.subject, row.body, written, row.attempts])?;
+    let disk = match row.about.as_slice() {
+        [key] => subject(database, &key.subject)?.0,
+        _ => None,
+    };
+    event::add(database, now, HistoryEventKind::MessageWritten, disk, &row.channel, &row.subject)
+}
+
+/// A message's row goes: it was delivered, or its channel is not there any more.
+fn message_ended(database: &Connection, now: UnixSeconds, number: u64) -> Result<()> {
+    let sql = "UPDATE message_history SET ended = ?2 WHERE number = ?1 AND ended IS NULL
+               RETURNING delivered IS NULL, channel, subject";
+    let read = |row: &rusqlite::Row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+    match database.query_row(sql, params![signed(number), second(now)], read).optional()? {
+        Some((true, channel, words)) => {
+            event::add(database, now, HistoryEventKind::MessageDropped, None, &channel, &words)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A channel accepted a message.
+pub fn note_delivered(database: &Connection, now: UnixSeconds, number: u64) -> Result<()> {
+    let sql = "UPDATE message_history SET delivered = ?2 WHERE number = ?1 RETURNING channel, subject";
+    let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+    match database.query_row(sql, params![signed(number), second(now)], read).optional()? {
+        Some((channel, words)) => event::add(database, now, HistoryEventKind::MessageDelivered, None, &channel, &words),
+        None => Ok(()),
+    }
+}
+
+fn channel(database: &Connection, now: UnixSeconds, row: &ChannelRow) -> Result<()> {
+    let sql = "SELECT fingerprint, proven FROM channel WHERE channel = ?1";
+    let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
+    let known = database.query_row(sql, [&row.name], read).optional()?;
+    let known = known.filter(|(fingerprint, _)| fingerprint.cast_unsigned() == row.fingerprint);
+    let add = |kind| event::add(database, now, kind, None, &row.name, "");
+    if known.is_none() {
+        add(HistoryEventKind::ChannelAdded)?;
+    }
+    // A clock that was set back only makes the date earlier.
+    let before = known.and_then(|(_, proven)| proven).map(i64::cast_unsigned);
+    if row.proven.map(|date| date.0) > before { add(HistoryEventKind::ChannelProven) } else { Ok(()) }
+}

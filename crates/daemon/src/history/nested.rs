@@ -1,0 +1,180 @@
+//! Lists inside a row: JSON where a person may want to read them, bytes where each bit counts.
+
+use super::spelling::Spelled;
+use super::values::not_understood;
+use rusqlite::Result;
+use scrubjay_core::units::{SectorRange, UnixSeconds};
+use scrubjay_watch::facts::{ArrayMember, DiskKey};
+use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+fn to_json(value: &impl Serialize) -> String {
+    // Numbers, strings and lists of them can always be written.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| not_understood(format!("the list {text} ({error})")))
+}
+
+/// `[0,1773000000]`.
+pub fn numbers(numbers: &[u64]) -> String {
+    to_json(&numbers)
+}
+
+/// Reads [`numbers`].
+pub fn numbers_of(text: &str) -> Result<Vec<u64>> {
+    from_json(text)
+}
+
+/// Dates, as numbers.
+pub fn dates(dates: &[UnixSeconds]) -> String {
+    let seconds: Vec<u64> = dates.iter().map(|date| date.0).collect();
+    numbers(&seconds)
+}
+
+/// Reads [`dates`]; there must be N.
+pub fn dates_of<const N: usize>(text: &str) -> Result<[UnixSeconds; N]> {
+    let dates: Vec<UnixSeconds> = numbers_of(text)?.into_iter().map(UnixSeconds).collect();
+    dates.try_into().map_err(|_| not_understood(format!("a list of other than {N} dates, {text},")))
+}
+
+/// `[[start,end],…]`, the end being one past the last sector.
+pub fn runs(runs: &[SectorRange]) -> String {
+    let pairs: Vec<(u64, u64)> = runs.iter().map(|run| (run.start.0, run.end.0)).collect();
+    to_json(&pairs)
+}
+
+/// Reads [`runs`].
+pub fn runs_of(text: &str) -> Result<Vec<SectorRange>> {
+    let pairs: Vec<(u64, u64)> = from_json(text)?;
+    let range = |(start, end): (u64, u64)| {
+        (start <= end).then(|| SectorRange::new(start, end)).ok_or_else(|| not_understood(format!("the run {text}")))
+    };
+    pairs.into_iter().map(range).collect()
+}
+
+/// Lines of text.
+pub fn lines(lines: &[String]) -> String {
+    to_json(&lines)
+}
+
+/// Reads [`lines`].
+pub fn lines_of(text: &str) -> Result<Vec<String>> {
+    from_json(text)
+}
+
+/// Four bytes each, little-endian: every bit comes back, those of numbers that are none included.
+pub fn shares<'a>(shares: impl IntoIterator<Item = &'a f32>) -> Vec<u8> {
+    shares.into_iter().flat_map(|share| share.to_le_bytes()).collect()
+}
+
+/// Reads [`shares`].
+pub fn shares_of(bytes: &[u8]) -> Result<Vec<f32>> {
+    let (shares, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(not_understood("a list of shares that was cut"));
+    }
+    Ok(shares.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+}
+
+/// Two bytes each, little-endian.
+pub fn weeks(weeks: &[u16]) -> Vec<u8> {
+    weeks.iter().flat_map(|week| week.to_le_bytes()).collect()
+}
+
+/// Reads [`weeks`].
+pub fn weeks_of(bytes: &[u8]) -> Result<Vec<u16>> {
+    let (weeks, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(not_understood("a list of weeks that was cut"));
+    }
+    Ok(weeks.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect())
+}
+
+/// A member as JSON.
+#[derive(Serialize, Deserialize)]
+struct StoredMember {
+    disk: Option<String>,
+    is_in_sync: bool,
+    data_start: u64,
+}
+
+/// The members of an array.
+pub fn members(members: &[ArrayMember]) -> String {
+    let stored = |member: &ArrayMember| {
+        let ArrayMember { disk, is_in_sync, data_start } = member;
+        StoredMember { disk: disk.clone(), is_in_sync: *is_in_sync, data_start: *data_start }
+    };
+    to_json(&members.iter().map(stored).collect::<Vec<_>>())
+}
+
+/// Reads [`members`].
+pub fn members_of(text: &str) -> Result<Vec<ArrayMember>> {
+    let stored: Vec<StoredMember> = from_json(text)?;
+    let member = |StoredMember { disk, is_in_sync, data_start }| ArrayMember { disk, is_in_sync, data_start };
+    Ok(stored.into_iter().map(member).collect())
+}
+
+/// What an incident is about: of which sort, and which.
+pub fn subject(subject: &IncidentSubject) -> (&'static str, &str) {
+    match subject {
+        IncidentSubject::Disk(key) => ("disk", &key.0),
+        IncidentSubject::Array(key) => ("array", key),
+        IncidentSubject::Channel(name) => ("channel", name),
+    }
+}
+
+/// Reads [`subject`].
+pub fn subject_of(sort: &str, key: String) -> Result<IncidentSubject> {
+    match sort {
+        "disk" => Ok(IncidentSubject::Disk(DiskKey(key))),
+        "array" => Ok(IncidentSubject::Array(key)),
+        "channel" => Ok(IncidentSubject::Channel(key)),
+        _ => Err(not_understood(format!("an incident about a \"{sort}\""))),
+    }
+}
+
+/// The incidents that a message tells of: `[["disk","ZL2","health"],…]`.
+pub fn about(keys: &[IncidentKey]) -> String {
+    let triple = |IncidentKey { subject: of, kind }: &IncidentKey| {
+        let (sort, key) = subject(of);
+        (sort, key.to_owned(), kind.spelled())
+    };
+    to_json(&keys.iter().map(triple).collect::<Vec<_>>())
+}
+
+/// Reads [`about`].
+pub fn about_of(text: &str) -> Result<Vec<IncidentKey>> {
+    let triples: Vec<(String, String, String)> = from_json(text)?;
+    let key = |(sort, key, word): (String, String, String)| {
+        let kind = IncidentKind::of_word(&word).ok_or_else(|| not_understood(format!("\"{word}\" of a message")))?;
+        Ok(IncidentKey { subject: subject_of(&sort, key)?, kind })
+    };
+    triples.into_iter().map(key).collect()
+}
+
+/// Why a message is sent, in a word, and the number of the reminder if it is one.
+pub fn reason(reason: MessageReason) -> (&'static str, Option<u32>) {
+    match reason {
+        MessageReason::Opened => ("opened", None),
+        MessageReason::Grown => ("grown", None),
+        MessageReason::Reminder(number) => ("reminder", Some(number)),
+        MessageReason::Resolved => ("resolved", None),
+        MessageReason::Report => ("report", None),
+        MessageReason::Test => ("test", None),
+    }
+}
+
+/// Reads [`reason`].
+pub fn reason_of(word: &str, reminder: Option<u32>) -> Option<MessageReason> {
+    match (word, reminder) {
+        ("opened", None) => Some(MessageReason::Opened),
+        ("grown", None) => Some(MessageReason::Grown),
+        ("reminder", Some(number)) => Some(MessageReason::Reminder(number)),
+        ("resolved", None) => Some(MessageReason::Resolved),
+        ("report", None) => Some(MessageReason::Report),
+        ("test", None) => Some(MessageReason::Test),
+        _ => None,
+    }
+}

@@ -1,0 +1,192 @@
+//! Passes that were finished, and the unreadable sectors that were found: since when, and until when.
+
+use super::disks;
+use super::event::{self, HistoryEventKind};
+use super::values::{all, date, date_or_none, second, signed, unsigned};
+use rusqlite::{Connection, Result, params};
+use scrubjay_core::units::{SectorRange, UnixSeconds};
+use scrubjay_watch::facts::{DiskKey, PassReport};
+
+/// More runs of one disk are not followed, each by itself; the pass has their number.
+pub const RUNS_FOLLOWED: usize = 1024;
+
+/// A pass that was finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassRecord {
+    /// Its number; 0 if somebody else began it.
+    pub pass: u32,
+    /// When it began,
+    pub begun: UnixSeconds,
+    /// and when it ended.
+    pub ended: UnixSeconds,
+    /// Sectors with a verdict.
+    pub sectors: u64,
+    /// The unreadable ones.
+    pub unreadable: u64,
+    /// Reads that went well only the second time.
+    pub retries: u64,
+    /// Bytes a second while it was read; 0 if not measured.
+    pub bytes_per_second: u64,
+    /// What one read took, as a mean, in nanoseconds; 0 if not measured.
+    pub service_nanos: u64,
+}
+
+/// A run of sectors that could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FindingRecord {
+    /// The sectors.
+    pub sectors: SectorRange,
+    /// When they were first found so,
+    pub first_seen: UnixSeconds,
+    /// when last,
+    pub last_seen: UnixSeconds,
+    /// and when a pass read them; none: none has.
+    pub gone: Option<UnixSeconds>,
+}
+
+/// Enters a pass. One that is told twice, for the watch was killed meanwhile, is entered once.
+pub fn note_pass(
+    database: &Connection,
+    now: UnixSeconds,
+    disk: &DiskKey,
+    report: &PassReport,
+    begun: UnixSeconds,
+) -> Result<()> {
+    let PassReport { pass, done, unreadable, retries, bytes_per_second, service_nanos } = report;
+    let known = disks::find_or_enter(database, now, disk)?;
+    let count = unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
+    let sql = "INSERT OR IGNORE INTO pass
+               (disk, pass, begun, ended, sectors, unreadable, retries, bytes_per_second, service_nanos)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let (sectors, retried) = (signed(*done), signed(*retries));
+    let (speed, service) = (signed(*bytes_per_second), signed(*service_nanos));
+    let values = params![known.id, pass, second(begun), second(now), sectors, signed(count), retried, speed, service];
+    if database.execute(sql, values)? == 0 {
+        return Ok(());
+    }
+    let words = match count {
+        0 => "every sector can be read".to_owned(),
+        1 => "1 unreadable sector".to_owned(),
+        _ => format!("{count} unreadable sectors"),
+    };
+    event::add(database, now, HistoryEventKind::PassFinished, Some(known.id), &known.name, &words)?;
+    note_findings(database, now, disk, unreadable, true)
+}
+
+/// Follows the unreadable sectors of a disk: `runs` are the ones of this pass, ascending. When the pass is over (`is_whole`),
+/// those that are not among them can be read again.
+pub fn note_findings(
+    database: &Connection,
+    now: UnixSeconds,
+    disk: &DiskKey,
+    runs: &[SectorRange],
+    is_whole: bool,
+) -> Result<()> {
+    let known = disks::find_or_enter(database, now, disk)?;
+    let mut found: Vec<SectorRange> = runs.iter().copied().filter(|run| !run.is_empty()).collect();
+    found.sort_by_key(|run| run.start);
+    // Beyond the last that is followed nothing is judged.
+    let judged = if found.len() > RUNS_FOLLOWED { found[RUNS_FOLLOWED].start.0 } else { u64::MAX };
+    found.truncate(RUNS_FOLLOWED);
+    let open = all(
+        database,
+        "SELECT * FROM finding WHERE disk = ?1 AND gone IS NULL ORDER BY start_sector",
+        &[&known.id],
+        |row| Ok((row.get::<_, i64>("number")?, finding(row)?)),
+    )?;
+    let before: Vec<SectorRange> = open.iter().map(|(_, finding)| finding.sectors).collect();
+    let mut gone = Vec::new();
+    for (number, old) in &open {
+        let readable = match is_whole {
+            true => without(old.sectors, &found).into_iter().filter(|run| run.end.0 <= judged).collect(),
+            false => Vec::new(),
+        };
+        // The row is replaced by its parts: those that can still not be read, and those that can be read again.
+        let kept = without(old.sectors, &readable);
+        database.execute("DELETE FROM finding WHERE number = ?1", [number])?;
+        for run in kept {
+            let is_seen = found.iter().any(|found| found.start < run.end && run.start < found.end);
+            let last_seen = if is_seen { now } else { old.last_seen };
+            enter(database, known.id, &FindingRecord { sectors: run, last_seen, gone: None, ..*old })?;
+        }
+        for &run in &readable {
+            enter(database, known.id, &FindingRecord { sectors: run, gone: Some(now), ..*old })?;
+        }
+        gone.extend(readable);
+    }
+    let new: Vec<SectorRange> = found.iter().flat_map(|&run| without(run, &before)).collect();
+    for &sectors in &new {
+        enter(database, known.id, &FindingRecord { sectors, first_seen: now, last_seen: now, gone: None })?;
+    }
+    for (kind, runs) in [(HistoryEventKind::UnreadableFound, new), (HistoryEventKind::UnreadableGone, gone)] {
+        if let Some(first) = runs.first() {
+            let count = runs.iter().map(|run| run.count()).fold(0, u64::saturating_add);
+            let unit = if count == 1 { "sector" } else { "sectors" };
+            let words = format!("{count} {unit}, the first is {}", first.start.0);
+            event::add(database, now, kind, Some(known.id), &known.name, &words)?;
+        }
+    }
+    Ok(())
+}
+
+/// The parts of `run` that lie in none of `others`, which are ascending.
+fn without(run: SectorRange, others: &[SectorRange]) -> Vec<SectorRange> {
+    let (mut parts, mut start) = (Vec::new(), run.start.0);
+    for other in others {
+        if other.end.0 <= start || other.start.0 >= run.end.0 {
+            continue;
+        }
+        if other.start.0 > start {
+            parts.push(SectorRange::new(start, other.start.0));
+        }
+        start = start.max(other.end.0);
+    }
+    if start < run.end.0 {
+        parts.push(SectorRange::new(start, run.end.0));
+    }
+    parts
+}
+
+fn enter(database: &Connection, disk: i64, finding: &FindingRecord) -> Result<()> {
+    let FindingRecord { sectors, first_seen, last_seen, gone } = finding;
+    let sql = "INSERT INTO finding (disk, start_sector, end_sector, first_seen, last_seen, gone)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let (start, end) = (signed(sectors.start.0), signed(sectors.end.0));
+    let values = params![disk, start, end, second(*first_seen), second(*last_seen), gone.map(second)];
+    database.execute(sql, values).map(drop)
+}
+
+fn finding(row: &rusqlite::Row) -> Result<FindingRecord> {
+    let (start, end) = (unsigned(row, "start_sector")?, unsigned(row, "end_sector")?);
+    Ok(FindingRecord {
+        sectors: SectorRange::new(start.min(end), end),
+        first_seen: date(row, "first_seen")?,
+        last_seen: date(row, "last_seen")?,
+        gone: date_or_none(row, "gone")?,
+    })
+}
+
+/// The passes of a disk, the newest first.
+pub fn passes(database: &Connection, disk: &DiskKey) -> Result<Vec<PassRecord>> {
+    let sql = "SELECT pass.* FROM pass JOIN known_disk ON known_disk.id = pass.disk WHERE known_disk.disk = ?1
+               ORDER BY pass.number DESC";
+    all(database, sql, &[&disk.0], |row| {
+        Ok(PassRecord {
+            pass: row.get("pass")?,
+            begun: date(row, "begun")?,
+            ended: date(row, "ended")?,
+            sectors: unsigned(row, "sectors")?,
+            unreadable: unsigned(row, "unreadable")?,
+            retries: unsigned(row, "retries")?,
+            bytes_per_second: unsigned(row, "bytes_per_second")?,
+            service_nanos: unsigned(row, "service_nanos")?,
+        })
+    })
+}
+
+/// The unreadable sectors of a disk, those that are so still first, then those that were.
+pub fn findings(database: &Connection, disk: &DiskKey) -> Result<Vec<FindingRecord>> {
+    let sql = "SELECT finding.* FROM finding JOIN known_disk ON known_disk.id = finding.disk WHERE known_disk.disk = ?1
+               ORDER BY gone IS NOT NULL, start_sector, finding.number";
+    all(database, sql, &[&disk.0], finding)
+}

@@ -1,0 +1,58 @@
+//! The watch's rows in their tables: each kind has a file that keeps, removes and loads it.
+//!
+//! Every row is taken apart field by field, without `..`: a field that is new to the watch and has no column does not compile.
+
+mod array;
+mod disk;
+mod host;
+mod incident;
+mod message;
+
+use rusqlite::{Connection, Result, params};
+use scrubjay_watch::rows::{RowKey, WatchRow};
+
+/// Puts a row in the place of the one that has its key.
+pub fn keep(database: &Connection, row: &WatchRow) -> Result<()> {
+    match row {
+        WatchRow::Host(row) => host::keep_host(database, row),
+        WatchRow::Disk(row) => disk::keep_disk(database, row),
+        WatchRow::Idle(key, week) => disk::keep_idle(database, key, week),
+        WatchRow::Array(facts) => array::keep_array(database, facts),
+        WatchRow::Incident(row) => incident::keep_incident(database, row),
+        WatchRow::Message(row) => message::keep_message(database, row),
+        WatchRow::Channel(row) => host::keep_channel(database, row),
+    }
+}
+
+/// Removes a row, if it is there.
+pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
+    let removed = match key {
+        RowKey::Host => database.execute("DELETE FROM host", []),
+        RowKey::Disk(key) => database.execute("DELETE FROM disk WHERE disk = ?1", [&key.0]),
+        RowKey::Idle(key) => database.execute("DELETE FROM idle_week WHERE disk = ?1", [&key.0]),
+        RowKey::Array(key) => database.execute("DELETE FROM array WHERE array = ?1", [key]),
+        RowKey::Incident(key) => {
+            let (sort, subject) = super::nested::subject(&key.subject);
+            let kind = super::spelling::Spelled::spelled(key.kind);
+            let sql = "DELETE FROM incident WHERE sort = ?1 AND subject = ?2 AND kind = ?3";
+            database.execute(sql, params![sort, subject, kind])
+        }
+        RowKey::Message(number) => {
+            database.execute("DELETE FROM message WHERE number = ?1", [super::values::signed(*number)])
+        }
+        RowKey::Channel(name) => database.execute("DELETE FROM channel WHERE channel = ?1", [name]),
+    };
+    removed.map(drop)
+}
+
+/// All of them.
+pub fn load(database: &Connection) -> Result<Vec<WatchRow>> {
+    let mut rows = host::load_host(database)?;
+    rows.extend(disk::load_disks(database)?);
+    rows.extend(disk::load_idle(database)?);
+    rows.extend(array::load_arrays(database)?);
+    rows.extend(incident::load_incidents(database)?);
+    rows.extend(message::load_messages(database)?);
+    rows.extend(host::load_channels(database)?);
+    Ok(rows)
+}

@@ -1,0 +1,74 @@
+//! Keeps the file bounded: old readings become fewer, and of what has no end the newest stay.
+//!
+//! What is deleted is chosen by number and not by age: a clock that is years ahead for an hour deletes nothing.
+
+use super::temperatures;
+use rusqlite::{Connection, Result};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::calendar::DAY;
+
+/// Temperatures are kept by the hour for so long.
+const HOURLY: u64 = 30 * DAY;
+/// All readings of counters are kept for so long, of earlier days the last one.
+const READINGS: u64 = 90 * DAY;
+
+/// What of a table stays: the newest so many, in this order, of each of these.
+struct Newest {
+    table: &'static str,
+    of_each: &'static str,
+    key: &'static str,
+    order: &'static str,
+    only: &'static str,
+    count: u32,
+}
+
+/// Ten years of days, and of what comes more seldom as much as nobody reads to its end.
+const NEWEST: [Newest; 7] = [
+    Newest { table: "event", of_each: "1", key: "number", order: "number", only: "1", count: 100_000 },
+    Newest { table: "message_history", of_each: "1", key: "number", order: "number", only: "1", count: 10_000 },
+    Newest {
+        table: "incident_history",
+        of_each: "1",
+        key: "number",
+        order: "number",
+        only: "resolved IS NOT NULL",
+        count: 20_000,
+    },
+    Newest { table: "pass", of_each: "disk", key: "number", order: "number", only: "1", count: 1000 },
+    Newest { table: "finding", of_each: "disk", key: "number", order: "number", only: "gone IS NOT NULL", count: 4096 },
+    Newest { table: "temperature_day", of_each: "disk", key: "disk, day", order: "day", only: "1", count: 3660 },
+    Newest {
+        table: "counter_reading",
+        of_each: "disk, kind",
+        key: "disk, kind, at",
+        order: "at",
+        only: "1",
+        count: 4200,
+    },
+];
+/// Disks that were forgotten keep their history; beyond so many, those that were seen first go with all that is known of them.
+const FORGOTTEN: u32 = 1000;
+
+/// Thins what can be thinned.
+pub fn thin(database: &Connection, now: UnixSeconds) -> Result<()> {
+    temperatures::downsample(database, UnixSeconds(now.0.saturating_sub(HOURLY)))?;
+    let sql = format!(
+        "DELETE FROM counter_reading WHERE at < ?1 AND EXISTS (
+             SELECT 1 FROM counter_reading AS later
+             WHERE later.disk = counter_reading.disk AND later.kind = counter_reading.kind
+             AND later.at > counter_reading.at AND later.at < (counter_reading.at / {DAY} + 1) * {DAY})"
+    );
+    let until = now.0.saturating_sub(READINGS) / DAY * DAY;
+    database.execute(&sql, [super::values::signed(until)])?;
+    for Newest { table, of_each, key, order, only, count } in &NEWEST {
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM (
+                 SELECT {key}, row_number() OVER (PARTITION BY {of_each} ORDER BY {order} DESC) AS place
+                 FROM {table} WHERE {only}) WHERE place > ?1)"
+        );
+        database.execute(&sql, [count])?;
+    }
+    let sql = "DELETE FROM known_disk WHERE id IN (
+                   SELECT id FROM known_disk WHERE forgotten IS NOT NULL ORDER BY id DESC LIMIT -1 OFFSET ?1)";
+    database.execute(sql, [FORGOTTEN]).map(drop)
+}

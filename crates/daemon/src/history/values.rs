@@ -1,0 +1,77 @@
+//! How single values go into columns and come back: SQLite knows signed numbers only, and no kinds.
+
+use super::spelling::Spelled;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Result, Row, ToSql};
+use scrubjay_core::units::UnixSeconds;
+use thiserror::Error;
+
+/// A column holds what nobody wrote there.
+#[derive(Debug, Error)]
+#[error("{0} is not understood")]
+struct NotUnderstood(String);
+
+/// The error of a value that is not what it should be.
+pub fn not_understood(what: impl Into<String>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(NotUnderstood(what.into())))
+}
+
+/// Bit for bit, so that every number comes back; those that mean something are far below 2^63, where both agree.
+pub fn signed(value: u64) -> i64 {
+    value.cast_signed()
+}
+
+/// A date, for a column.
+pub fn second(date: UnixSeconds) -> i64 {
+    signed(date.0)
+}
+
+/// A date that may be absent, for a column.
+pub fn second_or_none(date: Option<UnixSeconds>) -> Option<i64> {
+    date.map(second)
+}
+
+/// A number of 64 bits.
+pub fn unsigned(row: &Row, column: &str) -> Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+/// Such a number, or none.
+pub fn unsigned_or_none(row: &Row, column: &str) -> Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned))
+}
+
+/// A date.
+pub fn date(row: &Row, column: &str) -> Result<UnixSeconds> {
+    unsigned(row, column).map(UnixSeconds)
+}
+
+/// A date, or none.
+pub fn date_or_none(row: &Row, column: &str) -> Result<Option<UnixSeconds>> {
+    Ok(unsigned_or_none(row, column)?.map(UnixSeconds))
+}
+
+/// A kind, by its word.
+pub fn kind<T: Spelled>(row: &Row, column: &str) -> Result<T> {
+    let word: String = row.get(column)?;
+    T::of_word(&word).ok_or_else(|| not_understood(format!("\"{word}\" in column {column}")))
+}
+
+/// Puts a row into a table, in the place of the one that has its key.
+pub fn put(database: &Connection, table: &str, columns: &[(&str, &dyn ToSql)]) -> Result<()> {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let marks: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
+    let sql = format!("INSERT OR REPLACE INTO {table} ({}) VALUES ({})", names.join(", "), marks.join(", "));
+    let values: Vec<&dyn ToSql> = columns.iter().map(|(_, value)| *value).collect();
+    database.execute(&sql, values.as_slice()).map(drop)
+}
+
+/// All rows of a query, each as `read` understands it.
+pub fn all<T>(
+    database: &Connection,
+    sql: &str,
+    parameters: &[&dyn ToSql],
+    read: impl FnMut(&Row) -> Result<T>,
+) -> Result<Vec<T>> {
+    database.prepare(sql)?.query_map(parameters, read)?.collect()
+}
