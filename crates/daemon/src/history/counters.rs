@@ -27,7 +27,7 @@ pub fn note(database: &Connection, now: UnixSeconds, disk: i64, facts: &SmartFac
                    ORDER BY at DESC LIMIT 1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
         let last = database.query_row(sql, params![disk, counter.spelled(), second(now)], read).optional()?;
-        if last.is_some_and(|(at, old)| old == signed(value) && second(now) - at < signed(DAY)) {
+        if last.is_some_and(|(at, old)| old == signed(value) && second(now).saturating_sub(at) < signed(DAY)) {
             continue;
         }
         let sql = "INSERT OR REPLACE INTO counter_reading (disk, kind, at, value) VALUES (?1, ?2, ?3, ?4)";

@@ -17,6 +17,13 @@ pub struct KnownDisk {
     is_forgotten: bool,
 }
 
+impl KnownDisk {
+    /// What people know it by: its name or, where that is not known yet, its key.
+    pub fn called<'a>(&'a self, key: &'a DiskKey) -> &'a str {
+        if self.name.is_empty() { &key.0 } else { &self.name }
+    }
+}
+
 /// The disk with this key, if it was ever seen.
 pub fn find(database: &Connection, key: &DiskKey) -> Result<Option<KnownDisk>> {
     let sql = "SELECT id, name, is_there, forgotten IS NOT NULL FROM known_disk WHERE disk = ?1";
@@ -74,7 +81,7 @@ pub fn note_presence(database: &Connection, now: UnixSeconds, key: &DiskKey, is_
     }
     database.execute("UPDATE known_disk SET is_there = ?2 WHERE id = ?1", params![known.id, is_there])?;
     let kind = if is_there { HistoryEventKind::DiskBack } else { HistoryEventKind::DiskGone };
-    event::add(database, now, kind, Some(known.id), &known.name, "")
+    event::add(database, now, kind, Some(known.id), known.called(key), "")
 }
 
 /// A disk's row is dropped: a person said that it was taken out.
@@ -82,7 +89,7 @@ pub fn note_forgotten(database: &Connection, now: UnixSeconds, key: &DiskKey) ->
     let Some(known) = find(database, key)?.filter(|known| !known.is_forgotten) else { return Ok(()) };
     let sql = "UPDATE known_disk SET is_there = 0, forgotten = ?2 WHERE id = ?1";
     database.execute(sql, params![known.id, second(now)])?;
-    event::add(database, now, HistoryEventKind::DiskForgotten, Some(known.id), &known.name, "")
+    event::add(database, now, HistoryEventKind::DiskForgotten, Some(known.id), known.called(key), "")
 }
 
 /// Who sits where in the arrays that are kept: a disk that was not in one, in the place of another that is not in it any more,

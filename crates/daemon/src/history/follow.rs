@@ -44,8 +44,7 @@ fn subject(database: &Connection, subject: &IncidentSubject) -> Result<(Option<i
     let (_, key) = nested::subject(subject);
     let IncidentSubject::Disk(disk) = subject else { return Ok((None, key.to_owned())) };
     Ok(match disks::find(database, disk)? {
-        Some(known) if !known.name.is_empty() => (Some(known.id), known.name),
-        Some(known) => (Some(known.id), key.to_owned()),
+        Some(known) => (Some(known.id), known.called(disk).to_owned()),
         None => (None, key.to_owned()),
     })
 }

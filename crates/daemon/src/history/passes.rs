@@ -69,7 +69,7 @@ pub fn note_pass(
         1 => "1 unreadable sector".to_owned(),
         _ => format!("{count} unreadable sectors"),
     };
-    event::add(database, now, HistoryEventKind::PassFinished, Some(known.id), &known.name, &words)?;
+    event::add(database, now, HistoryEventKind::PassFinished, Some(known.id), known.called(disk), &words)?;
     note_findings(database, now, disk, unreadable, true)
 }
 
@@ -123,7 +123,7 @@ pub fn note_findings(
             let count = runs.iter().map(|run| run.count()).fold(0, u64::saturating_add);
             let unit = if count == 1 { "sector" } else { "sectors" };
             let words = format!("{count} {unit}, the first is {}", first.start.0);
-            event::add(database, now, kind, Some(known.id), &known.name, &words)?;
+            event::add(database, now, kind, Some(known.id), known.called(disk), &words)?;
         }
     }
     Ok(())

@@ -1,0 +1,9 @@
+//! Tests of the history: what goes in comes out, whatever happens to the process, the disk or the clock.
+
+mod durable;
+mod follows;
+mod machine;
+mod measures;
+mod opens;
+mod round_trip;
+mod samples;

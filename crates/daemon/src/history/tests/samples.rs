@@ -1,0 +1,382 @@
+//! Rows for tests: plain ones, and any.
+
+use crate::history::HistoryDatabase;
+use proptest::prelude::*;
+use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+use scrubjay_core::units::{SectorRange, UnixSeconds};
+use scrubjay_watch::channel::ChannelRow;
+use scrubjay_watch::counters::{CounterHistory, CounterKind};
+use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind};
+use scrubjay_watch::forecast::{ForecastErrors, IdleWeek, PassForecast};
+use scrubjay_watch::health::DriveWord;
+use scrubjay_watch::incident::{
+    Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, Urgency,
+};
+use scrubjay_watch::passes::PassHistory;
+use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, WatchRow};
+use tempfile::TempDir;
+
+pub const NOW: UnixSeconds = UnixSeconds(1_773_000_000);
+
+/// One in a clean folder.
+pub fn database() -> (TempDir, HistoryDatabase) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = HistoryDatabase::open(&folder.path().join("history.db")).unwrap();
+    (folder, database)
+}
+
+pub fn key(disk: &str) -> DiskKey {
+    DiskKey(disk.to_owned())
+}
+
+pub fn later(seconds: u64) -> UnixSeconds {
+    UnixSeconds(NOW.0 + seconds)
+}
+
+/// A disk that was just seen.
+pub fn disk(key: &str, name: &str) -> DiskRow {
+    let facts = DiskFacts {
+        key: DiskKey(key.to_owned()),
+        name: name.to_owned(),
+        model: "ST16000NM001G".to_owned(),
+        bay: None,
+        controller: None,
+        media: MediaKind::Spinning,
+        sectors: 31_251_759_104,
+    };
+    DiskRow {
+        passes: PassHistory::new(facts.sectors, NOW),
+        facts,
+        counters: Default::default(),
+        word: DriveWord::default(),
+        smart_read: UnixSeconds(0),
+        failed_sessions: 0,
+        forecast: None,
+        service_first: Vec::new(),
+        service_last: 0,
+    }
+}
+
+pub fn disk_row(key: &str, name: &str) -> WatchRow {
+    WatchRow::Disk(Box::new(disk(key, name)))
+}
+
+pub fn array_row(disks: &[&str]) -> WatchRow {
+    let member = |name: &&str| ArrayMember { disk: Some((*name).to_owned()), is_in_sync: true, data_start: 2048 };
+    WatchRow::Array(ArrayFacts {
+        key: "6e7a".to_owned(),
+        name: "tank".to_owned(),
+        level: "RAID5".to_owned(),
+        redundancy: 1,
+        members: disks.iter().map(member).collect(),
+        activity: ArrayActivity::Idle,
+        layout: None,
+    })
+}
+
+pub fn incident(disk: &str, level: u64, urgency: Urgency) -> IncidentRow {
+    let key = IncidentKey { subject: IncidentSubject::Disk(key(disk)), kind: IncidentKind::Health };
+    let headline = format!("{level} pending sectors");
+    IncidentRow::new(key, NOW, Condition { urgency, level, headline, lines: Vec::new(), controller: None })
+}
+
+pub fn message(number: u64, body: &str) -> MessageRow {
+    MessageRow {
+        number,
+        channel: "email".to_owned(),
+        id: format!("<scrubjay-{number}.email@host>"),
+        reply_to: None,
+        reason: MessageReason::Test,
+        about: Vec::new(),
+        urgency: Urgency::Notice,
+        subject: format!("test {number}"),
+        body: body.to_owned(),
+        written: NOW,
+        attempts: 0,
+        next_attempt: NOW,
+        is_under_way: false,
+        may_be_repeated: false,
+    }
+}
+
+/// Any values, one after the other, round and round.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    numbers: Vec<u64>,
+    texts: Vec<String>,
+    at: usize,
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    const ODD: &[&str] = &[
+        "",
+        "'; DROP TABLE disk; --",
+        "\"",
+        "\\",
+        "\u{1}\u{8}\u{7f}\r\n\t",
+        "a\0b",
+        "\u{feff}\u{202e}ß漢🦜",
+        "NULL",
+        "1e3",
+    ];
+    prop_oneof![2 => any::<String>(), 1 => proptest::sample::select(ODD).prop_map(str::to_owned)]
+}
+
+pub fn draws() -> impl Strategy<Value = Draw> {
+    let number = prop_oneof![any::<u64>(), 0..100_u64, Just(u64::MAX), Just(1 << 63), Just(NOW.0)];
+    let numbers = proptest::collection::vec(number, 61..64);
+    let texts = proptest::collection::vec(texts(), 17..20);
+    (numbers, texts).prop_map(|(numbers, texts)| Draw { numbers, texts, at: 0 })
+}
+
+impl Draw {
+    pub fn number(&mut self) -> u64 {
+        self.at += 1;
+        // Mixed by the turn: values do not come again in the same places.
+        self.numbers[self.at % self.numbers.len()].rotate_left((self.at / self.numbers.len()) as u32)
+    }
+
+    fn text(&mut self) -> String {
+        self.at += 1;
+        self.texts[self.at % self.texts.len()].clone()
+    }
+
+    fn date(&mut self) -> UnixSeconds {
+        UnixSeconds(self.number())
+    }
+
+    fn small(&mut self, below: u64) -> usize {
+        (self.number() % below) as usize
+    }
+
+    fn flag(&mut self) -> bool {
+        self.small(2) == 1
+    }
+
+    fn float(&mut self) -> f32 {
+        f32::from_bits(self.number() as u32 ^ (self.number() >> 32) as u32)
+    }
+
+    fn maybe<T>(&mut self, value: impl Fn(&mut Draw) -> T) -> Option<T> {
+        self.flag().then(|| value(self))
+    }
+
+    fn some<T>(&mut self, most: u64, value: impl Fn(&mut Draw) -> T) -> Vec<T> {
+        let count = self.small(most + 1);
+        (0..count).map(|_| value(self)).collect()
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.small(all.len() as u64)]
+    }
+
+    fn run(&mut self) -> SectorRange {
+        // A sum of all of them has a number.
+        let start = self.number() >> 1;
+        SectorRange::at(start, self.number() >> 16)
+    }
+
+    pub fn host(&mut self) -> HostRow {
+        HostRow {
+            latest: self.date(),
+            next_message: self.number(),
+            paused_until: self.date(),
+            paused_for: self.number(),
+            reported_month: self.number().cast_signed(),
+            checked: self.date(),
+            errors: ForecastErrors { ratios: self.some(96, Draw::float).into() },
+        }
+    }
+
+    fn counter(&mut self) -> (CounterKind, CounterHistory) {
+        let kinds = [
+            CounterKind::Reallocated,
+            CounterKind::Reported,
+            CounterKind::Pending,
+            CounterKind::Uncorrectable,
+            CounterKind::MediaErrors,
+            CounterKind::TimedOut,
+            CounterKind::CableErrors,
+        ];
+        let (value, growth, since, grew) = (self.number(), self.number(), self.date(), self.date());
+        (self.one_of(&kinds), CounterHistory { value, growth, since, grew })
+    }
+
+    pub fn disk(&mut self) -> DiskRow {
+        DiskRow {
+            facts: DiskFacts {
+                key: DiskKey(self.text()),
+                name: self.text(),
+                model: self.text(),
+                bay: self.maybe(Draw::text),
+                controller: self.maybe(Draw::text),
+                media: self.one_of(&[MediaKind::Spinning, MediaKind::Flash]),
+                sectors: self.number(),
+            },
+            passes: PassHistory {
+                sectors: self.number(),
+                known_since: self.date(),
+                begun: self.date(),
+                done: self.number(),
+                touched: std::array::from_fn(|_| self.date()),
+                read: std::array::from_fn(|_| self.date()),
+                finished: self.number() as u32,
+                unreadable: self.some(256, Draw::run),
+                unreadable_before: self.some(9, Draw::run),
+                retries: self.number(),
+                retries_before: self.number(),
+                reported: self.date(),
+            },
+            counters: self.some(7, Draw::counter).into_iter().collect(),
+            word: DriveWord {
+                passed: self.maybe(Draw::flag),
+                nvme_warning: self.number() as u8,
+                spare_low: self.maybe(|draw| draw.number() as u8),
+                used: self.number() as u8,
+                is_self_test_failed: self.flag(),
+            },
+            smart_read: self.date(),
+            failed_sessions: self.number() as u32,
+            forecast: self.maybe(|draw| {
+                (PassForecast { low: draw.date(), likely: draw.date(), high: draw.date() }, draw.number())
+            }),
+            service_first: self.some(3, Draw::number),
+            service_last: self.number(),
+        }
+    }
+
+    pub fn idle(&mut self) -> (DiskKey, IdleWeek) {
+        let week = IdleWeek {
+            share: std::array::from_fn(|_| self.float()),
+            weeks: std::array::from_fn(|_| self.number() as u16),
+            bytes_per_second: self.number(),
+        };
+        (DiskKey(self.text()), week)
+    }
+
+    fn layout(&mut self) -> Layout {
+        let mut all = Vec::new();
+        for kind in LayoutKind::ALL {
+            for (data, parity, disks) in (1..7).flat_map(|d| (0..4).flat_map(move |p| (1..9).map(move |n| (d, p, n)))) {
+                all.extend(Layout::new(kind, Shape { data, parity }, disks));
+            }
+        }
+        self.one_of(&all)
+    }
+
+    pub fn array(&mut self) -> ArrayFacts {
+        ArrayFacts {
+            key: self.text(),
+            name: self.text(),
+            level: self.text(),
+            redundancy: self.number() as u32,
+            members: self.some(9, |draw| ArrayMember {
+                disk: draw.maybe(Draw::text),
+                is_in_sync: draw.flag(),
+                data_start: draw.number(),
+            }),
+            activity: self.one_of(&[ArrayActivity::Idle, ArrayActivity::Checking, ArrayActivity::Rebuilding]),
+            layout: self.maybe(|draw| (draw.layout(), draw.number())),
+        }
+    }
+
+    fn incident_key(&mut self) -> IncidentKey {
+        let kinds = [
+            IncidentKind::Health,
+            IncidentKind::Missing,
+            IncidentKind::Unknown,
+            IncidentKind::Unread,
+            IncidentKind::Degraded,
+            IncidentKind::Stripes,
+            IncidentKind::Unproven,
+            IncidentKind::Undelivered,
+        ];
+        let name = self.text();
+        let subject = match self.small(3) {
+            0 => IncidentSubject::Disk(DiskKey(name)),
+            1 => IncidentSubject::Array(name),
+            _ => IncidentSubject::Channel(name),
+        };
+        IncidentKey { subject, kind: self.one_of(&kinds) }
+    }
+
+    fn urgency(&mut self) -> Urgency {
+        self.one_of(&[Urgency::Notice, Urgency::Replace, Urgency::Loss])
+    }
+
+    pub fn incident(&mut self) -> IncidentRow {
+        IncidentRow {
+            key: self.incident_key(),
+            opened: self.date(),
+            condition: Condition {
+                urgency: self.urgency(),
+                level: self.number(),
+                headline: self.text(),
+                lines: self.some(9, Draw::text),
+                controller: self.maybe(Draw::text),
+            },
+            told: self.maybe(Draw::date),
+            told_level: self.number(),
+            told_urgency: self.urgency(),
+            reminders: self.number() as u32,
+            accepted: self.maybe(Draw::number),
+            thread: self.maybe(Draw::number),
+        }
+    }
+
+    pub fn message(&mut self) -> MessageRow {
+        let reminder = self.number() as u32;
+        let reasons = [
+            MessageReason::Opened,
+            MessageReason::Grown,
+            MessageReason::Reminder(reminder),
+            MessageReason::Resolved,
+            MessageReason::Report,
+            MessageReason::Test,
+        ];
+        MessageRow {
+            number: self.number(),
+            channel: self.text(),
+            id: self.text(),
+            reply_to: self.maybe(Draw::text),
+            reason: self.one_of(&reasons),
+            about: self.some(4, Draw::incident_key),
+            urgency: self.urgency(),
+            subject: self.text(),
+            body: self.text(),
+            written: self.date(),
+            attempts: self.number() as u32,
+            next_attempt: self.date(),
+            is_under_way: self.flag(),
+            may_be_repeated: self.flag(),
+        }
+    }
+
+    pub fn channel(&mut self) -> ChannelRow {
+        ChannelRow {
+            name: self.text(),
+            fingerprint: self.number(),
+            known_since: self.date(),
+            code: self.maybe(Draw::text),
+            proven: self.maybe(Draw::date),
+            failing_since: self.maybe(Draw::date),
+            delivered: self.maybe(Draw::date),
+        }
+    }
+
+    /// A row of each kind.
+    pub fn rows(&mut self) -> Vec<WatchRow> {
+        let (key, week) = self.idle();
+        vec![
+            WatchRow::Host(self.host()),
+            WatchRow::Disk(Box::new(self.disk())),
+            WatchRow::Disk(Box::new(self.disk())),
+            WatchRow::Idle(key, Box::new(week)),
+            WatchRow::Array(self.array()),
+            WatchRow::Incident(Box::new(self.incident())),
+            WatchRow::Incident(Box::new(self.incident())),
+            WatchRow::Message(Box::new(self.message())),
+            WatchRow::Channel(self.channel()),
+        ]
+    }
+}
