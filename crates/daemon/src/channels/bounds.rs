@@ -1,0 +1,92 @@
+//! Time: nothing that a network does may hold the daemon up for longer than this.
+
+use super::error::DeliveryError;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A delivery takes no longer, whatever the other side does.
+pub const DELIVERY_MAX: Duration = Duration::from_secs(60);
+/// A connection is made within this, or not; a name with several addresses has it for each. Mail servers that make strangers wait
+/// (postscreen: 6 s) have greeted by then.
+pub const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// What is left for telling that time is over.
+const REST: Duration = Duration::from_secs(2);
+
+/// How much time is left.
+pub(crate) struct TimeBound {
+    end: Instant,
+    all: Duration,
+}
+
+impl TimeBound {
+    /// From now on.
+    pub(crate) fn new(all: Duration) -> TimeBound {
+        TimeBound { end: Instant::now() + all, all }
+    }
+
+    /// What is left, and `most` if that is less. None: nothing is.
+    pub(crate) fn left(&self, most: Duration) -> Option<Duration> {
+        let left = self.end.saturating_duration_since(Instant::now()).min(most);
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// What is left, or the error that nothing is.
+    pub(crate) fn need(&self, whom: &str, most: Duration) -> Result<Duration, DeliveryError> {
+        self.left(most).ok_or_else(|| self.over(whom))
+    }
+
+    /// Time is over.
+    pub(crate) fn over(&self, whom: &str) -> DeliveryError {
+        DeliveryError::TimedOut { whom: whom.to_owned(), seconds: self.all.as_secs().max(1) }
+    }
+}
+
+/// Runs `deliver` in a thread and waits for it, for `all` at most. What hangs longer is left to itself: it looks at its bound at
+/// every step, and ends unheard.
+pub(crate) fn within(
+    all: Duration,
+    whom: String,
+    deliver: impl FnOnce(&TimeBound) -> Result<String, DeliveryError> + Send + 'static,
+) -> Result<String, DeliveryError> {
+    let bound = TimeBound::new(all.saturating_sub(REST).max(all / 2));
+    let over = TimeBound::new(all).over(&whom);
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let spawned = thread::Builder::new().name("alert".to_owned()).spawn(move || {
+        // Nobody listens any more when it took too long.
+        let _ = sender.send(deliver(&bound));
+    });
+    if let Err(error) = spawned {
+        return Err(DeliveryError::NoThread { why: error.to_string() });
+    }
+    match receiver.recv_timeout(all) {
+        Ok(outcome) => outcome,
+        Err(RecvTimeoutError::Timeout) => Err(over),
+        Err(RecvTimeoutError::Disconnected) => Err(DeliveryError::Bug { whom }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_left_and_what_panics_is_an_error() {
+        let (_held, never) = mpsc::channel::<()>();
+        let hangs = within(Duration::from_millis(20), "somebody".to_owned(), move |_| {
+            let _ = never.recv();
+            Ok(String::new())
+        });
+        assert!(matches!(hangs, Err(DeliveryError::TimedOut { .. })), "{hangs:?}");
+        let panics = within(DELIVERY_MAX, "somebody".to_owned(), |_| panic!("as planned"));
+        assert_eq!(panics, Err(DeliveryError::Bug { whom: "somebody".to_owned() }));
+    }
+
+    #[test]
+    fn time_runs_out() {
+        let bound = TimeBound::new(Duration::ZERO);
+        assert_eq!(bound.left(CONNECT_MAX), None);
+        assert!(bound.need("somebody", CONNECT_MAX).is_err());
+        assert_eq!(TimeBound::new(DELIVERY_MAX).left(CONNECT_MAX), Some(CONNECT_MAX));
+    }
+}

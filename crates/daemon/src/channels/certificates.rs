@@ -1,0 +1,58 @@
+//! What is wrong with a certificate, or with the encryption: rustls's errors in words.
+
+use super::error::DeliveryError;
+use rustls::{CertificateError, Error};
+use std::error::Error as StdError;
+use std::io;
+
+/// The error of rustls inside another one.
+pub(crate) fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found);
+        }
+        // An io::Error names as its source that of what it carries, not what it carries.
+        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner as &(dyn StdError + 'static)),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+/// What it means. `for_issuer`: what to do about a certificate that is not trusted. `for_plain`: what to do when the other side does
+/// not speak TLS.
+pub(crate) fn explain(whom: &str, error: &Error, for_issuer: &'static str, for_plain: &'static str) -> DeliveryError {
+    let untrusted = |why: String, advice| DeliveryError::Untrusted { whom: whom.to_owned(), why, advice };
+    match error {
+        Error::InvalidCertificate(fault) => match fault {
+            CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::ApplicationVerificationFailure => {
+                untrusted("the certificate is not one that this system trusts".to_owned(), for_issuer)
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                untrusted("the certificate is for another name".to_owned(), "name the server as its certificate does")
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                untrusted("the certificate has expired".to_owned(), "have it renewed; look at this machine's clock")
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                untrusted("the certificate is not valid yet".to_owned(), "look at this machine's clock")
+            }
+            CertificateError::Revoked => untrusted("the certificate is revoked".to_owned(), "have it renewed"),
+            other => untrusted(format!("the certificate is not accepted ({other:?})"), for_issuer),
+        },
+        Error::InvalidMessage(_) => DeliveryError::Unencrypted {
+            whom: whom.to_owned(),
+            why: "does not speak TLS".to_owned(),
+            advice: for_plain,
+        },
+        other => DeliveryError::Unencrypted {
+            whom: whom.to_owned(),
+            why: format!("there is no encryption with it ({other})"),
+            advice: "look whether it offers TLS 1.2 or later",
+        },
+    }
+}

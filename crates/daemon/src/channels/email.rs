@@ -1,0 +1,283 @@
+//! Mail: its settings, and the two ways for it: an SMTP server that is named, or the system's sendmail.
+
+use super::ChannelSettings;
+use super::bounds::TimeBound;
+use super::error::{ChannelFault, DeliveryError};
+use super::fingerprint::FingerprintMaker;
+use super::mail::{self, MailHeads};
+use super::outgoing::OutgoingMessage;
+use super::route::{AlertRoute, ChannelKind};
+use super::secret::{self, SecretText};
+use super::sendmail::{self, SendmailRoute};
+use super::smtp::{MailAuthority, SmtpLogin, SmtpServer};
+use lettre::Address;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `[alert.email]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EmailSettings {
+    /// The recipients.
+    pub to: Vec<String>,
+    /// The sender; `scrubjay@HOST` if none is given.
+    pub from: Option<String>,
+    /// The SMTP server, as `host` or `host:port`; the system's sendmail if none is given.
+    pub server: Option<String>,
+    /// How it is encrypted; STARTTLS if nothing is said.
+    pub tls: Option<MailTls>,
+    /// Who logs in,
+    pub user: Option<String>,
+    /// and a file with that one's password.
+    pub password_file: Option<PathBuf>,
+    /// A file (PEM) with the CA that alone is trusted; those of the system if none is given.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// How the way to a mail server is encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MailTls {
+    /// After a greeting in plain text; nothing goes out if the server does not offer it.
+    #[default]
+    Starttls,
+    /// From the first byte on.
+    Tls,
+    /// Not at all.
+    None,
+}
+
+impl MailTls {
+    /// The port that is usual for it.
+    pub fn port(self) -> u16 {
+        match self {
+            MailTls::Starttls => 587,
+            MailTls::Tls => 465,
+            MailTls::None => 25,
+        }
+    }
+
+    /// As the settings have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            MailTls::Starttls => "starttls",
+            MailTls::Tls => "tls",
+            MailTls::None => "none",
+        }
+    }
+}
+
+impl ChannelKind for EmailSettings {
+    fn open(&self, _: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
+        let to = self.to.iter().map(|text| address("alert.email.to", text)).collect::<Result<Vec<Address>, _>>()?;
+        if to.is_empty() {
+            return Err(ChannelFault::Alone { key: "alert.email.to", advice: "name at least one recipient" });
+        }
+        let from = self.from.as_deref().map(|text| address("alert.email.from", text)).transpose()?;
+        let way = match &self.server {
+            Some(server) => MailWay::Smtp(Box::new(self.server(server)?)),
+            None => MailWay::Sendmail(self.sendmail()?),
+        };
+        Ok(Arc::new(EmailRoute { heads: MailHeads { to, from }, way }))
+    }
+}
+
+impl EmailSettings {
+    fn sendmail(&self) -> Result<SendmailRoute, ChannelFault> {
+        let needless = [
+            ("alert.email.tls", self.tls.is_some()),
+            ("alert.email.user", self.user.is_some()),
+            ("alert.email.password-file", self.password_file.is_some()),
+            ("alert.email.ca-file", self.ca_file.is_some()),
+        ];
+        if let Some((key, _)) = needless.into_iter().find(|(_, is_set)| *is_set) {
+            return Err(ChannelFault::Alone { key, advice: "name the server as well (server = \"smtp.example.org\")" });
+        }
+        sendmail::find().ok_or(ChannelFault::Alone {
+            key: "alert.email.server",
+            advice: "this system has no sendmail: name a mail server, as \"smtp.example.org\"",
+        })
+    }
+
+    fn server(&self, server: &str) -> Result<SmtpServer, ChannelFault> {
+        let tls = self.tls.unwrap_or_default();
+        let (host, port) = host_and_port(server)?;
+        let login = match (&self.user, &self.password_file) {
+            (None, None) => None,
+            (Some(user), Some(path)) => {
+                let password = SecretText::read("alert.email.password-file", path)?;
+                if user.is_empty() || user.contains(char::is_control) {
+                    let what = "this is no name".to_owned();
+                    return Err(ChannelFault::Wrong { key: "alert.email.user", what, advice: "write one line" });
+                }
+                Some(SmtpLogin { user: user.clone(), password })
+            }
+            (Some(_), None) => {
+                return Err(ChannelFault::Alone {
+                    key: "alert.email.user",
+                    advice: "name a file with the password as well (password-file)",
+                });
+            }
+            (None, Some(_)) => {
+                return Err(ChannelFault::Alone {
+                    key: "alert.email.password-file",
+                    advice: "name who logs in as well (user)",
+                });
+            }
+        };
+        let is_here = matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1");
+        if tls == MailTls::None && login.is_some() && !is_here {
+            return Err(ChannelFault::Alone {
+                key: "alert.email.tls",
+                advice: "a password goes to another machine encrypted only: take \"starttls\" or \"tls\"",
+            });
+        }
+        let authority = self.ca_file.as_ref().map(|path| authority(path)).transpose()?;
+        if tls == MailTls::None && authority.is_some() {
+            return Err(ChannelFault::Alone {
+                key: "alert.email.ca-file",
+                advice: "tls = \"none\" has no certificates",
+            });
+        }
+        Ok(SmtpServer { host, port: port.unwrap_or(tls.port()), tls, login, authority })
+    }
+}
+
+/// Judges an address. Only ASCII: few servers take others.
+fn address(key: &'static str, text: &str) -> Result<Address, ChannelFault> {
+    let parsed = text.parse::<Address>().ok().filter(|_| text.is_ascii() && !text.contains(char::is_control));
+    parsed.ok_or_else(|| ChannelFault::Wrong {
+        key,
+        what: format!("{text:?} is no address"),
+        advice: "write it as me@example.org, without a name (of a domain with other letters, its form xn--...)",
+    })
+}
+
+/// `host`, `host:port`, `::1`, `[::1]:25`.
+fn host_and_port(text: &str) -> Result<(String, Option<u16>), ChannelFault> {
+    let wrong = |what: &str| ChannelFault::Wrong {
+        key: "alert.email.server",
+        what: format!("{text:?} {what}"),
+        advice: "write it as smtp.example.org or smtp.example.org:587, without smtp://",
+    };
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, "")) => (host, None),
+        Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or_else(|| wrong("is no host"))?)),
+        None => match text.split_once(':') {
+            Some((host, port)) if !port.contains(':') => (host, Some(port)),
+            _ => (text, None),
+        },
+    };
+    let is_address = host.parse::<std::net::Ipv6Addr>().is_ok();
+    let is_name =
+        !host.is_empty() && host.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'));
+    if !is_address && !is_name {
+        return Err(wrong("is no host"));
+    }
+    let number = |port: &str| port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(|| wrong("has no port"));
+    Ok((host.to_owned(), port.map(number).transpose()?))
+}
+
+/// What a server's certificate is to be signed by.
+fn authority(path: &Path) -> Result<MailAuthority, ChannelFault> {
+    const KEY: &str = "alert.email.ca-file";
+    let (pem, _) = secret::read_file(KEY, path)?;
+    let wrong = || ChannelFault::Wrong {
+        key: KEY,
+        what: format!("{} holds no certificate", path.display()),
+        advice: "it is to begin with -----BEGIN CERTIFICATE-----",
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        roots.add(certificate.map_err(|_| wrong())?).map_err(|_| wrong())?;
+    }
+    if roots.is_empty() {
+        return Err(wrong());
+    }
+    Ok(MailAuthority { pem, roots: Arc::new(roots) })
+}
+
+enum MailWay {
+    Smtp(Box<SmtpServer>),
+    Sendmail(SendmailRoute),
+}
+
+struct EmailRoute {
+    heads: MailHeads,
+    way: MailWay,
+}
+
+impl AlertRoute for EmailRoute {
+    fn mark(&self, maker: &mut FingerprintMaker) {
+        for to in &self.heads.to {
+            maker.add("to", Some(text_of(to).as_bytes()));
+        }
+        maker.add("from", self.heads.from.as_ref().map(|from| text_of(from).as_bytes()));
+        match &self.way {
+            MailWay::Sendmail(_) => maker.add("server", None),
+            MailWay::Smtp(server) => {
+                maker.add("server", Some(format!("{} {}", server.host, server.port).as_bytes()));
+                maker.add("tls", Some(server.tls.word().as_bytes()));
+                maker.add("user", server.login.as_ref().map(|login| login.user.as_bytes()));
+                SecretText::mark(server.login.as_ref().map(|login| &login.password), "password", maker);
+                maker.add("ca", server.authority.as_ref().map(|authority| authority.pem.as_slice()));
+            }
+        }
+    }
+
+    fn whom(&self) -> String {
+        match &self.way {
+            MailWay::Smtp(server) => server.whom(),
+            MailWay::Sendmail(sendmail) => sendmail.whom(),
+        }
+    }
+
+    fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError> {
+        let written = mail::write(&self.heads, message)
+            .map_err(|error| DeliveryError::Unwritable { whom: self.whom(), why: error.to_string() })?;
+        match &self.way {
+            MailWay::Smtp(server) => server.send(&written, bound),
+            MailWay::Sendmail(sendmail) => sendmail.send(&written, bound),
+        }
+    }
+}
+
+fn text_of(address: &Address) -> &str {
+    address.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_host_with_or_without_a_port() {
+        let of = |text: &str| host_and_port(text).ok();
+        assert_eq!(of("smtp.example.org"), Some(("smtp.example.org".to_owned(), None)));
+        assert_eq!(of("smtp.example.org:2525"), Some(("smtp.example.org".to_owned(), Some(2525))));
+        assert_eq!(of("::1"), Some(("::1".to_owned(), None)));
+        assert_eq!(of("[::1]"), Some(("::1".to_owned(), None)));
+        assert_eq!(of("[fe80::1]:25"), Some(("fe80::1".to_owned(), Some(25))));
+        for text in
+            ["", ":25", "host:", "host:0", "host:65536", "smtp://host", "a b", "user@host", "[::1]25", "a:b:c", "h\r\n"]
+        {
+            assert_eq!(of(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_plain_ones() {
+        for text in ["me@example.org", "root@nas1", "a+b@[127.0.0.1]"] {
+            assert!(address("alert.email.to", text).is_ok(), "{text}");
+        }
+        for text in
+            ["", "me", "Me <me@example.org>", "me@example.org, you@example.org", "me@x\r\nBcc: y@z", "mé@example.org"]
+        {
+            assert!(address("alert.email.to", text).is_err(), "{text}");
+        }
+    }
+}

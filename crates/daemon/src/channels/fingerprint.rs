@@ -1,0 +1,68 @@
+//! A number of settings: other settings, another number.
+
+use ring::digest::{Context, SHA256};
+
+/// Takes in settings one after the other.
+pub(crate) struct FingerprintMaker(Context);
+
+impl FingerprintMaker {
+    /// Of a channel of this name.
+    pub(crate) fn new(channel: &str) -> FingerprintMaker {
+        let mut maker = FingerprintMaker(Context::new(&SHA256));
+        maker.add("channel", Some(channel.as_bytes()));
+        maker
+    }
+
+    /// A setting, or that it is not there.
+    pub(crate) fn add(&mut self, key: &str, value: Option<&[u8]>) {
+        self.part(key.as_bytes());
+        match value {
+            None => self.0.update(&[0]),
+            Some(value) => {
+                self.0.update(&[1]);
+                self.part(value);
+            }
+        }
+    }
+
+    /// With its length before it, so that no two lists of settings are one text.
+    fn part(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// The first 64 bits of a SHA-256: it is kept in the data base, and tells no secret.
+    pub(crate) fn finish(self) -> u64 {
+        self.0.finish().as_ref().iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(settings: &[(&str, Option<&str>)]) -> u64 {
+        let mut maker = FingerprintMaker::new("email");
+        for (key, value) in settings {
+            maker.add(key, value.map(str::as_bytes));
+        }
+        maker.finish()
+    }
+
+    #[test]
+    fn it_is_the_same_in_every_version_and_differs_with_each_setting() {
+        assert_eq!(of(&[("to", Some("a"))]), 11_985_987_766_759_940_803, "it is in data bases");
+        let others = [
+            of(&[("to", Some("b"))]),
+            of(&[("to", Some(""))]),
+            of(&[("to", None)]),
+            of(&[("t", Some("oa"))]),
+            of(&[("to", Some("a")), ("to", Some("a"))]),
+        ];
+        let mut all = others.to_vec();
+        all.push(of(&[("to", Some("a"))]));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), others.len() + 1);
+    }
+}

@@ -1,0 +1,168 @@
+//! Ways for messages: mail, pushes, a webhook, a program of the user's. Settings are judged when they are loaded; then each
+//! message is sent within [`DELIVERY_MAX`], and what the other side said is told.
+//!
+//! A new kind is a file, with its settings and its [`route::AlertRoute`], and a row of the table below.
+
+mod bounds;
+mod certificates;
+mod email;
+mod error;
+mod exec;
+mod fingerprint;
+mod gotify;
+mod heartbeat;
+mod http;
+mod mail;
+mod ntfy;
+mod outgoing;
+mod program;
+mod route;
+mod secret;
+mod sendmail;
+mod smtp;
+mod smtp_error;
+mod smtp_wire;
+mod webhook;
+
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
+mod tests;
+
+pub use bounds::{CONNECT_MAX, DELIVERY_MAX};
+pub use email::{EmailSettings, MailTls};
+pub use error::{ChannelFault, DeliveryError};
+pub use exec::ExecSettings;
+pub use gotify::GotifySettings;
+pub use heartbeat::Heartbeat;
+pub use http::ChannelUrl;
+
+pub use ntfy::NtfySettings;
+pub use outgoing::SenderFacts;
+pub use webhook::{WEBHOOK_SCHEMA, WebhookSettings};
+
+use bounds::TimeBound;
+use heartbeat::HeartbeatRoute;
+use outgoing::OutgoingMessage;
+use route::{ChannelKind, OpenRoute};
+use scrubjay_watch::rows::MessageRow;
+use scrubjay_watch::settings::AlertChannel;
+use serde::Deserialize;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Makes the settings, and the way from them to open channels, of a table of rows `name: settings`. The name is the key of the TOML
+/// table, and what messages call the channel.
+macro_rules! channel_kinds {
+    ($($(#[$doc:meta])* $name:ident: $settings:ty,)*) => {
+        /// What a person may set: the tables below `[alert]`.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct ChannelSettings {
+            $($(#[$doc])* pub $name: Option<$settings>,)*
+            /// Told once a day that the machine is alive.
+            pub heartbeat: Option<Heartbeat>,
+        }
+
+        fn open_all(all: &ChannelSettings) -> Result<Vec<OpenRoute>, ChannelFault> {
+            let mut routes = Vec::new();
+            $(if let Some(settings) = &all.$name {
+                routes.push(OpenRoute::new(stringify!($name), settings.open(all)?));
+            })*
+            Ok(routes)
+        }
+    };
+}
+
+channel_kinds! {
+    /// Mail.
+    email: EmailSettings,
+    /// A push by ntfy.
+    ntfy: NtfySettings,
+    /// A push by Gotify.
+    gotify: GotifySettings,
+    /// A JSON object to a URL.
+    webhook: WebhookSettings,
+    /// A program.
+    exec: ExecSettings,
+}
+
+/// A message was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryReceipt {
+    /// What the other side said, in one line: `250 2.0.0 Ok: queued as 4B1D`, `HTTP 200`.
+    pub said: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The channels that are set, ready to be used.
+pub struct AlertChannels {
+    routes: Vec<OpenRoute>,
+    heartbeat: Option<Arc<HeartbeatRoute>>,
+    bound: Duration,
+}
+
+impl AlertChannels {
+    /// Judges the settings, reads the files that they name, and opens nothing else: no server is asked.
+    ///
+    /// # Errors
+    /// The first setting that cannot be right, with what to do.
+    pub fn from_settings(settings: &ChannelSettings) -> Result<AlertChannels, ChannelFault> {
+        let routes = open_all(settings)?;
+        let heartbeat = settings.heartbeat.as_ref().map(Heartbeat::open).transpose()?.map(Arc::new);
+        Ok(AlertChannels { routes, heartbeat, bound: DELIVERY_MAX })
+    }
+
+    /// The names, and a number of each that changes with anything that matters, the contents of secret files included: as the
+    /// watch wants to know them.
+    pub fn for_watch(&self) -> Vec<AlertChannel> {
+        let row = |route: &OpenRoute| AlertChannel { name: route.name.to_owned(), fingerprint: route.fingerprint };
+        self.routes.iter().map(row).collect()
+    }
+
+    /// The fingerprint of one channel: the same in every run and on every machine, as long as its settings are.
+    pub fn fingerprint(&self, channel: &str) -> Option<u64> {
+        self.routes.iter().find(|route| route.name == channel).map(|route| route.fingerprint)
+    }
+
+    /// Sends a message by its channel. Blocks, for [`DELIVERY_MAX`] at most.
+    ///
+    /// # Errors
+    /// It was not accepted, as far as is known: what happened, with whom, what to do. A server that takes a message and then is too
+    /// slow to say so counts as well, and may have it.
+    pub fn deliver(&self, message: &MessageRow, sender: &SenderFacts) -> Result<DeliveryReceipt, DeliveryError> {
+        let Some(open) = self.routes.iter().find(|route| route.name == message.channel) else {
+            return Err(DeliveryError::NoChannel { channel: message.channel.clone() });
+        };
+        let (route, outgoing) = (Arc::clone(&open.route), OutgoingMessage::new(message.clone(), sender.clone()));
+        self.bounded(route.whom(), move |bound| route.deliver(&outgoing, bound))
+    }
+
+    /// Tells the heartbeat's URL that this machine is alive. None: there is no such URL.
+    ///
+    /// # Errors
+    /// As for [`AlertChannels::deliver`].
+    pub fn beat(&self) -> Option<Result<DeliveryReceipt, DeliveryError>> {
+        let route = Arc::clone(self.heartbeat.as_ref()?);
+        Some(self.bounded(route.whom(), move |bound| route.beat(bound)))
+    }
+
+    fn bounded(
+        &self,
+        whom: String,
+        deliver: impl FnOnce(&TimeBound) -> Result<String, DeliveryError> + Send + 'static,
+    ) -> Result<DeliveryReceipt, DeliveryError> {
+        let begun = Instant::now();
+        let said = bounds::within(self.bound, whom, deliver)?;
+        Ok(DeliveryReceipt { said, took: begun.elapsed() })
+    }
+}
+
+impl fmt::Debug for AlertChannels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let routes = self.routes.iter().map(|route| (route.name, route.route.whom()));
+        f.debug_map().entries(routes).finish()
+    }
+}

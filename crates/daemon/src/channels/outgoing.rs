@@ -1,0 +1,176 @@
+//! A message as it goes out: what every kind of channel says alike, and nothing that could be taken for a header.
+
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::facts::DiskFacts;
+use scrubjay_watch::incident::{IncidentKind, IncidentSubject, MessageReason, Urgency};
+use scrubjay_watch::rows::MessageRow;
+
+/// What is known beside the message itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SenderFacts {
+    /// What the machine is called: for the sender, and for servers that ask.
+    pub host: String,
+    /// The disk that the message is about, if it is about one that is known.
+    pub disk: Option<DiskFacts>,
+    /// When the incident began that it is about.
+    pub opened: Option<UnixSeconds>,
+}
+
+/// A message, and who sends it.
+pub(crate) struct OutgoingMessage {
+    /// As the watch wrote it.
+    pub(crate) row: MessageRow,
+    /// By whom.
+    pub(crate) sender: SenderFacts,
+}
+
+/// Said in a message that may have been sent before.
+const REPEATED: &str = "This may reach you twice: the machine was stopped while it was being sent.";
+
+impl OutgoingMessage {
+    /// One that is safe to be sent: the subject and the name of the host are one line.
+    pub(crate) fn new(row: MessageRow, sender: SenderFacts) -> OutgoingMessage {
+        let row = MessageRow { subject: one_line(&row.subject), ..row };
+        let sender = SenderFacts { host: one_line(&sender.host), ..sender };
+        OutgoingMessage { row, sender }
+    }
+
+    /// The text. A message that may be repeated says so at its end: the first line is for a lock screen.
+    pub(crate) fn text(&self) -> String {
+        let body: String =
+            self.row.body.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();
+        if self.row.may_be_repeated { format!("{body}\n\n{REPEATED}") } else { body }
+    }
+
+    /// The name of the host as mail and greetings can carry it: letters, digits, dots and hyphens.
+    pub(crate) fn host_name(&self) -> String {
+        let name: String = self.sender.host.chars().map(|char| if is_of_name(char) { char } else { '-' }).collect();
+        let name = name.trim_matches(['-', '.']);
+        if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+    }
+
+    /// A word for why it is sent.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self.row.reason {
+            MessageReason::Opened => "opened",
+            MessageReason::Grown => "grown",
+            MessageReason::Reminder(_) => "reminder",
+            MessageReason::Resolved => "resolved",
+            MessageReason::Report => "report",
+            MessageReason::Test => "test",
+        }
+    }
+
+    /// Which reminder it is.
+    pub(crate) fn reminder(&self) -> Option<u32> {
+        if let MessageReason::Reminder(number) = self.row.reason { Some(number) } else { None }
+    }
+
+    /// How loud it is to be: what is over, and what is only said each month, is not loud.
+    pub(crate) fn loudness(&self) -> Urgency {
+        match self.row.reason {
+            MessageReason::Resolved | MessageReason::Report | MessageReason::Test => Urgency::Notice,
+            MessageReason::Opened | MessageReason::Grown | MessageReason::Reminder(_) => self.row.urgency,
+        }
+    }
+}
+
+/// A word for how much it matters.
+pub(crate) fn urgency_word(urgency: Urgency) -> &'static str {
+    match urgency {
+        Urgency::Notice => "notice",
+        Urgency::Replace => "replace",
+        Urgency::Loss => "loss",
+    }
+}
+
+/// A word for what an incident is about, and its name.
+pub(crate) fn subject_words(subject: &IncidentSubject) -> (&'static str, &str) {
+    match subject {
+        IncidentSubject::Disk(key) => ("disk", &key.0),
+        IncidentSubject::Array(uuid) => ("array", uuid),
+        IncidentSubject::Channel(name) => ("channel", name),
+    }
+}
+
+/// A word for what happened.
+pub(crate) fn kind_word(kind: IncidentKind) -> &'static str {
+    match kind {
+        IncidentKind::Health => "health",
+        IncidentKind::Missing => "missing",
+        IncidentKind::Unknown => "unknown",
+        IncidentKind::Unread => "unread",
+        IncidentKind::Degraded => "degraded",
+        IncidentKind::Stripes => "stripes",
+        IncidentKind::Unproven => "unproven",
+        IncidentKind::Undelivered => "undelivered",
+    }
+}
+
+fn is_of_name(char: char) -> bool {
+    char.is_ascii_alphanumeric() || matches!(char, '.' | '-')
+}
+
+/// Without control characters, line separators and what turns the direction of writing: nothing begins a second header.
+pub(crate) fn one_line(text: &str) -> String {
+    let is_bad = |char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
+    text.chars().map(|char| if is_bad(char) { ' ' } else { char }).collect()
+}
+
+/// What another said, for an error or a receipt: one line, not too long.
+pub(crate) fn excerpt(said: &str) -> String {
+    const CHARACTERS: usize = 200;
+    let words: Vec<&str> = said.split(|char: char| char.is_whitespace() || char.is_control()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(CHARACTERS) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+/// What the system said, without the number, which says nothing more.
+pub(crate) fn system_words(error: &std::io::Error) -> String {
+    let words = error.to_string();
+    match words.split_once(" (os error") {
+        Some((words, _)) => words.to_lowercase(),
+        None => words,
+    }
+}
+
+/// A Message-ID that is one, whatever the host calls itself: one `@` between two runs of what RFC 5322 calls atext and dots. The same
+/// for the same text, so that threads hold.
+pub(crate) fn message_id(text: &str) -> String {
+    let bare = text.trim().trim_start_matches('<').trim_end_matches('>');
+    let (left, right) = bare.rsplit_once('@').unwrap_or((bare, "localhost"));
+    let atoms = |part: &str| {
+        let is_atom = |char: char| char.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(char);
+        let part: String = part.chars().map(|char| if is_atom(char) { char } else { '-' }).collect();
+        let runs: Vec<&str> = part.split('.').filter(|run| !run.is_empty()).collect();
+        if runs.is_empty() { "scrubjay".to_owned() } else { runs.join(".") }
+    };
+    format!("<{}@{}>", atoms(left), atoms(right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_id_is_well_formed_and_the_same_for_the_same_text() {
+        assert_eq!(message_id("<scrubjay-7.email@nas1>"), "<scrubjay-7.email@nas1>");
+        assert_eq!(message_id("<scrubjay-7.email@nas 1\r\nBcc: x@y>"), "<scrubjay-7.email-nas-1--Bcc--x@y>");
+        assert_eq!(message_id("<a@b@c..d.>"), "<a-b@c.d>");
+        assert_eq!(
+            (message_id("").as_str(), message_id("<@>").as_str()),
+            ("<scrubjay@localhost>", "<scrubjay@scrubjay>")
+        );
+        assert_eq!(message_id("<1@büro>"), "<1@b-ro>");
+    }
+
+    #[test]
+    fn what_others_say_is_one_line_and_not_too_long() {
+        assert_eq!(excerpt(" 5.7.8 no:\r\n\tno\0 way "), "5.7.8 no: no way");
+        assert_eq!(excerpt(&"ü".repeat(500)).chars().count(), 201);
+        assert_eq!(one_line("a\r\nBcc: x\u{2028}y\u{202e}z"), "a  Bcc: x y z");
+    }
+}

@@ -1,0 +1,137 @@
+//! Runs a program of the user's or the system's: in a process group of its own, with a time-out at which the whole group is killed.
+
+use super::bounds::TimeBound;
+use super::error::DeliveryError;
+use super::outgoing::excerpt;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Of what it says so much is kept; the rest is read and dropped.
+const SAID_MAX: usize = 4096;
+/// Between two looks at whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// What it leaves running in the background may hold its output open; nobody waits longer for that.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// What is between the daemon and systemd is not for others.
+const NOT_FOR_OTHERS: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+
+/// What is run.
+pub(crate) struct ProgramCall<'a> {
+    /// The program.
+    pub(crate) program: &'a Path,
+    /// Its arguments.
+    pub(crate) arguments: Vec<OsString>,
+    /// Added to its environment.
+    pub(crate) environment: Vec<(&'static str, String)>,
+    /// Its standard input.
+    pub(crate) input: Vec<u8>,
+    /// What to do if it fails.
+    pub(crate) advice: &'static str,
+}
+
+impl ProgramCall<'_> {
+    /// Runs it to its end, which is to be a success: what it said then.
+    pub(crate) fn run(self, bound: &TimeBound) -> Result<String, DeliveryError> {
+        let whom = self.program.display().to_string();
+        let advice = self.advice;
+        let failed = |why: String| DeliveryError::Program { whom: whom.clone(), why, advice };
+        let (mut child, output) = self.start().map_err(|error| failed(format!("cannot be run: {error}")))?;
+        let said = listen(output);
+        feed(&mut child, self.input);
+        let Some(status) = wait(&mut child, bound).map_err(|error| failed(format!("was lost: {error}")))? else {
+            end(child);
+            return Err(failed("did not end in time, and was killed with all that it had started".to_owned()));
+        };
+        let said = last_words(&said);
+        if status.success() {
+            return Ok(said);
+        }
+        let how = how_it_ended(status);
+        Err(failed(if said.is_empty() { how } else { format!("{how}: {said}") }))
+    }
+
+    fn start(&self) -> io::Result<(Child, PipeReader)> {
+        let mut command = Command::new(self.program);
+        command.args(&self.arguments).process_group(0);
+        for (name, value) in &self.environment {
+            command.env(name, OsStr::new(&value.replace('\0', " ")));
+        }
+        for name in NOT_FOR_OTHERS {
+            command.env_remove(name);
+        }
+        // Both into one pipe, so that words stay in order.
+        let (reader, writer) = io::pipe()?;
+        command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
+        // The command holds the writing ends, and is dropped here: when the program ends, the pipe does.
+        Ok((command.spawn()?, reader))
+    }
+}
+
+/// Reads what it says, in a thread, piece by piece.
+fn listen(mut output: PipeReader) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut buffer, mut kept) = ([0; SAID_MAX], 0);
+        while let Ok(length @ 1..) = output.read(&mut buffer) {
+            let piece = length.min(SAID_MAX - kept);
+            kept += piece;
+            // When nobody listens any more, it is read all the same: a full pipe would stop the program.
+            if piece > 0 {
+                let _ = sender.send(buffer[..piece].to_vec());
+            }
+        }
+    });
+    receiver
+}
+
+/// What it said, in one line.
+fn last_words(said: &Receiver<Vec<u8>>) -> String {
+    let mut all = Vec::new();
+    let end = Instant::now() + LAST_WORDS;
+    while let Ok(piece) = said.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        all.extend(piece);
+    }
+    excerpt(&String::from_utf8_lossy(&all))
+}
+
+/// Gives it its input, in a thread: it need not read it.
+fn feed(child: &mut Child, input: Vec<u8>) {
+    if let Some(mut pipe) = child.stdin.take() {
+        thread::spawn(move || pipe.write_all(&input));
+    }
+}
+
+/// Until it ends or time is over.
+fn wait(child: &mut Child, bound: &TimeBound) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        match bound.left(LOOK) {
+            Some(pause) => thread::sleep(pause),
+            None => return Ok(None),
+        }
+    }
+}
+
+/// Kills it and all that is of its group, and has a thread wait until it is gone.
+fn end(mut child: Child) {
+    // It is not waited for yet, so that its number is its own.
+    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    thread::spawn(move || child.wait());
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "ended somehow".to_owned(),
+    }
+}

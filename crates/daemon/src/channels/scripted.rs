@@ -1,0 +1,78 @@
+//! Servers on loopback that do what a test says, and remember what they heard.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+
+/// A server for one connection.
+pub(crate) struct ScriptedServer {
+    /// Where it listens.
+    pub(crate) port: u16,
+    thread: JoinHandle<String>,
+}
+
+impl ScriptedServer {
+    /// One that does this with the connection, and gives what it heard.
+    pub(crate) fn new(serve: impl FnOnce(TcpStream) -> String + Send + 'static) -> ScriptedServer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let thread = thread::spawn(move || serve(listener.accept().unwrap().0));
+        ScriptedServer { port, thread }
+    }
+
+    /// One that reads a request, and answers with this.
+    pub(crate) fn http(answer: impl Into<Vec<u8>>) -> ScriptedServer {
+        let answer = answer.into();
+        ScriptedServer::new(move |mut stream| {
+            let request = request(&mut stream);
+            // The client may have heard enough.
+            let _ = stream.write_all(&answer);
+            request
+        })
+    }
+
+    /// A mail server that answers each line in turn: `(what the line begins with, what is said)`; the first is the greeting.
+    pub(crate) fn smtp(script: &'static [(&'static str, &'static str)]) -> ScriptedServer {
+        ScriptedServer::new(move |stream| {
+            let (mut reader, mut heard) = (BufReader::new(stream), String::new());
+            for (expected, answer) in script {
+                if !expected.is_empty() {
+                    let begun = heard.len();
+                    // A mail is heard up to its dot.
+                    while reader.read_line(&mut heard).is_ok_and(|length| length > 0) && *expected == "." {
+                        if heard.ends_with("\r\n.\r\n") {
+                            break;
+                        }
+                    }
+                    let line = heard[begun..].to_owned();
+                    if *expected != "." && !line.starts_with(expected) {
+                        return format!("{heard}[expected {expected}]");
+                    }
+                }
+                if reader.get_mut().write_all(format!("{answer}\r\n").as_bytes()).is_err() {
+                    return heard;
+                }
+            }
+            let _ = reader.read_to_string(&mut heard);
+            heard
+        })
+    }
+
+    /// What it heard.
+    pub(crate) fn heard(self) -> String {
+        self.thread.join().unwrap()
+    }
+}
+
+/// A request: its head, and as much body as the head says.
+pub(crate) fn request(stream: &mut TcpStream) -> String {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).unwrap() > 0 {}
+    let length =
+        head.lines().filter_map(|line| line.to_lowercase().strip_prefix("content-length: ").map(str::to_owned));
+    let length: usize = length.last().map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    head + &String::from_utf8(body).unwrap()
+}

@@ -1,0 +1,198 @@
+//! The dialogue with a mail server, step by step: so that an error says which step it was, and one bad address keeps no mail from the
+//! others.
+
+use super::bounds::TimeBound;
+use super::email::MailTls;
+use super::error::DeliveryError;
+use super::mail::WrittenMail;
+use super::outgoing::excerpt;
+use super::secret::SecretText;
+use super::smtp_error::{self, SmtpStep};
+use super::smtp_wire::{SmtpWire, WireFault};
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::commands::{Auth, Data, Ehlo, Mail, Quit, Rcpt, Starttls};
+use lettre::transport::smtp::extension::{ClientId, Extension, ServerInfo};
+use lettre::transport::smtp::response::Response;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// LOGIN asks for two things.
+const CHALLENGES_MAX: usize = 4;
+
+/// Who logs in.
+pub(crate) struct SmtpLogin {
+    /// The name.
+    pub(crate) user: String,
+    /// The password.
+    pub(crate) password: SecretText,
+}
+
+/// A mail server.
+pub(crate) struct SmtpServer {
+    /// Its name or address.
+    pub(crate) host: String,
+    /// Its port.
+    pub(crate) port: u16,
+    /// How it is encrypted.
+    pub(crate) tls: MailTls,
+    /// Who logs in, if anybody does.
+    pub(crate) login: Option<SmtpLogin>,
+    /// Whom alone to trust; else whom the system trusts.
+    pub(crate) authority: Option<MailAuthority>,
+}
+
+/// A private CA.
+pub(crate) struct MailAuthority {
+    /// Its file.
+    pub(crate) pem: Vec<u8>,
+    /// What is in it.
+    pub(crate) roots: Arc<RootCertStore>,
+}
+
+impl SmtpServer {
+    /// `smtp.example.org:587`.
+    pub(crate) fn whom(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    /// Sends a mail. Gives what the server said to it, and which recipients it refused.
+    pub(crate) fn send(&self, mail: &WrittenMail, bound: &TimeBound) -> Result<String, DeliveryError> {
+        let at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
+        let mut wire = self.connect(mail, bound)?;
+        wire.command(&Mail::new(Some(mail.from.clone()), Vec::new())).map_err(at(SmtpStep::Sender))?;
+        let (mut without, mut first) = (Vec::new(), None);
+        for to in &mail.to {
+            match wire.command(&Rcpt::new(to.clone(), Vec::new())) {
+                Ok(_) => {}
+                Err(WireFault::Answer(answer)) => {
+                    without.push(format!("not for {to}: {}", self.words(&answer)));
+                    first.get_or_insert(WireFault::Answer(answer));
+                }
+                Err(fault) => return Err(self.explain(SmtpStep::Recipient, fault, bound)),
+            }
+        }
+        if without.len() == mail.to.len()
+            && let Some(fault) = first
+        {
+            return Err(self.explain(SmtpStep::Recipient, fault, bound));
+        }
+        wire.command(&Data).map_err(at(SmtpStep::Message))?;
+        let answer = wire.mail(&mail.bytes).map_err(at(SmtpStep::Message))?;
+        without.insert(0, self.words(&answer));
+        // The mail is taken: what comes now changes nothing, and is not waited for.
+        let _ = wire.farewell(&Quit);
+        Ok(without.join("; "))
+    }
+
+    /// As far as a server that knows who we are.
+    fn connect<'a>(&self, mail: &WrittenMail, bound: &'a TimeBound) -> Result<SmtpWire<'a>, DeliveryError> {
+        let at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
+        let hello = Ehlo::new(match &mail.greeting {
+            Some(name) => ClientId::Domain(name.clone()),
+            None => ClientId::Ipv4(Ipv4Addr::LOCALHOST),
+        });
+        let mut wire = SmtpWire::connect(&self.host, self.port, bound).map_err(at(SmtpStep::Greeting))?;
+        if self.tls == MailTls::Tls {
+            wire = wire.encrypt(&self.host, self.config()?).map_err(at(SmtpStep::Greeting))?;
+        }
+        wire.answer().map_err(at(SmtpStep::Greeting))?;
+        let mut server = self.info(&wire.command(&hello).map_err(at(SmtpStep::Greeting))?)?;
+        if self.tls == MailTls::Starttls {
+            if !server.supports_feature(Extension::StartTls) {
+                return Err(DeliveryError::Unencrypted {
+                    whom: self.whom(),
+                    why: "offers no encryption (STARTTLS), and nothing was sent".to_owned(),
+                    advice: "take its port for TLS with tls = \"tls\"; tls = \"none\" only within a network that you trust",
+                });
+            }
+            wire.command(&Starttls).map_err(at(SmtpStep::Encryption))?;
+            wire = wire.encrypt(&self.host, self.config()?).map_err(at(SmtpStep::Encryption))?;
+            server = self.info(&wire.command(&hello).map_err(at(SmtpStep::Encryption))?)?;
+        }
+        if let Some(login) = &self.login {
+            self.log_in(login, &server, &mut wire, bound)?;
+        }
+        Ok(wire)
+    }
+
+    fn log_in(
+        &self,
+        login: &SmtpLogin,
+        server: &ServerInfo,
+        wire: &mut SmtpWire<'_>,
+        bound: &TimeBound,
+    ) -> Result<(), DeliveryError> {
+        let Some(mechanism) = server.get_auth_mechanism(&[Mechanism::Plain, Mechanism::Login]) else {
+            return Err(DeliveryError::Refused {
+                whom: self.whom(),
+                what: "AUTH".to_owned(),
+                said: "it offers neither PLAIN nor LOGIN".to_owned(),
+                advice: "leave user and password-file out, or take another port",
+            });
+        };
+        let credentials = Credentials::new(login.user.clone(), login.password.reveal().to_owned());
+        let nonsense = |error: lettre::transport::smtp::Error| {
+            self.explain(SmtpStep::Login, WireFault::Nonsense(error.to_string()), bound)
+        };
+        let mut command = Auth::new(mechanism, credentials.clone(), None).map_err(nonsense)?;
+        for _ in 0..CHALLENGES_MAX {
+            let answer = wire.command(&command).map_err(|fault| self.explain(SmtpStep::Login, fault, bound))?;
+            if !answer.has_code(334) {
+                return Ok(());
+            }
+            command = Auth::new_from_response(mechanism, credentials.clone(), &answer).map_err(nonsense)?;
+        }
+        Err(self.explain(SmtpStep::Login, WireFault::Nonsense("it asks and asks".to_owned()), bound))
+    }
+
+    fn info(&self, answer: &Response) -> Result<ServerInfo, DeliveryError> {
+        ServerInfo::from_response(answer)
+            .map_err(|error| DeliveryError::Nonsense { whom: self.whom(), why: self.hide(&error.to_string()) })
+    }
+
+    fn config(&self) -> Result<Arc<ClientConfig>, DeliveryError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = builder.and_then(|builder| match &self.authority {
+            Some(authority) => Ok(builder.with_root_certificates(Arc::clone(&authority.roots)).with_no_client_auth()),
+            None => Ok(builder.with_platform_verifier()?.with_no_client_auth()),
+        });
+        config.map(Arc::new).map_err(|error| DeliveryError::Untrusted {
+            whom: self.whom(),
+            why: excerpt(&error.to_string()),
+            advice: "install the certificates of the usual CAs (Debian: apt install ca-certificates), or name one with ca-file",
+        })
+    }
+
+    /// `250 2.0.0 Ok: queued as 4B1D`.
+    fn words(&self, answer: &Response) -> String {
+        let lines: Vec<&str> = answer.message().collect();
+        self.hide(&format!("{} {}", answer.code(), lines.join(" ")))
+    }
+
+    /// One line, without our password.
+    fn hide(&self, text: &str) -> String {
+        match &self.login {
+            Some(login) => excerpt(&login.password.hide_in(text)),
+            None => excerpt(text),
+        }
+    }
+
+    fn explain(&self, step: SmtpStep, fault: WireFault, bound: &TimeBound) -> DeliveryError {
+        match fault {
+            WireFault::Answer(answer) => smtp_error::refusal(self.whom(), step, self.words(&answer)),
+            WireFault::Nonsense(said) => DeliveryError::Nonsense {
+                whom: self.whom(),
+                why: format!("does not speak SMTP as expected ({})", self.hide(&said)),
+            },
+            WireFault::Connect(error) => smtp_error::of_connection(self.whom(), &error, bound),
+            WireFault::Lost(error) => smtp_error::of_stream(self.whom(), self.tls, step, &error, bound),
+        }
+    }
+}

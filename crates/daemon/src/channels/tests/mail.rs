@@ -1,0 +1,263 @@
+//! Mail, by a server that is scripted and by a sendmail that is a script. By a real server: `tests/mail.rs`.
+
+use super::super::email::EmailSettings;
+use super::super::mail::{self, MailHeads};
+use super::super::scripted::ScriptedServer;
+use super::super::secret::tests::file;
+use super::super::sendmail::SendmailRoute;
+use super::*;
+use std::fs;
+
+/// Up to the mail.
+const TO_DATA: [(&str, &str); 5] = [
+    ("", "220 test ESMTP"),
+    ("EHLO [127.0.0.1]", "250-test\r\n250 SIZE 1000000"),
+    ("MAIL FROM:<scrubjay@nas1>", "250 ok"),
+    ("RCPT TO:<me@example.org>", "250 ok"),
+    ("DATA", "354 go on"),
+];
+
+fn plain(port: u16, more: &str) -> AlertChannels {
+    channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{port}\"\ntls = \"none\"\n{more}"))
+}
+
+fn error_of(server: ScriptedServer, more: &str) -> String {
+    let error = plain(server.port, more).deliver(&message("email"), &sender()).expect_err("it is an error").to_string();
+    let rest = error.strip_prefix(&format!("127.0.0.1:{}: ", server.port)).expect("it names the server").to_owned();
+    server.heard();
+    rest
+}
+
+fn written(message: MessageRow, host: &str) -> String {
+    let to = vec!["me@example.org".parse().unwrap(), "you@example.org".parse().unwrap()];
+    let sender = SenderFacts { host: host.to_owned(), ..SenderFacts::default() };
+    let written = mail::write(&MailHeads { to, from: None }, &OutgoingMessage::new(message, sender)).unwrap();
+    String::from_utf8(written.bytes).unwrap()
+}
+
+#[test]
+fn a_mail_is_handed_over_and_the_servers_word_is_the_receipt() {
+    static SCRIPT: [(&str, &str); 7] = [
+        TO_DATA[0],
+        TO_DATA[1],
+        TO_DATA[2],
+        TO_DATA[3],
+        TO_DATA[4],
+        (".", "250 2.0.0 Ok: queued as 4B1D"),
+        ("QUIT", "221 bye"),
+    ];
+    let server = ScriptedServer::smtp(&SCRIPT);
+    let row = MessageRow { reply_to: Some("<scrubjay-3.email@nas1>".to_owned()), ..message("email") };
+    let channels = plain(server.port, "");
+    let receipt = channels.deliver(&row, &sender()).unwrap();
+    assert_eq!(receipt.said, "250 2.0.0 Ok: queued as 4B1D");
+    let heard = server.heard();
+    for line in [
+        "From: \"Scrubjay on nas1\" <scrubjay@nas1>",
+        "To: me@example.org",
+        "Subject: [nas1] REPLACE bay 3 (ZL2ABCDE): 8 unreadable sectors",
+        "Message-ID: <scrubjay-7.email@nas1>",
+        "In-Reply-To: <scrubjay-3.email@nas1>",
+        "References: <scrubjay-3.email@nas1>",
+        "Content-Type: text/plain; charset=utf-8",
+        "Auto-Submitted: auto-generated",
+        "Found 12 Mar 2026.",
+    ] {
+        assert!(heard.lines().any(|found| found == line), "{line} in\n{heard}");
+    }
+    assert!(heard.contains("\r\nDate: ") && !heard.contains("X-Scrubjay-Repeated"), "{heard}");
+}
+
+#[test]
+fn one_bad_address_keeps_the_mail_from_nobody_else() {
+    let server = ScriptedServer::smtp(&[
+        TO_DATA[0],
+        TO_DATA[1],
+        TO_DATA[2],
+        ("RCPT TO:<gone@example.org>", "550 5.1.1 no such user"),
+        ("RCPT TO:<me@example.org>", "250 ok"),
+        TO_DATA[4],
+        (".", "250 queued"),
+        ("QUIT", "221 bye"),
+    ]);
+    let port = server.port;
+    let to = "to = [\"gone@example.org\", \"me@example.org\"]";
+    let channels = channels(&format!("[email]\n{to}\nserver = \"127.0.0.1:{port}\"\ntls = \"none\""));
+    let receipt = channels.deliver(&message("email"), &sender()).unwrap();
+    assert_eq!(receipt.said, "250 queued; not for gone@example.org: 550 5.1.1 no such user");
+    assert!(server.heard().contains("RCPT TO:<me@example.org>"));
+}
+
+#[test]
+fn each_refusal_says_what_was_refused() {
+    let of = |script| error_of(ScriptedServer::smtp(script), "");
+    assert_eq!(
+        of(&[("", "554 go away")]),
+        "the connection was refused: 554 go away: look whether it takes mail from this machine"
+    );
+    let recipient = of(&[TO_DATA[0], TO_DATA[1], TO_DATA[2], ("RCPT", "550-5.7.1 no\r\n550 5.7.1 relaying"), ("", "")]);
+    assert_eq!(
+        recipient,
+        "the recipient was refused: 550 5.7.1 no 5.7.1 relaying: check to; it may want user and password-file"
+    );
+    let sender = of(&[TO_DATA[0], TO_DATA[1], ("MAIL", "530 5.7.0 Authentication required"), ("", "")]);
+    assert!(sender.starts_with("the sender was refused: 530 5.7.0 Authentication required: "), "{sender}");
+    let mail =
+        of(&[TO_DATA[0], TO_DATA[1], TO_DATA[2], TO_DATA[3], TO_DATA[4], (".", "451 4.7.1 greylisted"), ("", "")]);
+    assert_eq!(mail, "the mail was refused: 451 4.7.1 greylisted: look into its log");
+}
+
+#[test]
+fn what_is_no_mail_server_is_told_as_such() {
+    let of = |script| error_of(ScriptedServer::smtp(script), "");
+    assert!(of(&[("", "HTTP/1.1 400 Bad Request")]).starts_with("does not speak SMTP as expected ("));
+    let broken = error_of(ScriptedServer::new(|_| String::new()), "");
+    assert_eq!(broken, "broke off in the middle: look whether it is the right server and port, and into its log");
+    let endless = ScriptedServer::new(|mut stream| {
+        while std::io::Write::write_all(&mut stream, &[b'2'; 4096]).is_ok() {}
+        String::new()
+    });
+    assert!(error_of(endless, "").starts_with("does not speak SMTP as expected ("));
+}
+
+#[test]
+fn nothing_is_sent_where_starttls_is_not_offered() {
+    let server = ScriptedServer::smtp(&[TO_DATA[0], TO_DATA[1]]);
+    let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
+    let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    assert!(
+        error.contains(": offers no encryption (STARTTLS), and nothing was sent: take its port for TLS"),
+        "{error}"
+    );
+    assert_eq!(server.heard(), "EHLO [127.0.0.1]\r\n");
+}
+
+#[test]
+fn a_refused_login_tells_neither_name_nor_password_of_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let password = file(&folder, "password", "hunter2\n", 0o600);
+    let more = format!("user = \"me\"\npassword-file = {password:?}");
+    let script: &'static [(&str, &str)] =
+        &[TO_DATA[0], ("EHLO", "250-test\r\n250 AUTH PLAIN"), ("AUTH PLAIN", "535 5.7.8 not with hunter2"), ("", "")];
+    assert_eq!(
+        error_of(ScriptedServer::smtp(script), &more),
+        "AUTH refused: 535 5.7.8 not with ***: check user and password-file"
+    );
+    let without = ScriptedServer::smtp(&[TO_DATA[0], TO_DATA[1]]);
+    assert!(error_of(without, &more).starts_with("AUTH refused: it offers neither PLAIN nor LOGIN: "));
+}
+
+#[test]
+fn a_server_that_falls_silent_is_left_in_time() {
+    let server = ScriptedServer::smtp(&[TO_DATA[0]]);
+    let mut channels = plain(server.port, "");
+    channels.bound = Duration::from_millis(300);
+    let error = channels.deliver(&message("email"), &sender()).unwrap_err();
+    assert!(matches!(error, DeliveryError::TimedOut { .. }), "{error}");
+    server.heard();
+}
+
+#[test]
+fn neither_subject_nor_host_nor_id_begins_a_header_of_its_own() {
+    let evil = "x\r\nBcc: evil@example.org\r\n\r\nbody\n.\n\u{85}\u{2028}\0";
+    let row = MessageRow {
+        subject: evil.to_owned(),
+        id: format!("<{evil}@{evil}>"),
+        reply_to: Some(evil.to_owned()),
+        body: format!("{evil}\r\n.\r\nMAIL FROM:<x@y>"),
+        ..message("email")
+    };
+    let mail = written(row, evil);
+    let (head, body) = mail.split_once("\r\n\r\n").unwrap();
+    let names: Vec<&str> =
+        head.lines().filter(|line| !line.starts_with(' ')).map(|line| line.split(':').next().unwrap()).collect();
+    let mut expected = vec![
+        "From",
+        "Subject",
+        "Date",
+        "Message-ID",
+        "Content-Type",
+        "Auto-Submitted",
+        "To",
+        "In-Reply-To",
+        "References",
+        "Content-Transfer-Encoding",
+    ];
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(sorted, expected, "{head}");
+    assert!(body.starts_with("x\r\nBcc: evil"), "the text is the text: {body}");
+    assert!(mail.lines().all(|line| line.len() <= 998), "RFC 5322, 2.1.1");
+}
+
+#[test]
+fn other_letters_are_encoded_and_what_may_come_twice_says_so() {
+    let row = MessageRow {
+        subject: "[büro] prüfen …".to_owned(),
+        body: "süß".to_owned(),
+        may_be_repeated: true,
+        ..message("email")
+    };
+    let mail = written(row, "büro");
+    assert!(mail.is_ascii(), "{mail}");
+    assert!(mail.contains("\r\nTo: me@example.org, you@example.org\r\n"), "{mail}");
+    assert!(mail.contains("<scrubjay@b-ro>") && mail.contains("Subject: =?utf-8?b?"), "{mail}");
+    assert!(mail.contains("\r\nX-Scrubjay-Repeated: maybe\r\n"), "{mail}");
+    let plain = written(MessageRow { may_be_repeated: true, ..message("email") }, "nas1.example.org");
+    assert!(
+        plain.trim_end().ends_with("This may reach you twice: the machine was stopped while it was being sent."),
+        "{plain}"
+    );
+}
+
+#[test]
+fn a_host_without_a_usable_name_still_sends() {
+    for host in ["", "-", "...", "a..b", &"long".repeat(100)] {
+        assert!(written(message("email"), host).contains("scrubjay@"), "{host}");
+    }
+}
+
+#[test]
+fn sendmail_has_the_mail_on_its_input_and_the_envelope_as_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display();
+    let script = format!("echo \"$@\" >'{place}/arguments'; cat >'{place}/mail'; echo queued");
+    let program = super::program::script(&folder, &script);
+    let heads =
+        MailHeads { to: vec!["me@example.org".parse().unwrap()], from: Some("nas@example.org".parse().unwrap()) };
+    let mail = mail::write(&heads, &OutgoingMessage::new(message("email"), sender())).unwrap();
+    let said = SendmailRoute(program).send(&mail, &TimeBound::new(DELIVERY_MAX)).unwrap();
+    assert_eq!(said, "sendmail took it: queued");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("arguments")).unwrap(),
+        "-i -f nas@example.org -- me@example.org\n"
+    );
+    let mail = fs::read_to_string(folder.path().join("mail")).unwrap();
+    assert!(mail.contains("\nMessage-ID: <scrubjay-7.email@nas1>\n") && !mail.contains('\r'), "{mail}");
+}
+
+#[test]
+fn a_setting_that_needs_another_says_which() {
+    let email = |more: &str| fault(&format!("[email]\nto = [\"me@example.org\"]\n{more}"));
+    let server = "server = \"smtp.example.org\"\n";
+    assert_eq!(
+        email(&format!("{server}user = \"me\"")),
+        "alert.email.user: name a file with the password as well (password-file)"
+    );
+    assert!(
+        email(&format!("{server}password-file = \"/x\"")).starts_with("alert.email.password-file: name who logs in")
+    );
+    assert!(email("tls = \"tls\"").starts_with("alert.email.tls: name the server as well"));
+    let folder = tempfile::tempdir().unwrap();
+    let password = file(&folder, "password", "x", 0o600);
+    let plain = email(&format!("{server}tls = \"none\"\nuser = \"me\"\npassword-file = {password:?}"));
+    assert!(plain.starts_with("alert.email.tls: a password goes to another machine encrypted only"), "{plain}");
+    let no_ca = email(&format!("{server}ca-file = {password:?}"));
+    assert!(no_ca.contains("holds no certificate: it is to begin with"), "{no_ca}");
+    assert_eq!(fault("[email]\nto = []"), "alert.email.to: name at least one recipient");
+    let named =
+        EmailSettings { to: vec!["Me <me@example.org>".to_owned()], ..settings("[email]\nto = []").email.unwrap() };
+    let named = AlertChannels::from_settings(&ChannelSettings { email: Some(named), ..ChannelSettings::default() });
+    assert!(named.unwrap_err().to_string().starts_with("alert.email.to: \"Me <me@example.org>\" is no address: "));
+}

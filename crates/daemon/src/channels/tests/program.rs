@@ -1,0 +1,122 @@
+//! Programs of the user's.
+
+use super::super::secret::tests::file;
+use super::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A program that does what the script says. Made by another process: see `smartctl::run`.
+pub(super) fn script(folder: &TempDir, script: &str) -> PathBuf {
+    let written = file(folder, "written", &format!("#!/bin/sh\n{script}\n"), 0o755);
+    let path = folder.path().join("program");
+    assert!(Command::new("cp").args([&written, &path]).status().unwrap().success());
+    path
+}
+
+fn run(program: &Path, message: &MessageRow) -> Result<DeliveryReceipt, DeliveryError> {
+    channels(&format!("[exec]\nprogram = {program:?}")).deliver(message, &sender())
+}
+
+#[test]
+fn it_has_smartds_words_and_ours_and_the_text_as_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display();
+    let program = script(&folder, &format!("env >'{place}/env'; cat >'{place}/text'; echo done; exit 0"));
+    let row = MessageRow { reason: MessageReason::Reminder(2), subject: "a\nB=c".to_owned(), ..message("exec") };
+    assert_eq!(run(&program, &row).unwrap().said, "exit status 0: done");
+    let seen = fs::read_to_string(folder.path().join("env")).unwrap();
+    for line in [
+        "SMARTD_DEVICE=/dev/sdc",
+        "SMARTD_DEVICETYPE=auto",
+        "SMARTD_DEVICESTRING=/dev/sdc [ST16000NM001G, ZL2ABCDE]",
+        "SMARTD_FAILTYPE=Health",
+        "SMARTD_SUBJECT=a B=c",
+        "SMARTD_MESSAGE=Found 12 Mar 2026.",
+        "SMARTD_FULLMESSAGE=Found 12 Mar 2026.",
+        "SMARTD_TFIRSTEPOCH=1773286560",
+        "SMARTD_PREVCNT=2",
+        "SMARTD_NEXTDAYS=4",
+        "SMARTD_ADDRESS=",
+        "SCRUBJAY_HOST=nas1",
+        "SCRUBJAY_REASON=reminder",
+        "SCRUBJAY_URGENCY=replace",
+        "SCRUBJAY_INCIDENTS=health disk ZL2ABCDE",
+        "SCRUBJAY_DISK=ZL2ABCDE",
+        "SCRUBJAY_BAY=3",
+        "SCRUBJAY_MAY_BE_REPEATED=0",
+    ] {
+        assert!(seen.lines().any(|found| found == line), "{line} in\n{seen}");
+    }
+    assert!(seen.lines().any(|line| line.starts_with("SMARTD_TFIRST=Thu Mar 12 ")), "{seen}");
+    assert_eq!(fs::read_to_string(folder.path().join("text")).unwrap(), row.body);
+    run(&program, &MessageRow { reason: MessageReason::Test, about: Vec::new(), ..message("exec") }).unwrap();
+    let seen = fs::read_to_string(folder.path().join("env")).unwrap();
+    assert!(seen.contains("\nSMARTD_FAILTYPE=EmailTest\n") && seen.contains("\nSMARTD_NEXTDAYS=\n"), "{seen}");
+}
+
+#[test]
+fn one_that_fails_is_told_with_its_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = script(&folder, "echo no modem >&2; exit 3");
+    let error = run(&program, &message("exec")).unwrap_err().to_string();
+    let expected = "exit status 3: no modem: run it by hand; it has a minute, and is to end with 0";
+    assert_eq!(error, format!("{}: {expected}", program.display()));
+    let killed = run(&script(&folder, "kill -9 $$"), &message("exec")).unwrap_err().to_string();
+    assert!(killed.contains(": ended by signal 9: "), "{killed}");
+}
+
+#[test]
+fn one_that_reads_nothing_or_says_a_lot_is_no_trouble() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = script(&folder, "head -c 1000000 /dev/zero | tr '\\0' a; exit 0");
+    let said = run(&program, &MessageRow { body: "x".repeat(100_000), ..message("exec") }).unwrap().said;
+    assert!(said.len() < 300, "{said}");
+}
+
+#[test]
+fn one_that_hangs_is_killed_with_what_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("child");
+    let program =
+        script(&folder, &format!("sleep infinity & echo $! >'{}.new'; mv '{0}.new' '{0}'; wait", place.display()));
+    let mut channels = channels(&format!("[exec]\nprogram = {program:?}"));
+    // However slow this machine is: it is given twice the time until its child was seen.
+    let child = loop {
+        let error = channels.deliver(&message("exec"), &sender()).unwrap_err();
+        if let Ok(child) = fs::read_to_string(&place) {
+            assert!(error.to_string().contains(": did not end in time, and was killed with all"), "{error}");
+            break child;
+        }
+        channels.bound *= 2;
+        channels.bound = channels.bound.min(DELIVERY_MAX);
+    };
+    // Gone, or dead and not yet waited for by whoever takes in orphans.
+    let is_alive = || match fs::read_to_string(format!("/proc/{}/stat", child.trim())) {
+        Ok(stat) => !stat.contains(") Z "),
+        Err(_) => false,
+    };
+    while is_alive() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_when_it_is_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |path: &Path| fault(&format!("[exec]\nprogram = {path:?}"));
+    assert!(of(Path::new("notify.sh")).starts_with("alert.exec.program: notify.sh is no absolute path: "));
+    assert!(
+        of(Path::new("/nowhere/at all")).starts_with("alert.exec.program: /nowhere/at all cannot be read (No such")
+    );
+    assert!(of(&file(&folder, "plain", "", 0o644)).contains("plain cannot be run: "));
+    assert!(of(folder.path()).contains(" cannot be run: "));
+    assert!(of(&file(&folder, "open", "", 0o777)).contains("open can be written by everybody: "));
+    let program = script(&folder, "exit 0");
+    let channels = channels(&format!("[exec]\nprogram = {program:?}"));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o600)).unwrap();
+    let error = channels.deliver(&message("exec"), &sender()).unwrap_err().to_string();
+    assert!(error.contains(": cannot be run: Permission denied"), "{error}");
+}

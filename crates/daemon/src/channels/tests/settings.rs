@@ -1,0 +1,81 @@
+//! Settings, and what becomes of them.
+
+use super::super::secret::tests::file;
+use super::*;
+
+/// As the settings of the whole daemon will hold them.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outer {
+    report: Option<String>,
+    #[serde(flatten)]
+    channels: ChannelSettings,
+}
+
+#[test]
+fn what_is_not_a_setting_is_refused_by_name() {
+    let of = |text: &str| toml::from_str::<ChannelSettings>(text).unwrap_err().to_string();
+    assert!(of("[pigeon]\nname = \"Al\"").contains("unknown field `pigeon`, expected one of `email`, `ntfy`"));
+    assert!(of("[email]\nto = [\"a@b\"]\npassword = \"x\"").contains("unknown field `password`"));
+    assert!(of("[email]\nto = [\"a@b\"]\ntls = \"ssl\"").contains("expected one of `starttls`, `tls`, `none`"));
+    assert!(of("[gotify]\nurl = \"https://g\"").contains("missing field `token-file`"));
+}
+
+#[test]
+fn they_can_stand_in_a_table_with_others() {
+    let outer: Outer = toml::from_str("report = \"monthly\"\n[ntfy]\nurl = \"https://ntfy.sh/t\"").unwrap();
+    assert_eq!((outer.report.as_deref(), outer.channels.ntfy.is_some()), (Some("monthly"), true));
+    assert!(toml::from_str::<Outer>("[pigeon]").unwrap_err().to_string().contains("unknown field `pigeon`"));
+}
+
+#[test]
+fn urls_are_http_and_hold_no_secrets_that_are_shown() {
+    let of = |url: &str| fault(&format!("[ntfy]\nurl = {url:?}"));
+    assert!(of("ftp://ntfy.sh/t").starts_with("alert.ntfy.url: only http and https are spoken: "));
+    assert!(of("ntfy.sh/t").starts_with("alert.ntfy.url: "));
+    assert!(of("https:///t").starts_with("alert.ntfy.url: "));
+    assert!(of("https://a b/t").starts_with("alert.ntfy.url: this is no URL: "));
+    assert!(of("https://ntfy.sh").starts_with("alert.ntfy.url: no topic is named: "));
+    assert!(of("https://me:hunter2@ntfy.sh/t").starts_with("alert.ntfy.url: it holds a user or a password: "));
+    assert!(!of("https://me:hunter2@ntfy.sh/t").contains("hunter2"));
+    let text = "[webhook]\nurl = \"https://hooks.example.org/services/s3cret?k=s3cret\"\n[heartbeat]\nurl = \"https://hc-ping.com/s3cret\"";
+    let shown = format!("{:?} {:?}", settings(text), channels(text));
+    assert!(shown.contains("https://hooks.example.org") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[test]
+fn a_fingerprint_changes_with_all_that_matters_and_with_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let password = file(&folder, "password", "one", 0o600);
+    let base = format!(
+        "[email]\nto = [\"a@example.org\"]\nserver = \"smtp.example.org\"\nuser = \"me\"\npassword-file = {password:?}\n"
+    );
+    let of = |text: &str| channels(text).fingerprint("email").unwrap();
+    let first = of(&base);
+    assert_eq!(first, of(&format!("{base}tls = \"starttls\"\n")), "what is assumed anyway");
+    assert_eq!(first, of(&base.replace("org\"\nuser", "org:587\"\nuser")), "the same port");
+    assert_eq!(first, of(&format!("{base}[ntfy]\nurl = \"https://ntfy.sh/t\"")), "another channel");
+    let mut seen = vec![first];
+    seen.push(of(&base.replace("a@", "b@")));
+    seen.push(of(&base.replace("\"a@example.org\"", "\"a@example.org\", \"b@example.org\"")));
+    seen.push(of(&base.replace("smtp.", "mail.")));
+    seen.push(of(&base.replace("\"me\"", "\"you\"")));
+    seen.push(of(&format!("{base}from = \"nas@example.org\"")));
+    seen.push(of(&format!("{base}tls = \"tls\"")));
+    file(&folder, "password", "two", 0o600);
+    seen.push(of(&base));
+    let count = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), count);
+    let listed = channels(&base).for_watch();
+    assert_eq!((listed.len(), listed[0].name.as_str(), listed[0].fingerprint), (1, "email", of(&base)));
+}
+
+#[test]
+fn a_message_for_a_channel_that_is_not_set_is_an_error() {
+    let none = AlertChannels::from_settings(&ChannelSettings::default()).unwrap();
+    let error = none.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    assert_eq!(error, "email: no such channel is set: look at [alert.email] in the settings");
+    assert_eq!(none.fingerprint("email"), None);
+}
