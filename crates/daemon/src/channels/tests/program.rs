@@ -83,6 +83,7 @@ fn one_that_hangs_is_killed_with_what_it_started() {
     let program =
         script(&folder, &format!("sleep infinity & echo $! >'{}.new'; mv '{0}.new' '{0}'; wait", place.display()));
     let mut channels = channels(&format!("[exec]\nprogram = {program:?}"));
+    channels.bound = Duration::from_millis(100);
     // However slow this machine is: it is given twice the time until its child was seen.
     let child = loop {
         let error = channels.deliver(&message("exec"), &sender()).unwrap_err();

@@ -1,0 +1,203 @@
+//! Mail by `tests/lab/smtp-server`, which is aiosmtpd. Where that cannot be had, these tests say that they were not run.
+
+use super::papers::Papers;
+use super::{fault, send};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+fn program() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lab/smtp-server")
+}
+
+/// Is there an aiosmtpd?
+fn is_ready() -> bool {
+    static READY: OnceLock<bool> = OnceLock::new();
+    *READY.get_or_init(|| match Command::new(program()).arg("--prepare").status() {
+        Ok(status) if status.success() => true,
+        Ok(status) if status.code() == Some(77) => false,
+        Ok(status) => panic!("tests/lab/smtp-server: {status}"),
+        Err(error) => {
+            eprintln!("mail: not run: no python3 ({error})");
+            false
+        }
+    })
+}
+
+/// A mail server, until it is dropped.
+struct MailServer {
+    child: Child,
+    port: u16,
+    folder: PathBuf,
+}
+
+impl MailServer {
+    fn start(papers: &Papers, arguments: &[&str]) -> MailServer {
+        let folder = papers.path("mails");
+        let mut child = Command::new(program())
+            .arg(&folder)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null()) // it complains of clients that go away
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        MailServer { child, port: line.trim().parse().expect("it says its port"), folder }
+    }
+
+    /// With this one's certificate and key.
+    fn encrypted(papers: &Papers, tls: &str, holder: &str, more: &[&str]) -> MailServer {
+        let (cert, key) = (papers.path(&format!("{holder}.pem")), papers.path(&format!("{holder}.key")));
+        let files = ["--tls", tls, "--cert", cert.to_str().unwrap(), "--key", key.to_str().unwrap()];
+        MailServer::start(papers, &[&files[..], more].concat())
+    }
+
+    fn mails(&self) -> usize {
+        fs::read_dir(&self.folder).map_or(0, |files| files.count() / 2)
+    }
+}
+
+impl Drop for MailServer {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Settings for a server on this port of localhost.
+fn to(port: u16, more: &str) -> String {
+    format!("[email]\nto = [\"me@example.org\", \"you@example.org\"]\nserver = \"localhost:{port}\"\n{more}\n")
+}
+
+fn trusting(papers: &Papers, authority: &str) -> String {
+    format!("ca-file = {:?}\n", papers.path(authority))
+}
+
+/// Settings that log in as `me` with this password.
+fn login(papers: &Papers, password: &str) -> String {
+    let path = papers.path("password");
+    fs::write(&path, password).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    format!("user = \"me\"\npassword-file = {path:?}\n")
+}
+
+#[test]
+fn a_mail_arrives_by_starttls_with_a_login_and_a_ca_of_ones_own() {
+    if !is_ready() {
+        return;
+    }
+    let papers = Papers::new();
+    let server = MailServer::encrypted(&papers, "starttls", "server", &["--user", "me", "--password", "p@ss: ^$ü"]);
+    let settings = to(server.port, &(trusting(&papers, "ours.pem") + &login(&papers, "p@ss: ^$ü\n")));
+    assert_eq!(send(&settings, "email").unwrap().said, "250 2.0.0 Ok: queued as 1");
+    let about: serde_json::Value = serde_json::from_slice(&fs::read(server.folder.join("1.json")).unwrap()).unwrap();
+    let expected = serde_json::json!({
+        "from": "scrubjay@nas1.example.org", "to": ["me@example.org", "you@example.org"], "user": "me", "encrypted": true,
+        "hello": "nas1.example.org",
+    });
+    assert_eq!(about, expected);
+    let mail = fs::read_to_string(server.folder.join("1.eml")).unwrap();
+    let (head, body) = mail.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.contains("Subject: =?utf-8?b?") && head.contains("\r\nMessage-ID: <scrubjay-1.email@nas1>\r\n"),
+        "{head}"
+    );
+    let text = "This is a test.\r\n.\r\n..dots\r\nTo prove that it arrived:  scrubjay alert confirm 004711";
+    assert_eq!(body.trim_end(), text, "dots and all");
+}
+
+#[test]
+fn a_mail_arrives_by_tls_from_the_first_byte_on() {
+    if !is_ready() {
+        return;
+    }
+    let papers = Papers::new();
+    let server = MailServer::encrypted(&papers, "tls", "server", &[]);
+    let settings = to(server.port, &format!("tls = \"tls\"\n{}", trusting(&papers, "ours.pem")));
+    send(&settings, "email").unwrap();
+    assert_eq!(server.mails(), 1);
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_or_for_another_name_stops_it() {
+    if !is_ready() {
+        return;
+    }
+    let papers = Papers::new();
+    for tls in ["starttls", "tls"] {
+        let server = MailServer::encrypted(&papers, tls, "server", &[]);
+        let mode = format!("tls = \"{tls}\"\n");
+        let untrusted = format!(
+            "localhost:{}: the certificate is not one that this system trusts: name its CA with ca-file",
+            server.port
+        );
+        assert_eq!(fault(&to(server.port, &mode), "email"), untrusted);
+        let theirs = mode.clone() + &trusting(&papers, "theirs.pem");
+        assert_eq!(fault(&to(server.port, &theirs), "email"), untrusted);
+        assert_eq!(server.mails(), 0);
+        let other = MailServer::encrypted(&papers, tls, "other", &[]);
+        let named = fault(&to(other.port, &(mode + &trusting(&papers, "ours.pem"))), "email");
+        assert!(
+            named.ends_with(": the certificate is for another name: name the server as its certificate does"),
+            "{named}"
+        );
+        assert_eq!(other.mails(), 0);
+    }
+}
+
+#[test]
+fn a_login_that_is_refused_is_told_and_a_missing_one_as_well() {
+    if !is_ready() {
+        return;
+    }
+    let papers = Papers::new();
+    let server = MailServer::encrypted(&papers, "starttls", "server", &["--user", "me", "--password", "right"]);
+    let trust = trusting(&papers, "ours.pem");
+    let refused = fault(&to(server.port, &(trust.clone() + &login(&papers, "wrong"))), "email");
+    let expected = "AUTH refused: 535 5.7.8 Authentication credentials invalid: check user and password-file";
+    assert_eq!(refused, format!("localhost:{}: {expected}", server.port));
+    let missing = fault(&to(server.port, &trust), "email");
+    assert!(missing.contains(": the sender was refused: 530 5.7.0 Authentication required: check from"), "{missing}");
+    assert_eq!(server.mails(), 0);
+}
+
+#[test]
+fn a_server_that_is_down_is_an_error_and_one_that_is_back_takes_it() {
+    if !is_ready() {
+        return;
+    }
+    let papers = Papers::new();
+    let server = MailServer::start(&papers, &[]);
+    let port = server.port;
+    drop(server);
+    let settings = to(port, "tls = \"none\"");
+    let down = fault(&settings, "email");
+    assert_eq!(
+        down,
+        format!("localhost:{port}: cannot be reached: connection refused: look at its name, its port and the network")
+    );
+    let server = MailServer::start(&papers, &["--port", &port.to_string()]);
+    send(&settings, "email").unwrap();
+    assert_eq!(server.mails(), 1);
+}
+
+#[test]
+fn a_server_without_encryption_has_mail_only_where_none_was_asked_for() {
+    if !is_ready() {
+        return;
+    }
+    let papers = Papers::new();
+    let server = MailServer::start(&papers, &[]);
+    let starttls = fault(&to(server.port, ""), "email");
+    assert!(starttls.contains(": offers no encryption (STARTTLS), and nothing was sent: "), "{starttls}");
+    let tls = fault(&to(server.port, "tls = \"tls\""), "email");
+    assert!(tls.contains(": does not speak TLS: its port may be one for tls = \"starttls\" (587)"), "{tls}");
+    assert_eq!(server.mails(), 0);
+    send(&to(server.port, "tls = \"none\""), "email").unwrap();
+    assert_eq!(server.mails(), 1);
+}
