@@ -1,10 +1,10 @@
 //! Mail: its settings, and the two ways for it: an SMTP server that is named, or the system's sendmail.
 
-use super::ChannelSettings;
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
 use super::mail::{self, MailHeads};
+use super::mail_tls::MailTls;
 use super::outgoing::OutgoingMessage;
 use super::route::{AlertRoute, ChannelKind};
 use super::secret::{self, SecretText};
@@ -38,41 +38,8 @@ pub struct EmailSettings {
     pub ca_file: Option<PathBuf>,
 }
 
-/// How the way to a mail server is encrypted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MailTls {
-    /// After a greeting in plain text; nothing goes out if the server does not offer it.
-    #[default]
-    Starttls,
-    /// From the first byte on.
-    Tls,
-    /// Not at all.
-    None,
-}
-
-impl MailTls {
-    /// The port that is usual for it.
-    pub fn port(self) -> u16 {
-        match self {
-            MailTls::Starttls => 587,
-            MailTls::Tls => 465,
-            MailTls::None => 25,
-        }
-    }
-
-    /// As the settings have it.
-    pub fn word(self) -> &'static str {
-        match self {
-            MailTls::Starttls => "starttls",
-            MailTls::Tls => "tls",
-            MailTls::None => "none",
-        }
-    }
-}
-
 impl ChannelKind for EmailSettings {
-    fn open(&self, _: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
+    fn open(&self, _: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
         let to = self.to.iter().map(|text| address("alert.email.to", text)).collect::<Result<Vec<Address>, _>>()?;
         if to.is_empty() {
             return Err(ChannelFault::Alone { key: "alert.email.to", advice: "name at least one recipient" });

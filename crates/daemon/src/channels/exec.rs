@@ -1,7 +1,6 @@
 //! A program of the user's: told by its environment, in smartd's words (smartd.conf(5), `-M exec`), so that its scripts work, and in
 //! ours; the text is its input as well.
 
-use super::ChannelSettings;
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
@@ -29,7 +28,7 @@ pub struct ExecSettings {
 }
 
 impl ChannelKind for ExecSettings {
-    fn open(&self, all: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
+    fn open(&self, addressees: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
         let wrong = |what: &str, advice| {
             let what = format!("{} {what}", self.program.display());
             ChannelFault::Wrong { key: PROGRAM, what, advice }
@@ -49,8 +48,7 @@ impl ChannelKind for ExecSettings {
         if mode & 0o002 != 0 {
             return Err(wrong("can be written by everybody", "it runs with the daemon's rights: chmod o-w"));
         }
-        let addresses = all.email.as_ref().map(|email| email.to.join(" ")).unwrap_or_default();
-        Ok(Arc::new(ExecRoute { program: self.program.clone(), addresses }))
+        Ok(Arc::new(ExecRoute { program: self.program.clone(), addresses: addressees.join(" ") }))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Pushes by Gotify: a JSON object to `/message` (gotify.net/api-docs, createMessage).
 
-use super::ChannelSettings;
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
@@ -24,7 +23,7 @@ pub struct GotifySettings {
 }
 
 impl ChannelKind for GotifySettings {
-    fn open(&self, _: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
+    fn open(&self, _: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
         let token = SecretText::read("alert.gotify.token-file", &self.token_file)?;
         Ok(Arc::new(GotifyRoute(HttpTarget::new("alert.gotify.url", &self.url, "/message", Some(token))?)))
     }

@@ -1,6 +1,6 @@
 //! One HTTP request within a bound: no redirect is followed, and of the answer only what an error says is read.
 
-use super::bounds::{CONNECT_MAX, TimeBound};
+use super::bounds::{CONNECT_MAX, DELIVERY_MAX, TimeBound};
 use super::certificates;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
@@ -114,7 +114,7 @@ impl HttpTarget {
 
     /// One that is used once: messages are rare.
     fn agent(&self, bound: &TimeBound) -> Result<Agent, DeliveryError> {
-        let left = bound.need(&self.whom(), super::DELIVERY_MAX)?;
+        let left = bound.need(&self.whom(), DELIVERY_MAX)?;
         let tls = TlsConfig::builder()
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .root_certs(RootCerts::PlatformVerifier)

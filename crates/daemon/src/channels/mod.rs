@@ -13,6 +13,7 @@ mod gotify;
 mod heartbeat;
 mod http;
 mod mail;
+mod mail_tls;
 mod ntfy;
 mod outgoing;
 mod program;
@@ -30,12 +31,13 @@ mod scripted;
 mod tests;
 
 pub use bounds::{CONNECT_MAX, DELIVERY_MAX};
-pub use email::{EmailSettings, MailTls};
+pub use email::EmailSettings;
 pub use error::{ChannelFault, DeliveryError};
 pub use exec::ExecSettings;
 pub use gotify::GotifySettings;
 pub use heartbeat::Heartbeat;
 pub use http::ChannelUrl;
+pub use mail_tls::MailTls;
 
 pub use ntfy::NtfySettings;
 pub use outgoing::SenderFacts;
@@ -66,9 +68,10 @@ macro_rules! channel_kinds {
         }
 
         fn open_all(all: &ChannelSettings) -> Result<Vec<OpenRoute>, ChannelFault> {
+            let addressees = all.email.as_ref().map(|email| email.to.as_slice()).unwrap_or_default();
             let mut routes = Vec::new();
             $(if let Some(settings) = &all.$name {
-                routes.push(OpenRoute::new(stringify!($name), settings.open(all)?));
+                routes.push(OpenRoute::new(stringify!($name), settings.open(addressees)?));
             })*
             Ok(routes)
         }

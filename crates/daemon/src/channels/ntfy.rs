@@ -1,6 +1,5 @@
 //! Pushes by ntfy: the text is the body of a POST, the rest is headers (docs.ntfy.sh/publish).
 
-use super::ChannelSettings;
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
@@ -29,7 +28,7 @@ pub struct NtfySettings {
 }
 
 impl ChannelKind for NtfySettings {
-    fn open(&self, _: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
+    fn open(&self, _: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
         const URL: &str = "alert.ntfy.url";
         let token = self.token_file.as_ref().map(|path| SecretText::read("alert.ntfy.token-file", path)).transpose()?;
         let target = HttpTarget::new(URL, &self.url, "", token)?;

@@ -1,6 +1,5 @@
 //! What every kind of channel is: settings that open, and a way that delivers.
 
-use super::ChannelSettings;
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
@@ -9,8 +8,8 @@ use std::sync::Arc;
 
 /// The settings of a kind.
 pub(crate) trait ChannelKind {
-    /// Judges them, and reads the files that they name. `all`: what is set besides.
-    fn open(&self, all: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault>;
+    /// Judges them, and reads the files that they name. `addressees`: to whom mail goes, if any does.
+    fn open(&self, addressees: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault>;
 }
 
 /// A way for messages whose settings are right.

@@ -69,9 +69,9 @@ pub(crate) fn request(stream: &mut TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).unwrap() > 0 {}
-    let length =
+    let mut length =
         head.lines().filter_map(|line| line.to_lowercase().strip_prefix("content-length: ").map(str::to_owned));
-    let length: usize = length.last().map_or(0, |length| length.parse().unwrap());
+    let length: usize = length.next().map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     head + &String::from_utf8(body).unwrap()

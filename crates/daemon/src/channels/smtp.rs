@@ -2,9 +2,9 @@
 //! others.
 
 use super::bounds::TimeBound;
-use super::email::MailTls;
 use super::error::DeliveryError;
 use super::mail::WrittenMail;
+use super::mail_tls::MailTls;
 use super::outgoing::excerpt;
 use super::secret::SecretText;
 use super::smtp_error::{self, SmtpStep};

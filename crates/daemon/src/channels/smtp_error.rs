@@ -1,9 +1,9 @@
 //! A dialogue that failed, in words: what happened, and what to do.
 
-use super::bounds::TimeBound;
+use super::bounds::{DELIVERY_MAX, TimeBound};
 use super::certificates;
-use super::email::MailTls;
 use super::error::DeliveryError;
+use super::mail_tls::MailTls;
 use super::outgoing::{excerpt, system_words};
 use std::io::{self, ErrorKind};
 
@@ -40,7 +40,7 @@ pub(crate) fn refusal(whom: String, step: SmtpStep, said: String) -> DeliveryErr
 /// There is no connection.
 pub(crate) fn of_connection(whom: String, error: &io::Error, bound: &TimeBound) -> DeliveryError {
     match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock if bound.left(super::DELIVERY_MAX).is_none() => bound.over(&whom),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock if bound.left(DELIVERY_MAX).is_none() => bound.over(&whom),
         _ => DeliveryError::Unreachable { whom, why: excerpt(&system_words(error)) },
     }
 }

@@ -3,7 +3,7 @@
 //! lettre knows how mails and commands are written. Its own connection is not used: it reads a line of any length into memory, it
 //! starts to count anew at every byte, and it takes for encrypted what a stranger has slipped in before TLS began.
 
-use super::bounds::{CONNECT_MAX, TimeBound};
+use super::bounds::{CONNECT_MAX, DELIVERY_MAX, TimeBound};
 use lettre::transport::smtp::response::Response;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -39,7 +39,7 @@ struct BoundedSocket<'a> {
 impl BoundedSocket<'_> {
     /// What a time-out of a socket is called differs.
     fn left(&self) -> io::Result<Option<std::time::Duration>> {
-        self.bound.left(super::DELIVERY_MAX).map(Some).ok_or_else(|| io::ErrorKind::TimedOut.into())
+        self.bound.left(DELIVERY_MAX).map(Some).ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
 }
 

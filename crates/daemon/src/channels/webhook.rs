@@ -1,6 +1,5 @@
 //! A webhook: a JSON object, signed if there is a secret (docs/alerts.md says what is in it).
 
-use super::ChannelSettings;
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
@@ -30,7 +29,7 @@ pub struct WebhookSettings {
 }
 
 impl ChannelKind for WebhookSettings {
-    fn open(&self, _: &ChannelSettings) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
+    fn open(&self, _: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
         let read = |path| SecretText::read("alert.webhook.secret-file", path);
         let secret = self.secret_file.as_deref().map(read).transpose()?;
         Ok(Arc::new(WebhookRoute(HttpTarget::new("alert.webhook.url", &self.url, "", secret)?)))

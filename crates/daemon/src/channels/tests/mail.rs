@@ -133,6 +133,33 @@ fn nothing_is_sent_where_starttls_is_not_offered() {
 }
 
 #[test]
+fn what_is_slipped_in_before_encryption_is_not_believed() {
+    let server = ScriptedServer::smtp(&[
+        TO_DATA[0],
+        ("EHLO", "250-test\r\n250 STARTTLS"),
+        ("STARTTLS", "220 go on\r\n250-stranger\r\n250 AUTH PLAIN"),
+    ]);
+    let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
+    let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
+    assert!(error.contains("(something was slipped in before encryption began)"), "{error}");
+    assert!(server.heard().ends_with("STARTTLS\r\n"));
+}
+
+#[test]
+fn a_server_that_drips_is_left_in_time_and_so_is_the_thread() {
+    let server = ScriptedServer::new(|mut stream| {
+        while std::io::Write::write_all(&mut stream, b"2").is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        "hung up".to_owned()
+    });
+    let mut channels = plain(server.port, "");
+    channels.bound = Duration::from_millis(300);
+    channels.deliver(&message("email"), &sender()).unwrap_err();
+    assert_eq!(server.heard(), "hung up");
+}
+
+#[test]
 fn a_refused_login_tells_neither_name_nor_password_of_ours() {
     let folder = tempfile::tempdir().unwrap();
     let password = file(&folder, "password", "hunter2\n", 0o600);

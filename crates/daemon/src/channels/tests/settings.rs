@@ -79,3 +79,18 @@ fn a_message_for_a_channel_that_is_not_set_is_an_error() {
     assert_eq!(error, "email: no such channel is set: look at [alert.email] in the settings");
     assert_eq!(none.fingerprint("email"), None);
 }
+
+#[test]
+fn the_example_of_the_manual_is_right_also_with_what_it_leaves_out() {
+    let manual = include_str!("../../../../../docs/alerts.md");
+    let (_, rest) = manual.split_once("```toml\n").unwrap();
+    let example = rest.split_once("```").unwrap().0;
+    for text in [example.to_owned(), example.replace("\n# ", "\n")] {
+        let mut whole: toml::Table = toml::from_str(&text).unwrap();
+        let settings: ChannelSettings = whole.remove("alert").unwrap().try_into().unwrap();
+        let email = settings.email.unwrap();
+        assert!(settings.ntfy.is_some() && settings.gotify.is_some() && settings.webhook.is_some());
+        assert!(settings.exec.is_some() && settings.heartbeat.is_some());
+        assert_eq!(email.ca_file.is_some(), text != example);
+    }
+}
