@@ -25,6 +25,7 @@
 //! ```
 
 pub mod config;
+pub mod doing;
 mod error;
 pub mod json;
 pub mod named;

@@ -49,6 +49,17 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(what()) }
 }
 
+/// Whole seconds of a span on the calendar: `35d`, `4h`, `30m`.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub fn span(text: &str) -> Result<u64, String> {
+    let days = text.trim().strip_suffix('d').and_then(|days| days.trim_end().parse::<u32>().ok());
+    let seconds = days.map(|days| u64::from(days) * 86_400);
+    let seconds = seconds.or_else(|| time(text).ok().map(|time| time.0 / 1_000_000_000));
+    seconds.ok_or_else(|| format!("`{text}` is no span of time: write 35d, 4h or 30m"))
+}
+
 /// A time that is more than nothing: a goal for the slowdown.
 ///
 /// # Errors
@@ -227,5 +238,15 @@ mod tests {
     fn counts_are_grouped() {
         assert_eq!(show_count(7), "7");
         assert_eq!(show_count(1234567), "1,234,567");
+    }
+
+    #[test]
+    fn spans_are_days_or_times() {
+        for (text, seconds) in [("35d", 3_024_000), (" 1 d", 86_400), ("4h", 14_400), ("90s", 90), ("999ms", 0)] {
+            assert_eq!(span(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "d", "35", "-1d", "1.5d", "5000000000d"] {
+            assert!(span(text).unwrap_err().contains("write 35d"), "{text}");
+        }
     }
 }

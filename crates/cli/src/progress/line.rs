@@ -3,6 +3,7 @@
 use scrubjay_core::scrub::idle::WaitReason;
 use scrubjay_core::scrub::{Forecast, ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_jobs::doing::{doing, is_looking};
 use scrubjay_jobs::quantity::{show_count, show_rest, show_time};
 use std::collections::VecDeque;
 
@@ -10,9 +11,6 @@ use std::collections::VecDeque;
 const RATE_WINDOW: Nanos = Nanos::from_secs(60);
 /// Looked at so often for the rate.
 const RATE_STEP: Nanos = Nanos::from_secs(1);
-
-/// A request that takes longer than this is worth a word.
-const ANSWER_LATE: Nanos = Nanos::from_secs(10);
 
 /// Between two parts of a line.
 const GAP: &str = "  ";
@@ -112,31 +110,6 @@ impl ProgressLine {
         let Some(&(at, bytes)) = self.recent.front() else { return Bytes(0) };
         let seconds = report.elapsed.since(at).as_secs_f64();
         if seconds > 0.0 { Bytes(((report.bytes_verified.0 - bytes.0) as f64 / seconds) as u64) } else { Bytes(0) }
-    }
-}
-
-/// Nobody was seen yet, and what the start may cost is spent: the budget waits until nobody has come for a minute.
-fn is_looking(report: &ScrubReport) -> bool {
-    report.foreground_requests == 0 && report.waits_for == Some(WaitReason::Budget)
-}
-
-/// What it does, or why it does nothing.
-fn doing(report: &ScrubReport) -> String {
-    if report.in_flight_for > ANSWER_LATE {
-        return format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for));
-    }
-    match report.waits_for {
-        None => "reading".to_owned(),
-        Some(WaitReason::InUse) => "waiting: disk in use".to_owned(),
-        Some(WaitReason::Idleness(_)) if report.setting.cautious => "learning this disk's load".to_owned(),
-        Some(WaitReason::Idleness(Some(wait))) if wait > Nanos::ZERO => {
-            format!("waiting for {} of idleness", show_time(wait))
-        }
-        Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
-        Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
-        Some(WaitReason::Budget) if is_looking(report) => "waiting a minute to see who uses the disk".to_owned(),
-        Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
-        Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
     }
 }
 

@@ -1,0 +1,34 @@
+//! What a scrub does at the moment, or why it does nothing, in words: the same in a terminal and in the watch's status.
+
+use crate::quantity::{show_rest, show_time};
+use scrubjay_core::scrub::ScrubReport;
+use scrubjay_core::scrub::idle::WaitReason;
+use scrubjay_core::units::Nanos;
+
+/// A request that takes longer than this is worth a word.
+const ANSWER_LATE: Nanos = Nanos::from_secs(10);
+
+/// Nobody was seen yet, and what the start may cost is spent: the budget waits until nobody has come for a minute.
+pub fn is_looking(report: &ScrubReport) -> bool {
+    report.foreground_requests == 0 && report.waits_for == Some(WaitReason::Budget)
+}
+
+/// What it does, or why it does nothing.
+pub fn doing(report: &ScrubReport) -> String {
+    if report.in_flight_for > ANSWER_LATE {
+        return format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for));
+    }
+    match report.waits_for {
+        None => "reading".to_owned(),
+        Some(WaitReason::InUse) => "waiting: disk in use".to_owned(),
+        Some(WaitReason::Idleness(_)) if report.setting.cautious => "learning this disk's load".to_owned(),
+        Some(WaitReason::Idleness(Some(wait))) if wait > Nanos::ZERO => {
+            format!("waiting for {} of idleness", show_time(wait))
+        }
+        Some(WaitReason::Idleness(_)) => "waiting for idleness".to_owned(),
+        Some(WaitReason::Pause(pause)) => format!("pausing {} between requests", show_time(pause)),
+        Some(WaitReason::Budget) if is_looking(report) => "waiting a minute to see who uses the disk".to_owned(),
+        Some(WaitReason::Budget) => "waiting: budget used up".to_owned(),
+        Some(WaitReason::TooSlow) => "waiting: requests take longer than the maximum".to_owned(),
+    }
+}
