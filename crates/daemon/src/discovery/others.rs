@@ -176,7 +176,11 @@ fn cron_tables(root: &SystemRoot) -> Vec<OtherScrubber> {
             for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
                 let runs = |known: &KnownScrubber| known.commands.iter().any(|command| line.contains(command));
                 let Some(known) = known_by(runs).filter(|_| !is_switched_off(root, line)) else { continue };
-                found.push(scrubber(file.display().to_string(), cron_time(line), known));
+                let one = scrubber(file.display().to_string(), cron_time(line), known);
+                let is_said = |other: &OtherScrubber| other.who == one.who && other.what == one.what;
+                if !found.iter().any(is_said) {
+                    found.push(one); // a file may have a line for the work and one for after a power cut
+                }
             }
         }
     }

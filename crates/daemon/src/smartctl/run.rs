@@ -48,32 +48,49 @@ impl Smartctl {
 
     /// Asks the drive behind `device`. Does not wake it.
     pub fn read(&self, device: &Path) -> SmartctlAnswer {
+        let mut arguments: Vec<&OsStr> = ["--json", "-a", "-n", "standby"].map(OsStr::new).to_vec();
+        if let Some(device_type) = &self.device_type {
+            arguments.extend([OsStr::new("-d"), OsStr::new(device_type)]);
+        }
+        arguments.push(device.as_os_str());
+        match self.ask(&arguments) {
+            Ok(heard) => understand(heard, self.time_out),
+            Err(obstacle) => SmartctlAnswer::refused(obstacle),
+        }
+    }
+
+    /// The version of the program. Asks no drive.
+    ///
+    /// # Errors
+    /// There is none, or an old one.
+    pub fn version(&self) -> Result<String, SmartObstacle> {
+        let heard = self.ask(&[OsStr::new("--json"), OsStr::new("--version")])?;
+        let about = understand(heard, self.time_out);
+        about.about.version.ok_or(match about.outcome {
+            Err(obstacle) => obstacle,
+            Ok(_) => SmartObstacle::TooOld(None),
+        })
+    }
+
+    fn ask(&self, arguments: &[&OsStr]) -> Result<Heard, SmartObstacle> {
         for program in &self.programs {
-            match self.command(program, device).spawn() {
-                Ok(child) => return understand(listen(child, self.time_out), self.time_out),
+            let mut command = Command::new(program);
+            command.args(arguments).env("LC_ALL", "C");
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+            match command.spawn() {
+                Ok(child) => return Ok(listen(child, self.time_out)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     let said = format!("{} may not be run: permission denied", program.display());
-                    return SmartctlAnswer::refused(SmartObstacle::Failed(said));
+                    return Err(SmartObstacle::Failed(said));
                 }
                 Err(error) => {
                     let said = format!("{} cannot be run: {error}", program.display());
-                    return SmartctlAnswer::refused(SmartObstacle::Failed(said));
+                    return Err(SmartObstacle::Failed(said));
                 }
             }
         }
-        SmartctlAnswer::refused(SmartObstacle::NoProgram)
-    }
-
-    fn command(&self, program: &Path, device: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.args(["--json", "-a", "-n", "standby"]);
-        if let Some(device_type) = &self.device_type {
-            command.args([OsStr::new("-d"), OsStr::new(device_type)]);
-        }
-        command.arg(device).env("LC_ALL", "C");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        command
+        Err(SmartObstacle::NoProgram)
     }
 }
 
@@ -199,6 +216,21 @@ mod tests {
         assert!(said.ends_with("barred may not be run: permission denied"), "{said}");
         let killed = program(&folder, "kill -9 $$");
         assert_eq!(outcome(&killed), Err(SmartObstacle::Failed("smartctl was ended by signal 9".into())));
+    }
+
+    #[test]
+    fn its_version_is_asked_without_a_drive() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = r#"{"smartctl": {"version": [7, 4]}}"#;
+        let script = format!("echo \"$@\" >'{}'; echo '{said}'", folder.path().join("asked").display());
+        assert_eq!(program(&folder, &script).version().as_deref(), Ok("7.4"));
+        assert_eq!(fs::read_to_string(folder.path().join("asked")).unwrap(), "--json --version\n");
+        assert_eq!(
+            program(&folder, "echo 'smartctl 6.6 2017'").version(),
+            Err(SmartObstacle::TooOld(Some("6.6".into())))
+        );
+        let absent = Smartctl::default().with_program(&folder.path().join("absent"));
+        assert_eq!(absent.version(), Err(SmartObstacle::NoProgram));
     }
 
     #[test]

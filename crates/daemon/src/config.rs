@@ -1,0 +1,208 @@
+//! The watch's file of settings: TOML, fifteen keys, each with a default. An empty file is a good one.
+
+use crate::channels::ChannelSettings;
+use scrubjay_jobs::quantity;
+use scrubjay_jobs::{JobError, config};
+use scrubjay_watch::calendar::{DAY, MINUTE};
+use scrubjay_watch::hours::DailyHours;
+use scrubjay_watch::settings::WatchSettings;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where it lies.
+pub const CONFIG_FILE: &str = "/etc/scrubjay/config.toml";
+
+/// All that the file may say.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WatchConfig {
+    /// What the machine is called in messages; its host name unless given.
+    pub host: Option<String>,
+    /// Devices that are watched though they are no disks of this machine, such as `/dev/loop7`.
+    pub also: Vec<PathBuf>,
+    /// Disks that are left alone, by serial number, WWN or name.
+    pub never: Vec<String>,
+    /// Notices wait for the end of these hours.
+    #[serde(deserialize_with = "hours")]
+    pub quiet: Option<DailyHours>,
+    /// When disks are read.
+    pub scrub: ScrubTimes,
+    /// When drives are asked how they are.
+    pub smart: SmartTimes,
+    /// Who is told, and how.
+    pub alert: ChannelSettings,
+}
+
+/// `[scrub]`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ScrubTimes {
+    /// Every sector is read within this.
+    #[serde(deserialize_with = "span")]
+    pub every: u64,
+    /// Only within these hours of the day.
+    #[serde(deserialize_with = "hours")]
+    pub between: Option<DailyHours>,
+    /// No disk is read that is hotter, in degrees Celsius.
+    pub max_temperature: i32,
+    /// So many disks of one controller are read at a time.
+    pub at_once: usize,
+}
+
+impl Default for ScrubTimes {
+    fn default() -> ScrubTimes {
+        let WatchSettings { every, between, celsius_max, controller_max, .. } = WatchSettings::default();
+        ScrubTimes { every, between, max_temperature: celsius_max, at_once: controller_max }
+    }
+}
+
+/// `[smart]`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SmartTimes {
+    /// The time between two readings.
+    #[serde(deserialize_with = "span")]
+    pub every: u64,
+}
+
+impl Default for SmartTimes {
+    fn default() -> SmartTimes {
+        SmartTimes { every: WatchSettings::default().smart_every }
+    }
+}
+
+/// Seconds of `35d`, `4h`.
+fn span<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(from)?;
+    let seconds = quantity::span(&text).map_err(D::Error::custom)?;
+    if (MINUTE..=10 * 365 * DAY).contains(&seconds) {
+        return Ok(seconds);
+    }
+    Err(D::Error::custom(format!("`{text}` is not between 1m and 3650d")))
+}
+
+/// Hours of the day; an empty text is all of them.
+fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DailyHours>, D::Error> {
+    let text = String::deserialize(from)?;
+    (!text.trim().is_empty()).then(|| DailyHours::from_str(&text)).transpose().map_err(D::Error::custom)
+}
+
+impl WatchConfig {
+    /// Reads a file. One that is not there is empty, unless it was asked for.
+    ///
+    /// # Errors
+    /// What cannot be read or understood, with file, line and key.
+    pub fn read(path: &Path, is_asked_for: bool) -> Result<WatchConfig, JobError> {
+        let name = path.display();
+        match fs::read_to_string(path) {
+            Ok(text) => WatchConfig::parse(&text).map_err(|what| JobError::Input(format!("{name}{what}"))),
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_asked_for => Ok(WatchConfig::default()),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                Err(JobError::Io { what: format!("cannot read {name}"), error })
+            }
+            Err(error) => Err(JobError::Input(format!("{name}: {error}"))),
+        }
+    }
+
+    /// The same of a text.
+    ///
+    /// # Errors
+    /// `:LINE: KEY: WHAT`, in one line.
+    pub fn parse(text: &str) -> Result<WatchConfig, String> {
+        let config: WatchConfig = config::parse_as(text)?;
+        let Some(what) = config.complaint() else { return Ok(config) };
+        Err(format!(": {what}"))
+    }
+
+    /// What fits nobody.
+    fn complaint(&self) -> Option<String> {
+        let ScrubTimes { every, at_once, max_temperature, .. } = self.scrub;
+        if self.also.iter().any(|device| device.as_os_str().is_empty()) {
+            return Some("also: an empty name is no device: write also = [\"/dev/loop7\"]".to_owned());
+        }
+        if every < DAY {
+            return Some("scrub.every: less than a day: a disk is not read as often as that".to_owned());
+        }
+        if at_once == 0 {
+            return Some("scrub.at-once: 0 disks at a time would never be read: write 1 or more".to_owned());
+        }
+        if !(20..=100).contains(&max_temperature) {
+            return Some(format!("scrub.max-temperature: {max_temperature} is not between 20 and 100 degrees Celsius"));
+        }
+        if !(10 * MINUTE..=DAY).contains(&self.smart.every) {
+            return Some("smart.every: not between 10m and 24h: what is older than a day is not known".to_owned());
+        }
+        None
+    }
+
+    /// What the watch is told of it. Channels are added by whoever opens them.
+    pub fn settings(&self, host_name: &str, secret: u64) -> WatchSettings {
+        WatchSettings {
+            host: self.host.clone().filter(|host| !host.is_empty()).unwrap_or_else(|| host_name.to_owned()),
+            every: self.scrub.every,
+            between: self.scrub.between,
+            quiet: self.quiet,
+            controller_max: self.scrub.at_once,
+            celsius_max: self.scrub.max_temperature,
+            smart_every: self.smart.every,
+            channels: Vec::new(),
+            secret,
+        }
+    }
+}
+
+/// What a new file holds: every key with its default, as a comment.
+pub const COMMENTED: &str = include_str!("config.toml");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default_and_so_is_the_commented_one() {
+        assert_eq!(WatchConfig::parse(""), Ok(WatchConfig::default()));
+        assert_eq!(WatchConfig::parse(COMMENTED), Ok(WatchConfig::default()));
+        let settings = WatchConfig::default().settings("nas1", 7);
+        let usual = WatchSettings { host: "nas1".into(), secret: 7, ..WatchSettings::default() };
+        assert_eq!(settings, usual);
+    }
+
+    /// The commented file, with its comments taken off: each key has the default that it shows.
+    #[test]
+    fn the_commented_file_shows_the_true_defaults_and_every_key() {
+        let bare: String = COMMENTED
+            .lines()
+            .filter_map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).or(Some(line)))
+            .filter(|line| !line.starts_with("# "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let config = WatchConfig::parse(&bare).unwrap_or_else(|what| panic!("{what} in\n{bare}"));
+        let plain = WatchConfig::default();
+        assert_eq!((config.scrub, config.smart, config.quiet), (plain.scrub, plain.smart, plain.quiet));
+        for key in ["host", "also", "never", "every", "between", "max-temperature", "at-once", "quiet"] {
+            assert!(bare.lines().any(|line| line.starts_with(&format!("{key} = "))), "{key} in\n{bare}");
+        }
+    }
+
+    #[test]
+    fn complaints_name_line_and_key() {
+        for (text, complaint) in [
+            ("[scrub]\nevery = \"35\"\n", ":2: every: `35` is no span of time: write 35d"),
+            ("[scrub]\nevery = \"1h\"\n", ": scrub.every: less than a day"),
+            ("[scrub]\nbetween = \"night\"\n", ":2: between: `night` are no hours of the day: write 01:00-07:00"),
+            ("[scrub]\nat-once = 0\n", ": scrub.at-once: 0 disks at a time"),
+            ("[scrub]\nslowdown = \"1ms\"\n", ":2: unknown field `slowdown`, expected one of `every`, `between`"),
+            ("[smart]\nevery = \"3d\"\n", ": smart.every: not between 10m and 24h"),
+            ("also = [\"\"]\n", ": also: an empty name is no device"),
+            ("hosts = \"a\"\n", ":1: unknown field `hosts`, expected one of `host`, `also`"),
+        ] {
+            let found = WatchConfig::parse(text).unwrap_err();
+            assert!(found.starts_with(complaint), "{found}");
+            assert!(!found.contains('\n'), "{found}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The verbs' end of the daemon's socket.
+
+use super::protocol::{WatchAnswer, WatchRequest};
+use scrubjay_jobs::{JobError, sockets};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longer than the daemon takes at the most.
+const ANSWER_MAX: Duration = Duration::from_secs(40);
+/// No answer is longer: 1,000 disks have a tenth of it.
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
+
+/// Where the daemon listens: `watch` in the folder of control sockets.
+///
+/// # Errors
+/// No folder is known.
+pub fn socket_path() -> Result<PathBuf, JobError> {
+    Ok(sockets::folder()?.join("watch"))
+}
+
+/// There is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchClientError {
+    /// Nobody listens.
+    #[error("the watch is not running ({0}): start it with systemctl enable --now scrubjay, or scrubjay watch")]
+    Absent(PathBuf),
+    /// We may not ask.
+    #[error("{0}: permission denied: only root may ask the watch (sudo)")]
+    Permission(PathBuf),
+    /// The kernel says no, or nothing comes.
+    #[error("{path}: {source}")]
+    Io {
+        /// The socket.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// It makes no sense.
+    #[error("{0}: the watch's answer makes no sense: is it another version? (systemctl restart scrubjay)")]
+    Nonsense(PathBuf),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct WatchClient {
+    path: PathBuf,
+    stream: BufReader<UnixStream>,
+}
+
+impl WatchClient {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Nobody listens, or we may not ask.
+    pub fn connect(path: &Path) -> Result<WatchClient, WatchClientError> {
+        let owned = || path.to_owned();
+        let stream = UnixStream::connect(path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => WatchClientError::Absent(owned()),
+            ErrorKind::PermissionDenied => WatchClientError::Permission(owned()),
+            _ => WatchClientError::Io { path: owned(), source },
+        })?;
+        let fail = |source| WatchClientError::Io { path: owned(), source };
+        stream.set_read_timeout(Some(ANSWER_MAX)).map_err(fail)?;
+        stream.set_write_timeout(Some(ANSWER_MAX)).map_err(fail)?;
+        Ok(WatchClient { path: owned(), stream: BufReader::new(stream) })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// None comes.
+    pub fn ask(&mut self, request: &WatchRequest) -> Result<WatchAnswer, WatchClientError> {
+        let fail = |source| WatchClientError::Io { path: self.path.clone(), source };
+        let mut line = serde_json::to_vec(request).map_err(|error| fail(io::Error::other(error)))?;
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line).map_err(fail)?;
+        let mut answer = Vec::new();
+        self.stream.by_ref().take(ANSWER_BYTES_MAX).read_until(b'\n', &mut answer).map_err(fail)?;
+        serde_json::from_slice(&answer).map_err(|_| WatchClientError::Nonsense(self.path.clone()))
+    }
+}

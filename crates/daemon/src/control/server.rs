@@ -1,0 +1,209 @@
+//! The daemon's end of its socket: a thread that listens, and one a connection, few at a time, each for a short time.
+
+use super::protocol::{WatchAnswer, WatchRequest};
+use rustix::net::sockopt::socket_peercred;
+use scrubjay_device::completion::own_uid;
+use std::fs::{self, Permissions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// No request is longer, in bytes.
+const LINE_MAX: u64 = 16 << 10;
+/// So many connections at a time; others are told to come back.
+const CONNECTIONS_MAX: usize = 16;
+/// Whoever sends or takes nothing for so long is hung up on.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The machine answers in milliseconds; where it waits for a full disk, it takes longer.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
+
+/// A request, and where its answer goes.
+#[derive(Debug)]
+pub struct PendingAnswer {
+    /// What is asked.
+    pub request: WatchRequest,
+    answer: Sender<WatchAnswer>,
+}
+
+impl PendingAnswer {
+    /// Answers. Whoever asked may have gone.
+    pub fn answer(self, answer: WatchAnswer) {
+        let _ = self.answer.send(answer);
+    }
+}
+
+/// Why nobody can talk to the daemon.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// There is one already.
+    #[error("{0}: another watch is running: stop it first (systemctl stop scrubjay)")]
+    Taken(PathBuf),
+    /// The kernel says no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The socket.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Listens as long as it lives.
+#[derive(Debug)]
+pub struct ControlServer {
+    path: PathBuf,
+}
+
+impl ControlServer {
+    /// Listens at `path`; `ask` gets what is asked. What another daemon left there is removed, if nobody listens any more.
+    ///
+    /// # Errors
+    /// Another daemon listens, or the kernel says no.
+    pub fn listen(
+        path: &Path,
+        ask: impl Fn(PendingAnswer) + Clone + Send + 'static,
+    ) -> Result<ControlServer, ServerError> {
+        let fail = |source| ServerError::Io { path: path.to_owned(), source };
+        if let Some(folder) = path.parent() {
+            fs::DirBuilder::new().mode(0o700).recursive(true).create(folder).map_err(fail)?;
+        }
+        match UnixStream::connect(path) {
+            Ok(_) => return Err(ServerError::Taken(path.to_owned())),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(fail)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(fail(error)),
+        }
+        // Nobody else may open it between its making and its mode.
+        let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
+        let listener = UnixListener::bind(path);
+        rustix::process::umask(before);
+        let listener = listener.map_err(fail)?;
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(fail)?;
+        let open = Arc::new(AtomicUsize::new(0));
+        let listening = thread::Builder::new().name("control".into());
+        listening
+            .spawn(move || {
+                for stream in listener.incoming() {
+                    let Ok(stream) = stream else {
+                        thread::sleep(Duration::from_millis(100)); // too many open files: they are closed again
+                        continue;
+                    };
+                    let (open, ask) = (Arc::clone(&open), ask.clone());
+                    if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
+                        open.fetch_sub(1, Ordering::SeqCst);
+                        let _ = say(&stream, &refused("too many ask at a time: ask again"));
+                        continue;
+                    }
+                    let serving = Arc::clone(&open);
+                    let spawned = thread::Builder::new().name("asked".into()).spawn(move || {
+                        let _ = serve(&stream, &ask);
+                        serving.fetch_sub(1, Ordering::SeqCst);
+                    });
+                    if spawned.is_err() {
+                        open.fetch_sub(1, Ordering::SeqCst);
+                    }
+                }
+            })
+            .map_err(fail)?;
+        Ok(ControlServer { path: path.to_owned() })
+    }
+}
+
+impl Drop for ControlServer {
+    fn drop(&mut self) {
+        // It is ours: nobody else can have taken its place while we listened.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn refused(why: &str) -> WatchAnswer {
+    WatchAnswer::Refused { why: why.to_owned() }
+}
+
+fn say(mut stream: &UnixStream, answer: &WatchAnswer) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(answer).map_err(io::Error::other)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+/// One connection: requests, one after the other.
+fn serve(stream: &UnixStream, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let peer = socket_peercred(stream)?.uid.as_raw();
+    if peer != 0 && peer != own_uid() {
+        return say(stream, &refused("only root may ask"));
+    }
+    let mut lines = BufReader::new(stream);
+    loop {
+        let mut line = Vec::new();
+        let length = lines.by_ref().take(LINE_MAX).read_until(b'\n', &mut line)?;
+        if length == 0 {
+            return Ok(());
+        }
+        if line.last() != Some(&b'\n') {
+            return say(stream, &refused("the request has no end, or is too long"));
+        }
+        let answer = match serde_json::from_slice(&line) {
+            Ok(request) => {
+                let (sender, receiver): (_, Receiver<WatchAnswer>) = mpsc::channel();
+                ask(PendingAnswer { request, answer: sender });
+                receiver.recv_timeout(ANSWER_MAX).unwrap_or_else(|_| refused("the watch is busy, or ends: ask again"))
+            }
+            Err(_) => refused("no such request: is this another version?"),
+        };
+        say(stream, &answer)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::client::{WatchClient, WatchClientError};
+    use super::*;
+
+    #[test]
+    fn requests_are_answered_and_nonsense_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/watch");
+        let server = ControlServer::listen(&path, |asked: PendingAnswer| {
+            let said = format!("{:?}", asked.request);
+            asked.answer(WatchAnswer::Done { said });
+        })
+        .unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let mut client = WatchClient::connect(&path).unwrap();
+        for request in [WatchRequest::Resume, WatchRequest::Accept { subject: "sd\n\"a".into() }] {
+            let answer = client.ask(&request).unwrap();
+            assert_eq!(answer, WatchAnswer::Done { said: format!("{request:?}") });
+        }
+        let raw = |bytes: &[u8]| {
+            let mut stream = UnixStream::connect(&path).unwrap();
+            stream.write_all(bytes).unwrap();
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).unwrap();
+            line
+        };
+        assert!(raw(b"rm -rf\n").contains("no such request"));
+        assert!(raw(&vec![b'x'; LINE_MAX as usize]).contains("too long"));
+        let taken = ControlServer::listen(&path, |_| {});
+        assert!(matches!(taken, Err(ServerError::Taken(_))));
+        drop(server);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_daemon_left_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("watch");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        ControlServer::listen(&path, |asked| asked.answer(refused("no"))).unwrap();
+        assert!(matches!(WatchClient::connect(&folder.path().join("none")), Err(WatchClientError::Absent(_))));
+    }
+}

@@ -1,0 +1,106 @@
+//! What the machine wants, done in order: nothing is begun before the rows in front of it are durable.
+
+use super::state::{Daemon, mark_of};
+use crate::channels::SenderFacts;
+use crate::sessions::{KeptPass, PassOrder};
+use scrubjay_device::target::Target;
+use scrubjay_watch::events::{WatchEvent, WatchOp};
+use scrubjay_watch::facts::SessionNews;
+use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::rows::MessageRow;
+use std::time::{Duration, Instant};
+
+/// A data base that could not be written is tried again so much later.
+const KEEP_AGAIN: Duration = Duration::from_secs(5);
+
+impl Daemon<'_> {
+    /// Does what is to be done, until there is nothing, or rows cannot be kept.
+    pub(super) fn act(&mut self) {
+        if self.keep_again.is_some_and(|at| at > Instant::now()) {
+            return;
+        }
+        self.keep_again = None;
+        while let Some(op) = self.ops.pop_front() {
+            match op {
+                WatchOp::Keep(rows, dropped) => {
+                    if let Err(error) = self.history.keep(self.clock.now(), &rows, &dropped) {
+                        // Until it is durable nothing goes on: no message that a restart would not know of.
+                        self.trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
+                        self.ops.push_front(WatchOp::Keep(rows, dropped));
+                        self.keep_again = Some(Instant::now() + KEEP_AGAIN);
+                        return;
+                    }
+                    self.trouble("history", None);
+                    self.marks.extend(rows.iter().filter_map(mark_of));
+                }
+                WatchOp::ReadSmart(name) => {
+                    if let Some(disk) = self.disk(&name) {
+                        self.drives.ask(name, disk.facts.key.clone(), disk.device.clone());
+                    }
+                }
+                WatchOp::BeginSession(name, pass, budget) => self.begin(&name, pass, budget),
+                WatchOp::StopSession(name, why) => {
+                    (self.say)(&format!("{name}: stopping: {}", why.words(self.watch.calendar())));
+                    if !self.sessions.stop(&name) {
+                        // It has ended meanwhile, or was another process's: whatever is kept is told.
+                        let told = self.kept(&name).unwrap_or(WatchEvent::Session(name, stopped_nowhere()));
+                        self.tell(told);
+                    }
+                }
+                WatchOp::Send(message) => {
+                    let sender = self.sender_of(&message);
+                    self.messengers.send(*message, sender);
+                }
+                WatchOp::Heartbeat => {
+                    self.messengers.beat();
+                    let thinned = self.history.thin(self.clock.now());
+                    self.noted(thinned);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, name: &str, pass: u32, budget: scrubjay_core::units::Nanos) {
+        let Some(disk) = self.disk(name) else { return }; // the watch will be told that it is gone
+        let key = disk.facts.key.clone();
+        let begun = self.marks.get(&key).map_or(self.clock.now(), |mark| mark.begun);
+        let order = PassOrder {
+            name: name.to_owned(),
+            key,
+            device: disk.device.clone(),
+            pass,
+            begun: self.clock.by_system(begun),
+            budget,
+        };
+        (self.say)(&format!("{name}: reading, pass {pass}"));
+        self.sessions.begin(order);
+    }
+
+    /// What the state of this disk holds of the pass that the watch thinks is under way.
+    pub(super) fn kept(&self, name: &str) -> Option<WatchEvent> {
+        let disk = self.disk(name)?;
+        let mark = *self.marks.get(&disk.facts.key).filter(|mark| mark.begun.0 > 0)?;
+        let target = Target::open(&disk.device).ok()?;
+        let kept = KeptPass::of(&self.options.folder, &target, self.clock.by_system(mark.begun));
+        let KeptPass::UnderWay(mut report) = kept else { return None };
+        report.pass = mark.pass;
+        Some(WatchEvent::Session(name.to_owned(), SessionNews::Stopped(report)))
+    }
+
+    /// What is known beside a message.
+    fn sender_of(&self, message: &MessageRow) -> SenderFacts {
+        let key = message.about.first();
+        let disk = key.and_then(|key| match &key.subject {
+            IncidentSubject::Disk(key) => self.survey.disks.iter().find(|disk| disk.facts.key == *key),
+            IncidentSubject::Array(_) | IncidentSubject::Channel(_) => None,
+        });
+        let incidents = self.watch.status(self.clock.now()).incidents;
+        let opened = incidents.iter().find(|incident| Some(&incident.key) == key).map(|incident| incident.opened);
+        SenderFacts { host: self.settings.host.clone(), disk: disk.map(|disk| disk.facts.clone()), opened }
+    }
+}
+
+/// What is told of a session that nobody knows.
+fn stopped_nowhere() -> SessionNews {
+    SessionNews::Refused("no session of it runs".to_owned())
+}

@@ -1,0 +1,146 @@
+//! What verbs ask for, and what they are answered.
+
+use super::options::{host_name, open_channels};
+use super::state::{Daemon, is_called};
+use crate::config::WatchConfig;
+use crate::control::{PendingAnswer, WatchAnswer, WatchRequest};
+use scrubjay_watch::events::{PersonCommand, WatchEvent};
+use scrubjay_watch::incident::IncidentSubject;
+
+impl Daemon<'_> {
+    /// Answers.
+    pub(super) fn answer(&mut self, pending: PendingAnswer) {
+        let answer = match pending.request.clone() {
+            WatchRequest::Status => WatchAnswer::Status(Box::new(self.picture())),
+            WatchRequest::Alerts => WatchAnswer::Alerts(self.alerts()),
+            WatchRequest::Pause { seconds } => {
+                self.command(PersonCommand::PauseFor(seconds));
+                done("nothing is read until then, or until `scrubjay resume`")
+            }
+            WatchRequest::Resume => {
+                self.command(PersonCommand::Resume);
+                done("disks are read again as they are due")
+            }
+            WatchRequest::Accept { subject } => self.accept(&subject),
+            WatchRequest::Forget { subject } => self.forget(&subject),
+            WatchRequest::TestAlerts if self.settings.channels.is_empty() => {
+                refused("there is no channel for alerts: set one up, see `scrubjay watch --help`")
+            }
+            WatchRequest::TestAlerts => {
+                self.command(PersonCommand::TestAlerts);
+                WatchAnswer::Alerts(self.alerts())
+            }
+            WatchRequest::Confirm { code } => self.confirm(&code),
+            WatchRequest::Reload => self.reload().map_or_else(|why| WatchAnswer::Refused { why }, |said| done(&said)),
+        };
+        pending.answer(answer);
+    }
+
+    /// A person's command, and what follows from it, at once.
+    fn command(&mut self, command: PersonCommand) {
+        self.tell(WatchEvent::Command(command));
+        self.tell(WatchEvent::Tick);
+        self.act();
+    }
+
+    /// The subjects that are called so. None: nothing is.
+    fn subjects(&self, name: &str) -> Vec<IncidentSubject> {
+        let status = self.watch.status(self.clock.now());
+        let bare = name.strip_prefix("/dev/").unwrap_or(name);
+        let disks = status.disks.iter().filter(|disk| {
+            let by_survey =
+                disk.name.as_deref().and_then(|kernel| self.disk(kernel)).is_some_and(|seen| is_called(seen, name));
+            by_survey || disk.key.0.eq_ignore_ascii_case(bare) || disk.name.as_deref() == Some(bare)
+        });
+        let arrays = status.arrays.iter().filter(|(array, _)| array.key == name || array.name == bare);
+        let channels = status.channels.iter().filter(|channel| channel.name == name);
+        disks
+            .map(|disk| IncidentSubject::Disk(disk.key.clone()))
+            .chain(arrays.map(|(array, _)| IncidentSubject::Array(array.key.clone())))
+            .chain(channels.map(|channel| IncidentSubject::Channel(channel.name.clone())))
+            .collect()
+    }
+
+    /// The one subject of this name, or why there is none.
+    fn subject(&self, name: &str) -> Result<IncidentSubject, WatchAnswer> {
+        let mut found = self.subjects(name);
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => Err(refused(&format!("{name}: no such disk, array or channel: `scrubjay status` lists them"))),
+            _ => Err(refused(&format!("{name}: several are called so: use a serial number or UUID"))),
+        }
+    }
+
+    fn accept(&mut self, name: &str) -> WatchAnswer {
+        let subject = match self.subject(name) {
+            Ok(subject) => subject,
+            Err(refusal) => return refusal,
+        };
+        let open: Vec<String> = (self.watch.status(self.clock.now()).incidents.into_iter())
+            .filter(|incident| incident.key.subject == subject)
+            .map(|incident| incident.condition.headline)
+            .collect();
+        if open.is_empty() {
+            return refused(&format!("{name}: nothing is open that could be accepted"));
+        }
+        self.command(PersonCommand::Accept(subject));
+        done(&format!("silent until it grows: {}", open.join("; ")))
+    }
+
+    fn forget(&mut self, name: &str) -> WatchAnswer {
+        let subject = match self.subject(name) {
+            Ok(subject) => subject,
+            Err(refusal) => return refusal,
+        };
+        let status = self.watch.status(self.clock.now());
+        let is_there = match &subject {
+            IncidentSubject::Disk(key) => status.disks.iter().any(|disk| disk.key == *key && disk.name.is_some()),
+            IncidentSubject::Array(key) => status.arrays.iter().any(|(array, is_there)| array.key == *key && *is_there),
+            IncidentSubject::Channel(_) => {
+                return refused(&format!("{name} is a channel: take it out of the settings instead"));
+            }
+        };
+        if is_there {
+            return refused(&format!("{name} is still there: only what was taken out for good can be forgotten"));
+        }
+        self.command(PersonCommand::Forget(subject));
+        done("forgotten; its history stays")
+    }
+
+    fn confirm(&mut self, code: &str) -> WatchAnswer {
+        let of_code = |daemon: &Self| -> Vec<_> {
+            let status = daemon.watch.status(daemon.clock.now());
+            status.channels.into_iter().map(|channel| (channel.name, channel.proven, channel.code)).collect()
+        };
+        let before = of_code(self);
+        let Some((name, ..)) = before.iter().find(|(.., sent)| sent.as_deref() == Some(code.trim())) else {
+            return refused("no channel was sent this code, or a newer one was sent since: `scrubjay alert test`");
+        };
+        let name = name.clone();
+        self.command(PersonCommand::Confirm(code.to_owned()));
+        done(&format!("{name} is proven: messages arrive that way"))
+    }
+
+    /// Reads the settings anew. A file with anything wrong in it is refused as a whole.
+    pub(super) fn reload(&mut self) -> Result<String, String> {
+        let path = self.options.config.clone();
+        let config = WatchConfig::read(&path, self.options.is_config_asked_for).map_err(|error| error.to_string())?;
+        let channels = open_channels(&path, &config).map_err(|error| error.to_string())?;
+        let mut settings = config.settings(&host_name(), self.settings.secret);
+        settings.channels = channels.for_watch();
+        self.messengers.change(channels);
+        (self.config, self.settings) = (config, settings.clone());
+        self.tell(WatchEvent::Settings(Box::new(settings)));
+        self.surveyor.look_also(self.config.also.clone());
+        self.tell(WatchEvent::Tick);
+        Ok(format!("settings read from {}", path.display()))
+    }
+}
+
+fn done(said: &str) -> WatchAnswer {
+    WatchAnswer::Done { said: said.to_owned() }
+}
+
+fn refused(why: &str) -> WatchAnswer {
+    WatchAnswer::Refused { why: why.to_owned() }
+}

@@ -1,0 +1,127 @@
+//! How much of each hour of the week a disk can be read: measured while it is read, estimated while it is not.
+
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::calendar::HOUR;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Of the time that a disk has no requests a scrub can use so much, before anything was measured: the rest is between two
+/// requests that are close together.
+const USE_PRIOR: f32 = 0.7;
+/// What was measured last counts for so much.
+const USE_WEIGHT: f32 = 0.2;
+
+/// What was seen of a disk in the hour that goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct HourTally {
+    /// Seconds in which a session ran,
+    session: f32,
+    /// and in which it read.
+    reading: f32,
+    /// Seconds in which none ran,
+    alone: f32,
+    /// and in which the disk had requests.
+    busy: f32,
+    /// The kernel's count of busy milliseconds, and when it was read.
+    counted: Option<(u64, Instant)>,
+}
+
+/// The hour that goes on, of each disk by the kernel's name.
+#[derive(Debug)]
+pub(super) struct IdleHours {
+    hour: u64,
+    tallies: BTreeMap<String, HourTally>,
+    usable: f32,
+}
+
+impl Default for IdleHours {
+    fn default() -> IdleHours {
+        IdleHours { hour: 0, tallies: BTreeMap::new(), usable: USE_PRIOR }
+    }
+}
+
+impl IdleHours {
+    /// The disk is gone.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.tallies.remove(name);
+    }
+
+    /// Takes note of what a disk did since the last time. `busy_millis`: the kernel's count of milliseconds with a request, if it
+    /// has one. `share`: of that time a session read, if one ran.
+    pub(super) fn note(&mut self, name: &str, busy_millis: Option<u64>, share: Option<f32>) {
+        let tally = self.tallies.entry(name.to_owned()).or_default();
+        let now = Instant::now();
+        let before = std::mem::replace(&mut tally.counted, busy_millis.map(|count| (count, now)));
+        let (Some((counted, at)), Some(count)) = (before, busy_millis) else { return };
+        let passed = now.duration_since(at).as_secs_f32();
+        match share {
+            Some(share) => {
+                tally.session += passed;
+                tally.reading += passed * share.clamp(0.0, 1.0);
+            }
+            None => {
+                tally.alone += passed;
+                tally.busy += (count.saturating_sub(counted) as f32 / 1000.0).min(passed);
+            }
+        }
+    }
+
+    /// The shares of an hour that has ended, and its number; none: it goes on.
+    pub(super) fn end(&mut self, now: UnixSeconds) -> Option<(u64, Vec<(String, f32)>)> {
+        let hour = now.0 / HOUR;
+        let ended = std::mem::replace(&mut self.hour, hour);
+        if ended == hour || ended == 0 {
+            return None;
+        }
+        let mut shares = Vec::new();
+        for (name, tally) in &mut self.tallies {
+            let idle = if tally.alone > 0.0 { 1.0 - tally.busy / tally.alone } else { 0.0 };
+            if tally.session > tally.alone {
+                let measured = tally.reading / tally.session;
+                shares.push((name.clone(), measured));
+            } else if tally.alone > 0.0 {
+                shares.push((name.clone(), idle * self.usable));
+            }
+            if tally.session > 0.0 && tally.alone > 0.0 && idle > 0.1 {
+                // Both were seen in one hour: how much of the idle time a scrub can use.
+                let used = (tally.reading / tally.session / idle).clamp(0.05, 1.0);
+                self.usable += (used - self.usable) * USE_WEIGHT;
+            }
+            *tally = HourTally { counted: tally.counted, ..HourTally::default() };
+        }
+        Some((ended, shares))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_is_measured_where_it_was_read_and_estimated_where_it_was_not() {
+        let mut hours = IdleHours::default();
+        assert_eq!(hours.end(UnixSeconds(100 * HOUR)), None, "the first hour was not seen whole");
+        let tally = |session, reading, alone, busy| HourTally { session, reading, alone, busy, counted: None };
+        hours.tallies.insert("sda".into(), tally(3600.0, 900.0, 0.0, 0.0));
+        hours.tallies.insert("sdb".into(), tally(0.0, 0.0, 3600.0, 1800.0));
+        hours.tallies.insert("sdc".into(), HourTally::default());
+        let (hour, shares) = hours.end(UnixSeconds(101 * HOUR)).unwrap();
+        assert_eq!((hour, shares), (100, vec![("sda".into(), 0.25), ("sdb".into(), 0.5 * USE_PRIOR)]));
+        assert_eq!(hours.end(UnixSeconds(101 * HOUR + 60)), None);
+        hours.tallies.insert("sda".into(), tally(1000.0, 900.0, 2000.0, 0.0));
+        hours.end(UnixSeconds(102 * HOUR)).unwrap();
+        assert!((hours.usable - (USE_PRIOR + 0.2 * (0.9 - USE_PRIOR))).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_count_says_something_only_beside_the_one_before() {
+        let mut hours = IdleHours::default();
+        hours.note("sda", Some(1000), None);
+        assert_eq!(hours.tallies["sda"].alone, 0.0);
+        hours.note("sda", Some(1000), None);
+        assert!(hours.tallies["sda"].alone > 0.0 && hours.tallies["sda"].busy == 0.0);
+        hours.note("sda", None, None);
+        hours.note("sda", Some(5), None);
+        assert_eq!(hours.tallies["sda"].busy, 0.0, "the counter began anew");
+    }
+}

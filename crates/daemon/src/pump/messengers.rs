@@ -1,0 +1,70 @@
+//! Delivers messages: one thread a channel, so that one that hangs holds up no other.
+
+use super::news::DaemonNews;
+use crate::channels::{AlertChannels, SenderFacts};
+use scrubjay_watch::rows::MessageRow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+/// A message, and what is known beside it.
+type Outgoing = (MessageRow, SenderFacts);
+
+/// The channels, and a thread for each that was used.
+pub(super) struct Messengers {
+    channels: Arc<AlertChannels>,
+    threads: BTreeMap<String, Sender<Outgoing>>,
+    tell: Sender<DaemonNews>,
+}
+
+impl Messengers {
+    /// Whatever comes of messages is told.
+    pub(super) fn new(channels: AlertChannels, tell: Sender<DaemonNews>) -> Messengers {
+        Messengers { channels: Arc::new(channels), threads: BTreeMap::new(), tell }
+    }
+
+    /// From now on by these. What is under way goes on by the old ones.
+    pub(super) fn change(&mut self, channels: AlertChannels) {
+        *self = Messengers::new(channels, self.tell.clone());
+    }
+
+    /// Sends a message by its channel.
+    pub(super) fn send(&mut self, message: MessageRow, sender: SenderFacts) {
+        let name = message.channel.clone();
+        let thread = self.threads.entry(name.clone()).or_insert_with(|| {
+            let (thread, outgoing) = mpsc::channel::<Outgoing>();
+            let (channels, tell) = (Arc::clone(&self.channels), self.tell.clone());
+            // Without a thread the sender below says so, and the machine tries again.
+            let _ = thread::Builder::new().name(format!("send {name}")).spawn(move || {
+                for (message, sender) in outgoing {
+                    let outcome = channels.deliver(&message, &sender);
+                    let (number, channel) = (message.number, message.channel);
+                    if tell.send(DaemonNews::Delivered { number, channel, outcome }).is_err() {
+                        return;
+                    }
+                }
+            });
+            thread
+        });
+        if let Err(mpsc::SendError((message, _))) = thread.send((message, sender)) {
+            self.threads.remove(&name);
+            let outcome = Err(crate::channels::DeliveryError::NoThread { why: "its thread ended".to_owned() });
+            let _ = self.tell.send(DaemonNews::Delivered { number: message.number, channel: name, outcome });
+        }
+    }
+
+    /// Tells whoever waits for it that the daily check went well.
+    pub(super) fn beat(&self) {
+        let (channels, tell) = (Arc::clone(&self.channels), self.tell.clone());
+        let spawned = thread::Builder::new().name("heartbeat".into()).spawn(move || {
+            if let Some(outcome) = channels.beat() {
+                let _ = tell.send(DaemonNews::Beaten(outcome));
+            }
+        });
+        if let Err(error) = spawned {
+            let outcome = Err(crate::channels::DeliveryError::NoThread { why: error.to_string() });
+            let _ = self.tell.send(DaemonNews::Beaten(outcome));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! From the start to the end: the loop, and what the machine is told of what there is.
+
+use super::drives::SmartQueue;
+use super::hours::IdleHours;
+use super::messengers::Messengers;
+use super::news::{self, DaemonNews};
+use super::options::{DaemonError, DaemonOptions, host_name, open_channels, secret};
+use super::state::{Daemon, is_called, mark_of};
+use super::surveyor::Surveyor;
+use crate::config::WatchConfig;
+use crate::control::{ControlServer, PendingAnswer};
+use crate::discovery::{HostSurvey, SeenDisk, SystemRoot, UeventSocket};
+use crate::history::HistoryDatabase;
+use crate::sessions::{SessionPool, SessionTold};
+use crate::smartctl::run::Smartctl;
+use crate::time::{WatchClock, ZonedCalendar};
+use scrubjay_watch::Watch;
+use scrubjay_watch::events::{WatchEvent, WatchOp};
+use scrubjay_watch::facts::DiskKey;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// The machine is looked at so often, where the kernel does not say that something changed.
+const SURVEY_EVERY: Duration = Duration::from_secs(30);
+/// Sessions are looked at so often, and the watch is told how far they are.
+const GLANCE_EVERY: Duration = Duration::from_secs(20);
+/// A machine that wants its turn at once gets it so much later: time must pass.
+const TURN_MIN: Duration = Duration::from_millis(10);
+/// At the end so long is waited for sessions to keep what they have read.
+const END_MAX: Duration = Duration::from_secs(20);
+
+impl<'s> Daemon<'s> {
+    /// Runs until a signal ends it. `say` gets lines for the journal.
+    ///
+    /// # Errors
+    /// It could not begin; nothing was sent or read then.
+    pub fn run(options: DaemonOptions, say: &'s mut dyn FnMut(&str)) -> Result<(), DaemonError> {
+        let config = WatchConfig::read(&options.config, options.is_config_asked_for)?;
+        let channels = open_channels(&options.config, &config)?;
+        let clock = WatchClock::new(options.calendar);
+        let (tell, news) = mpsc::channel();
+        // First of all: there is one daemon, and only it opens the data base.
+        let asked = tell.clone();
+        let control = ControlServer::listen(&options.socket, move |pending: PendingAnswer| {
+            let _ = asked.send(DaemonNews::Asked(pending)); // unanswered, it is told that the watch ends
+        })?;
+        let history = HistoryDatabase::open(&options.folder.join("history.db"))?;
+        let rows = history.rows()?;
+        let mut settings = config.settings(&host_name(), secret());
+        settings.channels = channels.for_watch();
+        let marks = rows.iter().filter_map(mark_of).collect();
+        let zone = ZonedCalendar::system();
+        let name = zone.name().map(str::to_owned);
+        let watch = Watch::restore(clock.now(), settings.clone(), Box::new(zone), rows);
+        let (told, sessions_told) = mpsc::channel::<SessionTold>();
+        news::forward(sessions_told, tell.clone(), DaemonNews::Session);
+        let smartctl = options.smartctl.iter().fold(Smartctl::default(), |asked, path| asked.with_program(path));
+        let surveyor = Surveyor::new(config.also.clone(), clock.period(SURVEY_EVERY), tell.clone());
+        let daemon = Daemon {
+            sessions: SessionPool::new(options.folder.clone(), told),
+            drives: SmartQueue::new(smartctl, tell.clone()),
+            messengers: Messengers::new(channels, tell.clone()),
+            say,
+            clock,
+            watch,
+            settings,
+            config,
+            history,
+            surveyor,
+            survey: HostSurvey::default(),
+            root: SystemRoot::default(),
+            is_ready: false,
+            hours: IdleHours::default(),
+            marks,
+            deliveries: BTreeMap::new(),
+            ops: VecDeque::new(),
+            keep_again: None,
+            troubles: BTreeMap::new(),
+            zone: name,
+            is_ending: false,
+            options,
+        };
+        news::on_signals(tell.clone()).map_err(DaemonError::Signals)?;
+        daemon.surveyor.look();
+        if let Ok(uevents) = UeventSocket::open() {
+            news::on_uevents(uevents, tell);
+        }
+        daemon.go(&news);
+        drop(control);
+        Ok(())
+    }
+
+    fn go(mut self, news: &Receiver<DaemonNews>) {
+        let glance_every = self.clock.period(GLANCE_EVERY);
+        let mut glanced = Instant::now();
+        while !self.is_ending {
+            let wait = [
+                self.clock.until(self.watch.poll_timeout()).max(TURN_MIN),
+                glance_every.saturating_sub(glanced.elapsed()),
+                self.keep_again.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
+            ];
+            match news.recv_timeout(wait.into_iter().min().unwrap_or_default()) {
+                Ok(first) => std::iter::once(first).chain(news.try_iter()).for_each(|one| self.hear(one)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break, // our own sender lives as long as we do
+            }
+            if glanced.elapsed() >= glance_every {
+                glanced = Instant::now();
+                self.glance();
+                let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
+            }
+            // Nothing is decided before it is known which disks there are.
+            if self.is_ready && self.clock.now() >= self.watch.poll_timeout() {
+                self.tell(WatchEvent::Tick);
+            }
+            self.act();
+        }
+        self.end(news);
+    }
+
+    /// Sessions keep where they are; messages that are under way may be sent again, and are marked.
+    fn end(mut self, news: &Receiver<DaemonNews>) {
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        self.sessions.stop_all();
+        let begun = Instant::now();
+        while !self.sessions.is_empty() && begun.elapsed() < END_MAX {
+            match news.recv_timeout(Duration::from_millis(100)) {
+                Ok(told @ DaemonNews::Session(_)) => self.hear(told),
+                Ok(DaemonNews::Asked(pending)) => drop(pending),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        // Only what is to be kept: nothing is begun or sent any more.
+        self.ops.retain(|op| matches!(op, WatchOp::Keep(..)));
+        self.act();
+        (self.say)("ended");
+    }
+
+    /// Tells what is other than it was.
+    pub(super) fn surveyed(&mut self, mut seen: HostSurvey) {
+        let never = &self.config.never;
+        seen.disks.retain(|disk| !never.iter().any(|name| is_called(disk, name)));
+        let zone = ZonedCalendar::system();
+        if zone.name().map(str::to_owned) != self.zone {
+            self.zone = zone.name().map(str::to_owned);
+            self.watch.change_calendar(Box::new(zone));
+        }
+        let events = crate::discovery::changes(&self.survey, &seen);
+        let named = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
+        let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(named).collect();
+        self.survey = seen;
+        for event in events {
+            if let WatchEvent::DiskGone(name) = &event {
+                self.sessions.forget(name);
+                self.hours.forget(name);
+                if let Some(key) = keys.get(name) {
+                    let noted = self.history.note_presence(self.clock.now(), key, false);
+                    self.noted(noted);
+                }
+            }
+            let seen = if let WatchEvent::DiskSeen(facts) = &event { Some(facts.clone()) } else { None };
+            self.tell(event);
+            self.act();
+            let name = seen.map(|facts| {
+                let noted = self.history.note_presence(self.clock.now(), &facts.key, true);
+                self.noted(noted);
+                facts.name
+            });
+            // What a session has kept while nobody watched.
+            if let Some(event) = name.and_then(|name| self.kept(&name)) {
+                self.tell(event);
+            }
+        }
+        let warnings = self.survey.warnings.join("; ");
+        self.trouble("survey", (!warnings.is_empty()).then_some(warnings));
+        if !std::mem::replace(&mut self.is_ready, true) {
+            let (disks, arrays) = (self.survey.disks.len(), self.survey.arrays.len());
+            (self.say)(&format!("watching {disks} disks and {arrays} arrays"));
+            let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The daemon: what it holds, and the few things that all of it does: tell the machine, find a disk, speak of trouble.
+
+use super::drives::SmartQueue;
+use super::hours::IdleHours;
+use super::messengers::Messengers;
+use super::options::DaemonOptions;
+use super::surveyor::Surveyor;
+use crate::config::WatchConfig;
+use crate::control::DeliveryEntry;
+use crate::discovery::{HostSurvey, SeenDisk, SystemRoot};
+use crate::history::{HistoryDatabase, HistoryError};
+use crate::sessions::SessionPool;
+use crate::time::WatchClock;
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_watch::Watch;
+use scrubjay_watch::events::{WatchEvent, WatchOp};
+use scrubjay_watch::facts::DiskKey;
+use scrubjay_watch::rows::WatchRow;
+use scrubjay_watch::settings::WatchSettings;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+/// What is known of a disk's pass, as the rows have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PassMark {
+    /// The number of the pass that is under way, or next.
+    pub(super) pass: u32,
+    /// When it began; 0: it has not.
+    pub(super) begun: UnixSeconds,
+}
+
+/// The daemon.
+pub struct Daemon<'s> {
+    pub(super) options: DaemonOptions,
+    pub(super) say: &'s mut dyn FnMut(&str),
+    pub(super) clock: WatchClock,
+    pub(super) watch: Watch,
+    pub(super) settings: WatchSettings,
+    pub(super) config: WatchConfig,
+    pub(super) history: HistoryDatabase,
+    pub(super) surveyor: Surveyor,
+    pub(super) survey: HostSurvey,
+    pub(super) root: SystemRoot,
+    /// Was the machine looked at for the first time?
+    pub(super) is_ready: bool,
+    pub(super) sessions: SessionPool,
+    pub(super) drives: SmartQueue,
+    pub(super) messengers: Messengers,
+    pub(super) hours: IdleHours,
+    pub(super) marks: BTreeMap<DiskKey, PassMark>,
+    /// What came of the last attempt by each channel.
+    pub(super) deliveries: BTreeMap<String, DeliveryEntry>,
+    /// What is to be done, in order; the first may have failed, and is tried again then.
+    pub(super) ops: VecDeque<WatchOp>,
+    pub(super) keep_again: Option<Instant>,
+    /// What the daemon cannot do now, by what it is about.
+    pub(super) troubles: BTreeMap<&'static str, String>,
+    pub(super) zone: Option<String>,
+    pub(super) is_ending: bool,
+}
+
+impl Daemon<'_> {
+    /// Tells the machine, and takes what it wants.
+    pub(super) fn tell(&mut self, event: WatchEvent) {
+        self.watch.handle(self.clock.now(), event);
+        while let Some(op) = self.watch.poll_op() {
+            self.ops.push_back(op);
+        }
+    }
+
+    /// Says it once, when it begins, when it changes, and when it is over.
+    pub(super) fn trouble(&mut self, about: &'static str, words: Option<String>) {
+        match words {
+            Some(words) => {
+                if self.troubles.get(about) != Some(&words) {
+                    (self.say)(&format!("{about}: {words}"));
+                    self.troubles.insert(about, words);
+                }
+            }
+            None => {
+                if self.troubles.remove(about).is_some() {
+                    (self.say)(&format!("{about}: over"));
+                }
+            }
+        }
+    }
+
+    /// Something was to be written down beside the rows.
+    pub(super) fn noted(&mut self, outcome: Result<(), HistoryError>) {
+        self.trouble("history", outcome.err().map(|error| error.to_string()));
+    }
+
+    /// The disk of this name, as it was last seen.
+    pub(super) fn disk(&self, name: &str) -> Option<&SeenDisk> {
+        self.survey.disks.iter().find(|disk| disk.facts.name == name)
+    }
+
+    /// Its identity.
+    pub(super) fn key_of(&self, name: &str) -> Option<&DiskKey> {
+        self.disk(name).map(|disk| &disk.facts.key)
+    }
+}
+
+/// Do people call the disk so: by the kernel's name, its path, its serial number or its WWN?
+pub fn is_called(disk: &SeenDisk, name: &str) -> bool {
+    let bare = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        let text = ["wwn-", "naa.", "eui."].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
+        text.strip_prefix("0x").unwrap_or(text).to_owned()
+    };
+    let facts = &disk.facts;
+    let names = [Some(facts.key.0.as_str()), Some(facts.name.as_str()), disk.serial.as_deref()];
+    disk.device.as_os_str() == name || names.into_iter().flatten().any(|known| bare(known) == bare(name))
+}
+
+/// The pass that a row is at.
+pub(super) fn mark_of(row: &WatchRow) -> Option<(DiskKey, PassMark)> {
+    let WatchRow::Disk(row) = row else { return None };
+    Some((row.facts.key.clone(), PassMark { pass: row.passes.finished + 1, begun: row.passes.begun }))
+}

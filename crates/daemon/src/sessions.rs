@@ -1,0 +1,294 @@
+//! Sessions: one scrub a disk, each on a thread of its own, begun and ended as the watch says.
+//!
+//! A pass of the watch is known to the scrub by its date alone: what the saved state holds counts as that pass if it was
+//! begun no earlier. So whatever a person reads by hand meanwhile counts as well, and nothing that was read before does.
+
+use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
+use scrubjay_core::scrub::saved::Saved;
+use scrubjay_core::scrub::{ScrubReport, ScrubState};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
+use scrubjay_device::control::SessionControl;
+use scrubjay_device::session::{ScrubSession, SessionEnded};
+use scrubjay_device::store::StateStore;
+use scrubjay_device::subject::Subject;
+use scrubjay_device::target::Target;
+use scrubjay_jobs::settings::{RunOptions, Settings};
+use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// Dates of regions are kept to ten minutes.
+const DATE_STEP: u64 = 600;
+/// The mean time of a read says something once so much was read.
+const MEASURED_MIN: Bytes = Bytes::gib(1);
+/// The size of the read whose time is told.
+const USUAL_READ: Bytes = Bytes::mib(1);
+
+/// What a session told.
+#[derive(Debug)]
+pub struct SessionTold {
+    /// Which session.
+    pub number: u64,
+    /// The kernel's name of its disk,
+    pub name: String,
+    /// and its identity.
+    pub key: DiskKey,
+    /// What it told.
+    pub news: SessionNews,
+}
+
+/// A pass, as the watch wants it read.
+#[derive(Clone, Debug)]
+pub struct PassOrder {
+    /// The kernel's name of the disk,
+    pub name: String,
+    /// and its identity.
+    pub key: DiskKey,
+    /// Its device.
+    pub device: PathBuf,
+    /// The number of the pass.
+    pub pass: u32,
+    /// When it began, by the system's clock.
+    pub begun: UnixSeconds,
+    /// What others may lose, as a mean over their requests.
+    pub budget: Nanos,
+}
+
+/// A session that runs.
+struct RunningSession {
+    number: u64,
+    order: PassOrder,
+    control: Arc<SessionControl>,
+    latest: Arc<Mutex<Option<ScrubReport>>>,
+    /// What was looked at last time.
+    before: Option<ScrubReport>,
+}
+
+/// What a session is at.
+#[derive(Clone, Debug)]
+pub struct SessionGlance {
+    /// What it tells of its pass.
+    pub pass: PassReport,
+    /// Of the time since the last glance: the share in which it was reading.
+    pub share: Option<f32>,
+    /// Are there more unreadable sectors than at the last glance?
+    pub is_worse: bool,
+}
+
+/// All sessions that run, by the kernel's names of their disks.
+pub struct SessionPool {
+    folder: PathBuf,
+    tell: Sender<SessionTold>,
+    running: BTreeMap<String, RunningSession>,
+    next: u64,
+}
+
+impl SessionPool {
+    /// None runs yet. States are kept in `folder`.
+    pub fn new(folder: PathBuf, tell: Sender<SessionTold>) -> SessionPool {
+        SessionPool { folder, tell, running: BTreeMap::new(), next: 1 }
+    }
+
+    /// Begins, or goes on with, a pass. Whatever comes of it is told.
+    pub fn begin(&mut self, order: PassOrder) {
+        self.stop(&order.name);
+        let number = self.next;
+        self.next += 1;
+        let (control, latest) = (Arc::new(SessionControl::default()), Arc::new(Mutex::new(None)));
+        let running = RunningSession {
+            number,
+            order: order.clone(),
+            control: control.clone(),
+            latest: latest.clone(),
+            before: None,
+        };
+        self.running.insert(order.name.clone(), running);
+        let (folder, tell) = (self.folder.clone(), self.tell.clone());
+        let named = thread::Builder::new().name(format!("scrub {}", order.name));
+        let spawned = named.spawn({
+            let (order, tell) = (order.clone(), tell.clone());
+            move || {
+                let news = read(&folder, &order, &control, &latest);
+                // Nobody listens any more when the daemon ends.
+                let _ = tell.send(SessionTold { number, name: order.name, key: order.key, news });
+            }
+        });
+        if let Err(error) = spawned {
+            let news = SessionNews::Refused(format!("no thread for its scrub: {error}"));
+            let _ = tell.send(SessionTold { number, name: order.name, key: order.key, news });
+        }
+    }
+
+    /// Asks the session on this disk to end; what it has read is kept, and told. False: there is none.
+    pub fn stop(&self, name: &str) -> bool {
+        self.running.get(name).map(|running| running.control.stop()).is_some()
+    }
+
+    /// Asks all of them.
+    pub fn stop_all(&self) {
+        self.running.values().for_each(|running| running.control.stop());
+    }
+
+    /// The disk is gone: its session ends by itself, and nothing it tells matters.
+    pub fn forget(&mut self, name: &str) {
+        if let Some(running) = self.running.remove(name) {
+            running.control.stop();
+        }
+    }
+
+    /// Is this still the session of its disk, or one of a disk that is not there any more? It has ended.
+    pub fn ended(&mut self, told: &SessionTold) -> bool {
+        let is_current = self.running.get(&told.name).is_some_and(|running| running.number == told.number);
+        if is_current {
+            self.running.remove(&told.name);
+        }
+        is_current
+    }
+
+    /// Is there a session on this disk?
+    pub fn is_running(&self, name: &str) -> bool {
+        self.running.contains_key(name)
+    }
+
+    /// Does none run?
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// What the session on this disk is at, once it reads.
+    pub fn glance(&mut self, name: &str) -> Option<SessionGlance> {
+        let running = self.running.get_mut(name)?;
+        let report = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let share = running.before.as_ref().and_then(|before| share_read(before, &report));
+        let pass = told_of(running.order.pass, &report);
+        let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
+        let is_worse = report.unreadable_sectors() > known;
+        running.before = Some(report);
+        Some(SessionGlance { pass, share, is_worse })
+    }
+
+    /// The last report of the session on this disk, without taking note of it.
+    pub fn latest(&self, name: &str) -> Option<ScrubReport> {
+        self.running.get(name)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The share of the time between two reports in which requests of ours were at the disk.
+fn share_read(before: &ScrubReport, after: &ScrubReport) -> Option<f32> {
+    let elapsed = after.elapsed.since(before.elapsed);
+    (elapsed > Nanos::ZERO)
+        .then(|| after.reading.since(before.reading).as_secs_f64() / elapsed.as_secs_f64())
+        .map(|share| share as f32)
+}
+
+/// Opens the disk, and reads it until its pass is over, or it was told to stop.
+fn read(
+    folder: &Path,
+    order: &PassOrder,
+    control: &SessionControl,
+    latest: &Mutex<Option<ScrubReport>>,
+) -> SessionNews {
+    let subject = match Target::open(&order.device) {
+        Ok(target) => Box::new(target),
+        Err(error) => return SessionNews::Refused(error.to_string()),
+    };
+    let kept = KeptPass::of(folder, &*subject, order.begun);
+    if let KeptPass::Complete = kept {
+        let done = subject.sectors();
+        return SessionNews::Finished(PassReport { pass: order.pass, done, ..PassReport::default() });
+    }
+    let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
+    let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
+    let mut options = settings.options(&*subject, &run);
+    options.policy = PolicyConfig::budget(Goal { mean: order.budget, ..Goal::default() });
+    let session = match ScrubSession::prepare(subject, &options) {
+        Ok(session) => session,
+        Err(error) => return SessionNews::Refused(error.to_string()),
+    };
+    let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
+    });
+    let told = told_of(order.pass, &report);
+    match report.state {
+        // Nothing counts as read that a restart would not know of.
+        _ if !is_saved => SessionNews::Refused(troubles.join("; ")),
+        ScrubState::Complete => SessionNews::Finished(told),
+        ScrubState::Running | ScrubState::Gone => SessionNews::Stopped(told),
+        ScrubState::Failed(_) => SessionNews::Failed(told),
+    }
+}
+
+/// What is told of a pass.
+fn told_of(pass: u32, report: &ScrubReport) -> PassReport {
+    let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
+    let is_measured = bytes >= MEASURED_MIN && seconds > 0.0;
+    PassReport {
+        pass,
+        done: report.bytes_verified.sectors() + report.unreadable_sectors(),
+        unreadable: report.unreadable.iter().map(|found| found.range).collect(),
+        retries: report.transient_errors,
+        bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
+        service_nanos: match is_measured {
+            true => (seconds * 1e9 * USUAL_READ.0 as f64 / bytes.0 as f64) as u64,
+            false => 0,
+        },
+    }
+}
+
+/// What the saved state holds of a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptPass {
+    /// Nothing: it has not begun.
+    Nothing,
+    /// Of one that was begun earlier.
+    Older,
+    /// So much of it.
+    UnderWay(PassReport),
+    /// All of it, and nothing unreadable.
+    Complete,
+}
+
+impl KeptPass {
+    /// What is kept of the pass that began then, by the system's clock.
+    pub fn of(folder: &Path, subject: &dyn Subject, begun: UnixSeconds) -> KeptPass {
+        if !subject.id().is_certain {
+            return KeptPass::Nothing; // what is saved may be another disk's
+        }
+        let store = StateStore::at(folder, &subject.id().key(), None);
+        match store.load(&subject.id().key(), subject.sectors()) {
+            Ok(Some(saved)) => KeptPass::of_saved(&saved, begun),
+            // What cannot be read is told when the session is prepared.
+            Ok(None) | Err(_) => KeptPass::Nothing,
+        }
+    }
+
+    fn of_saved(saved: &Saved, begun: UnixSeconds) -> KeptPass {
+        if let Some(pass) = &saved.pass {
+            if pass.begun < begun {
+                return KeptPass::Older;
+            }
+            let runs = pass.unreadable.iter().map(|(&start, &(count, _))| SectorRange::at(start, count));
+            return KeptPass::UnderWay(PassReport {
+                done: pass.done.count(),
+                unreadable: runs.collect(),
+                retries: pass.transient_errors,
+                ..PassReport::default()
+            });
+        }
+        let since = begun.0 / DATE_STEP * DATE_STEP;
+        let is_read = saved.coverage.regions().iter().all(|region| region.verified.0 >= since);
+        // Where sectors are unreadable it is not known any more which: it is read once more, and then it is.
+        if is_read && saved.coverage.unreadable() == 0 { KeptPass::Complete } else { KeptPass::Nothing }
+    }
+}
+
+/// The bytes of so many sectors.
+pub fn bytes_of(sectors: u64) -> Bytes {
+    Bytes(sectors * SECTOR_BYTES)
+}
+
+#[cfg(test)]
+mod tests;

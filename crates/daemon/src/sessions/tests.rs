@@ -1,0 +1,89 @@
+//! Sessions on image files: what is told of a pass, and what is known of it after a stop.
+
+use super::*;
+use scrubjay_device::clock;
+use std::fs::File;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const SECTORS: u64 = 64 << 11;
+
+struct Scene {
+    folder: TempDir,
+    pool: SessionPool,
+    told: Receiver<SessionTold>,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let image = File::create(folder.path().join("disk.img")).unwrap();
+        image.set_len(SECTORS * SECTOR_BYTES).unwrap();
+        let (tell, told) = channel();
+        let pool = SessionPool::new(folder.path().join("state"), tell);
+        Scene { folder, pool, told }
+    }
+
+    fn order(&self, pass: u32, begun: UnixSeconds) -> PassOrder {
+        let device = self.folder.path().join("disk.img");
+        let budget = Nanos::from_millis(2);
+        PassOrder { name: "sda".into(), key: DiskKey("S0".into()), device, pass, begun, budget }
+    }
+
+    fn run(&mut self, order: PassOrder) -> SessionNews {
+        self.pool.begin(order);
+        let told = self.told.recv_timeout(Duration::from_secs(60)).expect("it ends");
+        assert!(self.pool.ended(&told) && !self.pool.ended(&told), "it is the one, once");
+        told.news
+    }
+}
+
+#[test]
+fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
+    let mut scene = Scene::new();
+    let begun = clock::today();
+    let order = scene.order(1, begun);
+    let SessionNews::Finished(report) = scene.run(order.clone()) else { panic!("it is read") };
+    assert_eq!((report.pass, report.done, report.unreadable.len()), (1, SECTORS, 0));
+    assert!(report.bytes_per_second > 0);
+    let SessionNews::Finished(again) = scene.run(order) else { panic!("it was read") };
+    assert_eq!((again.done, again.bytes_per_second), (SECTORS, 0), "nothing was read once more");
+    // Dates are kept to ten minutes: a pass that begins later than that is read.
+    let later = scene.order(2, UnixSeconds(begun.0 + 601));
+    let SessionNews::Finished(next) = scene.run(later) else { panic!("it is read") };
+    assert!(next.bytes_per_second > 0 && next.pass == 2);
+}
+
+#[test]
+fn a_session_that_cannot_begin_blames_nobody() {
+    let mut scene = Scene::new();
+    let missing = PassOrder { device: scene.folder.path().join("none"), ..scene.order(1, clock::today()) };
+    let SessionNews::Refused(why) = scene.run(missing) else { panic!("there is no such disk") };
+    assert!(why.contains("no such device"), "{why}");
+    std::fs::write(scene.folder.path().join("state"), "a file").unwrap();
+    let SessionNews::Refused(why) = scene.run(scene.order(1, clock::today())) else { panic!("no state folder") };
+    assert!(why.contains("state"), "{why}");
+}
+
+#[test]
+fn what_is_kept_counts_for_the_pass_that_it_was_begun_in() {
+    use scrubjay_core::scrub::Pass;
+    use scrubjay_core::scrub::coverage::Coverage;
+    use scrubjay_core::scrub::tour::Grid;
+    let coverage = Coverage::new(Grid::new(1000, 100, 10));
+    let mut pass = Pass { begun: UnixSeconds(5000), transient_errors: 2, ..Pass::default() };
+    pass.done.insert(SectorRange::at(0, 70));
+    pass.unreadable.insert(8, (2, scrubjay_core::scrub::verdict::Cause::Errno(5)));
+    let saved = Saved { disk: "d".into(), at: UnixSeconds(6000), coverage, pass: Some(pass) };
+    let report = PassReport { done: 70, unreadable: vec![SectorRange::at(8, 2)], retries: 2, ..PassReport::default() };
+    assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5000)), KeptPass::UnderWay(report));
+    assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5001)), KeptPass::Older);
+    let mut whole = Saved { pass: None, ..saved };
+    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5000)), KeptPass::Nothing, "nothing was ever read");
+    (0..10).for_each(|region| whole.coverage.complete(region, UnixSeconds(5400), 0));
+    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5999)), KeptPass::Complete);
+    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(6000)), KeptPass::Nothing, "it is of an earlier pass");
+    whole.coverage.complete(3, UnixSeconds(5400), 1);
+    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5400)), KeptPass::Nothing, "which sector it is nobody knows");
+}
