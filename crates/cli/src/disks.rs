@@ -2,10 +2,12 @@
 //! writes nothing, needs no root.
 
 use crate::exit::Exit;
-use crate::say::{shown, shown_path};
+use crate::say::shown_path;
+use crate::{columns, verbs};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_daemon::control::WatchDocument;
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::inventory::{self, InventoryDisk};
 use scrubjay_device::store::{self, StateStore};
@@ -18,9 +20,6 @@ const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FU
 
 /// Columns that are left out where the terminal is too narrow for all, the first of them first.
 const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
-
-/// Between two columns.
-const GAP: &str = "  ";
 
 /// What a scrub of a disk does.
 const READS: &str = "read every sector of it while it is idle; nothing is written to it";
@@ -64,15 +63,23 @@ pub fn run() -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// The table alone, or the same as one JSON object.
+/// How the watch sees things, if it runs; else the table. Or both as one JSON object.
 pub fn status(json: bool) -> Result<Exit> {
-    let disks = disks()?;
+    let watch = verbs::seen();
     let mut out = io::stdout().lock();
     if json {
-        let document = StatusDocument { schema: 1, disks: disks.iter().map(DiskDocument::of).collect() };
+        let watch = watch.ok().map(|seen| *seen);
+        let disks = disks()?.iter().map(DiskDocument::of).collect();
+        let document = StatusDocument { schema: 1, disks, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
-    } else {
-        table(&disks, width(), &mut out)?;
+        return Ok(Exit::Clean);
+    }
+    match watch {
+        Ok(seen) => verbs::status::write(&seen, width(), &mut out)?,
+        Err(why) => {
+            table(&disks()?, width(), &mut out)?;
+            writeln!(out, "\n{why}")?;
+        }
     }
     Ok(Exit::Clean)
 }
@@ -82,6 +89,8 @@ pub fn status(json: bool) -> Result<Exit> {
 struct StatusDocument {
     schema: u32,
     disks: Vec<DiskDocument>,
+    /// How the watch sees things; null: it does not run, or may not be asked.
+    watch: Option<WatchDocument>,
 }
 
 #[derive(Serialize)]
@@ -204,24 +213,8 @@ pub fn width() -> Option<usize> {
 }
 
 fn table(disks: &[(InventoryDisk, ScrubRecord)], width: Option<usize>, out: &mut impl Write) -> Result<()> {
-    let rows: Vec<[String; 8]> = disks.iter().map(row).collect();
-    let headings = HEADINGS.map(str::to_owned);
-    let widths: Vec<usize> = (0..HEADINGS.len())
-        .map(|column| rows.iter().chain([&headings]).map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut columns: Vec<usize> = (0..HEADINGS.len()).collect();
-    let needed =
-        |columns: &[usize]| columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>() - GAP.len();
-    for least in LEAST_IMPORTANT {
-        if width.is_some_and(|width| needed(&columns) > width) {
-            columns.retain(|&column| HEADINGS[column] != least);
-        }
-    }
-    for row in [&headings].into_iter().chain(&rows) {
-        let cells = columns.iter().map(|&column| format!("{:1$}", shown(&row[column]), widths[column]));
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
-    }
-    Ok(())
+    let rows: Vec<Vec<String>> = disks.iter().map(|disk| row(disk).to_vec()).collect();
+    Ok(columns::print(&HEADINGS, &LEAST_IMPORTANT, &rows, width, out)?)
 }
 
 fn row((disk, record): &(InventoryDisk, ScrubRecord)) -> [String; 8] {
@@ -241,18 +234,6 @@ fn row((disk, record): &(InventoryDisk, ScrubRecord)) -> [String; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_narrow_terminal_loses_the_least_important_columns() {
-        let text = |width| {
-            let mut out = Vec::new();
-            table(&[], width, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        assert_eq!(text(None), format!("{}\n", HEADINGS.join(GAP)));
-        assert_eq!(text(Some(60)), "DISK  SIZE  KIND  MODEL  LAST FULL READ  BAD SECTORS  NOW\n");
-        assert_eq!(text(Some(10)), "DISK  LAST FULL READ  BAD SECTORS  NOW\n");
-    }
 
     #[test]
     fn a_disk_is_told_of_in_a_few_words() {

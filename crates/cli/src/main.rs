@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod columns;
 mod costs;
 mod disks;
 mod exit;
@@ -20,6 +21,7 @@ mod study;
 mod trace;
 mod tune;
 mod unwritable;
+mod verbs;
 mod volume;
 mod workload;
 
@@ -34,6 +36,17 @@ fn main() -> ExitCode {
         Some(Verb::Scrub(args)) => scrub::run(&args),
         Some(Verb::Status { json }) => disks::status(json),
         Some(Verb::Explain(args)) => explain::run(&args),
+        Some(Verb::Watch(args)) => verbs::watch::run(&args),
+        Some(Verb::Plan { json }) => verbs::plan::run(json),
+        Some(Verb::Check) => verbs::check::run(),
+        Some(Verb::Alert(args)) => verbs::alert::run(&args),
+        Some(Verb::Accept(args)) => verbs::person::accept(&args),
+        Some(Verb::Forget(args)) => verbs::person::forget(&args),
+        Some(Verb::Pause(args)) => verbs::person::pause(&args),
+        Some(Verb::Resume) => verbs::person::resume(),
+        Some(Verb::History(args)) => verbs::history::run(&args),
+        Some(Verb::Locate(args)) => verbs::locate::run(&args),
+        Some(Verb::Doctor { json }) => verbs::doctor::run(json),
         Some(Verb::Probe(args)) => probe::run(&args),
         Some(Verb::Trace(args)) => trace::run(&args),
         Some(Verb::Tune(args)) => tune::run(&args),

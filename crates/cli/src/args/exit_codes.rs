@@ -45,3 +45,12 @@ Exit codes:
   2    bad usage, or no such disk
   3    watch, replace, asleep, unknown or missing
   4    no permission, so it is unknown";
+
+/// Of the watch, and of verbs that talk to it.
+pub const WATCH: &str = "\
+Exit codes:
+  0    done
+  1    could not do the job
+  2    bad usage, or no such disk, array or channel
+  3    done, and something is not as it should be
+  4    no permission";

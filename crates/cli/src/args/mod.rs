@@ -17,6 +17,7 @@ mod study;
 pub mod trace;
 mod tune;
 pub mod volume;
+mod watch;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, Benched};
@@ -29,6 +30,7 @@ pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
+pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SubjectArgs, WatchArgs};
 
 use crate::exit::Exit;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -55,8 +57,43 @@ pub struct Cli {
 pub enum Verb {
     /// Read every sector of disks while they are idle, inside a latency budget
     Scrub(Box<ScrubArgs>),
-    /// Show the disks: last full read, bad sectors, running scrubs
+    /// Watch over this machine: read every disk each month, ask drives how they are, send alerts (the daemon)
+    Watch(WatchArgs),
+    /// Show how things stand: disks, arrays, alerts, running scrubs, what to do
+    #[command(after_help = watch::STATUS)]
     Status {
+        /// Print it as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show when each disk is read next, when that ends, and which one will be late
+    #[command(after_help = watch::PLAN)]
+    Plan {
+        /// Print it as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send a test alert by every channel, confirm its code, list the channels
+    Alert(AlertArgs),
+    /// Be silent about what is open of a disk, an array or a channel, until it grows
+    Accept(SubjectArgs),
+    /// Forget a disk or an array that was taken out for good
+    Forget(SubjectArgs),
+    /// Read no disk for a while
+    Pause(PauseArgs),
+    /// Read disks again after a pause
+    #[command(after_help = watch::RESUME)]
+    Resume,
+    /// Show what happened: incidents, messages, passes, disks that came and went
+    History(HistoryArgs),
+    /// Make the light of a disk's bay blink, or say where the disk is
+    Locate(LocateArgs),
+    /// One line for Nagios and cron: OK, WARNING, CRITICAL or UNKNOWN
+    #[command(after_help = watch::CHECK)]
+    Check,
+    /// Look what is missing here: permissions, programs, alerts, clashing timers, the clock
+    #[command(after_help = watch::DOCTOR)]
+    Doctor {
         /// Print it as one JSON object
         #[arg(long)]
         json: bool,

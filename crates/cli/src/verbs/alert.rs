@@ -1,0 +1,110 @@
+//! `scrubjay alert`: send tests, confirm codes, list channels.
+
+use super::words::moment;
+use super::{ask, person};
+use crate::args::{AlertArgs, Alerted};
+use crate::exit::Exit;
+use crate::say::print_line;
+use crate::{columns, disks};
+use anyhow::{Context, Result, bail};
+use scrubjay_daemon::control::{AlertDocument, ChannelEntry, WatchAnswer, WatchRequest};
+use std::io::{self, Write};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A channel takes no longer than a minute.
+const OUTCOME_MAX: Duration = Duration::from_secs(75);
+/// Asked again so often.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Does it.
+pub fn run(args: &AlertArgs) -> Result<Exit> {
+    match &args.what {
+        Alerted::Test => test(),
+        Alerted::Confirm { code } => person::tell(&WatchRequest::Confirm { code: code.clone() }),
+        Alerted::List { json } => list(*json),
+    }
+}
+
+fn alerts(request: &WatchRequest) -> Result<AlertDocument> {
+    match ask(request)? {
+        WatchAnswer::Alerts(alerts) => Ok(alerts),
+        _ => bail!("the watch answered something else: is it another version?"),
+    }
+}
+
+/// Sends tests, and waits until each was accepted or not.
+fn test() -> Result<Exit> {
+    let before = alerts(&WatchRequest::Alerts)?;
+    let sent = alerts(&WatchRequest::TestAlerts)?;
+    let number = |alerts: &AlertDocument, name: &str| {
+        let channel = alerts.channels.iter().find(|channel| channel.name == name);
+        channel.and_then(|channel| channel.last.as_ref()).map(|last| (last.message, last.at))
+    };
+    let mut waiting: Vec<String> = sent.channels.iter().map(|channel| channel.name.clone()).collect();
+    let begun = Instant::now();
+    let mut is_all_accepted = true;
+    let mut out = io::stdout().lock();
+    while !waiting.is_empty() && begun.elapsed() < OUTCOME_MAX {
+        let now = alerts(&WatchRequest::Alerts)?;
+        for channel in &now.channels {
+            let is_new = number(&now, &channel.name) != number(&before, &channel.name);
+            let Some(place) = waiting.iter().position(|name| *name == channel.name).filter(|_| is_new) else {
+                continue;
+            };
+            waiting.remove(place);
+            is_all_accepted &= channel.last.as_ref().is_some_and(|last| last.is_accepted);
+            print_line(&mut out, format_args!("{}", outcome(channel)))?;
+        }
+        thread::sleep(LOOK);
+    }
+    for name in &waiting {
+        print_line(&mut out, format_args!("{name}: nothing was heard yet; it is tried again: scrubjay alert list"))?;
+    }
+    if is_all_accepted && waiting.is_empty() {
+        writeln!(out, "\nAccepted is not yet arrived. When it has come:  sudo scrubjay alert confirm CODE")?;
+        return Ok(Exit::Clean);
+    }
+    Ok(Exit::Found)
+}
+
+/// What came of the last attempt.
+fn outcome(channel: &ChannelEntry) -> String {
+    match &channel.last {
+        Some(last) if last.is_accepted => {
+            format!("{}: accepted in {:.1} s: {}", channel.name, last.millis as f64 / 1000.0, last.said)
+        }
+        Some(last) => format!("{}: not accepted: {}", channel.name, last.said),
+        None => format!("{}: not used yet", channel.name),
+    }
+}
+
+const HEADINGS: [&str; 4] = ["CHANNEL", "PROOF", "LAST ACCEPTED", "LAST ATTEMPT"];
+
+fn list(json: bool) -> Result<Exit> {
+    let alerts = alerts(&WatchRequest::Alerts)?;
+    let mut out = io::stdout().lock();
+    if json {
+        writeln!(out, "{}", serde_json::to_string(&alerts).context("the channels as JSON")?)?;
+        return Ok(Exit::Clean);
+    }
+    if alerts.channels.is_empty() {
+        writeln!(out, "There is no channel: nobody is told. Set one in /etc/scrubjay/config.toml (docs/alerts.md).")?;
+        return Ok(Exit::Found);
+    }
+    let rows: Vec<Vec<String>> = alerts
+        .channels
+        .iter()
+        .map(|channel| {
+            let delivered = channel.delivered.map_or("never".to_owned(), moment);
+            let last = channel.last.as_ref().map_or("-".to_owned(), |last| last.said.clone());
+            vec![channel.name.clone(), channel.proof.clone(), delivered, last]
+        })
+        .collect();
+    columns::print(&HEADINGS, &["LAST ACCEPTED"], &rows, disks::width(), &mut out)?;
+    if !alerts.waiting.is_empty() {
+        writeln!(out, "\n{} messages wait to be accepted; they are tried again", alerts.waiting.len())?;
+    }
+    let is_well = alerts.channels.iter().all(|channel| channel.failing_since.is_none());
+    Ok(if is_well { Exit::Clean } else { Exit::Found })
+}

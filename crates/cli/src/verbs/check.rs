@@ -1,0 +1,121 @@
+//! `scrubjay check`: one line and an exit code as Nagios plugins have them (Monitoring Plugins Development Guidelines).
+
+use super::ask;
+use crate::say::shown;
+use scrubjay_daemon::control::{WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_watch::calendar::DAY;
+use std::io::Write;
+
+/// How it is, as plugins say it. The numbers are exit codes; [`crate::exit::Exit`] has others' meanings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CheckState {
+    Ok = 0,
+    Warning = 1,
+    Critical = 2,
+    Unknown = 3,
+}
+
+impl CheckState {
+    fn word(self) -> &'static str {
+        match self {
+            CheckState::Ok => "OK",
+            CheckState::Warning => "WARNING",
+            CheckState::Critical => "CRITICAL",
+            CheckState::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+/// Prints the line, and ends with its code.
+pub fn run() -> ! {
+    let (state, line) = match ask(&WatchRequest::Status) {
+        Ok(WatchAnswer::Status(seen)) => (state(&seen), line(&seen)),
+        Ok(_) => (CheckState::Unknown, "the watch answered something else: is it another version?".to_owned()),
+        Err(error) => (CheckState::Unknown, format!("{error:#}")),
+    };
+    let mut out = std::io::stdout().lock();
+    let is_said = writeln!(out, "{}: {}", state.word(), shown(&line)).and_then(|()| out.flush()).is_ok();
+    std::process::exit(if is_said { state as i32 } else { CheckState::Unknown as i32 });
+}
+
+/// A running scrub is nothing to warn of; what is not known is never OK.
+fn state(seen: &WatchDocument) -> CheckState {
+    let open = || seen.incidents.iter().filter(|incident| !incident.is_accepted);
+    if open().any(|incident| incident.urgency != "notice") {
+        return CheckState::Critical;
+    }
+    if open().next().is_some() || !seen.troubles.is_empty() {
+        return CheckState::Warning;
+    }
+    let is_accepted = |kind: &str| seen.incidents.iter().any(|incident| incident.is_accepted && incident.kind == kind);
+    let colours = seen.lights.iter().map(|light| light.colour.as_str());
+    match colours.max_by_key(|colour| ["green", "grey", "yellow", "red"].iter().position(|known| known == colour)) {
+        Some("green") => CheckState::Ok,
+        // A person knows of it, and it is not worse.
+        Some("yellow" | "red") if is_accepted("health") || is_accepted("degraded") => CheckState::Ok,
+        Some("yellow" | "red") => CheckState::Warning,
+        _ => CheckState::Unknown,
+    }
+}
+
+/// The sentence, and behind it what can be drawn.
+fn line(seen: &WatchDocument) -> String {
+    let unreadable: u64 = seen.disks.iter().map(|disk| disk.unreadable).sum();
+    let ok = seen.disks.iter().filter(|disk| disk.health == "ok").count();
+    let degraded = seen.arrays.iter().filter(|array| !array.is_there || array.redundancy_left <= 0).count();
+    let oldest = seen.disks.iter().filter_map(|disk| disk.oldest_read).min();
+    let age = oldest.map_or("U".to_owned(), |oldest| (seen.time.saturating_sub(oldest) / DAY).to_string());
+    let sentence = seen.sentence.trim_end_matches('.').replace('|', "/");
+    format!(
+        "{sentence} | disks_ok={ok};;;0;{} unreadable_sectors={unreadable};0;;0 oldest_read_days={age};35;45;0 \
+         arrays_without_redundancy={degraded};0;;0 messages_waiting={};;;0",
+        seen.disks.len(),
+        seen.messages_waiting
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_daemon::control::{IncidentEntry, LightEntry};
+
+    fn seen(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
+        let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };
+        let incident = |&(kind, urgency, is_accepted): &(&str, &str, bool)| IncidentEntry {
+            subject: "S0".into(),
+            kind: kind.into(),
+            urgency: urgency.into(),
+            headline: "so".into(),
+            since: 0,
+            is_accepted,
+        };
+        WatchDocument {
+            lights: colours.map(light).into(),
+            incidents: incidents.iter().map(incident).collect(),
+            sentence: "All is | well.".into(),
+            ..WatchDocument::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_ok_and_what_is_accepted_is_no_alarm() {
+        let green = ["green"; 4];
+        assert_eq!(state(&seen(green, &[])), CheckState::Ok);
+        assert_eq!(state(&seen(["green", "grey", "green", "green"], &[])), CheckState::Unknown);
+        assert_eq!(state(&seen(["red", "grey", "green", "green"], &[])), CheckState::Warning);
+        assert_eq!(state(&seen(green, &[("unread", "notice", false)])), CheckState::Warning);
+        assert_eq!(state(&seen(green, &[("health", "replace", false)])), CheckState::Critical);
+        let accepted = seen(["red", "green", "green", "green"], &[("health", "replace", true)]);
+        assert_eq!(state(&accepted), CheckState::Ok);
+        let troubled = WatchDocument { troubles: vec!["history: full".into()], ..seen(green, &[]) };
+        assert_eq!(state(&troubled), CheckState::Warning);
+        assert_eq!(state(&WatchDocument::default()), CheckState::Unknown);
+    }
+
+    #[test]
+    fn the_sentence_has_no_bar_that_is_not_ours() {
+        let line = line(&seen(["green"; 4], &[]));
+        assert!(line.starts_with("All is / well | disks_ok=0;;;0;0 "), "{line}");
+        assert_eq!(line.matches('|').count(), 1);
+    }
+}

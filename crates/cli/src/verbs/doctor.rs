@@ -1,0 +1,188 @@
+//! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it. Reads no disk, changes nothing.
+
+use super::seen;
+use crate::exit::Exit;
+use crate::say::print_line;
+use anyhow::{Context, Result};
+use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
+use scrubjay_daemon::discovery::{SystemRoot, survey};
+use scrubjay_daemon::smartctl::run::Smartctl;
+use scrubjay_device::clock;
+use scrubjay_device::completion::own_uid;
+use scrubjay_device::detector::{self, DetectorKind};
+use scrubjay_device::sysfs::DiskNode;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// How a thing stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum LookState {
+    Ok,
+    Missing,
+    Note,
+}
+
+/// A thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Look {
+    what: &'static str,
+    state: LookState,
+    found: String,
+    #[serde(rename = "do")]
+    to_do: Option<String>,
+}
+
+/// The JSON of `doctor --json`.
+#[derive(Serialize)]
+struct DoctorDocument {
+    schema: u32,
+    looks: Vec<Look>,
+}
+
+/// A clock before this has never been set: the date of this version's making, roughly.
+const CLOCK_MIN: u64 = 1_790_000_000;
+
+fn ok(what: &'static str, found: impl Into<String>) -> Look {
+    Look { what, state: LookState::Ok, found: found.into(), to_do: None }
+}
+
+fn missing(what: &'static str, found: impl Into<String>, to_do: &str) -> Look {
+    Look { what, state: LookState::Missing, found: found.into(), to_do: Some(to_do.to_owned()) }
+}
+
+fn note(what: &'static str, found: impl Into<String>, to_do: &str) -> Look {
+    Look { what, state: LookState::Note, found: found.into(), to_do: Some(to_do.to_owned()) }
+}
+
+/// Looks at everything, and prints it.
+pub fn run(json: bool) -> Result<Exit> {
+    let looks = looks();
+    let is_well = looks.iter().all(|look| look.state != LookState::Missing);
+    let mut out = io::stdout().lock();
+    if json {
+        let document = DoctorDocument { schema: 1, looks };
+        writeln!(out, "{}", serde_json::to_string(&document).context("the findings as JSON")?)?;
+    } else {
+        for look in &looks {
+            let mark = match look.state {
+                LookState::Ok => "ok",
+                LookState::Missing => "MISSING",
+                LookState::Note => "note",
+            };
+            print_line(&mut out, format_args!("{mark:<8} {:<12} {}", look.what, look.found))?;
+            if let Some(to_do) = &look.to_do {
+                print_line(&mut out, format_args!("{:<21} -> {to_do}", ""))?;
+            }
+        }
+    }
+    Ok(if is_well { Exit::Clean } else { Exit::Found })
+}
+
+fn looks() -> Vec<Look> {
+    let mut looks = vec![permission(), disks(), detection(), smartctl(), settings()];
+    looks.extend(watch());
+    looks.push(clock());
+    looks.extend(others());
+    looks
+}
+
+fn permission() -> Look {
+    match own_uid() {
+        0 => ok("permission", "this is root"),
+        user => missing("permission", format!("this is user {user}: disks are root's"), "sudo scrubjay doctor"),
+    }
+}
+
+fn disks() -> Look {
+    let seen = survey(&SystemRoot::default(), &[]);
+    match seen.disks.len() {
+        0 => missing(
+            "disks",
+            "none is seen",
+            "other devices are watched by name: also = [\"/dev/loop7\"] in the settings",
+        ),
+        count => {
+            let (disks, arrays) = (if count == 1 { "disk" } else { "disks" }, seen.arrays.len());
+            let arrays = if arrays == 1 { "1 array".to_owned() } else { format!("{arrays} arrays") };
+            ok("disks", format!("{count} {disks}, {arrays}"))
+        }
+    }
+}
+
+/// How the requests of others are seen, on the first disk that there is.
+fn detection() -> Look {
+    let seen = survey(&SystemRoot::default(), &[]);
+    let Some(disk) = seen.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
+    let node = DiskNode::of_folder(&Path::new("/sys/block").join(&disk.facts.name)).ok();
+    let opened = detector::open(node.as_ref(), None);
+    match opened.kind {
+        DetectorKind::Bpf | DetectorKind::Perf => ok("detection", opened.why),
+        DetectorKind::Stat | DetectorKind::Blind | DetectorKind::Server => missing(
+            "detection",
+            opened.why,
+            "what others lose is estimated at best: run as root, on a kernel with BPF or tracefs",
+        ),
+    }
+}
+
+fn smartctl() -> Look {
+    match Smartctl::default().version() {
+        Ok(version) => ok("smartctl", format!("version {version}")),
+        Err(obstacle) => missing("smartctl", obstacle.words(), "apt install smartmontools"),
+    }
+}
+
+fn settings() -> Look {
+    match WatchConfig::read(Path::new(CONFIG_FILE), false) {
+        Ok(_) if !Path::new(CONFIG_FILE).exists() => ok("settings", format!("{CONFIG_FILE} is not there: defaults")),
+        Ok(_) => ok("settings", CONFIG_FILE),
+        Err(error) => missing("settings", error.to_string(), "mend it; the watch keeps the old ones until then"),
+    }
+}
+
+/// The daemon, and what it says of itself.
+fn watch() -> Vec<Look> {
+    let seen = match seen() {
+        Ok(seen) => seen,
+        Err(why) => return vec![missing("watch", why, "sudo systemctl enable --now scrubjay")],
+    };
+    let mut looks = vec![ok("watch", format!("version {} is running", seen.version))];
+    if seen.channels.is_empty() {
+        let advice = format!("set a channel in {CONFIG_FILE} (docs/alerts.md), then scrubjay alert test");
+        looks.push(missing("alerts", "nobody is told: there is no channel", &advice));
+    }
+    for channel in &seen.channels {
+        let failing = channel.last.as_ref().filter(|last| !last.is_accepted);
+        looks.push(match (failing, channel.proof.starts_with("proven")) {
+            (Some(last), _) => {
+                missing("alerts", format!("{}: {}", channel.name, last.said), "then scrubjay alert test")
+            }
+            (None, true) => ok("alerts", format!("{}: {}", channel.name, channel.proof)),
+            (None, false) => {
+                missing("alerts", format!("{}: {}", channel.name, channel.proof), "sudo scrubjay alert test")
+            }
+        });
+    }
+    looks.extend(seen.troubles.iter().map(|trouble| missing("watch", trouble.clone(), "see the line itself")));
+    looks
+}
+
+fn clock() -> Look {
+    match clock::today().0 {
+        now if now < CLOCK_MIN => {
+            missing("clock", format!("it shows {}", super::words::moment(now)), "set it: timedatectl set-ntp true")
+        }
+        now => ok("clock", super::words::moment(now)),
+    }
+}
+
+/// Who else scrubs.
+fn others() -> Vec<Look> {
+    let seen = survey(&SystemRoot::default(), &[]);
+    seen.others
+        .into_iter()
+        .map(|other| note("also here", format!("{}: {}", other.who, other.what), &other.advice))
+        .collect()
+}

@@ -1,0 +1,44 @@
+//! `scrubjay locate`: which of the boxes in the rack is it?
+
+use crate::args::LocateArgs;
+use crate::exit::{Exit, Usage};
+use crate::say::print_line;
+use anyhow::{Context, Result};
+use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, locate, survey};
+use scrubjay_daemon::pump::is_called;
+use std::io;
+
+/// Makes the light blink, or says how else to find it.
+pub fn run(args: &LocateArgs) -> Result<Exit> {
+    let seen = survey(&SystemRoot::default(), &[args.disk.clone().into()]);
+    let mut found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, &args.disk)).collect();
+    let disk = match found.len() {
+        1 => found.remove(0),
+        0 => return Err(Usage(format!("{}: no such disk: `scrubjay status` lists them", args.disk)).into()),
+        _ => return Err(Usage(format!("{}: several disks are called so: use the kernel's name", args.disk)).into()),
+    };
+    let mut out = io::stdout().lock();
+    let facts = &disk.facts;
+    let serial = disk.serial.as_deref().unwrap_or("without a serial number");
+    if let Some(file) = &disk.locate {
+        locate(file, !args.off).with_context(|| format!("{}: its light cannot be switched", facts.name))?;
+        let bay = facts.bay.as_deref().unwrap_or("?");
+        let (does, hint) = match args.off {
+            true => ("does not blink any more", String::new()),
+            false => ("blinks", format!(" (scrubjay locate {} --off)", args.disk)),
+        };
+        print_line(&mut out, format_args!("{}: bay {bay} {does}; serial {serial}{hint}", facts.name))?;
+        return Ok(Exit::Clean);
+    }
+    print_line(&mut out, format_args!("{}: no light that could blink. Look for this on its label:", facts.name))?;
+    print_line(&mut out, format_args!("  serial   {serial}"))?;
+    print_line(&mut out, format_args!("  model    {}", facts.model))?;
+    if let Some(bay) = &facts.bay {
+        print_line(&mut out, format_args!("  bay      {bay}"))?;
+    }
+    if let Some(place) = &disk.by_path {
+        print_line(&mut out, format_args!("  place    {place}"))?;
+    }
+    print_line(&mut out, format_args!("Before you pull it: compare the serial number. The wrong disk is data lost."))?;
+    Ok(Exit::Clean)
+}

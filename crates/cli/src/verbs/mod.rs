@@ -1,0 +1,61 @@
+//! The watch, and the verbs that talk to it over its socket.
+
+pub mod alert;
+pub mod check;
+pub mod doctor;
+pub mod history;
+pub mod locate;
+pub mod person;
+pub mod plan;
+pub mod status;
+pub mod watch;
+mod words;
+
+use anyhow::Result;
+use scrubjay_daemon::control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path};
+use std::path::PathBuf;
+
+/// Where the daemon keeps its history, unless told otherwise.
+pub const STATE_FOLDER: &str = "/var/lib/scrubjay";
+
+/// The folder that was given, or the usual one.
+pub fn state_folder(given: Option<&PathBuf>) -> PathBuf {
+    given.cloned().unwrap_or_else(|| STATE_FOLDER.into())
+}
+
+/// Asks the watch. What it refuses is an error of the one who asked.
+pub fn ask(request: &WatchRequest) -> Result<WatchAnswer> {
+    let mut client = WatchClient::connect(&socket_path()?).map_err(as_error)?;
+    match client.ask(request).map_err(as_error)? {
+        WatchAnswer::Refused { why } => Err(crate::exit::Usage(why).into()),
+        answer => Ok(answer),
+    }
+}
+
+/// A permission that is missing has an exit code of its own.
+fn as_error(error: WatchClientError) -> anyhow::Error {
+    match error {
+        WatchClientError::Permission(_) => {
+            anyhow::Error::new(std::io::Error::from(std::io::ErrorKind::PermissionDenied)).context(error.to_string())
+        }
+        error => error.into(),
+    }
+}
+
+/// How the watch sees things; or why it cannot be asked, for people.
+pub fn seen() -> Result<Box<WatchDocument>, String> {
+    picture().map_err(|error| match error.downcast_ref() {
+        Some(WatchClientError::Absent(_)) => {
+            "The watch is not running: no disk is read by itself, and nobody is told (scrubjay watch --help)".to_owned()
+        }
+        _ => format!("How the watch sees it is not known here: {error:#}"),
+    })
+}
+
+/// As [`seen`], as an error of the verb.
+pub fn picture() -> Result<Box<WatchDocument>> {
+    match ask(&WatchRequest::Status)? {
+        WatchAnswer::Status(seen) => Ok(seen),
+        _ => anyhow::bail!("the watch answered something else: is it another version?"),
+    }
+}

@@ -1,0 +1,130 @@
+//! How the watch sees things, for people: the sentence, what to do, four lights, arrays, disks, alerts.
+
+use super::words::{ago, date, moment};
+use crate::columns;
+use crate::say::{print_line, shown};
+use scrubjay_daemon::control::{DiskEntry, WatchDocument};
+use scrubjay_jobs::quantity::show_count;
+use std::io::{self, Write};
+
+const ARRAYS: [&str; 5] = ["ARRAY", "LEVEL", "MEMBERS", "SPARE", "NOW"];
+const DISKS: [&str; 7] = ["DISK", "SERIAL", "MODEL", "STATE", "LAST FULL READ", "BAD SECTORS", "NOW"];
+/// What is left out first in a narrow terminal.
+const LEAST: [&str; 2] = ["MODEL", "SERIAL"];
+/// Disks that are listed one by one; of more, only those with something to tell.
+const LISTED_MAX: usize = 24;
+
+/// Writes all of it.
+pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    print_line(out, format_args!("{}  {}", seen.host, moment(seen.time)))?;
+    print_line(out, format_args!("{}", seen.sentence))?;
+    writeln!(out)?;
+    for light in &seen.lights {
+        print_line(out, format_args!("{:<18}{}", light.name, light.words))?;
+    }
+    for (number, what) in seen.to_do.iter().enumerate() {
+        if number == 0 {
+            writeln!(out, "\nDo now")?;
+        }
+        print_line(out, format_args!("  {}. {what}", number + 1))?;
+    }
+    let accepted: Vec<_> = seen.incidents.iter().filter(|incident| incident.is_accepted).collect();
+    for (number, incident) in accepted.iter().enumerate() {
+        if number == 0 {
+            writeln!(out, "\nAccepted")?;
+        }
+        print_line(out, format_args!("  {} (since {})", incident.headline, date(incident.since)))?;
+    }
+    if !seen.arrays.is_empty() {
+        writeln!(out)?;
+        let rows: Vec<Vec<String>> = seen.arrays.iter().map(array_row).collect();
+        columns::print(&ARRAYS, &["MEMBERS"], &rows, width, out)?;
+    }
+    if !seen.disks.is_empty() {
+        writeln!(out)?;
+        let listed: Vec<&DiskEntry> =
+            seen.disks.iter().filter(|disk| seen.disks.len() <= LISTED_MAX || is_deviant(disk)).collect();
+        let rows: Vec<Vec<String>> = listed.iter().map(|disk| disk_row(disk, seen.time)).collect();
+        columns::print(&DISKS, &LEAST, &rows, width, out)?;
+        if listed.len() < seen.disks.len() {
+            writeln!(out, "and {} more that are ok and not being read", seen.disks.len() - listed.len())?;
+        }
+    }
+    write_rest(seen, out)
+}
+
+fn write_rest(seen: &WatchDocument, out: &mut impl Write) -> io::Result<()> {
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(seen.paused_until.map(|until| format!("Paused until {}: scrubjay resume", moment(until))));
+    for channel in &seen.channels {
+        if let Some(last) = channel.last.as_ref().filter(|last| !last.is_accepted) {
+            lines.push(format!("Alerts by {} fail: {}", channel.name, last.said));
+        }
+    }
+    if seen.messages_waiting > 0 {
+        lines.push(format!("{} messages wait to be sent", seen.messages_waiting));
+    }
+    lines.extend(seen.troubles.iter().map(|trouble| format!("Trouble: {trouble}")));
+    for (number, line) in lines.iter().enumerate() {
+        if number == 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", shown(line))?;
+    }
+    Ok(())
+}
+
+/// Is there something to tell of it?
+fn is_deviant(disk: &DiskEntry) -> bool {
+    disk.health != "ok" || disk.activity != "held" || disk.scrubbed_by.is_some()
+}
+
+fn array_row(array: &scrubjay_daemon::control::ArrayEntry) -> Vec<String> {
+    let members: Vec<&str> = array.members.iter().map(|member| member.as_deref().unwrap_or("-")).collect();
+    let spare = match array.redundancy_left {
+        left if left < 0 => "data lost".to_owned(),
+        0 => "none".to_owned(),
+        1 => "1 disk".to_owned(),
+        left => format!("{left} disks"),
+    };
+    let now = if array.is_there { array.activity.as_str() } else { "missing" };
+    vec![array.name.clone(), array.level.clone(), members.join(" "), spare, now.to_owned()]
+}
+
+fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
+    let name = match (&disk.bay, &disk.name) {
+        (Some(bay), Some(name)) => format!("{name} bay {bay}"),
+        (None, Some(name)) => name.clone(),
+        (Some(bay), None) => format!("bay {bay}"),
+        (None, None) => "gone".to_owned(),
+    };
+    vec![
+        name,
+        disk.key.clone(),
+        if disk.model.is_empty() { "-".to_owned() } else { disk.model.clone() },
+        disk.health.clone(),
+        ago(now, disk.oldest_read),
+        show_count(disk.unreadable),
+        now_of(disk),
+    ]
+}
+
+/// What its scrub does.
+fn now_of(disk: &DiskEntry) -> String {
+    if let Some(pid) = disk.scrubbed_by {
+        return format!("scrubbed by process {pid}");
+    }
+    let share = disk.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
+    let ends = disk.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
+    match (disk.activity.as_str(), &disk.why) {
+        ("reading", _) => format!("reading, {share}{ends}"),
+        ("waiting", Some(why)) => format!("{share}, {why}"),
+        ("waiting", None) => format!("{share}, waiting"),
+        (_, Some(why)) if share.is_empty() => why.clone(),
+        (_, Some(why)) => format!("{share} read; {why}"),
+        (_, None) => "next in turn".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

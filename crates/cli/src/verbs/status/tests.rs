@@ -1,0 +1,107 @@
+//! The status as people see it.
+
+use super::*;
+use scrubjay_daemon::control::{ArrayEntry, ForecastEntry, IncidentEntry, LightEntry};
+
+const NOW: u64 = 1_773_320_400; // 12 Mar 2026
+
+fn disk(name: &str, key: &str) -> DiskEntry {
+    DiskEntry {
+        key: key.into(),
+        name: Some(name.into()),
+        model: "ST16000NM001G".into(),
+        bay: None,
+        bytes: 16_000_900_661_248,
+        media: "spinning".into(),
+        health: "ok".into(),
+        reasons: Vec::new(),
+        oldest_read: Some(NOW - 12 * 86_400),
+        due: NOW + 20 * 86_400,
+        unreadable: 0,
+        activity: "held".into(),
+        why: Some("read not long ago; the next pass begins 21 Mar 2026".into()),
+        pass_share: None,
+        slowdown_nanos: None,
+        budget_nanos: 2_000_000,
+        forecast: None,
+        lateness: Some(0),
+        scrubbed_by: None,
+    }
+}
+
+fn seen() -> WatchDocument {
+    let light = |name: &str, words: &str| LightEntry { name: name.into(), colour: "green".into(), words: words.into() };
+    let reading = DiskEntry {
+        activity: "reading".into(),
+        why: None,
+        pass_share: Some(0.439),
+        forecast: Some(ForecastEntry { low: NOW + 86_400, likely: NOW + 3 * 86_400, high: NOW + 5 * 86_400 }),
+        ..disk("sdb", "ZL2ABCDF")
+    };
+    let bad = DiskEntry { health: "replace".into(), unreadable: 8, bay: Some("3".into()), ..disk("sdc", "ZL2ABCDE") };
+    WatchDocument {
+        host: "nas1".into(),
+        time: NOW,
+        sentence: "1 problem: bay 3 (ZL2ABCDE) should be replaced".into(),
+        lights: vec![light("Disks", "2 ok, 1 replace"), light("Alerts", "email proven 12 Mar 2026")],
+        to_do: vec!["bay 3 (ZL2ABCDE) should be replaced".into()],
+        arrays: vec![ArrayEntry {
+            key: "uuid".into(),
+            name: "tank".into(),
+            level: "RAID5".into(),
+            members: vec![Some("sda".into()), Some("sdb".into()), None],
+            redundancy_left: 0,
+            activity: "idle".into(),
+            is_there: true,
+        }],
+        disks: vec![disk("sda", "ZL2ABCDD"), reading, bad],
+        incidents: vec![IncidentEntry {
+            subject: "ZL2ABCDE".into(),
+            kind: "health".into(),
+            urgency: "replace".into(),
+            headline: "bay 3 (ZL2ABCDE) should be replaced".into(),
+            since: NOW,
+            is_accepted: true,
+        }],
+        ..WatchDocument::default()
+    }
+}
+
+fn text(seen: &WatchDocument, width: Option<usize>) -> String {
+    let mut out = Vec::new();
+    write(seen, width, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_sentence_comes_first_and_each_disk_has_a_line() {
+    let text = text(&seen(), None);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[1], "1 problem: bay 3 (ZL2ABCDE) should be replaced");
+    assert!(text.contains("tank   RAID5  sda sdb -  none   idle"), "{text}");
+    assert!(
+        text.contains("12 d ago        8            read not long ago; the next pass begins 21 Mar 2026"),
+        "{text}"
+    );
+    assert!(text.contains("reading, 43 %, ends 15 Mar 2026"), "{text}");
+    assert!(text.contains("Accepted\n  bay 3"), "{text}");
+}
+
+#[test]
+fn of_many_disks_those_with_something_to_tell_are_listed() {
+    let many = (0..60).map(|number| disk(&format!("sd{number}"), &format!("S{number}"))).collect();
+    let mut seen = WatchDocument { disks: many, ..seen() };
+    seen.disks[7].health = "watch".into();
+    let text = text(&seen, Some(80));
+    assert!(text.contains("and 59 more that are ok and not being read"), "{text}");
+    assert!(text.contains("sd7"), "{text}");
+}
+
+#[test]
+fn what_a_drive_calls_itself_is_no_command_to_the_terminal() {
+    let mut seen = seen();
+    seen.disks[0].model = "evil\u{1b}[2J\nmodel".into();
+    seen.sentence = "\u{1b}]0;x\u{7}".into();
+    let text = text(&seen, None);
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+}

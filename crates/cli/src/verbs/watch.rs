@@ -1,0 +1,36 @@
+//! `scrubjay watch`: the daemon, in the foreground, for systemd or a terminal.
+
+use super::state_folder;
+use crate::args::WatchArgs;
+use crate::exit::Exit;
+use crate::say::say;
+use anyhow::Result;
+use scrubjay_daemon::config;
+use scrubjay_daemon::control::socket_path;
+use scrubjay_daemon::pump::{Daemon, DaemonError, DaemonOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Runs until it is told to end.
+pub fn run(args: &WatchArgs) -> Result<Exit> {
+    if args.print_config {
+        io::stdout().lock().write_all(config::COMMENTED.as_bytes())?;
+        return Ok(Exit::Clean);
+    }
+    let options = DaemonOptions {
+        config: args.config.clone().unwrap_or_else(|| PathBuf::from(config::CONFIG_FILE)),
+        is_config_asked_for: args.config.is_some(),
+        folder: state_folder(args.state.as_ref()),
+        socket: socket_path()?,
+        calendar: args.test_calendar,
+        smartctl: args.test_smartctl.clone(),
+    };
+    match Daemon::run(options, &mut |line| say(format_args!("{line}"))) {
+        Ok(()) => Ok(Exit::Clean),
+        Err(DaemonError::Channel { path, source }) => {
+            Err(crate::exit::Usage(format!("{}: {source}", path.display())).into())
+        }
+        Err(DaemonError::Config(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
