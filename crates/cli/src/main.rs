@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Some(Verb::Status { json }) => disks::status(json),
         Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Watch(args)) => verbs::watch::run(&args),
+        Some(Verb::Setup(args)) => verbs::setup::run(&args),
         Some(Verb::Plan { json }) => verbs::plan::run(json),
         Some(Verb::Check) => verbs::check::run(),
         Some(Verb::Alert(args)) => verbs::alert::run(&args),

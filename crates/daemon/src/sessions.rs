@@ -11,7 +11,7 @@ use scrubjay_device::control::SessionControl;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::subject::Subject;
-use scrubjay_device::target::Target;
+use scrubjay_device::target::{Target, TargetIdentity};
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews};
 use std::collections::BTreeMap;
@@ -195,7 +195,7 @@ fn read(
         Ok(target) => Box::new(target),
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
-    let kept = KeptPass::of(folder, &*subject, order.begun);
+    let kept = KeptPass::of(folder, subject.id(), subject.sectors(), order.begun);
     if let KeptPass::Complete = kept {
         let done = subject.sectors();
         return SessionNews::Finished(PassReport { pass: order.pass, done, ..PassReport::default() });
@@ -252,13 +252,12 @@ pub enum KeptPass {
 }
 
 impl KeptPass {
-    /// What is kept of the pass that began then, by the system's clock.
-    pub fn of(folder: &Path, subject: &dyn Subject, begun: UnixSeconds) -> KeptPass {
-        if !subject.id().is_certain {
+    /// What is kept of the pass that began then, by the system's clock. Opens no device.
+    pub fn of(folder: &Path, id: &TargetIdentity, sectors: u64, begun: UnixSeconds) -> KeptPass {
+        if !id.is_certain {
             return KeptPass::Nothing; // what is saved may be another disk's
         }
-        let store = StateStore::at(folder, &subject.id().key(), None);
-        match store.load(&subject.id().key(), subject.sectors()) {
+        match StateStore::at(folder, &id.key(), None).load(&id.key(), sectors) {
             Ok(Some(saved)) => KeptPass::of_saved(&saved, begun),
             // What cannot be read is told when the session is prepared.
             Ok(None) | Err(_) => KeptPass::Nothing,

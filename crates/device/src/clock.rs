@@ -15,6 +15,16 @@ pub fn name() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |boot| boot.trim().to_owned())
 }
 
+/// Is the date known to be right: does the kernel say that somebody (NTP) keeps its clock? None: it does not say.
+pub fn is_synchronised() -> Option<bool> {
+    // SAFETY: the struct is plain numbers, and modes 0 changes nothing.
+    let state = unsafe {
+        let mut about: libc::timex = std::mem::zeroed();
+        libc::adjtimex(&mut about)
+    };
+    (state >= 0).then_some(state != libc::TIME_ERROR)
+}
+
 /// The date, in whole seconds.
 pub fn today() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))

@@ -15,6 +15,21 @@ pub const FAULTY_DISK: &[&str] = &[
     "jq",                // reads the scrubber's JSON
 ];
 
+/// The watch with disks, a mail server and an HTTP receiver. (The mail server itself comes by pip.)
+pub const WATCHED: &[&str] = &[
+    "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse: the server's disk as a file
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "python3-venv",      // where pip puts the mail server
+    "openssl",           // its certificates
+    "sqlite3",           // looks at the history from outside
+    "jq",                // reads the answers
+];
+
 /// What the test of the capture runs.
 pub const CAPTURE: &[&str] = &[
     "fio",   // makes the requests, and counts them

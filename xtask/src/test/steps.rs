@@ -3,7 +3,7 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING,
+    ARRAYS, ARRAYS_OF_OURS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING, WATCHED,
 };
 
 /// One step.
@@ -168,6 +168,12 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: the watch: disks found, read and told of by mail, killed, full, and set back a day",
+        command: &["tests/lab/watch.sh"],
+        packages: WATCHED,
         ..LAB
     },
     TestStep {

@@ -30,7 +30,7 @@ pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
-pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SubjectArgs, WatchArgs};
+pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SetupArgs, SubjectArgs, WatchArgs};
 
 use crate::exit::Exit;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -59,6 +59,8 @@ pub enum Verb {
     Scrub(Box<ScrubArgs>),
     /// Watch over this machine: read every disk each month, ask drives how they are, send alerts (the daemon)
     Watch(WatchArgs),
+    /// Three questions, a test mail, its code: from nothing to alerts that are proven
+    Setup(SetupArgs),
     /// Show how things stand: disks, arrays, alerts, running scrubs, what to do
     #[command(after_help = watch::STATUS)]
     Status {

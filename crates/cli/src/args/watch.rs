@@ -83,6 +83,22 @@ pub struct WatchArgs {
     pub test_smartctl: Option<PathBuf>,
 }
 
+const SETUP_TEXT: &str = "\
+Examples:
+  sudo scrubjay setup    asks for an address, a mail server and a password; sends a test; asks for its code
+
+It adds [alert.email] to /etc/scrubjay/config.toml, and leaves the rest of the file as it is. The password goes into a file of
+its own that only root can read. Other channels: docs/alerts.md.";
+
+/// Arguments of `setup`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SETUP_TEXT}\n\n{EXIT_CODES}"))]
+pub struct SetupArgs {
+    /// Settings of the watch [default: /etc/scrubjay/config.toml]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
 const ALERT_TEXT: &str = "\
 Examples:
   sudo scrubjay alert test              send a test with a code by every channel, and say what came of it

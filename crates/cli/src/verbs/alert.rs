@@ -34,7 +34,7 @@ fn alerts(request: &WatchRequest) -> Result<AlertDocument> {
 }
 
 /// Sends tests, and waits until each was accepted or not.
-fn test() -> Result<Exit> {
+pub fn test() -> Result<Exit> {
     let before = alerts(&WatchRequest::Alerts)?;
     let sent = alerts(&WatchRequest::TestAlerts)?;
     let number = |alerts: &AlertDocument, name: &str| {

@@ -7,6 +7,7 @@ pub mod history;
 pub mod locate;
 pub mod person;
 pub mod plan;
+pub mod setup;
 pub mod status;
 pub mod watch;
 mod words;

@@ -3,7 +3,7 @@
 use super::state::{Daemon, mark_of};
 use crate::channels::SenderFacts;
 use crate::sessions::{KeptPass, PassOrder};
-use scrubjay_device::target::Target;
+use scrubjay_device::inventory;
 use scrubjay_watch::events::{WatchEvent, WatchOp};
 use scrubjay_watch::facts::SessionNews;
 use scrubjay_watch::incident::IncidentSubject;
@@ -80,8 +80,9 @@ impl Daemon<'_> {
     pub(super) fn kept(&self, name: &str) -> Option<WatchEvent> {
         let disk = self.disk(name)?;
         let mark = *self.marks.get(&disk.facts.key).filter(|mark| mark.begun.0 > 0)?;
-        let target = Target::open(&disk.device).ok()?;
-        let kept = KeptPass::of(&self.options.folder, &target, self.clock.by_system(mark.begun));
+        let identity = inventory::identity(name)?;
+        let (sectors, begun) = (disk.facts.sectors, self.clock.by_system(mark.begun));
+        let kept = KeptPass::of(&self.options.folder, &identity, sectors, begun);
         let KeptPass::UnderWay(mut report) = kept else { return None };
         report.pass = mark.pass;
         Some(WatchEvent::Session(name.to_owned(), SessionNews::Stopped(report)))

@@ -7,7 +7,8 @@ use crate::history::HistoryError;
 use crate::time::TestCalendar;
 use scrubjay_device::store::short_name;
 use scrubjay_jobs::JobError;
-use std::fs;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What the daemon is started with.
@@ -47,9 +48,33 @@ pub enum DaemonError {
     /// The socket.
     #[error(transparent)]
     Control(#[from] ServerError),
+    /// The folder is another daemon's, or cannot be had.
+    #[error("{path}: {why}")]
+    Folder {
+        /// The file that is locked by whoever uses the folder.
+        path: PathBuf,
+        /// Why it is not ours.
+        why: String,
+    },
     /// Signals cannot be caught.
     #[error("signals cannot be caught: {0}")]
     Signals(std::io::Error),
+}
+
+/// Makes the folder, for us alone, and keeps other daemons out of it as long as the file is open.
+pub(super) fn lock_folder(folder: &Path) -> Result<File, DaemonError> {
+    let path = folder.join("watch.lock");
+    let fail = |why: String| DaemonError::Folder { path: path.clone(), why };
+    fs::DirBuilder::new().mode(0o700).recursive(true).create(folder).map_err(|error| fail(error.to_string()))?;
+    let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+    let file = open.map_err(|error| fail(error.to_string()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(fail("another watch keeps its history here: stop it first (systemctl stop scrubjay)".to_owned()))
+        }
+        Err(TryLockError::Error(error)) => Err(fail(error.to_string())),
+    }
 }
 
 /// Opens the channels that the settings name.

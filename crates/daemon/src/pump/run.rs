@@ -4,7 +4,7 @@ use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
-use super::options::{DaemonError, DaemonOptions, host_name, open_channels, secret};
+use super::options::{DaemonError, DaemonOptions, host_name, lock_folder, open_channels, secret};
 use super::state::{Daemon, is_called, mark_of};
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
@@ -39,8 +39,8 @@ impl<'s> Daemon<'s> {
         let config = WatchConfig::read(&options.config, options.is_config_asked_for)?;
         let channels = open_channels(&options.config, &config)?;
         let clock = WatchClock::new(options.calendar);
+        let locked = lock_folder(&options.folder)?;
         let (tell, news) = mpsc::channel();
-        // First of all: there is one daemon, and only it opens the data base.
         let asked = tell.clone();
         let control = ControlServer::listen(&options.socket, move |pending: PendingAnswer| {
             let _ = asked.send(DaemonNews::Asked(pending)); // unanswered, it is told that the watch ends
@@ -87,7 +87,7 @@ impl<'s> Daemon<'s> {
             news::on_uevents(uevents, tell);
         }
         daemon.go(&news);
-        drop(control);
+        drop((control, locked));
         Ok(())
     }
 

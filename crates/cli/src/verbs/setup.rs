@@ -1,0 +1,210 @@
+//! `scrubjay setup`: from nothing to alerts that are proven, in three questions.
+
+use super::{alert, ask};
+use crate::args::SetupArgs;
+use crate::exit::{Exit, Usage};
+use crate::say::print_line;
+use anyhow::{Context, Result, bail};
+use console::Term;
+use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
+use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
+use scrubjay_device::output::{Existing, OutputFile};
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// So often may a code be mistyped.
+const TRIES: usize = 5;
+
+/// What was answered.
+struct MailAnswers {
+    to: String,
+    server: Option<String>,
+    user: Option<String>,
+    password: Option<String>,
+}
+
+/// Asks, writes the settings, and sees to it that a message arrives.
+pub fn run(args: &SetupArgs) -> Result<Exit> {
+    let path = args.config.clone().unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
+    let before = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
+    };
+    let config = WatchConfig::parse(&before).map_err(|what| Usage(format!("{}{what}", path.display())))?;
+    let mut out = io::stdout().lock();
+    if config.alert.email.is_none() {
+        let answers = questions(&mut out)?;
+        let after = with_mail(&before, &answers, &path)?;
+        write(&path, &after, &answers)?;
+        print_line(&mut out, format_args!("written: {}", path.display()))?;
+    } else {
+        print_line(&mut out, format_args!("{} has [alert.email] already: it is tested now", path.display()))?;
+    }
+    match ask(&WatchRequest::Reload) {
+        Ok(_) => prove(&mut out),
+        Err(error) => {
+            print_line(&mut out, format_args!("{error:#}"))?;
+            writeln!(out, "Then go on here:  sudo scrubjay setup")?;
+            Ok(Exit::Found)
+        }
+    }
+}
+
+/// The three questions.
+fn questions(out: &mut impl Write) -> Result<MailAnswers> {
+    let terminal = Term::stderr();
+    writeln!(
+        out,
+        "Every sector of every disk will be read within 35 days, while the disk is idle. Who is to be told?\n"
+    )?;
+    let to = question(out, "Mail to")?;
+    if to.is_empty() {
+        return Err(Usage("nobody to be told: nothing was written".to_owned()).into());
+    }
+    let server = question(out, "SMTP server, such as smtp.example.org [this machine's sendmail]")?;
+    if server.is_empty() {
+        return Ok(MailAnswers { to, server: None, user: None, password: None });
+    }
+    let user = question(out, &format!("User there [{to}]; - for none"))?;
+    if user == "-" {
+        return Ok(MailAnswers { to, server: Some(server), user: None, password: None });
+    }
+    let user = if user.is_empty() { to.clone() } else { user };
+    write!(out, "Password (kept in a file that only root can read): ")?;
+    out.flush()?;
+    let password = if terminal.is_term() { terminal.read_secure_line()? } else { line()? };
+    if password.is_empty() {
+        return Err(Usage("no password: nothing was written".to_owned()).into());
+    }
+    Ok(MailAnswers { to, server: Some(server), user: Some(user), password: Some(password) })
+}
+
+fn question(out: &mut impl Write, what: &str) -> Result<String> {
+    write!(out, "{what}: ")?;
+    out.flush()?;
+    line()
+}
+
+/// A line of what is typed.
+fn line() -> Result<String> {
+    let mut line = String::new();
+    if io::stdin().read_line(&mut line)? == 0 {
+        return Err(Usage(
+            "setup asks questions, and nobody answers: edit the settings instead (docs/alerts.md)".into(),
+        )
+        .into());
+    }
+    Ok(line.trim().to_owned())
+}
+
+/// The settings with mail at their end; whatever was there stays as it is.
+fn with_mail(before: &str, answers: &MailAnswers, path: &Path) -> Result<String> {
+    let quoted = |text: &str| serde_json::to_string(text); // a string of JSON is one of TOML
+    let mut after = before.to_owned();
+    if !after.is_empty() && !after.ends_with('\n') {
+        after.push('\n');
+    }
+    after.push_str("\n[alert.email]\n");
+    let to: Vec<String> =
+        answers.to.split([',', ' ']).filter(|to| !to.is_empty()).map(quoted).collect::<Result<_, _>>()?;
+    after.push_str(&format!("to = [{}]\n", to.join(", ")));
+    if let Some(server) = &answers.server {
+        after.push_str(&format!("server = {}\n", quoted(server)?));
+    }
+    if let Some(user) = &answers.user {
+        let file = password_file(path);
+        after.push_str(&format!("user = {}\npassword-file = {}\n", quoted(user)?, quoted(&file.to_string_lossy())?));
+    }
+    WatchConfig::parse(&after).map_err(|what| Usage(format!("that makes no settings: {what}: nothing was written")))?;
+    Ok(after)
+}
+
+/// Beside the settings.
+fn password_file(path: &Path) -> PathBuf {
+    path.with_file_name("smtp.password")
+}
+
+fn write(path: &Path, text: &str, answers: &MailAnswers) -> Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    if let Some(password) = &answers.password {
+        let mut output = OutputFile::create_private(&password_file(path), Existing::Replaced)?;
+        writeln!(output, "{password}")?;
+        output.commit()?;
+    }
+    let mut output = OutputFile::create(path, Existing::Replaced)?;
+    output.write_all(text.as_bytes())?;
+    output.commit()?;
+    Ok(())
+}
+
+/// Sends a test, and asks for its code.
+fn prove(out: &mut impl Write) -> Result<Exit> {
+    writeln!(out, "A test is being sent.")?;
+    if alert::test()? != Exit::Clean {
+        writeln!(out, "Mend that in the settings, then go on here:  sudo scrubjay setup")?;
+        return Ok(Exit::Found);
+    }
+    for _ in 0..TRIES {
+        let code = question(out, "The code of six digits in the mail (nothing: later)")?;
+        if code.is_empty() {
+            writeln!(out, "Later:  sudo scrubjay alert confirm CODE")?;
+            return Ok(Exit::Found);
+        }
+        match ask(&WatchRequest::Confirm { code }) {
+            Ok(WatchAnswer::Done { said }) => {
+                print_line(out, format_args!("{said}"))?;
+                writeln!(out, "All is set up. How things stand:  sudo scrubjay status")?;
+                return Ok(Exit::Clean);
+            }
+            Ok(_) => bail!("the watch answered something else: is it another version?"),
+            Err(error) => print_line(out, format_args!("{error:#}"))?,
+        }
+    }
+    Ok(Exit::Found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(user: Option<&str>) -> MailAnswers {
+        let user = user.map(str::to_owned);
+        MailAnswers {
+            to: "me@example.org, you@example.org".into(),
+            server: Some("smtp.example.org:587".into()),
+            password: user.as_ref().map(|_| "secret".into()),
+            user,
+        }
+    }
+
+    #[test]
+    fn what_was_there_stays_and_mail_is_added() {
+        let before = "# mine\nhost = \"nas1\"";
+        let after = with_mail(before, &answers(Some("a\"b")), Path::new("/etc/scrubjay/config.toml")).unwrap();
+        assert!(after.starts_with("# mine\nhost = \"nas1\"\n\n[alert.email]\n"), "{after}");
+        let config = WatchConfig::parse(&after).unwrap();
+        assert_eq!(config.host.as_deref(), Some("nas1"));
+        assert!(after.contains("to = [\"me@example.org\", \"you@example.org\"]"), "{after}");
+        assert!(after.contains("password-file = \"/etc/scrubjay/smtp.password\""), "{after}");
+        assert!(!after.contains("secret"));
+        let plain = with_mail("", &answers(None), Path::new("c.toml")).unwrap();
+        assert!(!plain.contains("user"), "{plain}");
+    }
+
+    #[test]
+    fn the_password_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("etc/config.toml");
+        fs::create_dir(folder.path().join("etc")).unwrap();
+        fs::write(password_file(&path), "old").unwrap(); // open to all
+        write(&path, "host = \"a\"\n", &answers(Some("me"))).unwrap();
+        let mode = fs::metadata(password_file(&path)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode, fs::read_to_string(password_file(&path)).unwrap().as_str()), (0o600, "secret\n"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "host = \"a\"\n");
+    }
+}

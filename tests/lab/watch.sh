@@ -1,0 +1,242 @@
+#!/bin/bash
+# The watch from nothing: three disks of which one has bad sectors are found, read and told of, by a real mail server and an
+# HTTP receiver; alerts are proven; servers are down, wrong or refuse; the daemon is killed again and again, its disk is full,
+# the clock goes back a day. The calendar runs fast (a day in some seconds), for these tests only.
+# Usage: watch.sh [KILLS]. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, jq, openssl, sqlite3 and
+# what faulty-disk needs.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=check.sh
+. "$here/check.sh"
+needs root fuse mount loop jq openssl sqlite3 nbdkit nbdfuse python3
+"$here/smtp-server" --prepare || skip "no aiosmtpd, and none can be had"
+kills=${1:-10} speed=5000 from=$(date +%s)
+begin
+export FAULTY_DIR=$work/disks SCRUBJAY_RUN=$work/run
+end_last() {
+  for name in a b c; do "$here/faulty-disk" destroy "$name" || true; done
+  umount "$work/full" 2>/dev/null || true
+}
+
+# What TLS needs: a CA, a server's certificate by it, and a CA that signed nothing here.
+authority() { # NAME
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.pem" -days 2 -subj "/CN=$1" 2>/dev/null
+}
+authority ca
+authority other
+openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj "/CN=localhost" 2>/dev/null
+openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out server.pem \
+  -extfile <(echo "subjectAltName=DNS:localhost,IP:127.0.0.1") 2>/dev/null
+
+# A mail server. Its port is then in $port; its input is a pipe that this script holds open.
+serve() { # PORT, 0: any
+  local pipe=mail.in.$SECONDS.$RANDOM
+  rm -f mail.port
+  mkfifo "$pipe"
+  exec {mail_in}<>"$pipe"
+  "$here/smtp-server" mails --port "$1" --tls starttls --cert server.pem --key server.key --user nas --password secret \
+    <&"$mail_in" >mail.port 2>mail.log &
+  server=$!
+  soon test -s mail.port
+  port=$(cat mail.port)
+}
+unserve() {
+  kill "$server"
+  wait "$server" 2>/dev/null || true
+}
+# An HTTP receiver: each body is a line of hooks, each heartbeat one of hooks.beats.
+cat >receiver.py <<'PYTHON'
+import http.server, sys
+class Hook(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        open(sys.argv[1], "ab").write(body.replace(b"\n", b" ") + b"\n")
+        self.send_response(200)
+        self.end_headers()
+    def do_GET(self):
+        open(sys.argv[1] + ".beats", "a").write("beat\n")
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+PYTHON
+python3 receiver.py "$work/hooks" >hook.port &
+soon test -s hook.port
+hook=$(cat hook.port)
+serve 0
+
+bad=$("$here/faulty-disk" create a 64M bad=40000+8)
+good=$("$here/faulty-disk" create b 64M)
+third=$("$here/faulty-disk" create c 64M)
+name=${bad#/dev/}
+others=$(lsblk -dno NAME | grep -v '^loop' | sed 's/.*/"&"/' | paste -sd,)
+echo secret >password && chmod 600 password
+echo wrong >wrong-password && chmod 600 wrong-password
+settings() { # CA PASSWORD-FILE
+  cat >config.toml <<TOML
+host = "nas1"
+also = ["$bad", "$good", "$third"]
+never = [$others]
+[alert.email]
+to = ["me@example.org"]
+server = "localhost:$port"
+user = "nas"
+password-file = "$work/$2"
+ca-file = "$work/$1.pem"
+[alert.webhook]
+url = "http://127.0.0.1:$hook/hook"
+[alert.heartbeat]
+url = "http://127.0.0.1:$hook/beat"
+TOML
+}
+reload() { # a line of the journal says that it was read, or not
+  local before
+  before=$(grep -c '^\(settings read\|the settings stay\)' watch.log || true)
+  kill -HUP "$daemon"
+  is_reloaded() { [ "$(grep -c '^\(settings read\|the settings stay\)' watch.log)" -gt "$before" ]; }
+  soon is_reloaded || fail "settings are read anew"
+}
+settings ca password
+state=$work/state
+watch() { # its process is then $daemon
+  "$scrubjay" watch --config config.toml --state "$state" --test-calendar "$speed@$from" 2>>watch.log &
+  daemon=$!
+  soon test -S run/watch
+}
+unwatch() {
+  kill "$daemon"
+  wait "$daemon" 2>/dev/null || true
+}
+status() { "$scrubjay" status --json 2>/dev/null | jq -r ".watch | $1" 2>/dev/null || true; }
+is_status() { [ "$(status "$1")" = "$2" ]; }
+of_bad() { status "[.disks[] | select(.name == \"$name\")][0] | $1"; }
+of_mail() { status "[.channels[] | select(.name == \"email\")][0].$1"; }
+subjects() { grep -ih '^subject:' mails/*.eml 2>/dev/null || true; }
+has_mail() { subjects | grep -q "$1"; }
+mails_of() { subjects | grep -c "$1" || true; }
+
+echo "# from nothing"
+watch
+soon is_status '.disks | length' 3 || fail "three disks are seen: $(status '.disks | length')"
+soon is_status '.disks | map(select(.oldest_read != null)) | length' 3 || fail "all are read: $(status .disks)"
+expect "bad sectors are found" "$(of_bad '[.health, .unreadable] | @tsv')" "replace	8"
+expect "others are not known, and not blamed" "$(status '[.disks[] | select(.health == "unknown")] | length')" 2
+soon has_mail "REPLACE.*$name" || fail "a mail of the bad disk: $(subjects)"
+letter=$(grep -il "^subject:.*REPLACE.*$name" mails/*.eml | head -1)
+expect "marked as made by a machine" "$(grep -ci '^auto-submitted: auto-generated' "$letter")" 1
+expect "with one Message-ID" "$(grep -ci '^message-id:' "$letter")" 1
+expect "twenty lines at most" "$(sed '1,/^\r*$/d' "$letter" | wc -l | awk '{print ($1 <= 21)}')" 1
+expect "encrypted, with a login" "$(jq -c '[.encrypted, .user]' "${letter%.eml}.json")" '[true,"nas"]'
+soon grep -q "REPLACE.*$name" hooks || fail "the webhook is told"
+code=0
+"$scrubjay" check >check.txt || code=$?
+expect "check says critical" "$code $(cut -d: -f1 check.txt)" "2 CRITICAL"
+
+echo "# proof"
+"$scrubjay" alert test >test.txt || true
+expect "the test is accepted by both" "$(grep -c ': accepted in' test.txt)" 2
+code_in() { grep -h "alert confirm" "$@" | grep -o 'confirm [0-9]*' | tail -1 | cut -d' ' -f2; }
+newest=$(grep -l 'TEST' mails/*.eml | sort -t/ -k2 -n | tail -1)
+expect "its code is confirmed" "$("$scrubjay" alert confirm "$(code_in "$newest")")" "email is proven: messages arrive that way"
+expect "a code is good once" "$("$scrubjay" alert confirm "$(code_in "$newest")" 2>/dev/null || echo refused)" refused
+expect "the proof is shown" "$(of_mail proof | cut -c1-6)" proven
+soon test -s hooks.beats || fail "the heartbeat comes"
+
+echo "# a server that is down, wrong, or refuses"
+unserve
+before=$(mails_of TEST)
+"$scrubjay" alert test >down.txt || true
+expect "a server that is down is named" "$(grep -c 'email: not accepted: localhost.*cannot be reached' down.txt)" 1
+sleep $((3 * 86400 / speed)) # three days
+serve "$port"
+is_delivered() { [ "$(mails_of TEST)" -gt "$before" ]; }
+soon is_delivered || fail "what waited is delivered later"
+sleep 5
+expect "once" "$(($(mails_of TEST) - before))" 1
+settings other password
+reload
+"$scrubjay" alert test >wrong.txt || true
+expect "a wrong certificate is named" "$(grep -c 'email: not accepted: .*certificate' wrong.txt)" 1
+expect "what was proven of other settings is not proven" "$(of_mail proof)" "never proven"
+settings ca wrong-password
+reload
+"$scrubjay" alert test >auth.txt || true
+expect "a refused login is named" "$(grep -c 'email: not accepted: .*AUTH refused' auth.txt)" 1
+echo 'every = 7' >>config.toml
+reload
+expect "a bad file is refused as a whole" "$(grep -c '^the settings stay as they were' watch.log)" 1
+settings ca password
+reload
+
+echo "# a person"
+"$scrubjay" pause 2h >pause.txt
+expect "pause" "$(status '.paused_until != null')" true
+"$scrubjay" resume >/dev/null
+expect "resume" "$(status .paused_until)" null
+"$scrubjay" accept "$name" >accept.txt
+accepted='[.incidents[] | select(.kind == "health")][0].is_accepted'
+expect "accept" "$(status "$accepted")" true
+kinds='[.events[].kind] | (index("pass-finished") != null) and (index("incident-accepted") != null)'
+expect "history tells" "$("$scrubjay" history --limit 100000 --state "$state" --json | jq "$kinds")" true
+expect "a second watch is refused" "$("$scrubjay" watch --state "$state" 2>&1 | grep -c 'another watch')" 1
+
+echo "# killed $kills times"
+repeated() { grep -ih '^message-id:' mails/*.eml | sort | uniq -d; }
+unmarked() { # repeated mails that do not say so
+  local id file
+  repeated | while read -r id; do
+    grep -liF "$id" mails/*.eml | sort -t/ -k2 -n | tail -n +2 | while read -r file; do
+      grep -q 'may reach you twice' "$file" || echo "$file"
+    done
+  done | wc -l
+}
+for ((kill = 1; kill <= kills; kill++)); do
+  "$scrubjay" alert test >/dev/null 2>&1 &
+  sleep "$(awk -v seed="$kill" 'BEGIN {srand(seed); print 0.05 + rand() * 2.5}')"
+  kill -9 "$daemon"
+  wait "$daemon" 2>/dev/null || true
+  [ "$(sqlite3 "$state/history.db" 'PRAGMA integrity_check')" = ok ] || fail "the data base after kill $kill"
+  watch
+done
+soon is_status .messages_waiting 0 || fail "all messages are sent in the end: $(status .messages_waiting)"
+expect "nothing is sent twice that does not say so" "$(unmarked)" 0
+echo "# of $(find mails -name '*.eml' | wc -l) mails $(repeated | wc -l) came more than once, marked"
+expect "the bad sectors are not forgotten" "$(of_bad .unreadable)" 8
+expect "what is accepted stays so" "$(status "$accepted")" true
+
+echo "# a clock that goes back a day"
+unwatch
+replaces=$(mails_of REPLACE)
+from=$((from + 86400 / (speed - 1) + 1))
+watch
+soon is_status '.disks | length' 3 || fail "disks are seen"
+sleep 5
+expect "nothing is told again" "$(($(mails_of REPLACE) - replaces))" 0
+expect "nothing is forgotten" "$(of_bad .unreadable)" 8
+unwatch
+
+echo "# a full disk"
+mkdir full
+mount -t tmpfs -o size=8M tmpfs full
+cp -a state/. full/
+state=$work/full
+watch
+soon is_status '.disks | length' 3 || fail "disks are seen"
+head -c 8M /dev/zero >full/filler 2>/dev/null || true
+"$scrubjay" pause 1h >/dev/null 2>&1 || true # something that is to be kept
+troubled='.troubles | map(select(startswith("history"))) | length > 0'
+soon is_status "$troubled" true || fail "a full disk is spoken of: $(status .troubles)"
+tests=$(mails_of TEST)
+timeout 10 "$scrubjay" alert test >/dev/null 2>&1 || true
+sleep 2
+expect "nothing is sent that would be forgotten" "$(($(mails_of TEST) - tests))" 0
+rm full/filler
+is_over() { is_status "$troubled" false && [ "$(mails_of TEST)" -gt "$tests" ]; }
+soon is_over || fail "it goes on when there is room: $(status .troubles)"
+expect "the data base is whole" "$(sqlite3 full/history.db 'PRAGMA integrity_check')" ok
+unwatch
+expect "it ended in order" "$(tail -1 watch.log)" ended
+[ "$failed" = 0 ] || tail -40 watch.log | sed 's/^/# /'
+done_checking
