@@ -81,15 +81,16 @@ pub struct SessionGlance {
 /// All sessions that run, by the kernel's names of their disks.
 pub struct SessionPool {
     folder: PathBuf,
+    is_full_speed: bool,
     tell: Sender<SessionTold>,
     running: BTreeMap<String, RunningSession>,
     next: u64,
 }
 
 impl SessionPool {
-    /// None runs yet. States are kept in `folder`.
-    pub fn new(folder: PathBuf, tell: Sender<SessionTold>) -> SessionPool {
-        SessionPool { folder, tell, running: BTreeMap::new(), next: 1 }
+    /// None runs yet. States are kept in `folder`. At full speed (for tests) they wait for nobody.
+    pub fn new(folder: PathBuf, is_full_speed: bool, tell: Sender<SessionTold>) -> SessionPool {
+        SessionPool { folder, is_full_speed, tell, running: BTreeMap::new(), next: 1 }
     }
 
     /// Begins, or goes on with, a pass. Whatever comes of it is told.
@@ -106,12 +107,12 @@ impl SessionPool {
             before: None,
         };
         self.running.insert(order.name.clone(), running);
-        let (folder, tell) = (self.folder.clone(), self.tell.clone());
+        let (folder, tell, is_full_speed) = (self.folder.clone(), self.tell.clone(), self.is_full_speed);
         let named = thread::Builder::new().name(format!("scrub {}", order.name));
         let spawned = named.spawn({
             let (order, tell) = (order.clone(), tell.clone());
             move || {
-                let news = read(&folder, &order, &control, &latest);
+                let news = read(&folder, &order, is_full_speed, &control, &latest);
                 // Nobody listens any more when the daemon ends.
                 let _ = tell.send(SessionTold { number, name: order.name, key: order.key, news });
             }
@@ -188,6 +189,7 @@ fn share_read(before: &ScrubReport, after: &ScrubReport) -> Option<f32> {
 fn read(
     folder: &Path,
     order: &PassOrder,
+    is_full_speed: bool,
     control: &SessionControl,
     latest: &Mutex<Option<ScrubReport>>,
 ) -> SessionNews {
@@ -203,7 +205,10 @@ fn read(
     let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
     let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
     let mut options = settings.options(&*subject, &run);
-    options.policy = PolicyConfig::budget(Goal { mean: order.budget, ..Goal::default() });
+    options.policy = match is_full_speed {
+        true => PolicyConfig::full_speed(Bytes::mib(1)),
+        false => PolicyConfig::budget(Goal { mean: order.budget, ..Goal::default() }),
+    };
     let session = match ScrubSession::prepare(subject, &options) {
         Ok(session) => session,
         Err(error) => return SessionNews::Refused(error.to_string()),

@@ -78,6 +78,9 @@ pub struct WatchArgs {
     /// For tests: a calendar that shows SECONDS (since 1970) then, and runs SPEED times as fast
     #[arg(long, value_name = "SPEED@SECONDS", hide = true)]
     pub test_calendar: Option<TestCalendar>,
+    /// For tests: scrubs wait for nobody
+    #[arg(long, hide = true)]
+    pub test_full_speed: bool,
     /// For tests: another smartctl
     #[arg(long, value_name = "FILE", hide = true)]
     pub test_smartctl: Option<PathBuf>,

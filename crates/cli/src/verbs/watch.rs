@@ -23,6 +23,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         folder: state_folder(args.state.as_ref()),
         socket: socket_path()?,
         calendar: args.test_calendar,
+        is_full_speed: args.test_full_speed,
         smartctl: args.test_smartctl.clone(),
     };
     match Daemon::run(options, &mut |line| say(format_args!("{line}"))) {

@@ -24,6 +24,8 @@ pub struct DaemonOptions {
     pub socket: PathBuf,
     /// For tests: a faster calendar.
     pub calendar: Option<TestCalendar>,
+    /// For tests: sessions wait for nobody.
+    pub is_full_speed: bool,
     /// For tests: another smartctl.
     pub smartctl: Option<PathBuf>,
 }

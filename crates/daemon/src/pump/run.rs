@@ -58,7 +58,7 @@ impl<'s> Daemon<'s> {
         let smartctl = options.smartctl.iter().fold(Smartctl::default(), |asked, path| asked.with_program(path));
         let surveyor = Surveyor::new(config.also.clone(), clock.period(SURVEY_EVERY), tell.clone());
         let daemon = Daemon {
-            sessions: SessionPool::new(options.folder.clone(), told),
+            sessions: SessionPool::new(options.folder.clone(), options.is_full_speed, told),
             drives: SmartQueue::new(smartctl, tell.clone()),
             messengers: Messengers::new(channels, tell.clone()),
             say,

@@ -21,7 +21,7 @@ impl Scene {
         let image = File::create(folder.path().join("disk.img")).unwrap();
         image.set_len(SECTORS * SECTOR_BYTES).unwrap();
         let (tell, told) = channel();
-        let pool = SessionPool::new(folder.path().join("state"), tell);
+        let pool = SessionPool::new(folder.path().join("state"), false, tell);
         Scene { folder, pool, told }
     }
 
