@@ -156,8 +156,10 @@ impl Watch {
             _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
         });
         lines.push(format!("Quiet     scrubjay accept {}, until it grows", disk.row.facts.key));
-        let level = signs.iter().map(HealthSign::amount).fold(0, u64::saturating_add);
-        Some(plain(urgency, level, format!("{word} {}: {}", disk.label(), words[0]), lines))
+        let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
+        amounts.sort();
+        let headline = format!("{word} {}: {}", disk.label(), words[0]);
+        Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
     /// One line for each array that a disk is a member of.
@@ -207,7 +209,11 @@ impl Watch {
             format!("At risk   {} more may fail before data are lost", left.max(0)),
             "Do        add a disk in the place of the missing one; have a backup".to_owned(),
         ];
-        Some(plain(urgency, missing, headline, lines))
+        // Each place by itself: another one that is lost is news, also if one has come back meanwhile.
+        let lost = array.members.iter().enumerate().filter(|(_, member)| !member.is_in_sync);
+        let mut amounts: Vec<(String, u64)> = lost.map(|(place, _)| (format!("member {place}"), 1)).collect();
+        amounts.sort();
+        Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {
@@ -232,7 +238,9 @@ impl Watch {
             format!("At risk   at most {at_stake} of data"),
             "Do        have a backup; replace these disks one at a time; run the array's repair".to_owned(),
         ];
-        Some(plain(urgency, shared as u64 + 1000 * lost, headline, lines))
+        let amounts =
+            [("lost", lost), ("shared", shared as u64)].map(|(sign, count)| (sign.to_owned(), count)).to_vec();
+        Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
     fn unread(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
@@ -270,6 +278,7 @@ impl Watch {
     }
 }
 
-fn plain(urgency: Urgency, level: u64, headline: String, lines: Vec<String>) -> Condition {
-    Condition { urgency, level, headline, lines, controller: None }
+/// One of a single sign.
+fn plain(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
+    Condition { urgency, amounts: vec![("so".to_owned(), amount)], headline, lines, controller: None }
 }

@@ -39,6 +39,19 @@ impl CounterKind {
         }
     }
 
+    /// A stable name, which rows keep.
+    pub fn key(self) -> &'static str {
+        match self {
+            CounterKind::Reallocated => "reallocated",
+            CounterKind::Reported => "reported",
+            CounterKind::Pending => "pending",
+            CounterKind::Uncorrectable => "uncorrectable",
+            CounterKind::MediaErrors => "media errors",
+            CounterKind::TimedOut => "timed out",
+            CounterKind::CableErrors => "cable errors",
+        }
+    }
+
     /// Does it tell of the medium?
     pub fn is_of_medium(self) -> bool {
         !matches!(self, CounterKind::TimedOut | CounterKind::CableErrors)

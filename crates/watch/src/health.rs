@@ -172,17 +172,26 @@ impl HealthSign {
         }
     }
 
-    /// How much of it there is: what "it has grown" is measured by.
-    pub fn amount(&self) -> u64 {
-        match *self {
-            HealthSign::UnreadableSectors(count) | HealthSign::Retries(count) => count,
-            HealthSign::Growth { value, .. } | HealthSign::Level { value, .. } => value,
-            HealthSign::Cable { by, .. } => by,
-            HealthSign::NvmeWarning(bits) => u64::from(bits),
-            HealthSign::Worn(used) => u64::from(used),
-            HealthSign::SpareLow(spare) => u64::from(u8::MAX - spare),
-            _ => 1,
-        }
+    /// How much of what there is, by stable names: what "it has grown" is measured by. Things that only are so count as one.
+    pub fn amounts(&self) -> Vec<(String, u64)> {
+        let (name, amount) = match *self {
+            HealthSign::DriveSaysFailing => ("verdict", 1),
+            HealthSign::UnreadableSectors(count) => ("unreadable", count),
+            // A counter is one thing, whether it still grows or rests.
+            HealthSign::Growth { kind, value, .. } | HealthSign::Level { kind, value, .. } => (kind.key(), value),
+            HealthSign::Cable { kind, by } => (kind.key(), by),
+            HealthSign::NvmeWarning(bits) => {
+                let raised = (0..8).filter(|bit| bits & (1 << bit) != 0);
+                return raised.map(|bit| (format!("warning bit {bit}"), 1)).collect();
+            }
+            HealthSign::SpareLow(spare) => ("spare", 1 + u64::from(100_u8.saturating_sub(spare))),
+            HealthSign::Worn(used) => ("worn", u64::from(used)),
+            HealthSign::SelfTestFailed => ("self-test", 1),
+            HealthSign::NoReads(_) => ("no reads", 1),
+            HealthSign::Retries(count) => ("retries", count),
+            HealthSign::Slower(_) => ("slower", 1),
+        };
+        vec![(name.to_owned(), amount)]
     }
 }
 

@@ -1,6 +1,6 @@
 //! Incidents: one for each subject and kind; told when something changes, and again, ever more seldom, while nothing does.
 
-use crate::calendar::{DAY, MINUTE, after};
+use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::facts::DiskKey;
 use scrubjay_core::units::UnixSeconds;
 
@@ -61,8 +61,9 @@ pub enum Urgency {
 pub struct Condition {
     /// How much it matters.
     pub urgency: Urgency,
-    /// How much of it there is: "grown" is when this has risen.
-    pub level: u64,
+    /// What speaks for it, and how much of each there is, ascending by name: "grown" is when one of them has risen, or is new.
+    /// Unlike things are never summed: thousands of errors of a cable must not hide a few sectors.
+    pub amounts: Vec<(String, u64)>,
     /// In one line, without the first word: for a lock screen.
     pub headline: String,
     /// What is to be said besides, line by line.
@@ -113,41 +114,94 @@ pub struct IncidentRow {
     pub condition: Condition,
     /// When it was last told; none: never.
     pub told: Option<UnixSeconds>,
-    /// What was told then.
-    pub told_level: u64,
-    /// How urgent it was then.
-    pub told_urgency: Urgency,
-    /// Reminders since.
+    /// What was told, or accepted, sign by sign, ascending by name. It follows what becomes less, so that what comes back is told.
+    pub known: Vec<(String, u64)>,
+    /// How urgent that was.
+    pub known_urgency: Urgency,
+    /// Since when there is less of something than is known; none: there is not.
+    pub less_since: Option<UnixSeconds>,
+    /// Reminders since it was told.
     pub reminders: u32,
-    /// A person accepts it, until it grows beyond this.
-    pub accepted: Option<u64>,
+    /// A person accepts it, until it grows beyond what is known.
+    pub is_accepted: bool,
     /// The message that began the thread, by its number.
     pub thread: Option<u64>,
+}
+
+/// How much of a sign there is.
+fn amount(amounts: &[(String, u64)], sign: &str) -> u64 {
+    amounts.iter().find(|(known, _)| known == sign).map_or(0, |(_, amount)| *amount)
+}
+
+impl Condition {
+    /// Is there more of something than was known, or something new?
+    pub fn is_beyond(&self, known: &[(String, u64)], urgency: Urgency) -> bool {
+        self.urgency > urgency || self.amounts.iter().any(|(sign, now)| *now > amount(known, sign))
+    }
 }
 
 impl IncidentRow {
     /// Opens one.
     pub fn new(key: IncidentKey, now: UnixSeconds, condition: Condition) -> IncidentRow {
-        let (told_level, told_urgency) = (condition.level, condition.urgency);
-        let (told, reminders, accepted, thread) = (None, 0, None, None);
-        IncidentRow { key, opened: now, condition, told, told_level, told_urgency, reminders, accepted, thread }
+        let (known, known_urgency) = (condition.amounts.clone(), condition.urgency);
+        IncidentRow {
+            key,
+            opened: now,
+            condition,
+            told: None,
+            known,
+            known_urgency,
+            less_since: None,
+            reminders: 0,
+            is_accepted: false,
+            thread: None,
+        }
     }
 
     /// Has it become more than was told, or accepted?
     pub fn is_grown(&self) -> bool {
-        let known = self.accepted.map_or(self.told_level, |accepted| accepted.max(self.told_level));
-        self.condition.level > known || self.condition.urgency > self.told_urgency
+        self.condition.is_beyond(&self.known, self.known_urgency)
+    }
+
+    /// Is there less of something than was told, or accepted?
+    fn is_less(&self) -> bool {
+        let now = |sign: &String| amount(&self.condition.amounts, sign);
+        self.condition.urgency < self.known_urgency || self.known.iter().any(|(sign, known)| now(sign) < *known)
+    }
+
+    /// How long there must be less of it until more is told anew: what comes and goes within the hour is one thing. Of dates, one
+    /// slice of a pass after the other may be late, for a week.
+    fn flaps_within(&self) -> u64 {
+        if self.key.kind == IncidentKind::Unread { 7 * DAY } else { HOUR }
+    }
+
+    /// Forgets what was known of something that has become less, once it has stayed so. Gives whether the row has changed, and
+    /// when to look again.
+    pub fn ease(&mut self, now: UnixSeconds) -> (bool, Option<UnixSeconds>) {
+        if !self.is_less() {
+            return (self.less_since.take().is_some(), None);
+        }
+        let (is_new, since) = (self.less_since.is_none(), *self.less_since.get_or_insert(now));
+        if elapsed(now, since) < self.flaps_within() {
+            return (is_new, Some(after(since, self.flaps_within())));
+        }
+        let now = |sign: &String| amount(&self.condition.amounts, sign);
+        self.known = self.known.iter().map(|(sign, known)| (sign.clone(), now(sign).min(*known))).collect();
+        self.known.retain(|(_, known)| *known > 0);
+        self.known_urgency = self.known_urgency.min(self.condition.urgency);
+        self.less_since = None;
+        (true, None)
     }
 
     /// When the next message is due, and why, if nothing changes.
     pub fn next_message(&self) -> Option<(UnixSeconds, MessageReason)> {
+        if self.is_accepted && !self.is_grown() {
+            return None;
+        }
         let Some(told) = self.told else { return Some((after(self.opened, GATHER), MessageReason::Opened)) };
         if self.is_grown() {
-            let is_worse = self.condition.urgency > self.told_urgency;
+            let is_worse = self.condition.urgency > self.known_urgency;
             return Some((if is_worse { told } else { after(told, GROWN_EVERY) }, MessageReason::Grown));
-        }
-        if self.accepted.is_some() {
-            return None;
         }
         Some((after(told, reminder_pause(self.reminders)), MessageReason::Reminder(self.reminders + 1)))
     }
@@ -158,21 +212,31 @@ impl IncidentRow {
         reminder_pause(number) / DAY
     }
 
+    /// What is so now is known, besides what was.
+    fn learn(&mut self) {
+        let Condition { amounts, urgency, .. } = &self.condition;
+        self.known.retain(|(sign, known)| amount(amounts, sign) < *known);
+        self.known
+            .extend(amounts.iter().filter(|(sign, _)| amount(&self.known, sign) == 0).cloned().collect::<Vec<_>>());
+        self.known.sort();
+        self.known_urgency = self.known_urgency.max(*urgency);
+    }
+
     /// It has been told.
     pub fn tell(&mut self, now: UnixSeconds, reason: MessageReason, message: u64) {
         self.told = Some(now);
-        (self.told_level, self.told_urgency) = (self.told_level.max(self.condition.level), self.condition.urgency);
+        self.learn();
         match reason {
             MessageReason::Reminder(number) => self.reminders = number,
-            _ => (self.reminders, self.accepted) = (0, None),
+            _ => (self.reminders, self.is_accepted) = (0, false),
         }
         self.thread.get_or_insert(message);
     }
 
     /// A person has seen it, and wants to hear of it only if it becomes more.
     pub fn accept(&mut self) {
-        self.accepted = Some(self.condition.level);
-        self.told_urgency = self.told_urgency.max(self.condition.urgency);
+        self.learn();
+        self.is_accepted = true;
     }
 }
 
@@ -181,7 +245,13 @@ mod tests {
     use super::*;
 
     fn condition(level: u64, urgency: Urgency) -> Condition {
-        Condition { urgency, level, headline: "so".into(), lines: Vec::new(), controller: None }
+        Condition {
+            urgency,
+            amounts: vec![("one".into(), level)],
+            headline: "so".into(),
+            lines: Vec::new(),
+            controller: None,
+        }
     }
 
     fn at(seconds: u64) -> UnixSeconds {
@@ -220,7 +290,36 @@ mod tests {
         incident.condition = condition(1, Urgency::Replace);
         assert!(!incident.is_grown(), "what becomes less is not told");
         incident.condition = condition(2, Urgency::Replace);
-        assert!(!incident.is_grown(), "nor what comes back to what was told");
+        assert!(!incident.is_grown(), "nor what comes back to what was told within the hour");
+    }
+
+    #[test]
+    fn what_stays_less_for_an_hour_is_told_when_it_comes_back() {
+        let mut incident = incident(3);
+        incident.tell(at(GATHER), MessageReason::Opened, 1);
+        incident.condition = condition(1, Urgency::Notice);
+        assert_eq!(incident.ease(at(DAY)), (true, Some(at(DAY + HOUR))));
+        incident.condition = condition(3, Urgency::Notice);
+        assert_eq!(incident.ease(at(DAY + HOUR - 1)), (true, None));
+        assert!(!incident.is_grown(), "it only flapped");
+        incident.condition = condition(1, Urgency::Notice);
+        assert!(incident.ease(at(2 * DAY)).0 && incident.ease(at(2 * DAY + HOUR)).0);
+        assert_eq!(incident.known, [("one".to_owned(), 1)]);
+        incident.condition = condition(2, Urgency::Notice);
+        assert_eq!(incident.next_message(), Some((at(GATHER + DAY), MessageReason::Grown)));
+    }
+
+    #[test]
+    fn a_sign_that_is_new_is_growth_however_much_there_is_of_another() {
+        let mut incident = incident(5000);
+        incident.tell(at(GATHER), MessageReason::Opened, 1);
+        incident.accept();
+        incident.condition.amounts = vec![("other".into(), 1)];
+        assert!(incident.is_grown());
+        incident.tell(at(DAY), MessageReason::Grown, 2);
+        assert_eq!(incident.known, [("one".to_owned(), 5000), ("other".to_owned(), 1)]);
+        assert!(incident.ease(at(DAY)).0 && incident.ease(at(DAY + HOUR)).0);
+        assert_eq!(incident.known, [("other".to_owned(), 1)], "one that went away drops its mark");
     }
 
     #[test]
@@ -233,6 +332,6 @@ mod tests {
         let (due, reason) = incident.next_message().unwrap();
         assert_eq!(reason, MessageReason::Grown);
         incident.tell(due, reason, 2);
-        assert!(incident.accepted.is_none() && incident.next_message().is_some());
+        assert!(!incident.is_accepted && incident.next_message().is_some());
     }
 }

@@ -171,7 +171,7 @@ impl WatchRow {
             WatchRow::Idle(..) | WatchRow::Array(_) => {}
             WatchRow::Incident(row) => {
                 back(&mut row.opened);
-                row.told.as_mut().map(back);
+                [&mut row.told, &mut row.less_since].into_iter().flatten().for_each(back);
             }
             WatchRow::Message(row) => {
                 back(&mut row.written);

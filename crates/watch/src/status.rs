@@ -97,7 +97,7 @@ impl Watch {
         let disks: Vec<DiskStanding> = self.disks.values().map(|disk| self.standing(disk, now)).collect();
         let lights =
             [self.disks_light(&disks), self.redundancy_light(), self.read_light(&disks, now), self.alerts_light(now)];
-        let mut open: Vec<_> = self.incidents.values().filter(|incident| incident.accepted.is_none()).collect();
+        let mut open: Vec<_> = self.incidents.values().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         let worst = open.first().map(|incident| incident.condition.urgency);
         let first = open.first().map_or(String::new(), |incident| incident.condition.headline.clone());

@@ -29,6 +29,15 @@ impl Watch {
             }
             self.changed.insert(RowKey::Incident(key.clone()));
         }
+        let mut wake = UnixSeconds(u64::MAX);
+        for (key, incident) in &mut self.incidents {
+            let (is_changed, next) = incident.ease(now);
+            if is_changed {
+                self.changed.insert(RowKey::Incident(key.clone()));
+            }
+            wake = next.map_or(wake, |next| wake.min(next));
+        }
+        self.wake_at(wake);
         let over = |key: &&IncidentKey| !conditions.found.contains_key(key) && !conditions.unjudged.contains(key);
         let over: Vec<IncidentKey> = self.incidents.keys().filter(over).cloned().collect();
         for key in over {
@@ -55,8 +64,8 @@ impl Watch {
         let reminds_all = self.is_planted(WatchBug::RemindTheAccepted);
         for (key, incident) in &self.incidents {
             let unquiet;
-            let judged = if reminds_all && incident.accepted.is_some() {
-                unquiet = IncidentRow { accepted: None, ..incident.clone() };
+            let judged = if reminds_all && incident.is_accepted {
+                unquiet = IncidentRow { is_accepted: false, ..incident.clone() };
                 &unquiet
             } else {
                 incident

@@ -1,5 +1,6 @@
 //! The machine as a pump drives it: small scenes.
 
+mod dangers;
 mod rig;
 
 use crate::calendar::{DAY, HOUR, MINUTE};

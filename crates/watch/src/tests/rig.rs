@@ -170,9 +170,28 @@ impl Rig {
 
     /// Subjects of what was sent, without tests of alerts and monthly reports.
     pub fn subjects(&self) -> Vec<&str> {
-        let told = self.sent.iter().filter(|row| !row.about.is_empty());
+        self.since(0)
+    }
+
+    /// The subjects of what was sent since there were so many messages, without tests, reports and what is about channels.
+    pub fn since(&self, before: usize) -> Vec<&str> {
+        let told = self.sent[before..].iter().filter(|row| !row.about.is_empty());
         told.filter(|row| row.about.iter().all(|key| key.kind != IncidentKind::Unproven))
             .map(|row| &*row.subject)
             .collect()
+    }
+
+    /// Those about incidents of a kind.
+    pub fn since_of(&self, before: usize, kind: IncidentKind) -> Vec<&str> {
+        let told = self.sent[before..].iter().filter(|row| row.about.iter().any(|key| key.kind == kind));
+        told.map(|row| &*row.subject).collect()
+    }
+
+    /// From now on SMART shows these counters, and does so now.
+    pub fn smart_of(&mut self, name: &str, counters: &[(u8, u64)]) {
+        let attributes = counters.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
+        self.smart = SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() });
+        self.tell(WatchEvent::Smart(name.into(), self.smart.clone()));
+        self.tell(WatchEvent::Tick);
     }
 }

@@ -1,0 +1,114 @@
+//! Dangers that grow, come back, or stand beside others: each is told.
+
+use super::rig::*;
+use crate::calendar::{DAY, HOUR, MINUTE};
+use crate::events::{PersonCommand, WatchEvent};
+use crate::facts::DiskKey;
+use crate::health::HealthState;
+use crate::incident::{IncidentKind, IncidentSubject};
+use scrubjay_core::units::SectorRange;
+
+/// A RAID-6 of four, of which these places are not in sync.
+fn raid6(lost: &[usize]) -> WatchEvent {
+    let mut facts = array(&["sda", "sdb", "sdc", "sdd"]);
+    (facts.redundancy, facts.level, facts.layout) = (2, "RAID6".into(), None);
+    lost.iter().for_each(|&place| facts.members[place].is_in_sync = false);
+    WatchEvent::ArraySeen(facts)
+}
+
+fn accept(rig: &mut Rig) {
+    let subject = IncidentSubject::Disk(DiskKey("S0".into()));
+    rig.tell(WatchEvent::Command(PersonCommand::Accept(subject)));
+}
+
+#[test]
+fn a_danger_that_was_told_went_away_and_comes_back_is_told_at_once() {
+    for days_told in [16, 33] {
+        let mut rig = Rig::with_disks(4);
+        rig.tell(raid6(&[]));
+        rig.wait(DAY);
+        rig.tell(raid6(&[0, 1]));
+        rig.wait(days_told * DAY);
+        rig.tell(raid6(&[1])); // one was replaced and rebuilt
+        rig.wait(DAY);
+        let before = rig.sent.len();
+        rig.tell(raid6(&[1, 2])); // another one fails
+        rig.wait(HOUR);
+        let told = rig.since_of(before, IncidentKind::Degraded);
+        assert!(told.len() == 1 && told[0].contains("DATA AT RISK") && !told[0].contains("reminder"), "{told:?}");
+    }
+}
+
+#[test]
+fn another_member_that_fails_is_told_also_if_one_came_back_at_the_same_time() {
+    let mut rig = Rig::with_disks(4);
+    rig.tell(raid6(&[0]));
+    rig.wait(5 * DAY);
+    let before = rig.sent.len();
+    rig.tell(raid6(&[1]));
+    rig.wait(HOUR);
+    let told = rig.since_of(before, IncidentKind::Degraded);
+    assert!(told.len() == 1 && !told[0].contains("reminder"), "{told:?}");
+}
+
+#[test]
+fn what_flaps_within_an_hour_is_not_told_again() {
+    let mut rig = Rig::with_disks(4);
+    rig.tell(raid6(&[0, 1]));
+    rig.wait(2 * DAY);
+    let before = rig.sent.len();
+    for _ in 0..5 {
+        rig.tell(raid6(&[1]));
+        rig.wait(10 * MINUTE);
+        rig.tell(raid6(&[0, 1]));
+        rig.wait(10 * MINUTE);
+    }
+    assert_eq!(rig.since(before), [""; 0]);
+}
+
+#[test]
+fn an_accepted_cable_hides_no_dying_disk() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    rig.smart_of("sda", &[(5, 0), (197, 0), (199, 0)]);
+    rig.smart_of("sda", &[(5, 1), (197, 0), (199, 5000)]); // a bad cable, and one remapped sector
+    rig.wait(DAY);
+    accept(&mut rig);
+    rig.wait(75 * DAY); // the cable was changed: its growth is forgotten
+    let before = rig.sent.len();
+    rig.smart_of("sda", &[(5, 900), (197, 800), (199, 5000)]);
+    rig.finish("sda", &[SectorRange::at(800, 2000)]);
+    rig.wait(HOUR);
+    let told = rig.since_of(before, IncidentKind::Health);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("[nas1] REPLACE"), "{told:?}");
+}
+
+#[test]
+fn an_accepted_disk_is_told_of_when_another_sign_joins() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    rig.smart_of("sda", &[(5, 0), (199, 0)]);
+    rig.smart_of("sda", &[(5, 1), (199, 5000)]);
+    rig.wait(2 * DAY);
+    accept(&mut rig);
+    let before = rig.sent.len();
+    rig.smart_of("sda", &[(5, 1), (187, 1), (199, 5000)]); // much less than what was accepted, and another thing
+    rig.wait(DAY);
+    let told = rig.since_of(before, IncidentKind::Health);
+    assert_eq!((told.len(), rig.standing("S0").health), (1, HealthState::Replace), "{told:?}");
+}
+
+#[test]
+fn what_is_accepted_before_it_was_told_is_not_told() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    rig.smart_of("sda", &[(5, 7), (197, 0)]);
+    rig.wait(2 * MINUTE);
+    accept(&mut rig);
+    rig.wait(5 * DAY);
+    assert_eq!(rig.subjects(), [""; 0]);
+    rig.smart_of("sda", &[(5, 8), (197, 0)]);
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects().len(), 1, "it grew");
+}
