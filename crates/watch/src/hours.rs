@@ -54,6 +54,9 @@ impl DailyHours {
 impl std::fmt::Display for DailyHours {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let DailyHours { from, to } = self;
+        if from == to {
+            return f.write_str("00:00-24:00");
+        }
         write!(f, "{:02}:{:02}-{:02}:{:02}", from / 60, from % 60, to / 60, to % 60)
     }
 }
@@ -65,12 +68,18 @@ impl std::str::FromStr for DailyHours {
     fn from_str(text: &str) -> Result<DailyHours, String> {
         let minute = |time: &str| -> Option<u32> {
             let (hour, minute) = time.trim().split_once(':').unwrap_or((time.trim(), "0"));
-            let is_short = (1..=2).contains(&hour.len()) && (1..=2).contains(&minute.len());
+            let is_number =
+                |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_short = is_number(hour) && is_number(minute);
             let (hour, minute) = (hour.parse::<u32>().ok()?, minute.parse::<u32>().ok()?);
             (is_short && minute < 60 && hour * 60 + minute <= 24 * 60).then_some(hour * 60 + minute)
         };
         let parsed = text.split_once('-').and_then(|(from, to)| Some((minute(from)?, minute(to)?)));
         match parsed {
+            // One who writes "22-22" means nothing or everything; "0-24" is the whole day.
+            Some((from, to)) if from == to => Err(format!(
+                "`{text}` begin and end at the same minute: write 01:00-07:00, or 00:00-24:00 for the whole day"
+            )),
             Some((from, to)) => Ok(DailyHours { from: from % (24 * 60), to: to % (24 * 60) }),
             None => Err(format!("`{text}` are no hours of the day: write 01:00-07:00")),
         }
@@ -113,9 +122,11 @@ mod tests {
         for (text, from, to) in [("01:00-07:00", 60, 420), ("22-6", 1320, 360), (" 9:5 - 24:00", 545, 0)] {
             assert_eq!(text.parse(), Ok(DailyHours { from, to }), "{text}");
         }
+        let all = DailyHours { from: 0, to: 0 };
+        assert_eq!(("0-24".parse(), all.to_string().parse()), (Ok(all), Ok(all)), "the whole day");
         let night = DailyHours { from: 1320, to: 375 };
         assert_eq!(night.to_string().parse(), Ok(night));
-        for text in ["", "01:00", "25-6", "1:60-2", "-", "a-b", "1:00-2:00-3:00", "001-2", "+1-2", "24:01-2"] {
+        for text in ["", "01:00", "25-6", "1:60-2", "-", "a-b", "1:00-2:00-3:00", "001-2", "+1-2", "24:01-2", "22-22"] {
             assert!(text.parse::<DailyHours>().unwrap_err().contains("write 01:00-07:00"), "{text}");
         }
     }
