@@ -184,7 +184,7 @@ impl Watch {
     pub(crate) fn risk(&self, array: &ArrayFacts) -> StripeRisk {
         stripe_risk(array, |name| {
             let disk = self.names.get(name).and_then(|key| self.disks.get(key));
-            disk.map(|disk| disk.row.passes.known_unreadable().to_vec()).unwrap_or_default()
+            disk.map(|disk| disk.row.passes.known_unreadable()).unwrap_or_default()
         })
     }
 

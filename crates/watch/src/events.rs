@@ -5,7 +5,7 @@ use crate::hold::HoldBack;
 use crate::incident::IncidentSubject;
 use crate::rows::{MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// What a person asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,8 @@ pub enum WatchEvent {
     ArrayGone(String),
     /// SMART of the disk of this name was read, or not.
     Smart(String, SmartReading),
-    /// A session on the disk of this name reports. After a start the pump also tells, as stopped, what sessions have kept.
+    /// A session on the disk of this name reports. After a start the pump also tells, as stopped, what sessions have kept, with the
+    /// date they were begun with.
     Session(String, SessionNews),
     /// In the hour of the week that just ended the disk of this name could have been read for this share of the time, within
     /// its budget: 0 to 1.
@@ -65,10 +66,11 @@ pub enum WatchOp {
     Keep(Vec<WatchRow>, Vec<RowKey>),
     /// Read the SMART data of the disk of this name; do not wake it.
     ReadSmart(String),
-    /// On the disk of this name go on with the pass of this number, and add no more latency than this to requests of others, as
-    /// a mean over them. If what the session has kept is of another pass, it begins; if it is of this one, and complete, it says
-    /// so once more: the watch may have been killed before that was durable.
-    BeginSession(String, u32, Nanos),
+    /// On the disk of this name go on with the pass of this number, which began then, and add no more latency than this to requests
+    /// of others, as a mean over them. What was read before that date does not count: if what the session has kept is of another
+    /// pass, or began before it (numbers begin anew when a disk was forgotten or a data base is lost), the pass begins; if it is
+    /// of this one, and complete, it says so once more: the watch may have been killed before that was durable.
+    BeginSession(String, u32, UnixSeconds, Nanos),
     /// End the session on the disk of this name, and keep where it is.
     StopSession(String, HoldBack),
     /// Send this message, and say what came of it.

@@ -1,7 +1,7 @@
 //! What the pump tells of disks and arrays: values as the kernel and the drives gave them.
 
 use scrubjay_core::layout::Layout;
-use scrubjay_core::units::SectorRange;
+use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fmt;
 
 /// Names a disk for good: its WWN or serial number. Names such as `sda` are only where it is now.
@@ -210,8 +210,11 @@ pub enum SmartReading {
 /// What a session says of the pass that it is at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassReport {
-    /// Which pass, by the number that the session was begun with; 0 if it was begun by somebody else.
+    /// Which pass, by the number that the session was begun with; 0 if it was begun by somebody else, such as a person.
     pub pass: u32,
+    /// Nothing that this report counts was read before: of a session of ours what `BeginSession` gave it when this pass began. 0
+    /// if that is not known: then it counts only while the session runs, and of somebody else's only what it found.
+    pub begun: UnixSeconds,
     /// Sectors of this pass with a verdict, earlier runs of the same pass included.
     pub done: u64,
     /// The unreadable ones, in runs, ascending.
@@ -224,7 +227,7 @@ pub struct PassReport {
     pub service_nanos: u64,
 }
 
-/// What happened to a session.
+/// What happened to a session. While one runs, something is told of it at least once an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionNews {
     /// It is going on.
@@ -237,6 +240,24 @@ pub enum SessionNews {
     Failed(PassReport),
     /// It could not begin, for a reason that says nothing about the disk: in words.
     Refused(String),
+}
+
+impl SessionNews {
+    /// What it says of the pass; none: it did not begin.
+    pub fn report(&self) -> Option<&PassReport> {
+        match self {
+            SessionNews::Progress(report)
+            | SessionNews::Finished(report)
+            | SessionNews::Stopped(report)
+            | SessionNews::Failed(report) => Some(report),
+            SessionNews::Refused(_) => None,
+        }
+    }
+
+    /// Is the session over?
+    pub fn is_end(&self) -> bool {
+        !matches!(self, SessionNews::Progress(_))
+    }
 }
 
 #[cfg(test)]

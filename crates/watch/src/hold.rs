@@ -34,6 +34,10 @@ pub enum HoldBack {
     NoReads(UnixSeconds),
     /// It could not be scrubbed, for this reason, which is none of the disk's; the next attempt is then.
     Refused(String, UnixSeconds),
+    /// Its size cannot be told.
+    SizeUnknown,
+    /// Its size has changed: its pass begins anew.
+    Resized,
     /// It is not there.
     Missing,
 }
@@ -59,6 +63,8 @@ impl HoldBack {
             HoldBack::ControllerBusy => "enough disks of its controller are being read".to_owned(),
             HoldBack::NoReads(again) => format!("it does not answer reads; next attempt {}", time(again)),
             HoldBack::Refused(why, again) => format!("{why}; next attempt {}", time(again)),
+            HoldBack::SizeUnknown => "its size cannot be told".to_owned(),
+            HoldBack::Resized => "its size has changed, so its pass begins anew".to_owned(),
             HoldBack::Missing => "it is not there".to_owned(),
         }
     }

@@ -10,7 +10,7 @@
 //!                      rows <--> a data base <-- Keep --------------+--> status: the sentence, four lights, what to do
 //! ```
 //!
-//! Inside: `observe` learns; `schedule` with `hold` and `forecast` says what is read when; `health` and `risk` judge;
+//! Inside: `arrivals` and `observe` learn; `schedule` with `hold` and `forecast` says what is read when; `health` and `risk` judge;
 //! `conditions` says what is wrong now, `telling` who is told of it when, `letter` in which words. `turn` joins them.
 //!
 //! ```
@@ -30,6 +30,7 @@
 //! assert_eq!(watch.status(now).lights[0].words, "1 unknown", "nothing is green that is not known");
 //! ```
 
+mod arrivals;
 pub mod calendar;
 pub mod channel;
 mod conditions;

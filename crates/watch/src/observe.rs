@@ -1,12 +1,12 @@
-//! What the watch learns from events: disks come and go, SMART is read, sessions report.
+//! What the watch learns from events: SMART is read, sessions report.
 
 use crate::calendar::{HOUR, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey, PassReport, SessionNews, SmartFacts, SmartReading};
+use crate::facts::{PassReport, SessionNews, SmartFacts, SmartReading};
 use crate::health::DriveWord;
 use crate::rows::RowKey;
-use crate::state::{ArrayState, DiskState, SessionPhase, Watch};
+use crate::state::{DiskState, SessionPhase, Watch};
 use scrubjay_core::units::UnixSeconds;
 
 /// A disk that was too hot is read again when it is so many degrees cooler.
@@ -17,52 +17,6 @@ const READS_AGAIN: u64 = 6 * HOUR;
 const BEGIN_AGAIN: u64 = HOUR;
 
 impl Watch {
-    pub(crate) fn disk_seen(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
-        let is_elsewhere = self
-            .disks
-            .get(&facts.key)
-            .is_some_and(|disk| disk.live.name.as_ref().is_some_and(|name| *name != facts.name));
-        if is_elsewhere {
-            // Two disks with one identity: the second is told from the first by where it is.
-            facts.key = DiskKey(format!("{}@{}", facts.key, facts.name));
-        }
-        if self.names.get(&facts.name).is_some_and(|key| *key != facts.key) {
-            self.disk_gone(now, &facts.name.clone());
-        }
-        let (key, name) = (facts.key.clone(), facts.name.clone());
-        self.names.insert(name.clone(), key.clone());
-        let disk = self.disks.entry(key.clone()).or_insert_with(|| DiskState::new(facts.clone(), now));
-        if disk.row.facts.sectors != facts.sectors {
-            disk.row.passes = crate::passes::PassHistory::new(facts.sectors, now);
-        }
-        disk.row.facts = facts;
-        if disk.live.name.is_none() {
-            // What was known of it while it was there before is old.
-            let (row, idle) = (disk.row.clone(), disk.idle.clone());
-            *disk = DiskState::restored(row, idle, now);
-        }
-        disk.live.name = Some(name);
-        self.changed.insert(RowKey::Disk(key.clone()));
-        self.is_reckoned = false;
-    }
-
-    pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
-        let Some(disk) = self.names.remove(name).and_then(|key| self.disks.get_mut(&key)) else { return };
-        (disk.live.name, disk.live.since, disk.live.session) = (None, now, SessionPhase::None);
-    }
-
-    pub(crate) fn array_seen(&mut self, facts: ArrayFacts) {
-        self.changed.insert(RowKey::Array(facts.key.clone()));
-        self.arrays.insert(facts.key.clone(), ArrayState { facts, gone: None });
-        self.is_reckoned = false;
-    }
-
-    pub(crate) fn array_gone(&mut self, now: UnixSeconds, key: &str) {
-        if let Some(array) = self.arrays.get_mut(key) {
-            array.gone.get_or_insert(now);
-        }
-    }
-
     pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) {
         let limit = self.settings.celsius_max;
         let Some(disk) = self.disk_by_name(name) else { return };
@@ -97,60 +51,28 @@ impl Watch {
     pub(crate) fn session(&mut self, now: UnixSeconds, name: &str, news: SessionNews) {
         let is_hasty = self.is_planted(WatchBug::StoppedIsFinished);
         let Some(disk) = self.disk_by_name(name) else { return };
-        let (sectors, before) = (disk.row.passes.sectors, disk.row.passes.clone());
-        let report = match &news {
-            SessionNews::Refused(why) => {
+        let key = disk.row.facts.key.clone();
+        let is_ours = disk.live.session != SessionPhase::None && disk.live.session != SessionPhase::Foreign;
+        let before = disk.row.passes.clone();
+        match (news.report(), &news) {
+            (None, SessionNews::Refused(why)) if is_ours => {
                 disk.live.session = SessionPhase::None;
-                disk.live.refusal = Some((why.clone(), after(now, BEGIN_AGAIN)));
-                return;
+                hold_off(disk, now, why, BEGIN_AGAIN);
             }
-            SessionNews::Progress(report)
-            | SessionNews::Finished(report)
-            | SessionNews::Stopped(report)
-            | SessionNews::Failed(report) => report,
-        };
-        if report.pass != 0 && report.pass != disk.row.passes.finished + 1 {
-            // Of a pass that is over.
-            if !matches!(news, SessionNews::Progress(_)) {
-                disk.live.session = SessionPhase::None;
+            (None, _) => return, // of a session that we know nothing of
+            (Some(report), _) if report.pass == 0 => by_others(disk, now, &news, report),
+            (Some(report), _) if disk.live.is_resized && report.pass == before.finished + 1 && news.is_end() => {
+                (disk.live.session, disk.live.is_resized) = (SessionPhase::None, false);
             }
-            return;
-        }
-        if disk.row.passes.begun.0 == 0 {
-            disk.row.passes.begin(now); // a session that somebody else began
-        }
-        note_reads(disk, report, sectors);
-        match &news {
-            SessionNews::Progress(report) => {
-                disk.row.passes.report(now, report);
-                if disk.live.session == SessionPhase::None {
-                    disk.live.session = SessionPhase::Running;
-                }
-            }
-            SessionNews::Stopped(report) if is_hasty => disk.row.passes.finish(now, report),
-            SessionNews::Stopped(report) => disk.row.passes.report(now, report),
-            SessionNews::Failed(report) => {
-                disk.row.passes.report(now, report);
-                disk.row.failed_sessions += 1;
-                disk.live.reads_again = after(now, READS_AGAIN);
-            }
-            SessionNews::Refused(_) => {} // it has no report: see above
-            SessionNews::Finished(report) => {
-                disk.row.failed_sessions = 0;
-                note_service(disk, report.service_nanos);
-                disk.row.passes.finish(now, report);
-            }
-        }
-        if !matches!(news, SessionNews::Progress(_)) {
-            disk.live.session = SessionPhase::None;
+            (Some(report), _) if is_current(disk, report) => of_pass(disk, now, &news, report, is_hasty),
+            _ => return, // of a pass that is over, or of another disk that had the name
         }
         let passes = &disk.row.passes;
-        let is_news = !matches!(news, SessionNews::Progress(_))
+        let is_news = news.is_end()
             || passes.read != before.read
             || passes.touched != before.touched
-            || passes.unreadable != before.unreadable;
-        let key = disk.row.facts.key.clone();
-        if matches!(news, SessionNews::Finished(_)) {
+            || passes.known_unreadable() != before.known_unreadable();
+        if passes.finished != before.finished {
             self.note_forecast(now, &key);
             self.is_reckoned = false;
         }
@@ -158,6 +80,59 @@ impl Watch {
             self.changed.insert(RowKey::Disk(key));
         }
     }
+}
+
+/// Is this of the pass that goes on? A session that says since when it reads is known by that; for one that does not the pump
+/// vouches as long as it runs.
+fn is_current(disk: &DiskState, report: &PassReport) -> bool {
+    let passes = &disk.row.passes;
+    let is_running = matches!(disk.live.session, SessionPhase::Running | SessionPhase::Stopping);
+    let is_of_it = if report.begun.0 == 0 { is_running } else { report.begun >= passes.begun };
+    passes.begun.0 > 0 && report.pass == passes.finished + 1 && is_of_it && !disk.live.is_resized
+}
+
+/// News of the pass that goes on.
+fn of_pass(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
+    let is_further = report.done > disk.row.passes.done;
+    disk.idle.measure(report.bytes_per_second);
+    if is_further {
+        disk.row.failed_sessions = 0; // it does answer
+    }
+    match news {
+        SessionNews::Stopped(_) if is_hasty => disk.row.passes.finish(now, report),
+        SessionNews::Progress(_) | SessionNews::Stopped(_) | SessionNews::Refused(_) => {
+            disk.row.passes.report(now, report);
+        }
+        SessionNews::Failed(_) => {
+            disk.row.passes.report(now, report);
+            disk.row.failed_sessions += 1;
+            disk.live.reads_again = after(now, READS_AGAIN);
+        }
+        SessionNews::Finished(_) => {
+            disk.row.failed_sessions = 0;
+            note_service(disk, report.service_nanos);
+            disk.row.passes.finish(now, report);
+        }
+    }
+    if news.is_end() {
+        disk.live.session = SessionPhase::None;
+    }
+}
+
+/// News of a session that somebody else began.
+fn by_others(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
+    let is_whole = matches!(news, SessionNews::Finished(_)) && report.begun.0 > 0;
+    disk.row.passes.read_by_others(now, report, is_whole);
+    match disk.live.session {
+        SessionPhase::None if !news.is_end() => disk.live.session = SessionPhase::Foreign,
+        SessionPhase::Foreign if news.is_end() => disk.live.session = SessionPhase::None,
+        _ => {}
+    }
+}
+
+/// A session did not begin, or ended by itself before it got anywhere: the next one is later.
+fn hold_off(disk: &mut DiskState, now: UnixSeconds, why: &str, pause: u64) {
+    disk.live.refusal = Some((why.to_owned(), after(now, pause)));
 }
 
 fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {
@@ -170,13 +145,6 @@ fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {
         disk.live.is_hot = true;
     } else if celsius <= limit - COOLER {
         disk.live.is_hot = false;
-    }
-}
-
-fn note_reads(disk: &mut DiskState, report: &PassReport, sectors: u64) {
-    disk.idle.measure(report.bytes_per_second);
-    if report.done > disk.row.passes.done && sectors > 0 {
-        disk.row.failed_sessions = 0; // it does answer
     }
 }
 

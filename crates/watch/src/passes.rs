@@ -60,6 +60,15 @@ impl PassHistory {
         }
     }
 
+    /// The disk has another size. Its slices are other sectors now, so none of them counts as read; what was found stays known until
+    /// a whole pass has gone over it.
+    pub fn resize(&mut self, sectors: u64, now: UnixSeconds) {
+        let new = PassHistory::new(sectors, now);
+        let (finished, known) = (self.finished, self.known_unreadable());
+        let retries_before = self.retries.max(self.retries_before);
+        *self = PassHistory { finished, unreadable_before: known, retries_before, ..new };
+    }
+
     /// A session begins, or goes on.
     pub fn begin(&mut self, now: UnixSeconds) {
         if self.begun.0 == 0 {
@@ -94,14 +103,30 @@ impl PassHistory {
             }
         }
         (self.done, self.reported, self.retries) = (done, now, report.retries);
-        self.unreadable.clone_from(&report.unreadable);
-        self.unreadable.truncate(RUNS_MAX);
+        self.unreadable = union(&self.unreadable, &report.unreadable);
+    }
+
+    /// Somebody else's session reports. What it found is known; what it read counts only if it read all of the disk, for in which
+    /// order it went is not known, and as if it had read all of it when it began.
+    pub fn read_by_others(&mut self, now: UnixSeconds, report: &PassReport, is_whole: bool) {
+        if !is_whole {
+            self.unreadable_before = union(&self.unreadable_before, &report.unreadable);
+            return;
+        }
+        let begun = report.begun.min(now);
+        self.read.iter_mut().for_each(|read| *read = (*read).max(begun));
+        if self.begun.0 == 0 {
+            (self.unreadable_before, self.retries_before) = (union(&[], &report.unreadable), report.retries);
+        } else {
+            self.unreadable_before = union(&self.unreadable_before, &report.unreadable);
+        }
     }
 
     /// The pass is over.
     pub fn finish(&mut self, now: UnixSeconds, report: &PassReport) {
         self.report(now, &PassReport { done: self.sectors, ..report.clone() });
-        self.unreadable_before = std::mem::take(&mut self.unreadable);
+        // All of it was read: what this pass does not name can be read again.
+        (self.unreadable_before, self.unreadable) = (union(&[], &report.unreadable), Vec::new());
         self.retries_before = std::mem::take(&mut self.retries);
         (self.begun, self.done, self.touched) = (UnixSeconds(0), 0, [UnixSeconds(0); SLICES]);
         self.finished += 1;
@@ -122,11 +147,6 @@ impl PassHistory {
         (0..SLICES).map(|slice| after(self.dated(slice), every)).min().unwrap_or_default()
     }
 
-    /// When the pass before the one to come began: that one's first slice.
-    pub fn last_begun(&self) -> Option<UnixSeconds> {
-        (self.finished > 0).then_some(self.read[0])
-    }
-
     /// The share of the pass that is left, 0 to 1.
     pub fn rest(&self) -> f64 {
         1.0 - self.done as f64 / self.sectors.max(1) as f64
@@ -144,13 +164,9 @@ impl PassHistory {
         late.max().unwrap_or(0)
     }
 
-    /// The unreadable runs that are known: of this pass and, where it has not been yet, of the last one.
-    pub fn known_unreadable(&self) -> &[SectorRange] {
-        let count = |runs: &[SectorRange]| runs.iter().map(|run| run.count()).sum::<u64>();
-        match count(&self.unreadable) >= count(&self.unreadable_before) {
-            true => &self.unreadable,
-            false => &self.unreadable_before,
-        }
+    /// The unreadable runs that are known: those of this pass and, until it is over, those of the last one.
+    pub fn known_unreadable(&self) -> Vec<SectorRange> {
+        union(&self.unreadable, &self.unreadable_before)
     }
 
     /// How many sectors that is.
@@ -165,6 +181,21 @@ impl PassHistory {
             *date = (*date).min(now);
         }
     }
+}
+
+/// The sectors of both, in runs, ascending; of many runs the first.
+fn union(one: &[SectorRange], other: &[SectorRange]) -> Vec<SectorRange> {
+    let mut all: Vec<SectorRange> = one.iter().chain(other).copied().filter(|run| !run.is_empty()).collect();
+    all.sort_by_key(|run| run.start);
+    let mut joined: Vec<SectorRange> = Vec::with_capacity(all.len());
+    for run in all {
+        match joined.last_mut() {
+            Some(last) if run.start <= last.end => last.end = last.end.max(run.end),
+            _ => joined.push(run),
+        }
+    }
+    joined.truncate(RUNS_MAX);
+    joined
 }
 
 #[cfg(test)]
@@ -204,6 +235,25 @@ mod tests {
         assert_eq!((passes.read[0], passes.read[7], passes.read[8]), (day(101), day(101), UnixSeconds(0)));
         passes.report(day(105), &report(900));
         assert_eq!(passes.read[8], day(104));
+    }
+
+    #[test]
+    fn runs_are_joined_and_none_is_counted_twice() {
+        let at = SectorRange::at;
+        assert_eq!(union(&[at(8, 8), at(100, 8)], &[at(12, 8), at(108, 8)]), [at(8, 12), at(100, 16)]);
+        assert_eq!(union(&[at(0, 100)], &[at(5, 1)]), [at(0, 100)]);
+    }
+
+    #[test]
+    fn what_somebody_else_read_counts_from_when_it_began_and_only_if_it_was_all() {
+        let mut passes = PassHistory::new(1600, day(100));
+        let of = |done, begun| PassReport { begun: day(begun), ..report(done) };
+        passes.read_by_others(day(103), &of(1500, 102), false);
+        assert_eq!(passes.oldest(), None);
+        passes.read_by_others(day(103), &of(1600, 102), true);
+        assert_eq!((passes.oldest(), passes.due(35 * DAY)), (Some(day(102)), day(137)));
+        passes.read_by_others(day(103), &of(1600, 50), true);
+        assert_eq!(passes.oldest(), Some(day(102)), "an older one takes nothing away");
     }
 
     #[test]

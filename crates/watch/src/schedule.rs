@@ -85,7 +85,7 @@ impl Watch {
     /// When the next pass of a disk begins. The first one at once, but for the spread: nobody has read the disk yet.
     fn begins(&self, disk: &DiskState) -> UnixSeconds {
         let passes = &disk.row.passes;
-        match passes.last_begun().filter(|_| passes.oldest().is_some()) {
+        match passes.oldest() {
             Some(_) => self.should_begin(disk),
             None => after(passes.known_since, (disk.row.facts.key.spread() * DAY as f64) as u64),
         }
@@ -94,6 +94,9 @@ impl Watch {
     /// What holds a disk back by itself, whether or not it is being read.
     fn held(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
         let Some(name) = disk.live.name.as_deref() else { return Some(HoldBack::Missing) };
+        if disk.live.is_resized {
+            return Some(HoldBack::Resized);
+        }
         if self.host.paused_until > now {
             return Some(HoldBack::Paused(self.host.paused_until));
         }
@@ -157,6 +160,9 @@ impl Watch {
     /// What holds a disk back that is not being read; none: it could begin.
     pub(crate) fn hold_back(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
         let begins = self.begins(disk);
+        if disk.live.name.is_some() && disk.row.passes.sectors == 0 {
+            return Some(HoldBack::SizeUnknown);
+        }
         if disk.live.name.is_some() && disk.row.passes.begun.0 == 0 && now < begins {
             return Some(HoldBack::NotDue(begins));
         }
@@ -171,7 +177,7 @@ impl Watch {
         for (key, disk) in &self.disks {
             match disk.live.session {
                 SessionPhase::Running => stops.extend(self.held(disk, now).map(|why| (key.clone(), why))),
-                SessionPhase::Stopping => {}
+                SessionPhase::Stopping | SessionPhase::Foreign => {}
                 SessionPhase::None => match self.hold_back(disk, now) {
                     None | Some(HoldBack::MemberBusy(_) | HoldBack::ControllerBusy) => {
                         waiting.push((disk.row.passes.due(self.settings.every), key.clone()));
@@ -213,9 +219,9 @@ impl Watch {
         }
         disk.row.passes.begin(now);
         (disk.live.session, disk.live.refusal) = (SessionPhase::Running, None);
-        let pass = disk.row.passes.finished + 1;
+        let (pass, begun) = (disk.row.passes.finished + 1, disk.row.passes.begun);
         let budget: Nanos = settings::budget(disk.row.facts.media);
-        self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, pass, budget)));
+        self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
         self.changed.insert(RowKey::Disk(key.clone()));
     }
 

@@ -27,6 +27,8 @@ pub enum SessionPhase {
     Running,
     /// It was told to end, and has not said that it did.
     Stopping,
+    /// Somebody else reads it.
+    Foreign,
 }
 
 /// What is known of a disk only while it is there.
@@ -48,6 +50,8 @@ pub(crate) struct DiskLive {
     pub is_self_testing: bool,
     /// Its session.
     pub session: SessionPhase,
+    /// The session was begun for another size.
+    pub is_resized: bool,
     /// When SMART was last asked for; 0: not yet.
     pub asked: UnixSeconds,
     /// After reads failed: not before this.
@@ -97,6 +101,7 @@ impl DiskState {
             is_hot: false,
             is_self_testing: false,
             session: SessionPhase::None,
+            is_resized: false,
             asked: UnixSeconds(0),
             reads_again: UnixSeconds(0),
             refusal: None,

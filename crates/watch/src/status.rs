@@ -136,7 +136,7 @@ impl Watch {
     fn standing(&self, disk: &DiskState, now: UnixSeconds) -> DiskStanding {
         let (health, signs) = self.health(disk, now);
         let passes = &disk.row.passes;
-        let is_read = disk.live.session == SessionPhase::Running;
+        let is_read = matches!(disk.live.session, SessionPhase::Running | SessionPhase::Foreign);
         let (from, forecast) = self.foreseen(disk, now);
         let lateness = self.rest_seconds(disk, from).map(|rest| passes.lateness(from, rest, self.settings.every));
         DiskStanding {

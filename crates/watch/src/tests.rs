@@ -2,6 +2,7 @@
 
 mod dangers;
 mod rig;
+mod sessions;
 
 use crate::calendar::{DAY, HOUR, MINUTE};
 use crate::channel::ProofState;
@@ -204,8 +205,7 @@ fn an_incident_is_told_when_it_opens_grows_and_ends_and_in_one_thread() {
     assert_eq!(rig.subjects(), ["[nas1] REPLACE sda (S0): 8 unreadable sectors"]);
     rig.wait(DAY);
     assert_eq!(rig.subjects()[1], "[nas1] REPLACE sda (S0): 8 unreadable sectors (reminder 1)");
-    let more = PassReport { done: 8, unreadable: vec![SectorRange::at(8, 16)], ..PassReport::default() };
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Progress(more)));
+    rig.progress("sda", 8, &[SectorRange::at(8, 16)]);
     rig.wait(DAY + HOUR);
     assert_eq!(rig.subjects()[2], "[nas1] REPLACE sda (S0): 16 unreadable sectors");
     rig.finish("sda", &[]);
@@ -434,8 +434,8 @@ fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     for _ in 0..3 {
-        rig.running.clear();
-        rig.tell(WatchEvent::Session("sda".into(), SessionNews::Failed(PassReport::default())));
+        let report = rig.report("sda", 0, &[]);
+        rig.news("sda", SessionNews::Failed(report));
         assert!(matches!(rig.standing("S0").held, Some(HoldBack::NoReads(_))));
         rig.wait(7 * HOUR);
     }
@@ -459,15 +459,15 @@ fn a_session_that_could_not_begin_is_tried_again_and_says_nothing_of_the_disk() 
 
 #[test]
 fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_not() {
-    let pass = |rig: &mut Rig, name: &str, service_nanos| {
-        let report = PassReport { done: SECTORS, service_nanos, ..PassReport::default() };
-        rig.tell(WatchEvent::Session(name.into(), SessionNews::Finished(report)));
-    };
     let slower = |one: u64, others: u64| {
         let mut rig = Rig::with_disks(3);
-        rig.wait(HOUR);
-        for (name, last) in [("sda", one), ("sdb", others), ("sdc", others)] {
-            [100, 100, 100, last].into_iter().for_each(|service| pass(&mut rig, name, service));
+        for pass in 0..4 {
+            for (name, last) in [("sda", one), ("sdb", others), ("sdc", others)] {
+                rig.wait_for(name);
+                let service_nanos = if pass < 3 { 100 } else { last };
+                let report = PassReport { service_nanos, ..rig.report(name, SECTORS, &[]) };
+                rig.news(name, SessionNews::Finished(report));
+            }
         }
         rig.standing("S0").health
     };

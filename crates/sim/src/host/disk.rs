@@ -1,7 +1,7 @@
 //! A disk of a modelled host: how much of each hour it is free, how fast it is read, what goes wrong with it.
 
 use scrubjay_core::rng::Rng;
-use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange, UnixSeconds};
 use scrubjay_watch::facts::{
     AtaAttribute, DiskFacts, DiskKey, MediaKind, PassReport, SmartFacts, SmartReading, SmartRefusal,
 };
@@ -65,8 +65,10 @@ pub struct HostDisk {
     pub refuses: Option<SmartRefusal>,
     /// How far its pass is, 0 to 1,
     pub done: f64,
-    /// and which one it is: its session keeps both.
+    /// which one it is,
     pub pass: u32,
+    /// and when the watch says that it began: its session keeps all three.
+    pub begun: UnixSeconds,
     /// Since when its session runs, as far as it was reckoned up.
     pub session: Option<u64>,
     /// Runs that went bad.
@@ -98,6 +100,7 @@ impl HostDisk {
             refuses: None,
             done: 0.0,
             pass: 0,
+            begun: UnixSeconds(0),
             session: None,
             bad: Vec::new(),
             met: Vec::new(),
@@ -156,6 +159,7 @@ impl HostDisk {
         unreadable.sort_by_key(|run| run.start);
         PassReport {
             pass: self.pass,
+            begun: self.begun,
             done: (self.done * self.facts.sectors as f64) as u64,
             unreadable,
             retries: 0,

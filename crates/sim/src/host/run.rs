@@ -192,12 +192,12 @@ impl<'o> ModelledHost<'o> {
                 }
                 Some(WatchEvent::Smart(name, reading))
             }
-            WatchOp::BeginSession(name, pass, _) => {
+            WatchOp::BeginSession(name, pass, begun, _) => {
                 let number = self.by_name(&name)?;
-                let is_new = self.disks[number].pass != pass;
+                let disk = &mut self.disks[number];
+                let is_new = disk.pass != pass || disk.begun < begun;
                 if is_new {
-                    let disk = &mut self.disks[number];
-                    (disk.pass, disk.done) = (pass, 0.0);
+                    (disk.pass, disk.begun, disk.done) = (pass, begun, 0.0);
                     disk.met.clear();
                 }
                 self.begin_session(number, is_new);

@@ -1,7 +1,7 @@
 //! A pump for tests: it does what it is told, at once.
 
 use crate::Watch;
-use crate::calendar::{DAY, UtcCalendar};
+use crate::calendar::{DAY, HOUR, UtcCalendar};
 use crate::events::{WatchEvent, WatchOp};
 use crate::facts::*;
 use crate::hold::HoldBack;
@@ -26,6 +26,8 @@ pub struct Rig {
     /// Sessions that run, by the name of the disk.
     pub running: Vec<String>,
     pub begun: Vec<String>,
+    /// What each disk's latest session is at.
+    pub passes: BTreeMap<String, PassReport>,
     pub stopped: Vec<(String, HoldBack)>,
     pub heartbeats: u32,
     /// Do channels accept?
@@ -87,6 +89,7 @@ impl Rig {
             sent: Vec::new(),
             running: Vec::new(),
             begun: Vec::new(),
+            passes: BTreeMap::new(),
             stopped: Vec::new(),
             heartbeats: 0,
             is_up: true,
@@ -123,14 +126,19 @@ impl Rig {
                 dropped.iter().for_each(|key| drop(self.rows.remove(key)));
             }
             WatchOp::ReadSmart(name) => answers.push_back(WatchEvent::Smart(name, self.smart.clone())),
-            WatchOp::BeginSession(name, ..) => {
+            WatchOp::BeginSession(name, pass, begun, _) => {
+                let kept = self.passes.entry(name.clone()).or_default();
+                if kept.pass != pass || kept.begun < begun {
+                    *kept = PassReport { pass, begun, ..PassReport::default() };
+                }
                 self.begun.push(name.clone());
                 self.running.push(name);
             }
             WatchOp::StopSession(name, why) => {
                 self.running.retain(|running| *running != name);
                 self.stopped.push((name.clone(), why));
-                answers.push_back(WatchEvent::Session(name, SessionNews::Stopped(PassReport::default())));
+                let report = self.passes.get(&name).cloned().unwrap_or_default();
+                answers.push_back(WatchEvent::Session(name, SessionNews::Stopped(report)));
             }
             WatchOp::Send(row) if self.is_up => {
                 answers.push_back(WatchEvent::MessageSent(row.number));
@@ -151,10 +159,45 @@ impl Rig {
         }
     }
 
+    /// What the session on a disk says when it has done so much; where none runs, that of a person who begins now.
+    pub fn report(&mut self, name: &str, done: u64, unreadable: &[SectorRange]) -> PassReport {
+        let is_running = self.running.iter().any(|running| running == name);
+        let own = self.passes.get_mut(name).filter(|_| is_running);
+        let mut report = PassReport { begun: self.now, ..PassReport::default() };
+        let kept = own.unwrap_or(&mut report);
+        (kept.done, kept.unreadable) = (done, unreadable.to_vec());
+        kept.clone()
+    }
+
+    pub fn progress(&mut self, name: &str, done: u64, unreadable: &[SectorRange]) {
+        let report = self.report(name, done, unreadable);
+        self.news(name, SessionNews::Progress(report));
+    }
+
     pub fn finish(&mut self, name: &str, unreadable: &[SectorRange]) {
+        let report = self.report(name, SECTORS, unreadable);
         self.running.retain(|running| running != name);
-        let report = PassReport { done: SECTORS, unreadable: unreadable.to_vec(), ..PassReport::default() };
         self.tell(WatchEvent::Session(name.into(), SessionNews::Finished(report)));
+    }
+
+    /// A session says something, and time passes.
+    pub fn news(&mut self, name: &str, news: SessionNews) {
+        if news.is_end() {
+            self.running.retain(|running| running != name);
+        }
+        self.tell(WatchEvent::Session(name.into(), news));
+        self.tell(WatchEvent::Tick);
+    }
+
+    /// Waits until the session on a disk runs.
+    pub fn wait_for(&mut self, name: &str) {
+        for _ in 0..60 * 24 {
+            if self.running.iter().any(|running| running == name) {
+                return;
+            }
+            self.wait(HOUR);
+        }
+        panic!("{name} is not read");
     }
 
     /// kill -9, and up again, with these rows.

@@ -1,0 +1,127 @@
+//! Sessions and the disks below them: what counts as read, and of which disk.
+
+use super::rig::*;
+use crate::calendar::{DAY, HOUR, MINUTE};
+use crate::events::{PersonCommand, WatchEvent};
+use crate::facts::*;
+use crate::health::HealthState;
+use crate::hold::HoldBack;
+use crate::incident::IncidentSubject;
+use crate::status::LightColour;
+use scrubjay_core::units::SectorRange;
+
+fn read_light(rig: &Rig) -> LightColour {
+    rig.watch.status(rig.now).lights[2].colour
+}
+
+#[test]
+fn a_size_that_cannot_be_told_for_a_minute_takes_no_history_away() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(8, 8)]);
+    rig.wait(20 * DAY);
+    let (due, before) = (rig.standing("S0").due, rig.sent.len());
+    rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
+    rig.tell(WatchEvent::Tick);
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.wait(HOUR);
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").due), (HealthState::Replace, due));
+    assert_eq!(rig.since(before), [""; 0]);
+}
+
+#[test]
+fn another_size_begins_another_pass_and_keeps_what_was_found() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.progress("sda", SECTORS / 2, &[SectorRange::at(8, 8)]);
+    let (before, begun) = (rig.begun.len(), rig.passes["sda"].begun);
+    rig.wait(HOUR);
+    rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: SECTORS * 2, ..disk("sda", "S0") }));
+    rig.tell(WatchEvent::Tick);
+    assert_eq!(rig.stopped.last().map(|(_, why)| why.clone()), Some(HoldBack::Resized));
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").pass_share), (HealthState::Replace, None));
+    rig.wait(2 * DAY);
+    assert_eq!(rig.begun.len(), before + 1);
+    assert!(rig.passes["sda"].begun > begun);
+    assert_eq!(rig.standing("S0").oldest_read, None, "its slices are other sectors now");
+}
+
+#[test]
+fn a_disk_without_a_size_is_not_read() {
+    let mut rig = Rig::new(settings());
+    rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
+    rig.wait(2 * DAY);
+    assert_eq!((rig.begun.len(), rig.standing("S0").held), (0, Some(HoldBack::SizeUnknown)));
+    assert_ne!(read_light(&rig), LightColour::Green);
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.wait(2 * DAY);
+    assert_eq!(rig.begun.len(), 1);
+}
+
+#[test]
+fn a_disk_that_was_forgotten_begins_a_pass_that_no_old_reading_belongs_to() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[]); // its session keeps "pass 1, complete"
+    let old = rig.passes["sda"].clone();
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
+    rig.wait(300 * DAY);
+    let back = rig.now;
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    for news in [SessionNews::Stopped(old.clone()), SessionNews::Finished(old.clone())] {
+        rig.tell(WatchEvent::Session("sda".into(), news)); // as after a start
+    }
+    rig.wait_for("sda");
+    assert_eq!((rig.passes["sda"].pass, rig.passes["sda"].begun >= back), (1, true), "a pass of the same number");
+    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Finished(old)));
+    rig.tell(WatchEvent::Tick);
+    assert_eq!(rig.standing("S0").oldest_read, None);
+    assert_ne!(read_light(&rig), LightColour::Green, "nothing was read for 300 days");
+    assert!(rig.standing("S0").is_read, "the session goes on");
+}
+
+#[test]
+fn what_a_pass_has_read_counts_after_a_restart() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.progress("sda", SECTORS / 4, &[]);
+    let kept = rig.report("sda", SECTORS / 2, &[SectorRange::at(8, 8)]);
+    rig.restart(settings());
+    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Stopped(kept.clone())));
+    assert_eq!(rig.standing("S0").pass_share, Some(0.5));
+    rig.tell(WatchEvent::Tick);
+    assert_eq!(rig.passes["sda"], kept, "it goes on, with the same date");
+    assert_eq!(rig.standing("S0").health, HealthState::Replace);
+}
+
+#[test]
+fn a_persons_scrub_counts_from_when_it_began_and_in_part_not_at_all() {
+    let mut rig = Rig::with_disks(1);
+    let old = |done, begun| PassReport { done, begun, ..PassReport::default() };
+    let long_ago = crate::calendar::after(scrubjay_core::units::UnixSeconds(0), START - 100 * DAY);
+    rig.news("sda", SessionNews::Stopped(old(SECTORS / 16 * 15, long_ago)));
+    assert_eq!(rig.standing("S0").oldest_read, None);
+    rig.news("sda", SessionNews::Finished(old(SECTORS, long_ago)));
+    assert_eq!(rig.standing("S0").oldest_read, Some(long_ago));
+    assert_ne!(read_light(&rig), LightColour::Green);
+    rig.news("sda", SessionNews::Finished(old(SECTORS, Default::default())));
+    assert_eq!(rig.standing("S0").oldest_read, Some(long_ago), "one without a date adds nothing");
+}
+
+#[test]
+fn a_disk_that_a_person_scrubs_is_busy_until_that_is_over() {
+    let mut rig = Rig::with_disks(2);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    let report = PassReport { begun: rig.now, ..PassReport::default() };
+    rig.news("sda", SessionNews::Progress(report.clone()));
+    for _ in 0..3 * 24 {
+        rig.wait(HOUR);
+        rig.news("sda", SessionNews::Progress(report.clone()));
+    }
+    assert_eq!((rig.begun.len(), rig.stopped.len()), (0, 0), "neither is begun, and the person's is not stopped");
+    rig.news("sda", SessionNews::Stopped(report));
+    rig.wait(MINUTE);
+    assert_eq!(rig.begun.len(), 1);
+}
