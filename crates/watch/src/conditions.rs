@@ -1,6 +1,6 @@
 //! What is wrong now: for each incident that there should be, how things stand.
 
-use crate::calendar::{elapsed, show_date};
+use crate::calendar::{DAY, elapsed, show_date};
 use crate::events::WatchBug;
 use crate::facts::ArrayFacts;
 use crate::health::{HealthSign, HealthState};
@@ -10,6 +10,8 @@ use crate::state::{DiskState, GONE, Watch};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A disk whose sessions cannot begin for so long is spoken of.
+const REFUSED: u64 = DAY;
 /// Signs of a disk that one message tells.
 const SIGNS_TOLD: usize = 5;
 
@@ -89,7 +91,7 @@ impl Watch {
             all.found.insert(of(IncidentKind::Health), of_disk(condition));
         }
         if disk.live.name.is_none() {
-            all.unjudged.extend([of(IncidentKind::Unknown), of(IncidentKind::Unread)]);
+            all.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(of));
             if !disk.is_missing(now) {
                 all.unjudged.insert(of(IncidentKind::Missing));
             } else {
@@ -118,6 +120,23 @@ impl Watch {
         if let Some(condition) = self.unread(disk, now) {
             all.found.insert(of(IncidentKind::Unread), of_disk(condition));
         }
+        if let Some(condition) = self.stuck(disk, now) {
+            all.found.insert(of(IncidentKind::Stuck), of_disk(condition));
+        }
+    }
+
+    /// Its sessions cannot begin.
+    fn stuck(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
+        let (since, why) = disk.row.refused.as_ref().filter(|(since, _)| elapsed(now, *since) >= REFUSED)?;
+        let since = show_date(&*self.calendar, *since);
+        let headline = format!("NOTICE {}: it cannot be scrubbed since {since}", disk.label());
+        let lines = vec![
+            self.disk_line(disk),
+            format!("Why       {why}"),
+            "This says nothing of the disk; it is tried again every hour.".to_owned(),
+            "Do        see to what is said above, or look into the log".to_owned(),
+        ];
+        Some(plain(Urgency::Notice, 1, headline, lines))
     }
 
     /// `Disk      bay 3 · sdc · ST16000NM001G · ZL2ABCDE · 16.0 TB`

@@ -26,6 +26,8 @@ pub enum IncidentKind {
     Unknown,
     /// Sectors of a disk will not have been read in time, or have not.
     Unread,
+    /// A disk's sessions cannot begin for a day or longer, or one hangs.
+    Stuck,
     /// An array has lost some of its redundancy.
     Degraded,
     /// Unreadable sectors of several members meet in a stripe.

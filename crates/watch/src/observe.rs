@@ -1,6 +1,6 @@
 //! What the watch learns from events: SMART is read, sessions report.
 
-use crate::calendar::{HOUR, after};
+use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
 use crate::facts::{PassReport, SessionNews, SmartFacts, SmartReading};
@@ -13,8 +13,10 @@ use scrubjay_core::units::UnixSeconds;
 const COOLER: i32 = 5;
 /// After reads failed, the next attempt is so much later.
 const READS_AGAIN: u64 = 6 * HOUR;
-/// After a session could not begin, the next attempt is so much later.
+/// After a session could not begin, or ended by itself before it got any further, the next attempt is so much later;
 const BEGIN_AGAIN: u64 = HOUR;
+/// and so much, if it got further.
+const GO_ON: u64 = MINUTE;
 
 impl Watch {
     pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) {
@@ -57,7 +59,7 @@ impl Watch {
         match (news.report(), &news) {
             (None, SessionNews::Refused(why)) if is_ours => {
                 disk.live.session = SessionPhase::None;
-                hold_off(disk, now, why, BEGIN_AGAIN);
+                refuse(disk, now, why);
             }
             (None, _) => return, // of a session that we know nothing of
             (Some(report), _) if report.pass == 0 => by_others(disk, now, &news, report),
@@ -94,9 +96,13 @@ fn is_current(disk: &DiskState, report: &PassReport) -> bool {
 /// News of the pass that goes on.
 fn of_pass(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
     let is_further = report.done > disk.row.passes.done;
+    let is_by_itself = disk.live.session == SessionPhase::Running;
     disk.idle.measure(report.bytes_per_second);
     if is_further {
         disk.row.failed_sessions = 0; // it does answer
+    }
+    if is_further || matches!(news, SessionNews::Failed(_) | SessionNews::Finished(_)) {
+        disk.row.refused = None; // and it could begin
     }
     match news {
         SessionNews::Stopped(_) if is_hasty => disk.row.passes.finish(now, report),
@@ -112,6 +118,12 @@ fn of_pass(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &
             disk.row.failed_sessions = 0;
             note_service(disk, report.service_nanos);
             disk.row.passes.finish(now, report);
+        }
+    }
+    if matches!(news, SessionNews::Stopped(_)) && is_by_itself && disk.row.passes.begun.0 > 0 {
+        match report.done > disk.live.done_before {
+            true => disk.live.refusal = Some((BY_ITSELF.to_owned(), after(now, GO_ON))),
+            false => refuse(disk, now, BY_ITSELF),
         }
     }
     if news.is_end() {
@@ -130,9 +142,17 @@ fn by_others(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report:
     }
 }
 
-/// A session did not begin, or ended by itself before it got anywhere: the next one is later.
-fn hold_off(disk: &mut DiskState, now: UnixSeconds, why: &str, pause: u64) {
-    disk.live.refusal = Some((why.to_owned(), after(now, pause)));
+/// Why a session is not begun again at once that nobody had told to stop.
+const BY_ITSELF: &str = "its session ended by itself";
+
+/// A session did not begin, or got nowhere: the next one is later. A pass of which nothing is read yet has not begun.
+fn refuse(disk: &mut DiskState, now: UnixSeconds, why: &str) {
+    let since = disk.row.refused.as_ref().map_or(now, |(since, _)| *since);
+    disk.row.refused = Some((since, why.to_owned()));
+    disk.live.refusal = Some((why.to_owned(), after(now, BEGIN_AGAIN)));
+    if disk.row.passes.retract() {
+        disk.row.forecast = None;
+    }
 }
 
 fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {

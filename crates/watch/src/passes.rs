@@ -77,6 +77,15 @@ impl PassHistory {
         self.reported = now;
     }
 
+    /// It was not begun after all, if nothing of it was read. Gives whether that is so.
+    pub fn retract(&mut self) -> bool {
+        let is_unread = self.done == 0 && self.touched[0].0 == 0;
+        if is_unread {
+            self.begun = UnixSeconds(0);
+        }
+        is_unread
+    }
+
     /// The first sector of a slice (by the tour), and of the one behind the last.
     fn start(&self, slice: usize) -> u64 {
         (u128::from(self.sectors) * slice as u128 / SLICES as u128) as u64

@@ -45,6 +45,8 @@ pub struct DiskRow {
     pub smart_read: UnixSeconds,
     /// Sessions, one after the other, that could read nothing.
     pub failed_sessions: u32,
+    /// Since when its sessions cannot begin, or get nowhere, and why the last one did not; none: they can.
+    pub refused: Option<(UnixSeconds, String)>,
     /// What was forecast when the pass that is going on began, and for how many seconds.
     pub forecast: Option<(PassForecast, u64)>,
     /// The mean time of a read in its first passes (three at most), in nanoseconds,
@@ -162,6 +164,7 @@ impl WatchRow {
             WatchRow::Disk(row) => {
                 row.passes.clamp(now);
                 back(&mut row.smart_read);
+                row.refused.iter_mut().for_each(|(since, _)| back(since));
                 for history in row.counters.values_mut() {
                     back(&mut history.since);
                     back(&mut history.grew);

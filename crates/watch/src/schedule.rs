@@ -219,6 +219,7 @@ impl Watch {
         }
         disk.row.passes.begin(now);
         (disk.live.session, disk.live.refusal) = (SessionPhase::Running, None);
+        disk.live.done_before = disk.row.passes.done;
         let (pass, begun) = (disk.row.passes.finished + 1, disk.row.passes.begun);
         let budget: Nanos = settings::budget(disk.row.facts.media);
         self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, pass, begun, budget)));

@@ -50,6 +50,8 @@ pub(crate) struct DiskLive {
     pub is_self_testing: bool,
     /// Its session.
     pub session: SessionPhase,
+    /// Sectors with a verdict when the session was begun.
+    pub done_before: u64,
     /// The session was begun for another size.
     pub is_resized: bool,
     /// When SMART was last asked for; 0: not yet.
@@ -83,6 +85,7 @@ impl DiskState {
             word: DriveWord::default(),
             smart_read: UnixSeconds(0),
             failed_sessions: 0,
+            refused: None,
             forecast: None,
             service_first: Vec::new(),
             service_last: 0,
@@ -101,6 +104,7 @@ impl DiskState {
             is_hot: false,
             is_self_testing: false,
             session: SessionPhase::None,
+            done_before: 0,
             is_resized: false,
             asked: UnixSeconds(0),
             reads_again: UnixSeconds(0),

@@ -125,3 +125,67 @@ fn a_disk_that_a_person_scrubs_is_busy_until_that_is_over() {
     rig.wait(MINUTE);
     assert_eq!(rig.begun.len(), 1);
 }
+
+#[test]
+fn a_session_that_ends_by_itself_is_begun_again_later_and_starves_no_sibling() {
+    let mut rig = Rig::with_disks(3);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.wait(2 * DAY);
+    let first = rig.running[0].clone();
+    for _ in 0..100 {
+        let report = rig.report(&first, 0, &[]);
+        rig.news(&first, SessionNews::Stopped(report));
+    }
+    assert_eq!(rig.begun.iter().filter(|name| **name == first).count(), 1, "nothing spins");
+    assert!(rig.begun.iter().any(|name| *name != first), "its turn goes to another");
+}
+
+#[test]
+fn a_session_that_got_further_before_it_ended_by_itself_goes_on_soon() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.progress("sda", SECTORS / 2, &[]);
+    let report = rig.report("sda", SECTORS / 2, &[]);
+    rig.news("sda", SessionNews::Stopped(report));
+    assert!(rig.running.is_empty());
+    rig.wait(2 * MINUTE);
+    assert_eq!(rig.running, ["sda"]);
+}
+
+#[test]
+fn a_session_that_gets_nowhere_for_a_day_is_told_with_its_reason_and_spoils_no_forecast() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    let refused = || SessionNews::Refused("the state folder is full".into());
+    for hour in 0..30 {
+        assert_eq!(rig.running, ["sda"], "hour {hour}");
+        rig.news("sda", refused());
+        assert_eq!(rig.standing("S0").pass_share, None, "a pass that could not begin has not begun");
+        rig.wait(HOUR);
+    }
+    assert_eq!(rig.subjects(), ["[nas1] NOTICE sda (S0): it cannot be scrubbed since 14 Mar 2026"]);
+    assert!(rig.sent.last().unwrap().body.contains("the state folder is full"));
+    let before = rig.watch.host.errors.clone();
+    rig.progress("sda", SECTORS / 2, &[]);
+    rig.wait(HOUR);
+    assert!(rig.subjects()[1].contains("resolved"), "{:?}", rig.subjects());
+    let forecast = rig.watch.disks[&DiskKey("S0".into())].row.forecast.clone().unwrap().0;
+    assert!(rig.now.0 - forecast.likely.0.min(rig.now.0) < 2 * DAY && before.ratios.is_empty());
+    assert_eq!(rig.passes["sda"].begun.0 / DAY, (rig.now.0 - 2 * HOUR) / DAY, "it began with the session that could");
+    rig.news("sda", refused());
+    assert_eq!(rig.standing("S0").pass_share, Some(0.5), "one that has begun goes on");
+}
+
+#[test]
+fn a_refusal_is_remembered_over_restarts() {
+    let mut rig = Rig::with_disks(1);
+    for _ in 0..4 {
+        rig.wait_for("sda");
+        rig.news("sda", SessionNews::Refused("no permission".into()));
+        rig.wait(10 * HOUR);
+        rig.restart(settings());
+        rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    }
+    rig.wait(HOUR);
+    assert!(rig.subjects().iter().any(|subject| subject.contains("cannot be scrubbed")), "{:?}", rig.subjects());
+}
