@@ -183,7 +183,7 @@ impl Watch {
 
     /// One line for each array that a disk is a member of.
     fn at_risk(&self, name: &str) -> Vec<String> {
-        let of = self.arrays.values().map(|array| &array.facts).filter(|array| array.has(name));
+        let of = self.arrays_there().filter(|array| array.has(name));
         let lines = of.map(|array| {
             let risk = self.risk(array);
             let left = array.redundancy_left();

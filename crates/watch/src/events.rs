@@ -25,7 +25,8 @@ pub enum PersonCommand {
 }
 
 /// Something that happened. Disks are called by the kernel's names; a name is given to another disk only after it was told
-/// that its disk is gone.
+/// that its disk is gone. A disk that is seen under another name has moved, once the old one is told to be gone; if both stay for
+/// minutes, they are two disks of one identity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchEvent {
     /// A disk is there, or has changed.

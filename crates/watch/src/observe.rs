@@ -22,6 +22,9 @@ impl Watch {
     pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) {
         let limit = self.settings.celsius_max;
         let Some(disk) = self.disk_by_name(name) else { return };
+        if disk.live.asked.0 == 0 {
+            return; // nobody asked this disk yet: it is of the one that had the name before
+        }
         match reading {
             SmartReading::Asleep => {
                 disk.live.asleep.get_or_insert(now);

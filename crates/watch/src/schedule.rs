@@ -54,7 +54,7 @@ impl Watch {
             array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?)).collect()
         };
         let alone = self.disks.keys().map(|key| (vec![key], 1));
-        let arrays = self.arrays.values().map(|array| (members(&array.facts), 1));
+        let arrays = self.arrays_there().map(|array| (members(array), 1));
         let behind = controllers.into_values().map(|keys| (keys, self.settings.controller_max.max(1) as u64));
         let mut latest: BTreeMap<DiskKey, UnixSeconds> = BTreeMap::new();
         for (keys, at_a_time) in alone.chain(arrays).chain(behind) {
@@ -103,7 +103,7 @@ impl Watch {
         if self.is_on_battery {
             return Some(HoldBack::OnBattery);
         }
-        for array in self.arrays.values().map(|array| &array.facts).filter(|array| array.has(name)) {
+        for array in self.arrays_there().filter(|array| array.has(name)) {
             let of = array.name.clone();
             match array.activity {
                 ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of)),
@@ -142,7 +142,7 @@ impl Watch {
         let is_busy =
             |other: &DiskState| other.live.session != SessionPhase::None && other.row.facts.key != disk.row.facts.key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
-            let mut arrays = self.arrays.values().map(|array| &array.facts).filter(|array| array.has(name));
+            let mut arrays = self.arrays_there().filter(|array| array.has(name));
             let busy = arrays.find(|array| {
                 let others = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
                 others.filter_map(|key| self.disks.get(key)).any(is_busy)

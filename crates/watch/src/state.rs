@@ -170,6 +170,8 @@ pub struct Watch {
     pub(crate) host: HostRow,
     pub(crate) disks: BTreeMap<DiskKey, DiskState>,
     pub(crate) names: BTreeMap<String, DiskKey>,
+    /// What was seen under these names, with an identity that is still elsewhere, since when.
+    pub(crate) sightings: BTreeMap<String, (DiskFacts, UnixSeconds)>,
     pub(crate) arrays: BTreeMap<String, ArrayState>,
     pub(crate) incidents: BTreeMap<IncidentKey, IncidentRow>,
     pub(crate) outbox: BTreeMap<u64, MessageRow>,

@@ -1,5 +1,6 @@
 //! The machine as a pump drives it: small scenes.
 
+mod arrivals;
 mod dangers;
 mod rig;
 mod sessions;
@@ -255,6 +256,7 @@ fn quiet_hours_hold_notices_and_nothing_that_matters() {
     let at = |rig: &Rig| (rig.now.0 - START) / HOUR % 24;
     assert_eq!((at(&rig), rig.subjects().len()), (5, 1), "growth of pending sectors is REPLACE");
     rig.tell(WatchEvent::DiskSeen(disk("sdb", "S1")));
+    rig.tell(WatchEvent::Tick);
     rig.tell(WatchEvent::Smart(
         "sdb".into(),
         SmartReading::Facts(SmartFacts { is_self_test_failed: true, ..SmartFacts::default() }),

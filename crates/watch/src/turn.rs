@@ -25,6 +25,7 @@ impl Watch {
             host: HostRow { checked: now, ..HostRow::default() },
             disks: BTreeMap::new(),
             names: BTreeMap::new(),
+            sightings: BTreeMap::new(),
             arrays: BTreeMap::new(),
             incidents: BTreeMap::new(),
             outbox: BTreeMap::new(),
@@ -152,6 +153,7 @@ impl Watch {
             self.acts.push(WatchOp::Heartbeat);
         }
         self.wake_at(after(self.host.checked, DAY));
+        self.tell_twins(now);
         if !std::mem::replace(&mut self.is_reckoned, true) {
             self.reckon_needs(now);
         }
@@ -270,6 +272,7 @@ impl Watch {
                 *again = (*again).min(after(now, HOUR));
             }
         }
+        self.sightings.values_mut().for_each(|(_, since)| back(since));
         for array in self.arrays.values_mut() {
             array.gone.as_mut().map(back);
         }
