@@ -125,8 +125,20 @@ impl Watch {
         }
     }
 
-    /// Its sessions cannot begin.
+    /// Its sessions cannot begin, or one does not end.
     fn stuck(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
+        if disk.hangs() {
+            let headline = format!("NOTICE {}: its session hangs", disk.label());
+            let lines = vec![
+                self.disk_line(disk),
+                "It does not answer, and does not end; the other disks are read meanwhile.".to_owned(),
+                "Do        look into the kernel's log for this disk; restart the daemon".to_owned(),
+            ];
+            return Some(Condition {
+                amounts: vec![("hangs".into(), 1)],
+                ..plain(Urgency::Notice, 1, headline, lines)
+            });
+        }
         let (since, why) = disk.row.refused.as_ref().filter(|(since, _)| elapsed(now, *since) >= REFUSED)?;
         let since = show_date(&*self.calendar, *since);
         let headline = format!("NOTICE {}: it cannot be scrubbed since {since}", disk.label());

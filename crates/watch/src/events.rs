@@ -72,9 +72,9 @@ pub enum WatchOp {
     /// pass, or began before it (numbers begin anew when a disk was forgotten or a data base is lost), the pass begins; if it is
     /// of this one, and complete, it says so once more: the watch may have been killed before that was durable.
     BeginSession(String, u32, UnixSeconds, Nanos),
-    /// End the session on the disk of this name, and keep where it is.
+    /// End the session on the disk of this name, and keep where it is; one that does not say within an hour that it did hangs.
     StopSession(String, HoldBack),
-    /// Send this message, and say what came of it.
+    /// Send this message, and say what came of it within a quarter of an hour: then it has failed, and may be sent twice.
     Send(Box<MessageRow>),
     /// The daily check went well: tell so whoever waits for it.
     Heartbeat,

@@ -38,6 +38,8 @@ pub enum HoldBack {
     SizeUnknown,
     /// Its size has changed: its pass begins anew.
     Resized,
+    /// Its session does not answer.
+    Hangs,
     /// It is not there.
     Missing,
 }
@@ -65,6 +67,7 @@ impl HoldBack {
             HoldBack::Refused(why, again) => format!("{why}; next attempt {}", time(again)),
             HoldBack::SizeUnknown => "its size cannot be told".to_owned(),
             HoldBack::Resized => "its size has changed, so its pass begins anew".to_owned(),
+            HoldBack::Hangs => "its session does not answer".to_owned(),
             HoldBack::Missing => "it is not there".to_owned(),
         }
     }

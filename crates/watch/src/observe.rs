@@ -100,6 +100,9 @@ fn is_current(disk: &DiskState, report: &PassReport) -> bool {
 fn of_pass(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
     let is_further = report.done > disk.row.passes.done;
     let is_by_itself = disk.live.session == SessionPhase::Running;
+    if is_by_itself {
+        disk.live.is_heard = true; // one that was told to end is not done by going on
+    }
     disk.idle.measure(report.bytes_per_second);
     if is_further {
         disk.row.failed_sessions = 0; // it does answer
@@ -139,7 +142,9 @@ fn by_others(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report:
     let is_whole = matches!(news, SessionNews::Finished(_)) && report.begun.0 > 0;
     disk.row.passes.read_by_others(now, report, is_whole);
     match disk.live.session {
-        SessionPhase::None if !news.is_end() => disk.live.session = SessionPhase::Foreign,
+        SessionPhase::None | SessionPhase::Foreign if !news.is_end() => {
+            (disk.live.session, disk.live.is_heard) = (SessionPhase::Foreign, true);
+        }
         SessionPhase::Foreign if news.is_end() => disk.live.session = SessionPhase::None,
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! What must survive: rows, each with a key. A machine that was killed is rebuilt of them.
 
-use crate::calendar::{HOUR, MINUTE};
+use crate::calendar::{HOUR, MINUTE, after};
 use crate::channel::ChannelRow;
 use crate::counters::{CounterHistory, CounterKind};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
@@ -80,7 +80,7 @@ pub struct MessageRow {
     pub written: UnixSeconds,
     /// Attempts that failed.
     pub attempts: u32,
-    /// Not before this.
+    /// Not before this; of one that is under way: what is not heard until then has failed.
     pub next_attempt: UnixSeconds,
     /// It was handed to the channel, and nothing was heard yet.
     pub is_under_way: bool,
@@ -95,8 +95,8 @@ impl MessageRow {
     /// An attempt failed.
     pub fn failed(&mut self, now: UnixSeconds) {
         self.is_under_way = false;
-        self.next_attempt = UnixSeconds(now.0 + RETRY_MAX.min(60 << self.attempts.min(10)));
-        self.attempts += 1;
+        self.next_attempt = after(now, RETRY_MAX.min(60 << self.attempts.min(10)));
+        self.attempts = self.attempts.saturating_add(1);
     }
 }
 
@@ -159,7 +159,7 @@ impl WatchRow {
             WatchRow::Host(row) => {
                 back(&mut row.latest);
                 back(&mut row.checked);
-                row.paused_until = row.paused_until.min(UnixSeconds(now.0 + row.paused_for));
+                row.paused_until = row.paused_until.min(after(now, row.paused_for));
             }
             WatchRow::Disk(row) => {
                 row.passes.clamp(now);
@@ -178,7 +178,7 @@ impl WatchRow {
             }
             WatchRow::Message(row) => {
                 back(&mut row.written);
-                row.next_attempt = row.next_attempt.min(UnixSeconds(now.0 + RETRY_MAX));
+                row.next_attempt = row.next_attempt.min(after(now, RETRY_MAX));
             }
             WatchRow::Channel(row) => {
                 back(&mut row.known_since);

@@ -1,6 +1,6 @@
 //! Which disk is read now, and what holds the others back.
 
-use crate::calendar::{DAY, HOUR, WEEK_HOURS, after};
+use crate::calendar::{DAY, HOUR, MINUTE, WEEK_HOURS, after};
 use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayActivity, ArrayFacts, DiskKey};
 use crate::forecast::PassForecast;
@@ -18,6 +18,9 @@ pub const MARGIN: u64 = 8 * DAY;
 const PATIENCE: f64 = 1.5;
 /// Passes that would begin at one time are spread over so long.
 const SPREAD: u64 = 3 * DAY;
+
+/// While a session is to end, it is looked after so often.
+const LOOK_AGAIN: u64 = 10 * MINUTE;
 
 impl Watch {
     /// The margin, of settings with shorter terms in proportion.
@@ -139,8 +142,7 @@ impl Watch {
     /// Who else is being read that may not be read beside it.
     fn in_the_way(&self, disk: &DiskState) -> Option<HoldBack> {
         let name = disk.live.name.as_deref()?;
-        let is_busy =
-            |other: &DiskState| other.live.session != SessionPhase::None && other.row.facts.key != disk.row.facts.key;
+        let is_busy = |other: &DiskState| other.is_busy() && other.row.facts.key != disk.row.facts.key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
             let mut arrays = self.arrays_there().filter(|array| array.has(name));
             let busy = arrays.find(|array| {
@@ -176,8 +178,12 @@ impl Watch {
         let mut wake = after(now, DAY);
         for (key, disk) in &self.disks {
             match disk.live.session {
-                SessionPhase::Running => stops.extend(self.held(disk, now).map(|why| (key.clone(), why))),
-                SessionPhase::Stopping | SessionPhase::Foreign => {}
+                SessionPhase::Running => {
+                    let hangs = disk.hangs().then_some(HoldBack::Hangs);
+                    stops.extend(hangs.or_else(|| self.held(disk, now)).map(|why| (key.clone(), why)));
+                }
+                SessionPhase::Stopping => wake = wake.min(after(now, LOOK_AGAIN)),
+                SessionPhase::Foreign => {}
                 SessionPhase::None => match self.hold_back(disk, now) {
                     None | Some(HoldBack::MemberBusy(_) | HoldBack::ControllerBusy) => {
                         waiting.push((disk.row.passes.due(self.settings.every), key.clone()));
@@ -196,12 +202,15 @@ impl Watch {
         if let Some(hours) = self.settings.between {
             wake = wake.min(hours.next_edge(now, &*self.calendar));
         }
-        self.wake_at(wake);
         for (key, why) in stops {
             let Some(disk) = self.disks.get_mut(&key) else { continue };
+            // One that hung before it was told to end hangs on.
+            disk.live.silence = if disk.hangs() { disk.live.silence } else { 0 };
             disk.live.session = SessionPhase::Stopping;
+            wake = after(now, LOOK_AGAIN);
             self.acts.extend(disk.live.name.clone().map(|name| WatchOp::StopSession(name, why)));
         }
+        self.wake_at(wake);
         waiting.sort();
         for (_, key) in waiting {
             if self.in_the_way(&self.disks[&key]).is_none() {
@@ -219,6 +228,7 @@ impl Watch {
         }
         disk.row.passes.begin(now);
         (disk.live.session, disk.live.refusal) = (SessionPhase::Running, None);
+        (disk.live.silence, disk.live.is_heard) = (0, false);
         disk.live.done_before = disk.row.passes.done;
         let (pass, begun) = (disk.row.passes.finished + 1, disk.row.passes.begun);
         let budget: Nanos = settings::budget(disk.row.facts.media);

@@ -1,6 +1,6 @@
 //! What the watch knows: rows that survive, and what of disks is known only while they are there.
 
-use crate::calendar::{Calendar, elapsed};
+use crate::calendar::{Calendar, HOUR, MINUTE, elapsed};
 use crate::channel::ChannelRow;
 use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
@@ -14,9 +14,14 @@ use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// SMART data that are older say nothing any more: a day, and some hours for a disk that was asleep at the wrong time.
-pub const STALE: u64 = 26 * crate::calendar::HOUR;
+pub const STALE: u64 = 26 * HOUR;
 /// A disk or an array that is gone for so long is missing; until then somebody may be changing a cable.
-pub const GONE: u64 = 10 * crate::calendar::MINUTE;
+pub const GONE: u64 = 10 * MINUTE;
+
+/// A session that runs is to tell something once an hour; one of which nothing was heard for so long hangs;
+const SILENT_MAX: u64 = 6 * HOUR;
+/// and so does one that was told to end, and does not.
+const STOPPING_MAX: u64 = HOUR;
 
 /// What a disk's session is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,10 @@ pub(crate) struct DiskLive {
     pub is_self_testing: bool,
     /// Its session.
     pub session: SessionPhase,
+    /// For so many seconds nothing was heard of the session.
+    pub silence: u64,
+    /// Something was, since the last turn.
+    pub is_heard: bool,
     /// Sectors with a verdict when the session was begun.
     pub done_before: u64,
     /// The session was begun for another size.
@@ -104,6 +113,8 @@ impl DiskState {
             is_hot: false,
             is_self_testing: false,
             session: SessionPhase::None,
+            silence: 0,
+            is_heard: false,
             done_before: 0,
             is_resized: false,
             asked: UnixSeconds(0),
@@ -121,6 +132,36 @@ impl DiskState {
         match &facts.bay {
             Some(bay) => format!("bay {bay} ({})", facts.key),
             None => format!("{} ({})", self.live.name.as_deref().unwrap_or("a disk"), facts.key),
+        }
+    }
+
+    /// Does its session not answer? What waits for it goes on.
+    pub fn hangs(&self) -> bool {
+        match self.live.session {
+            SessionPhase::Running => self.live.silence >= SILENT_MAX,
+            SessionPhase::Stopping => self.live.silence >= STOPPING_MAX,
+            SessionPhase::None | SessionPhase::Foreign => false,
+        }
+    }
+
+    /// Is it being read, as far as anybody knows?
+    pub fn is_busy(&self) -> bool {
+        self.live.session != SessionPhase::None && !self.hangs()
+    }
+
+    /// So much time has passed since the last turn. What a clock that is set adds says nothing, so no turn adds much.
+    pub fn note_silence(&mut self, passed: u64) {
+        if std::mem::take(&mut self.live.is_heard) {
+            self.live.silence = 0;
+            return;
+        }
+        match self.live.session {
+            SessionPhase::None => self.live.silence = 0,
+            SessionPhase::Stopping => self.live.silence += passed.min(15 * MINUTE),
+            SessionPhase::Running | SessionPhase::Foreign => self.live.silence += passed.min(2 * HOUR),
+        }
+        if self.live.session == SessionPhase::Foreign && self.live.silence >= SILENT_MAX {
+            self.live.session = SessionPhase::None; // nobody said that it ended
         }
     }
 
@@ -183,6 +224,8 @@ pub struct Watch {
     pub(crate) acts: Vec<WatchOp>,
     pub(crate) changed: BTreeSet<RowKey>,
     pub(crate) dropped: BTreeSet<RowKey>,
+    /// When it last looked at everything.
+    pub(crate) turned: UnixSeconds,
     /// When to look again.
     pub(crate) wake: UnixSeconds,
     /// Has what an earlier machine left under way been marked?

@@ -1,13 +1,15 @@
 //! "Am I safe?": one sentence, four lights, and what to do.
 
-use crate::calendar::{DAY, days, show_date};
+use crate::calendar::{DAY, days, elapsed, show_date};
 use crate::channel::{ChannelRow, ProofState};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
 use crate::incident::{IncidentRow, Urgency};
+use crate::rows::MessageRow;
 use crate::state::{DiskState, SessionPhase, Watch};
+use crate::telling::WAITS_LONG;
 use scrubjay_core::units::UnixSeconds;
 
 /// The colour of a light. What is not known is grey, never green.
@@ -219,7 +221,9 @@ impl Watch {
         if self.channels.is_empty() {
             return light(LightColour::Red, "there is no way to tell you".to_owned());
         }
-        let words: Vec<String> = self
+        let waits = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
+        let waiting = self.outbox.values().filter(waits).count();
+        let mut words: Vec<String> = self
             .channels
             .values()
             .map(|channel| match channel.failing_since {
@@ -232,9 +236,12 @@ impl Watch {
             self.channels.values().filter(|channel| is_proven(channel.proof(now)) && channel.failing_since.is_none());
         let colour = match proven.count() {
             0 => LightColour::Red,
-            count if count < self.channels.len() => LightColour::Yellow,
+            count if count < self.channels.len() || waiting > 0 => LightColour::Yellow,
             _ => LightColour::Green,
         };
+        if waiting > 0 {
+            words.push(format!("{waiting} messages wait for hours"));
+        }
         light(colour, words.join(", "))
     }
 }

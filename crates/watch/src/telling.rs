@@ -1,6 +1,6 @@
 //! Who is told what, when: incidents open, grow and end; messages wait, are sent, and are tried again.
 
-use crate::calendar::{HOUR, after};
+use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::channel::{self, ChannelRow};
 use crate::conditions::Conditions;
 use crate::events::{WatchBug, WatchOp};
@@ -14,6 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports are not written before this hour of the day.
 const REPORT_HOUR: u32 = 8;
+/// A channel that has not answered for so long has not accepted the message: no mail server takes longer (RFC 5321, 4.5.3.2: ten
+/// minutes for the end of the data).
+const ANSWER_MAX: u64 = 15 * MINUTE;
+/// A message that was tried, and waits for so long, is to be seen in the lights.
+pub(crate) const WAITS_LONG: u64 = 4 * HOUR;
 
 impl Watch {
     /// Opens, changes and ends incidents as things stand, and writes the messages that are due.
@@ -211,6 +216,12 @@ impl Watch {
 
     /// Hands out what may be sent now, by each channel one at a time, the oldest first.
     pub(crate) fn send_due(&mut self, now: UnixSeconds) {
+        let is_silent = |row: &&mut MessageRow| row.is_under_way && row.next_attempt <= now;
+        let silent: Vec<u64> = self.outbox.values_mut().filter(is_silent).map(|row| row.number).collect();
+        for number in silent {
+            self.message_failed(now, number);
+            self.outbox.entry(number).and_modify(|row| row.may_be_repeated = true); // who knows
+        }
         let quiet = self.settings.quiet.filter(|quiet| quiet.holds(now, &*self.calendar));
         let mut busy: BTreeSet<String> =
             self.outbox.values().filter(|row| row.is_under_way).map(|row| row.channel.clone()).collect();
@@ -218,12 +229,15 @@ impl Watch {
         let mut sends = Vec::new();
         for row in self.outbox.values_mut() {
             let is_held = row.urgency == Urgency::Notice && row.reason != MessageReason::Test;
+            // Quiet hours without an end hold nothing longer than a day.
+            let is_held = is_held && elapsed(now, row.written) < DAY;
             if let Some(quiet) = quiet.filter(|_| is_held) {
-                wake = wake.min(quiet.next_edge(now, &*self.calendar));
+                wake = wake.min(quiet.next_edge(now, &*self.calendar)).min(after(row.written, DAY));
             } else if row.next_attempt > now {
                 wake = wake.min(row.next_attempt);
             } else if busy.insert(row.channel.clone()) {
-                row.is_under_way = true;
+                (row.is_under_way, row.next_attempt) = (true, after(now, ANSWER_MAX));
+                wake = wake.min(row.next_attempt);
                 self.changed.insert(RowKey::Message(row.number));
                 sends.push(WatchOp::Send(Box::new(row.clone())));
             }

@@ -35,6 +35,7 @@ impl Watch {
             acts: Vec::new(),
             changed: BTreeSet::new(),
             dropped: BTreeSet::new(),
+            turned: now,
             wake: now,
             is_resumed: false,
             is_reckoned: false,
@@ -71,7 +72,7 @@ impl Watch {
     }
 
     /// Messages that were under way may have arrived.
-    fn mark_repeats(&mut self) {
+    fn mark_repeats(&mut self, now: UnixSeconds) {
         if self.is_planted(WatchBug::ForgetUnderWay) {
             self.dropped
                 .extend(self.outbox.values().filter(|row| row.is_under_way).map(|row| RowKey::Message(row.number)));
@@ -79,7 +80,7 @@ impl Watch {
         }
         let is_marked = !self.is_planted(WatchBug::RepeatUnmarked);
         for row in self.outbox.values_mut().filter(|row| row.is_under_way) {
-            row.is_under_way = false;
+            (row.is_under_way, row.next_attempt) = (false, now);
             row.may_be_repeated = is_marked;
             self.changed.insert(RowKey::Message(row.number));
         }
@@ -88,7 +89,7 @@ impl Watch {
     /// Takes note of what happened. `now` may run backwards: then no date is left in the future.
     pub fn handle(&mut self, now: UnixSeconds, event: WatchEvent) {
         if !std::mem::replace(&mut self.is_resumed, true) {
-            self.mark_repeats();
+            self.mark_repeats(now);
         }
         self.check_clock(now);
         // What goes on as it went asks for no decision.
@@ -145,6 +146,8 @@ impl Watch {
 
     fn turn(&mut self, now: UnixSeconds) {
         self.wake = after(now, DAY);
+        let passed = elapsed(now, std::mem::replace(&mut self.turned, now));
+        self.disks.values_mut().for_each(|disk| disk.note_silence(passed));
         if elapsed(now, self.host.checked) >= DAY {
             self.host.checked = now;
             self.changed.insert(RowKey::Host);

@@ -149,12 +149,18 @@ impl Rig {
         }
     }
 
-    /// Time passes; the machine is ticked when it asks to be.
+    /// Time passes; the machine is ticked when it asks to be, and sessions say once an hour that they run.
     pub fn wait(&mut self, seconds: u64) {
         let end = self.now.0 + seconds;
         self.tell(WatchEvent::Tick);
         while self.now.0 < end {
-            self.now = UnixSeconds(self.watch.poll_timeout().0.clamp(self.now.0 + 1, end));
+            let hour = (self.now.0 / HOUR + 1) * HOUR;
+            self.now = UnixSeconds(self.watch.poll_timeout().0.clamp(self.now.0 + 1, end.min(hour)));
+            let speaking = if self.now.0 == hour { self.running.clone() } else { Vec::new() };
+            for name in speaking {
+                let report = self.passes[&name].clone();
+                self.tell(WatchEvent::Session(name, SessionNews::Progress(report)));
+            }
             self.tell(WatchEvent::Tick);
         }
     }
