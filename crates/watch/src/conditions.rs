@@ -57,8 +57,15 @@ impl Watch {
             if let Some(condition) = self.degraded(facts) {
                 all.found.insert(of(IncidentKind::Degraded), condition);
             }
-            if let Some(condition) = self.stripes(facts) {
-                all.found.insert(of(IncidentKind::Stripes), condition);
+            let stripes = self.stripes(facts);
+            // What a disk that is not there would show is not known: what was so stays so, and can only become more.
+            let key = of(IncidentKind::Stripes);
+            let known = self.incidents.get(&key).map(|incident| &incident.condition);
+            let is_less = |now: &Condition| known.is_some_and(|known| !now.is_beyond(&known.amounts, known.urgency));
+            if !self.are_all_there(facts) && stripes.as_ref().is_none_or(is_less) {
+                all.unjudged.insert(key);
+            } else if let Some(condition) = stripes {
+                all.found.insert(key, condition);
             }
         }
         for channel in self.channels.values() {
@@ -245,6 +252,12 @@ impl Watch {
         let mut amounts: Vec<(String, u64)> = lost.map(|(place, _)| (format!("member {place}"), 1)).collect();
         amounts.sort();
         Some(Condition { urgency, amounts, headline, lines, controller: None })
+    }
+
+    /// Is the disk of every member there?
+    fn are_all_there(&self, array: &ArrayFacts) -> bool {
+        let is_there = |name: &String| self.names.contains_key(name);
+        array.members.iter().all(|member| member.disk.as_ref().is_some_and(is_there))
     }
 
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {

@@ -112,3 +112,68 @@ fn what_is_accepted_before_it_was_told_is_not_told() {
     rig.wait(HOUR);
     assert_eq!(rig.subjects().len(), 1, "it grew");
 }
+
+/// Two disks of an array with an unreadable sector in one stripe, told.
+fn stripe_at_risk() -> Rig {
+    let mut rig = Rig::with_disks(3);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(5 * 1024, 8)]);
+    rig.finish("sdb", &[SectorRange::at(5 * 1024 + 100, 8)]);
+    rig.wait(HOUR);
+    assert_eq!(rig.since_of(0, IncidentKind::Stripes).len(), 1);
+    rig
+}
+
+#[test]
+fn what_a_pass_finds_is_not_hidden_by_more_that_the_last_one_found() {
+    let mut rig = Rig::with_disks(3);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(SECTORS - 64, 64)]);
+    while rig.running != ["sda"] {
+        for other in rig.running.clone() {
+            let found = (other == "sdb").then_some(SectorRange::at(5 * 1024, 8));
+            rig.finish(&other, found.as_slice());
+        }
+        rig.wait(HOUR);
+    }
+    let before = rig.sent.len();
+    rig.progress("sda", SECTORS / 8, &[SectorRange::at(5 * 1024, 8)]);
+    rig.wait(HOUR);
+    let told = rig.since_of(before, IncidentKind::Stripes);
+    assert!(told.len() == 1 && told[0].contains("cannot be rebuilt"), "{told:?}");
+    assert_eq!(rig.standing("S0").unreadable, 72, "and the others are still known");
+}
+
+#[test]
+fn what_a_pass_found_stays_known_when_it_begins_again() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.progress("sda", SECTORS / 2, &[SectorRange::at(8, 8)]);
+    rig.wait(HOUR);
+    rig.progress("sda", 0, &[]); // the session lost its state
+    rig.wait(DAY);
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").unreadable), (HealthState::Replace, 8));
+    rig.finish("sda", &[]);
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").unreadable), (HealthState::Ok, 0));
+}
+
+#[test]
+fn a_loss_is_not_over_because_one_of_its_disks_vanishes() {
+    let mut rig = stripe_at_risk();
+    let before = rig.sent.len();
+    rig.tell(WatchEvent::DiskGone("sdb".into()));
+    rig.wait(5 * MINUTE);
+    let mut facts = array(&["sda", "sdb", "sdc"]);
+    (facts.members[1].disk, facts.members[1].is_in_sync) = (None, false);
+    rig.tell(WatchEvent::ArraySeen(facts.clone()));
+    rig.wait(HOUR);
+    assert!(!rig.since(before).iter().any(|subject| subject.contains("resolved")), "{:?}", rig.since(before));
+    (facts.members[1].disk, facts.members[1].is_in_sync) = (Some("sdd".into()), true);
+    rig.tell(WatchEvent::DiskSeen(disk("sdd", "NEW")));
+    rig.tell(WatchEvent::ArraySeen(facts));
+    rig.wait(HOUR);
+    let told = rig.since_of(before, IncidentKind::Stripes);
+    assert!(told.len() == 1 && told[0].contains("resolved"), "another disk took its place: {told:?}");
+}
