@@ -3,7 +3,7 @@
 use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
-use crate::facts::{PassReport, SessionNews, SmartFacts, SmartReading};
+use crate::facts::{MediaKind, PassReport, SessionNews, SmartFacts, SmartReading};
 use crate::health::DriveWord;
 use crate::rows::RowKey;
 use crate::state::{DiskState, SessionPhase, Watch};
@@ -20,18 +20,23 @@ const GO_ON: u64 = MINUTE;
 
 impl Watch {
     pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) {
-        let limit = self.settings.celsius_max;
+        let (spinning, flash) = (self.settings.celsius_max, self.settings.celsius_max_flash);
         let Some(disk) = self.disk_by_name(name) else { return };
+        let limit = if disk.row.facts.media == MediaKind::Flash { flash } else { spinning };
         if disk.live.asked.0 == 0 {
             return; // nobody asked this disk yet: it is of the one that had the name before
         }
         match reading {
             SmartReading::Asleep => {
                 disk.live.asleep.get_or_insert(now);
-                disk.live.refused = None;
+                (disk.live.refused, disk.live.is_hot, disk.live.is_self_testing) = (None, false, false);
             }
-            SmartReading::Refused(why) => (disk.live.refused, disk.live.asleep) = (Some(why), None),
+            SmartReading::Refused(why) => {
+                (disk.live.refused, disk.live.asleep) = (Some(why), None);
+                (disk.live.is_hot, disk.live.is_self_testing) = (false, false);
+            }
             SmartReading::Facts(facts) => {
+                disk.live.spoke = now;
                 (disk.live.refused, disk.live.asleep) = (None, None);
                 note_temperature(disk, &facts, limit);
                 disk.live.is_self_testing = facts.is_self_testing;

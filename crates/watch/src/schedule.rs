@@ -115,11 +115,11 @@ impl Watch {
                 ArrayActivity::Idle => {}
             }
         }
-        if disk.live.is_self_testing {
+        if disk.is_self_testing(now) {
             return Some(HoldBack::SelfTest);
         }
-        if disk.live.is_hot {
-            return Some(HoldBack::TooHot(disk.live.celsius.unwrap_or(self.settings.celsius_max)));
+        if disk.is_hot(now) {
+            return Some(HoldBack::TooHot(disk.live.celsius.unwrap_or_default()));
         }
         if disk.live.reads_again > now {
             return Some(HoldBack::NoReads(disk.live.reads_again));

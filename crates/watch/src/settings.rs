@@ -28,10 +28,12 @@ pub struct WatchSettings {
     pub quiet: Option<DailyHours>,
     /// Disks that are read at a time behind one controller.
     pub controller_max: usize,
-    /// No disk is read that is hotter, in degrees Celsius.
+    /// No hard disk is read that is hotter, in degrees Celsius.
     pub celsius_max: i32,
+    /// Nor a flash disk that is hotter than this.
+    pub celsius_max_flash: i32,
     /// Seconds between two readings of SMART: 4 hours. More often, and some drives never fall asleep, for each reading starts
-    /// their timer anew.
+    /// their timer anew. A disk that is being read is asked once an hour: it is awake, and may become too hot.
     pub smart_every: u64,
     /// Where messages go.
     pub channels: Vec<AlertChannel>,
@@ -40,7 +42,8 @@ pub struct WatchSettings {
 }
 
 impl Default for WatchSettings {
-    /// 35 days, at any hour, 8 disks behind one controller (a SAS adapter of eight lanes carries them at full speed), 50 degrees.
+    /// 35 days, at any hour, 8 disks behind one controller (a SAS adapter of eight lanes carries them at full speed), 50 degrees;
+    /// flash 70, which is where SATA ones are specified to end and NVMe ones begin to slow down (a judgement).
     fn default() -> WatchSettings {
         WatchSettings {
             host: "localhost".to_owned(),
@@ -49,6 +52,7 @@ impl Default for WatchSettings {
             quiet: None,
             controller_max: 8,
             celsius_max: 50,
+            celsius_max_flash: 70,
             smart_every: 4 * HOUR,
             channels: Vec::new(),
             secret: 0,

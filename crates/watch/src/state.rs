@@ -23,6 +23,9 @@ const SILENT_MAX: u64 = 6 * HOUR;
 /// and so does one that was told to end, and does not.
 const STOPPING_MAX: u64 = HOUR;
 
+/// What a drive said of its heat and its tests holds so long: two readings that did not come.
+const LAPSE: u64 = 8 * HOUR;
+
 /// What a disk's session is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionPhase {
@@ -47,6 +50,8 @@ pub(crate) struct DiskLive {
     pub refused: Option<SmartRefusal>,
     /// Asleep since then.
     pub asleep: Option<UnixSeconds>,
+    /// When its drive last said something.
+    pub spoke: UnixSeconds,
     /// Its temperature.
     pub celsius: Option<i32>,
     /// It was too hot, and has not cooled down yet.
@@ -109,6 +114,7 @@ impl DiskState {
             since: now,
             refused: None,
             asleep: None,
+            spoke: UnixSeconds(0),
             celsius: None,
             is_hot: false,
             is_self_testing: false,
@@ -133,6 +139,16 @@ impl DiskState {
             Some(bay) => format!("bay {bay} ({})", facts.key),
             None => format!("{} ({})", self.live.name.as_deref().unwrap_or("a disk"), facts.key),
         }
+    }
+
+    /// Is it too hot to be read, as far as is known? What nobody has measured for long is not.
+    pub fn is_hot(&self, now: UnixSeconds) -> bool {
+        self.live.is_hot && elapsed(now, self.live.spoke) < LAPSE
+    }
+
+    /// Is it at a long test of its own, as far as is known?
+    pub fn is_self_testing(&self, now: UnixSeconds) -> bool {
+        self.live.is_self_testing && elapsed(now, self.live.spoke) < LAPSE
     }
 
     /// Does its session not answer? What waits for it goes on.

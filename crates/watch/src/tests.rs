@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod dangers;
+mod drives;
 mod rig;
 mod sessions;
 mod silence;

@@ -7,7 +7,7 @@ use crate::forecast::IdleWeek;
 use crate::incident::{IncidentSubject, MessageReason};
 use crate::rows::{CLOCK_SLACK, HostRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
-use crate::state::{ArrayState, DiskState, GONE, Watch};
+use crate::state::{ArrayState, DiskState, GONE, SessionPhase, Watch};
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -172,7 +172,6 @@ impl Watch {
     }
 
     fn read_smart(&mut self, now: UnixSeconds) {
-        let every = self.settings.smart_every;
         let mut wake = UnixSeconds(u64::MAX);
         for disk in self.disks.values_mut() {
             let Some(name) = &disk.live.name else {
@@ -182,6 +181,8 @@ impl Watch {
                 }
                 continue;
             };
+            let is_idle = disk.live.session == SessionPhase::None;
+            let every = if is_idle { self.settings.smart_every } else { self.settings.smart_every.min(HOUR) };
             if disk.live.asked.0 == 0 || elapsed(now, disk.live.asked) >= every || disk.live.asked > now {
                 disk.live.asked = now;
                 self.acts.push(WatchOp::ReadSmart(name.clone()));
@@ -269,6 +270,7 @@ impl Watch {
         for disk in self.disks.values_mut() {
             back(&mut disk.live.since);
             back(&mut disk.live.asked);
+            back(&mut disk.live.spoke);
             disk.live.asleep.as_mut().map(back);
             disk.live.reads_again = disk.live.reads_again.min(after(now, 6 * HOUR));
             if let Some((_, again)) = &mut disk.live.refusal {

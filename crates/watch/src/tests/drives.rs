@@ -1,0 +1,69 @@
+//! What drives say, and what it means that they say nothing.
+
+use super::rig::*;
+use crate::calendar::{DAY, HOUR, MINUTE};
+use crate::events::WatchEvent;
+use crate::facts::*;
+use crate::hold::HoldBack;
+
+fn state(celsius: i32, is_self_testing: bool) -> SmartReading {
+    let attributes = vec![AtaAttribute { id: 5, raw: 0 }];
+    let celsius = Some(celsius);
+    SmartReading::Facts(SmartFacts {
+        passed: Some(true),
+        attributes,
+        celsius,
+        is_self_testing,
+        ..SmartFacts::default()
+    })
+}
+
+#[test]
+fn a_disk_that_was_hot_or_testing_and_then_sleeps_or_says_nothing_is_read_in_time() {
+    for was in [state(52, false), state(30, true)] {
+        for then in [SmartReading::Asleep, SmartReading::Refused(SmartRefusal::NoAnswer)] {
+            let mut rig = Rig::with_disks(1);
+            rig.wait(2 * DAY);
+            rig.finish("sda", &[]);
+            rig.smart = was.clone();
+            rig.wait(5 * HOUR);
+            rig.smart = then;
+            rig.begun.clear();
+            rig.wait(30 * DAY);
+            assert!(!rig.begun.is_empty(), "{was:?}: {:?}", rig.standing("S0").held);
+        }
+    }
+}
+
+#[test]
+fn what_a_drive_said_of_its_heat_lapses_when_nothing_more_is_heard() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    rig.tell(WatchEvent::Smart("sda".into(), state(52, false)));
+    rig.watch.handle(rig.now, WatchEvent::Tick);
+    assert_eq!(rig.standing("S0").held, Some(HoldBack::TooHot(52)));
+    let later = crate::calendar::after(rig.now, 8 * HOUR);
+    assert!(!rig.watch.disks[&DiskKey("S0".into())].is_hot(later), "nobody has measured it since");
+}
+
+#[test]
+fn a_disk_that_is_being_read_is_asked_for_its_heat_once_an_hour() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    assert_eq!(rig.running, ["sda"]);
+    rig.smart = state(52, false);
+    rig.wait(HOUR + MINUTE);
+    assert_eq!(rig.stopped.len(), 1);
+}
+
+#[test]
+fn flash_may_be_hotter() {
+    let mut rig = Rig::new(settings());
+    rig.tell(WatchEvent::DiskSeen(DiskFacts { media: MediaKind::Flash, ..disk("sda", "S0") }));
+    rig.smart = state(65, false);
+    rig.wait(2 * DAY);
+    assert_eq!((rig.begun.len(), rig.stopped.len()), (1, 0));
+    rig.smart = state(71, false);
+    rig.wait(4 * HOUR);
+    assert_eq!(rig.standing("S0").held, Some(HoldBack::TooHot(71)));
+}
