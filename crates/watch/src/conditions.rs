@@ -315,7 +315,10 @@ impl Watch {
             self.disk_line(disk),
             ends,
             held,
-            format!("Help      {}", self.help(disk)),
+            match disk.row.passes.unjudged {
+                0 => format!("Help      {}", self.help(disk)),
+                unjudged => format!("Help      none: its last pass got no verdict on {unjudged} sectors"),
+            },
             "Until a sector is read nobody knows whether it still can be.".to_owned(),
         ];
         Some(plain(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines))

@@ -112,6 +112,20 @@ pub enum HealthSign {
     SelfTestFailed,
     /// It answers questions, but no reads: so many sessions ended so.
     NoReads(u32),
+    /// Reads are answered up to a place, and none behind it.
+    ReadsEnd {
+        /// So many sessions ended so,
+        sessions: u32,
+        /// when they had read so many percent.
+        percent: u8,
+    },
+    /// A pass got no verdict on some sectors, and was closed without them.
+    NoVerdict {
+        /// On how many,
+        sectors: u64,
+        /// and whether that is an eighth of the disk or more.
+        is_much: bool,
+    },
     /// Reads that went well only the second time.
     Retries(u64),
     /// It takes this many percent longer for a read than it used to, and than others of its model.
@@ -134,6 +148,8 @@ impl HealthSign {
             | HealthSign::Growth { .. }
             | HealthSign::NvmeWarning(_)
             | HealthSign::SpareLow(_)
+            | HealthSign::NoReads(_)
+            | HealthSign::NoVerdict { is_much: true, .. }
             | HealthSign::Level { is_grave: true, .. } => HealthState::Replace,
             _ => HealthState::Watch,
         }
@@ -155,6 +171,12 @@ impl HealthSign {
             HealthSign::Worn(used) => format!("{used} % of its endurance used"),
             HealthSign::SelfTestFailed => "its own self-test failed".into(),
             HealthSign::NoReads(sessions) => format!("it answers, but no reads ({sessions} attempts)"),
+            HealthSign::ReadsEnd { sessions, percent } => {
+                format!("its reads end after {percent} % of the disk ({sessions} attempts)")
+            }
+            HealthSign::NoVerdict { sectors, .. } => {
+                format!("no verdict on {sectors} sectors: reads of them do not end")
+            }
             HealthSign::Retries(count) => format!("{count} reads went well only the second time"),
             HealthSign::Slower(percent) => format!("reads take {percent} % longer than before"),
             HealthSign::Cable { kind, by } => format!("{} +{by}: check cable and port", kind.words()),
@@ -187,7 +209,8 @@ impl HealthSign {
             HealthSign::SpareLow(spare) => ("spare", 1 + u64::from(100_u8.saturating_sub(spare))),
             HealthSign::Worn(used) => ("worn", u64::from(used)),
             HealthSign::SelfTestFailed => ("self-test", 1),
-            HealthSign::NoReads(_) => ("no reads", 1),
+            HealthSign::NoReads(_) | HealthSign::ReadsEnd { .. } => ("no reads", 1),
+            HealthSign::NoVerdict { sectors, .. } => ("no verdict", sectors),
             HealthSign::Retries(count) => ("retries", count),
             HealthSign::Slower(_) => ("slower", 1),
         };
@@ -217,8 +240,14 @@ pub struct OwnEvidence {
     pub unreadable: u64,
     /// Reads that went well only the second time.
     pub retries: u64,
-    /// Sessions, one after the other, that could read nothing.
+    /// Sessions, one after the other, that could read nothing, or nothing more.
     pub failed_sessions: u32,
+    /// Where in the pass that was: percent of the disk; none: at its beginning.
+    pub reads_end: Option<u8>,
+    /// Sectors of which the last pass got no verdict,
+    pub unjudged: u64,
+    /// of so many.
+    pub sectors: u64,
     /// What a read takes now, beside the disk's own past: percent more; only if its siblings do not, too.
     pub slower_percent: u32,
 }
@@ -272,7 +301,14 @@ pub fn signs(
         signs.push(HealthSign::SelfTestFailed);
     }
     if own.failed_sessions >= FAILED_SESSIONS {
-        signs.push(HealthSign::NoReads(own.failed_sessions));
+        let sessions = own.failed_sessions;
+        signs.push(match own.reads_end {
+            Some(percent) => HealthSign::ReadsEnd { sessions, percent },
+            None => HealthSign::NoReads(sessions),
+        });
+    }
+    if own.unjudged > 0 {
+        signs.push(HealthSign::NoVerdict { sectors: own.unjudged, is_much: own.unjudged >= own.sectors / 8 });
     }
     if own.retries > 0 {
         signs.push(HealthSign::Retries(own.retries));
@@ -340,7 +376,10 @@ mod tests {
         let own = |failed_sessions| OwnEvidence { failed_sessions, ..OwnEvidence::default() };
         let found = |own| signs(NOW, &DriveWord::default(), &BTreeMap::new(), &own);
         assert_eq!(found(own(2)), []);
-        assert_eq!(gravest(&found(own(3))), Some(HealthState::Watch));
+        assert_eq!(gravest(&found(own(3))), Some(HealthState::Replace));
+        let partly = found(OwnEvidence { reads_end: Some(40), ..own(3) });
+        assert_eq!(gravest(&partly), Some(HealthState::Watch));
+        assert_eq!(partly[0].words(), "its reads end after 40 % of the disk (3 attempts)");
     }
 
     #[test]

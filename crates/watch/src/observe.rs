@@ -13,6 +13,8 @@ use scrubjay_core::units::UnixSeconds;
 const COOLER: i32 = 5;
 /// After reads failed, the next attempt is so much later.
 const READS_AGAIN: u64 = 6 * HOUR;
+/// After so many sessions that got no further a pass that has most of the disk is closed without the rest.
+const CLOSED_AFTER: u32 = 3;
 /// After a session could not begin, or ended by itself before it got any further, the next attempt is so much later;
 const BEGIN_AGAIN: u64 = HOUR;
 /// and so much, if it got further.
@@ -124,6 +126,11 @@ fn of_pass(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &
             disk.row.passes.report(now, report);
             disk.row.failed_sessions += 1;
             disk.live.reads_again = after(now, READS_AGAIN);
+            let passes = &mut disk.row.passes;
+            if disk.row.failed_sessions >= CLOSED_AFTER && passes.done > passes.sectors / 2 {
+                passes.close(); // so that the rest of the disk is read again in its time
+                (disk.row.failed_sessions, disk.row.forecast) = (0, None);
+            }
         }
         SessionNews::Finished(_) => {
             disk.row.failed_sessions = 0;

@@ -37,6 +37,8 @@ pub struct PassHistory {
     pub retries: u64,
     /// See above.
     pub retries_before: u64,
+    /// Sectors at the end of the tour of which the last pass got no verdict: it was closed without them. 0: it was whole.
+    pub unjudged: u64,
     /// The latest report.
     pub reported: UnixSeconds,
 }
@@ -56,6 +58,7 @@ impl PassHistory {
             unreadable_before: Vec::new(),
             retries: 0,
             retries_before: 0,
+            unjudged: 0,
             reported: now,
         }
     }
@@ -124,6 +127,7 @@ impl PassHistory {
         }
         let begun = report.begun.min(now);
         self.read.iter_mut().for_each(|read| *read = (*read).max(begun));
+        self.unjudged = 0;
         if self.begun.0 == 0 {
             (self.unreadable_before, self.retries_before) = (union(&[], &report.unreadable), report.retries);
         } else {
@@ -136,9 +140,38 @@ impl PassHistory {
         self.report(now, &PassReport { done: self.sectors, ..report.clone() });
         // All of it was read: what this pass does not name can be read again.
         (self.unreadable_before, self.unreadable) = (union(&[], &report.unreadable), Vec::new());
+        (self.unjudged, self.retries_before) = (0, std::mem::take(&mut self.retries));
+        self.end();
+    }
+
+    /// The pass gets no further: it ends without a verdict on the rest. What it has read is dated, the slice that is open is not, and
+    /// what was known of the rest stays known.
+    pub fn close(&mut self) {
+        self.unjudged = self.sectors - self.done;
+        (self.unreadable_before, self.unreadable) = (self.known_unreadable(), Vec::new());
         self.retries_before = std::mem::take(&mut self.retries);
+        self.end();
+    }
+
+    fn end(&mut self) {
         (self.begun, self.done, self.touched) = (UnixSeconds(0), 0, [UnixSeconds(0); SLICES]);
         self.finished += 1;
+    }
+
+    /// The slices that the last pass could judge: all, but for those that it was closed without.
+    fn judged(&self) -> impl Iterator<Item = usize> {
+        let end = self.sectors.saturating_sub(self.unjudged);
+        (0..SLICES).filter(move |&slice| self.unjudged == 0 || self.start(slice + 1) <= end)
+    }
+
+    /// When the first slice is due that can be judged: what cannot be is tried again with the others, not before.
+    pub fn planned_due(&self, every: u64) -> UnixSeconds {
+        self.judged().map(|slice| after(self.dated(slice), every)).min().unwrap_or_else(|| self.due(every))
+    }
+
+    /// Has all been read that can be judged?
+    pub fn is_read(&self) -> bool {
+        self.judged().all(|slice| self.read[slice].0 > 0)
     }
 
     /// When the sector that waits longest was read; none: some were never read.

@@ -61,7 +61,7 @@ impl Watch {
         let behind = controllers.into_values().map(|keys| (keys, self.settings.controller_max.max(1) as u64));
         let mut latest: BTreeMap<DiskKey, UnixSeconds> = BTreeMap::new();
         for (keys, at_a_time) in alone.chain(arrays).chain(behind) {
-            let due = |key: &DiskKey| self.disks[key].row.passes.due(self.settings.every);
+            let due = |key: &DiskKey| self.disks[key].row.passes.planned_due(self.settings.every);
             let mut by_date: Vec<(UnixSeconds, &DiskKey)> = keys.into_iter().map(|key| (due(key), key)).collect();
             by_date.sort();
             let mut next = UnixSeconds(u64::MAX);
@@ -88,9 +88,9 @@ impl Watch {
     /// When the next pass of a disk begins. The first one at once, but for the spread: nobody has read the disk yet.
     fn begins(&self, disk: &DiskState) -> UnixSeconds {
         let passes = &disk.row.passes;
-        match passes.oldest() {
-            Some(_) => self.should_begin(disk),
-            None => after(passes.known_since, (disk.row.facts.key.spread() * DAY as f64) as u64),
+        match passes.is_read() {
+            true => self.should_begin(disk),
+            false => after(passes.known_since, (disk.row.facts.key.spread() * DAY as f64) as u64),
         }
     }
 

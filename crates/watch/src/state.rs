@@ -197,6 +197,9 @@ impl DiskState {
             unreadable: passes.unreadable_sectors(),
             retries: passes.retries.max(passes.retries_before),
             failed_sessions: self.row.failed_sessions,
+            reads_end: (passes.done > 0).then(|| (100.0 * (1.0 - passes.rest())) as u8),
+            unjudged: passes.unjudged,
+            sectors: passes.sectors,
             slower_percent: slower,
         };
         health::signs(now, &self.row.word, &self.row.counters, &own)

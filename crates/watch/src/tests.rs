@@ -443,8 +443,8 @@ fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
         assert!(matches!(rig.standing("S0").held, Some(HoldBack::NoReads(_))));
         rig.wait(7 * HOUR);
     }
-    assert_eq!((rig.begun.len(), rig.standing("S0").health), (4, HealthState::Watch));
-    assert_eq!(rig.subjects(), ["[nas1] WATCH sda (S0): it answers, but no reads (3 attempts)"]);
+    assert_eq!((rig.begun.len(), rig.standing("S0").health), (4, HealthState::Replace));
+    assert_eq!(rig.subjects(), ["[nas1] REPLACE sda (S0): it answers, but no reads (3 attempts)"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::events::{PersonCommand, WatchEvent};
 use crate::facts::*;
 use crate::health::HealthState;
 use crate::hold::HoldBack;
-use crate::incident::IncidentSubject;
+use crate::incident::{IncidentKind, IncidentSubject};
 use crate::status::LightColour;
 use scrubjay_core::units::SectorRange;
 
@@ -188,4 +188,41 @@ fn a_refusal_is_remembered_over_restarts() {
     }
     rig.wait(HOUR);
     assert!(rig.subjects().iter().any(|subject| subject.contains("cannot be scrubbed")), "{:?}", rig.subjects());
+}
+
+#[test]
+fn a_range_without_a_verdict_ends_a_pass_and_not_all_reading() {
+    let mut rig = Rig::with_disks(1);
+    let mut months = 0;
+    rig.wait(2 * DAY);
+    for _ in 0..100 * 4 {
+        if rig.running == ["sda"] {
+            let report = rig.report("sda", SECTORS - 8, &[]);
+            rig.news("sda", SessionNews::Failed(report));
+            months = (rig.now.0 - START) / DAY / 27;
+        }
+        rig.wait(6 * HOUR);
+    }
+    let passes = &rig.watch.disks[&DiskKey("S0".into())].row.passes;
+    assert_eq!((u64::from(passes.finished), passes.unjudged), (months + 1, 8), "one a month, not one after the other");
+    assert!(passes.read[..15].iter().all(|read| rig.now.0 - read.0 < 35 * DAY), "the rest is read in time");
+    assert_eq!(passes.read[15].0, 0, "and of the last slice nothing is said");
+    let told = rig.since_of(0, IncidentKind::Health);
+    assert_eq!(told[0], "[nas1] WATCH sda (S0): no verdict on 8 sectors: reads of them do not end");
+    assert!(!rig.since_of(0, IncidentKind::Unread).is_empty(), "nor are they called read");
+    rig.wait_for("sda");
+    rig.finish("sda", &[]);
+    assert_eq!(rig.standing("S0").health, HealthState::Ok, "a whole pass ends it");
+}
+
+#[test]
+fn reads_that_end_in_the_middle_are_told_as_such() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(2 * DAY);
+    for _ in 0..4 {
+        let report = rig.report("sda", SECTORS / 4, &[]);
+        rig.news("sda", SessionNews::Failed(report));
+        rig.wait(7 * HOUR);
+    }
+    assert_eq!(rig.since(0)[0], "[nas1] WATCH sda (S0): its reads end after 25 % of the disk (3 attempts)");
 }
