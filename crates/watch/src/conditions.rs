@@ -6,7 +6,7 @@ use crate::facts::ArrayFacts;
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::risk::{StripeRisk, stripe_risk};
-use crate::state::{DiskState, GONE, Watch};
+use crate::state::{DiskState, GONE, STALE, Watch};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,9 +111,16 @@ impl Watch {
             }
             return;
         }
-        let is_silent = disk.live.asleep.is_none()
-            && (elapsed(now, disk.row.smart_read.max(disk.live.since)) >= crate::state::STALE);
-        if is_silent {
+        // Since when nobody knows is kept with the disk: machines that are off at night start every day.
+        let since = match disk.row.unknown_since.0 {
+            0 => disk.row.smart_read.max(disk.live.since),
+            _ => disk.row.unknown_since,
+        };
+        let is_silent = elapsed(now, since) >= STALE;
+        let is_open_yet = !disk.live.is_answered && elapsed(now, disk.live.since) < STALE;
+        if is_open_yet || disk.live.asleep.is_some() {
+            all.unjudged.insert(of(IncidentKind::Unknown));
+        } else if is_silent {
             let why = disk.live.refused.map_or("SMART was not read for more than a day", |refused| refused.words());
             let headline = format!("NOTICE {}: nobody knows how it is", disk.label());
             let lines = vec![

@@ -28,6 +28,8 @@ impl Watch {
         if disk.live.asked.0 == 0 {
             return; // nobody asked this disk yet: it is of the one that had the name before
         }
+        disk.live.is_answered = true;
+        let unknown_since = disk.row.unknown_since;
         match reading {
             SmartReading::Asleep => {
                 disk.live.asleep.get_or_insert(now);
@@ -35,6 +37,9 @@ impl Watch {
             }
             SmartReading::Refused(why) => {
                 (disk.live.refused, disk.live.asleep) = (Some(why), None);
+                if unknown_since.0 == 0 {
+                    disk.row.unknown_since = now;
+                }
                 (disk.live.is_hot, disk.live.is_self_testing) = (false, false);
             }
             SmartReading::Facts(facts) => {
@@ -47,10 +52,12 @@ impl Watch {
                     history.read(now, value);
                 }
                 disk.row.word = word(&facts);
-                disk.row.smart_read = now;
-                let key = RowKey::Disk(disk.row.facts.key.clone());
-                self.changed.insert(key);
+                (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0));
             }
+        }
+        let key = RowKey::Disk(disk.row.facts.key.clone());
+        if disk.row.unknown_since != unknown_since || disk.row.smart_read == now {
+            self.changed.insert(key);
         }
     }
 

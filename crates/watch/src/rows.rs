@@ -43,7 +43,9 @@ pub struct DiskRow {
     pub word: DriveWord,
     /// When SMART was last read; 0: never.
     pub smart_read: UnixSeconds,
-    /// Sessions, one after the other, that could read nothing.
+    /// Since when nobody could read it, of one that does not sleep; 0: it could be read the last time.
+    pub unknown_since: UnixSeconds,
+    /// Sessions, one after the other, that could read nothing more.
     pub failed_sessions: u32,
     /// Since when its sessions cannot begin, or get nowhere, and why the last one did not; none: they can.
     pub refused: Option<(UnixSeconds, String)>,
@@ -164,6 +166,7 @@ impl WatchRow {
             WatchRow::Disk(row) => {
                 row.passes.clamp(now);
                 back(&mut row.smart_read);
+                back(&mut row.unknown_since);
                 row.refused.iter_mut().for_each(|(since, _)| back(since));
                 for history in row.counters.values_mut() {
                     back(&mut history.since);

@@ -50,6 +50,8 @@ pub(crate) struct DiskLive {
     pub refused: Option<SmartRefusal>,
     /// Asleep since then.
     pub asleep: Option<UnixSeconds>,
+    /// Has it been answered since it is there whether SMART can be read?
+    pub is_answered: bool,
     /// When its drive last said something.
     pub spoke: UnixSeconds,
     /// Its temperature.
@@ -98,6 +100,7 @@ impl DiskState {
             counters: BTreeMap::new(),
             word: DriveWord::default(),
             smart_read: UnixSeconds(0),
+            unknown_since: UnixSeconds(0),
             failed_sessions: 0,
             refused: None,
             forecast: None,
@@ -114,6 +117,7 @@ impl DiskState {
             since: now,
             refused: None,
             asleep: None,
+            is_answered: false,
             spoke: UnixSeconds(0),
             celsius: None,
             is_hot: false,

@@ -2,9 +2,10 @@
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
-use crate::events::WatchEvent;
+use crate::events::{PersonCommand, WatchEvent};
 use crate::facts::*;
 use crate::hold::HoldBack;
+use crate::incident::{IncidentKind, IncidentSubject};
 
 fn state(celsius: i32, is_self_testing: bool) -> SmartReading {
     let attributes = vec![AtaAttribute { id: 5, raw: 0 }];
@@ -66,4 +67,43 @@ fn flash_may_be_hotter() {
     rig.smart = state(71, false);
     rig.wait(4 * HOUR);
     assert_eq!(rig.standing("S0").held, Some(HoldBack::TooHot(71)));
+}
+
+#[test]
+fn that_nobody_knows_how_a_disk_is_is_told_also_where_the_machine_is_off_at_night() {
+    let mut rig = Rig::with_disks(1);
+    rig.smart = SmartReading::Refused(SmartRefusal::NoPermission);
+    for day in 0..4 {
+        rig.wait(16 * HOUR);
+        assert!(day > 0 || rig.subjects().is_empty());
+        rig.now = crate::calendar::after(rig.now, 8 * HOUR);
+        rig.restart(settings());
+        rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+        rig.tell(WatchEvent::Tick);
+    }
+    assert_eq!(rig.since_of(0, IncidentKind::Unknown).len(), 2, "and a reminder: {:?}", rig.subjects());
+}
+
+#[test]
+fn that_nobody_knows_how_a_disk_is_is_not_over_because_the_machine_was_started() {
+    let mut rig = Rig::with_disks(1);
+    rig.smart = SmartReading::Refused(SmartRefusal::NotSupported);
+    rig.wait(3 * DAY);
+    rig.tell(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Disk(DiskKey("S0".into())))));
+    let before = rig.sent.len();
+    for _ in 0..3 {
+        rig.wait(7 * DAY);
+        rig.restart(settings());
+        rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+        rig.tell(WatchEvent::Tick);
+    }
+    rig.smart = SmartReading::Asleep;
+    rig.wait(2 * DAY);
+    assert_eq!(rig.since_of(before, IncidentKind::Unknown), [""; 0], "nor because it sleeps");
+    rig.smart = good();
+    rig.wait(DAY);
+    assert!(
+        rig.since_of(before, IncidentKind::Unknown).is_empty() || rig.subjects().last().unwrap().contains("resolved")
+    );
+    assert!(rig.watch.incidents.keys().all(|key| key.kind != IncidentKind::Unknown));
 }
