@@ -25,6 +25,8 @@ pub struct ChannelRow {
     pub failing_since: Option<UnixSeconds>,
     /// When something was last accepted.
     pub delivered: Option<UnixSeconds>,
+    /// Was it told what was open when it came?
+    pub is_caught_up: bool,
 }
 
 /// Is a channel proven?
@@ -42,7 +44,8 @@ impl ChannelRow {
     /// One that nobody has proven.
     pub fn new(name: String, fingerprint: u64, now: UnixSeconds) -> ChannelRow {
         let (code, proven, failing_since, delivered) = (None, None, None, None);
-        ChannelRow { name, fingerprint, known_since: now, code, proven, failing_since, delivered }
+        let is_caught_up = false;
+        ChannelRow { name, fingerprint, known_since: now, code, proven, failing_since, delivered, is_caught_up }
     }
 
     /// Is it proven?

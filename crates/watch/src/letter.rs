@@ -1,7 +1,7 @@
 //! The texts of messages: the first line fits a lock screen, the whole has 20 lines at most.
 
 use crate::calendar::{days, show_date, show_time};
-use crate::incident::{IncidentKey, IncidentKind, IncidentRow, MessageReason};
+use crate::incident::{IncidentKey, IncidentKind, IncidentRow, MessageReason, Urgency};
 use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 
@@ -21,6 +21,30 @@ fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
         Some(_) => text.chars().take(characters - 1).chain(['…']).collect(),
+    }
+}
+
+/// Lists incidents behind other lines, as many as there is room for.
+fn list(lines: &mut Vec<String>, incidents: &[&IncidentRow], show: impl Fn(&IncidentRow) -> String) {
+    let shown = LINES_MAX.saturating_sub(lines.len() + 1);
+    lines.extend(incidents.iter().take(shown).map(|incident| show(incident)));
+    if incidents.len() > shown {
+        lines.push(format!("- and {} more", incidents.len() - shown));
+    }
+}
+
+/// Is it likely that many of these at once have one cause in the machine, and not in the disks?
+pub(crate) fn is_common_cause(kind: IncidentKind, urgency: Urgency) -> bool {
+    kind == IncidentKind::Missing || kind == IncidentKind::Health && urgency == Urgency::Replace
+}
+
+/// What several disks have, of a kind that is none of these.
+fn of_several(kind: IncidentKind) -> &'static str {
+    match kind {
+        IncidentKind::Unknown => "nobody knows how they are",
+        IncidentKind::Unread => "some sectors are unread, and due",
+        IncidentKind::Stuck => "they cannot be scrubbed",
+        _ => "they are to be watched",
     }
 }
 
@@ -66,20 +90,58 @@ impl Watch {
         letter(&subject, lines)
     }
 
-    /// Of several at once behind one controller.
-    pub(crate) fn common_letter(&self, keys: &[IncidentKey], controller: &str) -> LetterText {
+    /// Of several disks at once, of one kind: behind one controller, if it is named.
+    pub(crate) fn common_letter(
+        &self,
+        keys: &[IncidentKey],
+        reason: MessageReason,
+        controller: Option<&str>,
+    ) -> LetterText {
         let host = &self.settings.host;
         let incidents: Vec<&IncidentRow> = keys.iter().filter_map(|key| self.incidents.get(key)).collect();
-        let subject = format!("[{host}] REPLACE? {} disks at once behind {controller}", keys.len());
-        let mut lines = vec![
-            format!("{} disks behind {controller} have something at the same time.", keys.len()),
-            "Such is rarely the disks: look at the controller, its cables and the power supply first.".to_owned(),
-        ];
-        let shown = LINES_MAX - 4;
-        lines.extend(incidents.iter().take(shown).map(|incident| format!("- {}", incident.condition.headline)));
-        if incidents.len() > shown {
-            lines.push(format!("- and {} more", incidents.len() - shown));
-        }
+        let Some((first, rest)) = incidents.split_first() else { return letter(host, Vec::new()) };
+        let count = incidents.len();
+        let behind = controller.map_or(String::new(), |controller| format!(" behind {controller}"));
+        let reminder = match reason {
+            MessageReason::Reminder(number) => format!(" (reminder {number})"),
+            _ => String::new(),
+        };
+        let kind = first.key.kind;
+        let (subject, mut lines) = if is_common_cause(kind, first.condition.urgency) {
+            let cause = if behind.is_empty() {
+                "the power supply and what they hang on"
+            } else {
+                "the controller, its cables and the power supply"
+            };
+            (
+                format!("[{host}] REPLACE? {count} disks at once{behind}{reminder}"),
+                vec![
+                    format!("{count} disks{behind} have something at the same time."),
+                    format!("Such is rarely the disks: look at {cause} first."),
+                ],
+            )
+        } else {
+            let is_common = |line: &&String| rest.iter().all(|other| other.condition.lines.contains(line));
+            let common = first.condition.lines.iter().filter(is_common).take(LINES_MAX / 3).cloned();
+            (format!("[{host}] NOTICE {count} disks: {}{reminder}", of_several(kind)), common.collect())
+        };
+        list(&mut lines, &incidents, |incident| format!("- {}", incident.condition.headline));
+        letter(&subject, lines)
+    }
+
+    /// What is open, for a channel that is new.
+    pub(crate) fn open_letter(&self, open: &[IncidentRow], now: UnixSeconds) -> LetterText {
+        let host = &self.settings.host;
+        let mut open: Vec<&IncidentRow> = open.iter().collect();
+        open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
+        let first = open.first().map_or("", |incident| incident.condition.headline.as_str());
+        let subject = format!("[{host}] {} problems are open: {first}", open.len());
+        let date = show_date(&*self.calendar, now);
+        let mut lines = vec![format!("This way is new. What is open on {date}, and was told before:")];
+        list(&mut lines, &open, |incident| {
+            let since = show_date(&*self.calendar, incident.opened);
+            format!("- {} (since {since})", incident.condition.headline)
+        });
         letter(&subject, lines)
     }
 

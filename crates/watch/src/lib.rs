@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Inside: `arrivals` and `observe` learn; `schedule` with `hold` and `forecast` says what is read when; `health` and `risk` judge;
-//! `conditions` says what is wrong now, `telling` who is told of it when, `letter` in which words. `turn` joins them.
+//! `conditions` says what is wrong now, `telling` who is told of it when, `letter` in which words, and `outbox` sends it. `turn` joins
+//! them.
 //!
 //! ```
 //! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings};
@@ -44,6 +45,7 @@ pub mod hours;
 pub mod incident;
 mod letter;
 mod observe;
+mod outbox;
 pub mod passes;
 pub mod risk;
 pub mod rows;

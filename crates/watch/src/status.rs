@@ -7,9 +7,10 @@ use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
 use crate::incident::{IncidentRow, Urgency};
+use crate::outbox::WAITS_LONG;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, SessionPhase, Watch};
-use crate::telling::WAITS_LONG;
+
 use scrubjay_core::units::UnixSeconds;
 
 /// The colour of a light. What is not known is grey, never green.

@@ -1,24 +1,54 @@
-//! Who is told what, when: incidents open, grow and end; messages wait, are sent, and are tried again.
+//! Who is told what, when: incidents open, grow and end; messages are written.
 
-use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
-use crate::channel::{self, ChannelRow};
+use crate::calendar::{HOUR, after};
+use crate::channel;
 use crate::conditions::Conditions;
-use crate::events::{WatchBug, WatchOp};
+use crate::events::WatchBug;
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, TOGETHER_MIN, Urgency};
-use crate::letter::LetterText;
+use crate::letter::{LetterText, is_common_cause};
 use crate::rows::{MessageRow, RowKey};
-use crate::settings::AlertChannel;
 use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Reports are not written before this hour of the day.
 const REPORT_HOUR: u32 = 8;
-/// A channel that has not answered for so long has not accepted the message: no mail server takes longer (RFC 5321, 4.5.3.2: ten
-/// minutes for the end of the data).
-const ANSWER_MAX: u64 = 15 * MINUTE;
-/// A message that was tried, and waits for so long, is to be seen in the lights.
-pub(crate) const WAITS_LONG: u64 = 4 * HOUR;
+
+/// Reminders of so many disks at once are one message.
+const REMINDERS_MIN: usize = 10;
+
+/// What incidents have in common that are told as one: of disks, of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Together {
+    kind: IncidentKind,
+    urgency: Urgency,
+    /// The controller behind which the cause may be; none: there is no such, or the kind has other causes.
+    controller: Option<String>,
+    reminder: u32,
+}
+
+impl Together {
+    /// None: it is told by itself.
+    fn of(incident: &IncidentRow, reason: MessageReason) -> Option<Together> {
+        let reminder = match reason {
+            MessageReason::Opened => 0,
+            MessageReason::Reminder(number) => number,
+            _ => return None,
+        };
+        let (kind, urgency) = (incident.key.kind, incident.condition.urgency);
+        let controller = incident.condition.controller.clone().filter(|_| is_common_cause(kind, urgency));
+        let is_disk = matches!(incident.key.subject, IncidentSubject::Disk(_));
+        is_disk.then_some(Together { kind, urgency, controller, reminder })
+    }
+
+    fn reason(&self) -> MessageReason {
+        if self.reminder == 0 { MessageReason::Opened } else { MessageReason::Reminder(self.reminder) }
+    }
+
+    fn at_least(&self) -> usize {
+        if self.reminder == 0 { TOGETHER_MIN } else { REMINDERS_MIN }
+    }
+}
 
 impl Watch {
     /// Opens, changes and ends incidents as things stand, and writes the messages that are due.
@@ -48,6 +78,7 @@ impl Watch {
         for key in over {
             self.resolve(now, &key);
         }
+        self.catch_up(now);
         self.tell_due(now);
     }
 
@@ -64,7 +95,7 @@ impl Watch {
 
     fn tell_due(&mut self, now: UnixSeconds) {
         let mut due: Vec<(IncidentKey, MessageReason)> = Vec::new();
-        let mut together: BTreeMap<(IncidentKind, String), Vec<IncidentKey>> = BTreeMap::new();
+        let mut together: BTreeMap<Together, Vec<IncidentKey>> = BTreeMap::new();
         let mut wake = UnixSeconds(u64::MAX);
         let reminds_all = self.is_planted(WatchBug::RemindTheAccepted);
         for (key, incident) in &self.incidents {
@@ -80,30 +111,57 @@ impl Watch {
                 wake = wake.min(at);
                 continue;
             }
-            match (&incident.condition.controller, reason) {
-                (Some(controller), MessageReason::Opened) => {
-                    together.entry((key.kind, controller.clone())).or_default().push(key.clone());
-                }
-                _ => due.push((key.clone(), reason)),
+            match Together::of(incident, reason) {
+                Some(cause) => together.entry(cause).or_default().push(key.clone()),
+                None => due.push((key.clone(), reason)),
             }
         }
         self.wake_at(wake);
-        for ((_, controller), keys) in together {
-            if keys.len() < TOGETHER_MIN {
-                due.extend(keys.into_iter().map(|key| (key, MessageReason::Opened)));
+        for (cause, keys) in together {
+            let reason = cause.reason();
+            if keys.len() < cause.at_least() {
+                due.extend(keys.into_iter().map(|key| (key, reason)));
                 continue;
             }
-            let text = self.common_letter(&keys, &controller);
-            let urgent =
-                keys.iter().filter_map(|key| self.incidents.get(key)).map(|incident| incident.condition.urgency);
-            let urgent = urgent.max().unwrap_or(Urgency::Notice);
-            self.announce(now, MessageReason::Opened, keys, urgent, None, &text);
+            let text = self.common_letter(&keys, reason, cause.controller.as_deref());
+            self.announce(now, reason, keys, cause.urgency, None, &text);
         }
         for (key, reason) in due {
             let Some(incident) = self.incidents.get(&key) else { continue };
             let text = self.incident_letter(incident, reason, now);
             let (urgency, thread) = (incident.condition.urgency, incident.thread);
             self.announce(now, reason, vec![key], urgency, thread, &text);
+        }
+    }
+
+    /// A channel that is new hears of what is open and was told to others, as it is now.
+    fn catch_up(&mut self, now: UnixSeconds) {
+        let new: Vec<String> = self
+            .channels
+            .values()
+            .filter(|channel| !channel.is_caught_up)
+            .map(|channel| channel.name.clone())
+            .collect();
+        for name in new {
+            if let Some(channel) = self.channels.get_mut(&name) {
+                channel.is_caught_up = true;
+                self.changed.insert(RowKey::Channel(name.clone()));
+            }
+            let open = self.incidents.values().filter(|incident| incident.told.is_some() && !incident.is_accepted);
+            let open: Vec<IncidentRow> = open.filter(|incident| Self::goes_by(&incident.key, &name)).cloned().collect();
+            if open.len() >= TOGETHER_MIN {
+                let text = self.open_letter(&open, now);
+                let urgency = open.iter().map(|incident| incident.condition.urgency).max().unwrap_or(Urgency::Notice);
+                let about = open.into_iter().map(|incident| incident.key).collect();
+                self.write_by(vec![name], now, MessageReason::Opened, about, urgency, None, |_, _| text_of(&text));
+                continue;
+            }
+            for incident in open {
+                let text = self.incident_letter(&incident, MessageReason::Opened, now);
+                let (about, urgency) = (vec![incident.key], incident.condition.urgency);
+                let by = vec![name.clone()];
+                self.write_by(by, now, MessageReason::Opened, about, urgency, None, |_, _| text_of(&text));
+            }
         }
     }
 
@@ -145,12 +203,28 @@ impl Watch {
         thread: Option<u64>,
         text: impl Fn(&Watch, &str) -> LetterText,
     ) -> u64 {
+        let channels = self.channels.keys().cloned().collect();
+        self.write_by(channels, now, reason, about, urgency, thread, text)
+    }
+
+    /// Writes a message for each of these channels.
+    #[allow(clippy::too_many_arguments)] // all that a message is
+    fn write_by(
+        &mut self,
+        channels: Vec<String>,
+        now: UnixSeconds,
+        reason: MessageReason,
+        about: Vec<IncidentKey>,
+        urgency: Urgency,
+        thread: Option<u64>,
+        text: impl Fn(&Watch, &str) -> LetterText,
+    ) -> u64 {
         let first = self.host.next_message;
-        let channels: Vec<String> = self.channels.keys().cloned().collect();
         for channel in channels {
             if about.iter().any(|key| !Self::goes_by(key, &channel)) {
                 continue;
             }
+            self.try_oldest_of(now, &channel);
             let LetterText { subject, body } = text(self, &channel);
             let id = |number: u64| format!("<scrubjay-{number}.{channel}@{}>", self.settings.host);
             let row = MessageRow {
@@ -212,98 +286,6 @@ impl Watch {
             self.write_with_codes(now, MessageReason::Report);
         }
         self.wake_at(after(now, HOUR));
-    }
-
-    /// Hands out what may be sent now, by each channel one at a time, the oldest first.
-    pub(crate) fn send_due(&mut self, now: UnixSeconds) {
-        let is_silent = |row: &&mut MessageRow| row.is_under_way && row.next_attempt <= now;
-        let silent: Vec<u64> = self.outbox.values_mut().filter(is_silent).map(|row| row.number).collect();
-        for number in silent {
-            self.message_failed(now, number);
-            self.outbox.entry(number).and_modify(|row| row.may_be_repeated = true); // who knows
-        }
-        let quiet = self.settings.quiet.filter(|quiet| quiet.holds(now, &*self.calendar));
-        let mut busy: BTreeSet<String> =
-            self.outbox.values().filter(|row| row.is_under_way).map(|row| row.channel.clone()).collect();
-        let mut wake = UnixSeconds(u64::MAX);
-        let mut sends = Vec::new();
-        for row in self.outbox.values_mut() {
-            let is_held = row.urgency == Urgency::Notice && row.reason != MessageReason::Test;
-            // Quiet hours without an end hold nothing longer than a day.
-            let is_held = is_held && elapsed(now, row.written) < DAY;
-            if let Some(quiet) = quiet.filter(|_| is_held) {
-                wake = wake.min(quiet.next_edge(now, &*self.calendar)).min(after(row.written, DAY));
-            } else if row.next_attempt > now {
-                wake = wake.min(row.next_attempt);
-            } else if busy.insert(row.channel.clone()) {
-                (row.is_under_way, row.next_attempt) = (true, after(now, ANSWER_MAX));
-                wake = wake.min(row.next_attempt);
-                self.changed.insert(RowKey::Message(row.number));
-                sends.push(WatchOp::Send(Box::new(row.clone())));
-            }
-        }
-        self.acts.extend(sends);
-        self.wake_at(wake);
-    }
-
-    pub(crate) fn message_sent(&mut self, now: UnixSeconds, number: u64) {
-        let Some(row) = self.outbox.remove(&number) else { return };
-        self.dropped.insert(RowKey::Message(number));
-        if let Some(channel) = self.channels.get_mut(&row.channel) {
-            (channel.failing_since, channel.delivered) = (None, Some(now));
-            self.changed.insert(RowKey::Channel(row.channel));
-        }
-    }
-
-    pub(crate) fn message_failed(&mut self, now: UnixSeconds, number: u64) {
-        let Some(row) = self.outbox.get_mut(&number) else { return };
-        row.failed(now);
-        self.changed.insert(RowKey::Message(number));
-        if let Some(channel) = self.channels.get_mut(&row.channel)
-            && channel.failing_since.is_none()
-        {
-            channel.failing_since = Some(now);
-            self.changed.insert(RowKey::Channel(row.channel.clone()));
-        }
-    }
-
-    /// The channels are these. What waits for one that is not there any more goes by those that came after it was written; those
-    /// that were there before had it themselves.
-    pub(crate) fn take_channels(&mut self, now: UnixSeconds, channels: &[AlertChannel]) {
-        for AlertChannel { name, fingerprint } in channels {
-            let is_same = self.channels.get(name).is_some_and(|channel| channel.fingerprint == *fingerprint);
-            if !is_same {
-                self.channels.insert(name.clone(), ChannelRow::new(name.clone(), *fingerprint, now));
-                self.changed.insert(RowKey::Channel(name.clone()));
-            }
-        }
-        let is_there = |name: &String| channels.iter().any(|channel| channel.name == *name);
-        let removed: Vec<String> = self.channels.keys().filter(|name| !is_there(name)).cloned().collect();
-        for name in &removed {
-            self.channels.remove(name);
-            self.dropped.insert(RowKey::Channel(name.clone()));
-        }
-        let orphans: Vec<u64> =
-            self.outbox.values().filter(|row| !is_there(&row.channel)).map(|row| row.number).collect();
-        for number in orphans {
-            let Some(row) = self.outbox.remove(&number) else { continue };
-            self.dropped.insert(RowKey::Message(number));
-            if matches!(row.reason, MessageReason::Test | MessageReason::Report) {
-                continue;
-            }
-            let heirs: Vec<String> = self
-                .channels
-                .values()
-                .filter(|channel| channel.known_since >= row.written)
-                .map(|channel| channel.name.clone())
-                .collect();
-            for channel in heirs {
-                let (number, is_under_way, next_attempt) = (self.host.next_message, false, now);
-                self.outbox.insert(number, MessageRow { number, channel, is_under_way, next_attempt, ..row.clone() });
-                self.host.next_message += 1;
-                self.changed.extend([RowKey::Message(number), RowKey::Host]);
-            }
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod arrivals;
 mod dangers;
 mod drives;
+mod messages;
 mod rig;
 mod sessions;
 mod silence;

@@ -32,6 +32,8 @@ pub struct Rig {
     pub heartbeats: u32,
     /// Do channels accept?
     pub is_up: bool,
+    /// This one does not, whatever the others do.
+    pub down: Option<String>,
     pub smart: SmartReading,
 }
 
@@ -93,6 +95,7 @@ impl Rig {
             stopped: Vec::new(),
             heartbeats: 0,
             is_up: true,
+            down: None,
             smart: good(),
         }
     }
@@ -140,7 +143,7 @@ impl Rig {
                 let report = self.passes.get(&name).cloned().unwrap_or_default();
                 answers.push_back(WatchEvent::Session(name, SessionNews::Stopped(report)));
             }
-            WatchOp::Send(row) if self.is_up => {
+            WatchOp::Send(row) if self.is_up && self.down.as_ref() != Some(&row.channel) => {
                 answers.push_back(WatchEvent::MessageSent(row.number));
                 self.sent.push(*row);
             }

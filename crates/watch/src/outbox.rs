@@ -1,0 +1,146 @@
+//! Messages on their way: what is sent when, what came of it, and what becomes of it when channels come and go.
+
+use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
+use crate::channel::ChannelRow;
+use crate::events::WatchOp;
+use crate::incident::{IncidentKey, MessageReason, Urgency};
+use crate::rows::{MessageRow, RowKey};
+use crate::settings::AlertChannel;
+use crate::state::Watch;
+use scrubjay_core::units::UnixSeconds;
+use std::collections::BTreeSet;
+
+/// A channel that has not answered for so long has not accepted the message: no mail server takes longer (RFC 5321, 4.5.3.2: ten
+/// minutes for the end of the data).
+const ANSWER_MAX: u64 = 15 * MINUTE;
+/// A message that was tried, and waits for so long, is to be seen in the lights.
+pub(crate) const WAITS_LONG: u64 = 4 * HOUR;
+
+impl Watch {
+    /// Hands out what may be sent now, by each channel one at a time, the oldest first.
+    pub(crate) fn send_due(&mut self, now: UnixSeconds) {
+        let is_silent = |row: &&mut MessageRow| row.is_under_way && row.next_attempt <= now;
+        let silent: Vec<u64> = self.outbox.values_mut().filter(is_silent).map(|row| row.number).collect();
+        for number in silent {
+            self.message_failed(now, number);
+            self.outbox.entry(number).and_modify(|row| row.may_be_repeated = true); // who knows
+        }
+        let quiet = self.settings.quiet.filter(|quiet| quiet.holds(now, &*self.calendar));
+        let mut busy: BTreeSet<String> =
+            self.outbox.values().filter(|row| row.is_under_way).map(|row| row.channel.clone()).collect();
+        let mut wake = UnixSeconds(u64::MAX);
+        let mut sends = Vec::new();
+        for row in self.outbox.values_mut().filter(|row| self.channels.contains_key(&row.channel)) {
+            let is_held = row.urgency == Urgency::Notice && row.reason != MessageReason::Test;
+            // Quiet hours without an end hold nothing longer than a day.
+            let is_held = is_held && elapsed(now, row.written) < DAY;
+            if let Some(quiet) = quiet.filter(|_| is_held) {
+                wake = wake.min(quiet.next_edge(now, &*self.calendar)).min(after(row.written, DAY));
+            } else if row.next_attempt > now {
+                wake = wake.min(row.next_attempt);
+            } else if busy.insert(row.channel.clone()) {
+                (row.is_under_way, row.next_attempt) = (true, after(now, ANSWER_MAX));
+                wake = wake.min(row.next_attempt);
+                self.changed.insert(RowKey::Message(row.number));
+                sends.push(WatchOp::Send(Box::new(row.clone())));
+            }
+        }
+        self.acts.extend(sends);
+        self.wake_at(wake);
+    }
+
+    pub(crate) fn message_sent(&mut self, now: UnixSeconds, number: u64) {
+        let Some(row) = self.outbox.remove(&number) else { return };
+        self.dropped.insert(RowKey::Message(number));
+        if let Some(channel) = self.channels.get_mut(&row.channel) {
+            (channel.failing_since, channel.delivered) = (None, Some(now));
+            self.changed.insert(RowKey::Channel(row.channel.clone()));
+        }
+        // It accepts again: what waits for it goes now, in its order.
+        for waiting in self.outbox.values_mut().filter(|waiting| waiting.channel == row.channel && waiting.attempts > 0)
+        {
+            if !waiting.is_under_way && waiting.next_attempt > now {
+                waiting.next_attempt = now;
+                self.changed.insert(RowKey::Message(waiting.number));
+            }
+        }
+    }
+
+    /// There is something new for a channel: the oldest that waits is tried before it, so that nothing overtakes it.
+    pub(crate) fn try_oldest_of(&mut self, now: UnixSeconds, channel: &str) {
+        let oldest = self.outbox.values_mut().find(|row| row.channel == channel && row.attempts > 0);
+        if let Some(row) = oldest.filter(|row| !row.is_under_way && row.next_attempt > now) {
+            row.next_attempt = now;
+            self.changed.insert(RowKey::Message(row.number));
+        }
+    }
+
+    pub(crate) fn message_failed(&mut self, now: UnixSeconds, number: u64) {
+        let Some(row) = self.outbox.get_mut(&number) else { return };
+        row.failed(now);
+        self.changed.insert(RowKey::Message(number));
+        if let Some(channel) = self.channels.get_mut(&row.channel)
+            && channel.failing_since.is_none()
+        {
+            channel.failing_since = Some(now);
+            self.changed.insert(RowKey::Channel(row.channel.clone()));
+        }
+    }
+
+    /// The channels are these.
+    pub(crate) fn take_channels(&mut self, now: UnixSeconds, channels: &[AlertChannel]) {
+        let is_same = |row: &ChannelRow| {
+            channels.iter().any(|channel| channel.name == row.name && channel.fingerprint == row.fingerprint)
+        };
+        let others: Vec<String> =
+            self.channels.values().filter(|row| !is_same(row)).map(|row| row.name.clone()).collect();
+        for name in others {
+            self.channels.remove(&name);
+            self.dropped.insert(RowKey::Channel(name));
+        }
+        for AlertChannel { name, fingerprint } in channels {
+            if !self.channels.contains_key(name) {
+                self.channels.insert(name.clone(), ChannelRow::new(name.clone(), *fingerprint, now));
+                self.changed.insert(RowKey::Channel(name.clone()));
+            }
+        }
+        // Without any channel all of it waits for one.
+        if !self.channels.is_empty() {
+            self.hand_down(now);
+        }
+    }
+
+    /// What waits for channels that are new, or not there: what is still so is told to new ones as it is now; that something is
+    /// over is handed on, once.
+    fn hand_down(&mut self, now: UnixSeconds) {
+        let is_new = |channel: Option<&ChannelRow>| channel.is_none_or(|channel| !channel.is_caught_up);
+        let waiting: Vec<u64> =
+            self.outbox.values().filter(|row| is_new(self.channels.get(&row.channel))).map(|row| row.number).collect();
+        let mut handed: Vec<(String, MessageReason, Vec<IncidentKey>, UnixSeconds)> = Vec::new();
+        for number in waiting {
+            let Some(row) = self.outbox.get(&number).cloned() else { continue };
+            let is_open = |key: &IncidentKey| self.incidents.get(key).is_some_and(|incident| incident.told.is_some());
+            let is_told_anew = row.reason != MessageReason::Resolved && row.about.iter().any(is_open);
+            if !is_told_anew && self.channels.contains_key(&row.channel) {
+                continue; // it goes by this one, whatever its settings are now
+            }
+            self.outbox.remove(&number);
+            self.dropped.insert(RowKey::Message(number));
+            if row.reason != MessageReason::Resolved {
+                continue; // what is over is told by its last message
+            }
+            let heirs = self.channels.values().filter(|channel| channel.known_since >= row.written);
+            for channel in heirs.map(|channel| channel.name.clone()).collect::<Vec<_>>() {
+                let copy = (channel.clone(), row.reason, row.about.clone(), row.written);
+                if handed.contains(&copy) {
+                    continue;
+                }
+                handed.push(copy);
+                let (number, is_under_way, next_attempt) = (self.host.next_message, false, now);
+                self.outbox.insert(number, MessageRow { number, channel, is_under_way, next_attempt, ..row.clone() });
+                self.host.next_message += 1;
+                self.changed.extend([RowKey::Message(number), RowKey::Host]);
+            }
+        }
+    }
+}
