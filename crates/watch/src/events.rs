@@ -55,6 +55,9 @@ pub enum WatchEvent {
     MessageSent(u64),
     /// It was not.
     MessageFailed(u64),
+    /// The clock is synchronised with another one, or is not. While nothing is said of it, a clock that is far from what it showed
+    /// before is believed when it has stayed so for hours; so the pump tells this first after a start, and when it changes.
+    ClockSynchronised(bool),
     /// Time has passed, and all that happened has been told.
     Tick,
 }

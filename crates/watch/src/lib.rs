@@ -34,6 +34,7 @@
 mod arrivals;
 pub mod calendar;
 pub mod channel;
+mod clock;
 mod conditions;
 pub mod counters;
 pub mod events;

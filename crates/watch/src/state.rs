@@ -2,6 +2,7 @@
 
 use crate::calendar::{Calendar, HOUR, MINUTE, elapsed};
 use crate::channel::ChannelRow;
+use crate::clock::ClockTrust;
 use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
 use crate::forecast::IdleWeek;
@@ -231,6 +232,7 @@ pub(crate) struct ArrayState {
 pub struct Watch {
     pub(crate) settings: WatchSettings,
     pub(crate) calendar: Box<dyn Calendar>,
+    pub(crate) clock: ClockTrust,
     pub(crate) host: HostRow,
     pub(crate) disks: BTreeMap<DiskKey, DiskState>,
     pub(crate) names: BTreeMap<String, DiskKey>,
@@ -251,8 +253,10 @@ pub struct Watch {
     pub(crate) turned: UnixSeconds,
     /// When to look again.
     pub(crate) wake: UnixSeconds,
-    /// Has what an earlier machine left under way been marked?
+    /// Has it begun: was there a time yet that it believes?
     pub(crate) is_resumed: bool,
+    /// Has what an earlier machine left under way been marked?
+    pub(crate) is_marked: bool,
     /// Is what passes need reckoned up, of the disks and arrays that there are?
     pub(crate) is_reckoned: bool,
     #[cfg(feature = "planted")]

@@ -108,6 +108,12 @@ impl Watch {
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
         let unknown = lights.iter().filter(|light| light.colour == LightColour::Grey).count();
         let sentence = match worst {
+            _ if self.clock.is_doubted() => {
+                let date = show_date(&*self.calendar, now);
+                format!(
+                    "The clock says {date}, which it is not likely to be: nothing is decided until it is set, or stays so."
+                )
+            }
             Some(Urgency::Loss) => format!("{problems}, and data are at risk: {first}"),
             Some(_) => format!("{problems}: {first}"),
             None if lights.iter().all(|light| light.colour == LightColour::Green) => {

@@ -1,6 +1,7 @@
 //! The machine as a pump drives it: small scenes.
 
 mod arrivals;
+mod clocks;
 mod dangers;
 mod drives;
 mod messages;

@@ -1,6 +1,7 @@
 //! The contract with the pump: `restore`, `handle`, `poll_op`, `poll_timeout`.
 
 use crate::calendar::{Calendar, DAY, HOUR, after, elapsed};
+use crate::clock::ClockTrust;
 use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::SessionNews;
 use crate::forecast::IdleWeek;
@@ -22,7 +23,8 @@ impl Watch {
         let mut watch = Watch {
             settings,
             calendar,
-            host: HostRow { checked: now, ..HostRow::default() },
+            clock: ClockTrust::default(),
+            host: HostRow::default(),
             disks: BTreeMap::new(),
             names: BTreeMap::new(),
             sightings: BTreeMap::new(),
@@ -38,6 +40,7 @@ impl Watch {
             turned: now,
             wake: now,
             is_resumed: false,
+            is_marked: false,
             is_reckoned: false,
             #[cfg(feature = "planted")]
             planted: None,
@@ -64,10 +67,9 @@ impl Watch {
                 disk.idle = week;
             }
         }
-        watch.check_clock(now);
-        let channels = watch.settings.channels.clone();
-        watch.take_channels(now, &channels);
-        watch.flush();
+        if watch.clock.believes(now, watch.host.latest) {
+            watch.take_up(now);
+        }
         watch
     }
 
@@ -86,9 +88,45 @@ impl Watch {
         }
     }
 
-    /// Takes note of what happened. `now` may run backwards: then no date is left in the future.
+    /// The first time that is believed.
+    fn take_up(&mut self, now: UnixSeconds) {
+        self.is_resumed = true;
+        self.check_clock(now);
+        // It is from now on that anything is, or is not, seen.
+        self.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
+        self.arrays.values_mut().filter(|array| array.gone.is_some()).for_each(|array| array.gone = Some(now));
+        if self.host.checked.0 == 0 {
+            self.host.checked = now;
+        }
+        (self.turned, self.wake) = (now, now);
+        let channels = self.settings.channels.clone();
+        self.take_channels(now, &channels);
+        self.flush();
+    }
+
+    /// Takes note of what happened. `now` may run backwards: then no date is left in the future. While it cannot be believed, what
+    /// happens is kept, and nothing is done.
     pub fn handle(&mut self, now: UnixSeconds, event: WatchEvent) {
-        if !std::mem::replace(&mut self.is_resumed, true) {
+        if let WatchEvent::ClockSynchronised(is_synchronised) = event {
+            self.clock.note(is_synchronised);
+        }
+        if !self.clock.believes(now, self.host.latest) {
+            self.clock.keep(event);
+            self.wake = self.clock.look_again().unwrap_or(now);
+            return;
+        }
+        if !self.is_resumed {
+            self.take_up(now);
+        }
+        for kept in self.clock.take() {
+            self.note(now, kept);
+        }
+        self.note(now, event);
+    }
+
+    /// Something happened, at a time that is believed.
+    fn note(&mut self, now: UnixSeconds, event: WatchEvent) {
+        if !std::mem::replace(&mut self.is_marked, true) {
             self.mark_repeats(now);
         }
         self.check_clock(now);
@@ -114,6 +152,7 @@ impl Watch {
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
+            WatchEvent::ClockSynchronised(_) => {}
             WatchEvent::Tick => self.turn(now),
         }
         self.flush();

@@ -1,0 +1,107 @@
+//! Clocks that are wrong, for a minute or for good.
+
+use super::rig::*;
+use crate::Watch;
+use crate::calendar::{DAY, HOUR, MINUTE, UtcCalendar};
+use crate::events::{PersonCommand, WatchEvent};
+use crate::health::HealthState;
+use crate::incident::MessageReason;
+use crate::status::LightColour;
+use scrubjay_core::units::UnixSeconds;
+
+fn see_disks(rig: &mut Rig, count: u8) {
+    for number in 0..count {
+        let name = format!("sd{}", char::from(b'a' + number));
+        rig.tell(WatchEvent::DiskSeen(disk(&name, &format!("S{number}"))));
+    }
+}
+
+/// Two disks that were read, one of which grows worse; alerts are proven.
+fn old_hand() -> Rig {
+    let mut rig = Rig::with_disks(2);
+    rig.wait(2 * DAY);
+    ["sda", "sdb"].iter().for_each(|name| rig.finish(name, &[]));
+    rig.smart_of("sda", &[(5, 0)]);
+    rig.smart_of("sda", &[(5, 3)]);
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.wait(HOUR);
+    let test = rig.sent.iter().rev().find(|row| row.reason == MessageReason::Test).unwrap();
+    let code = test.subject.rsplit(' ').next().unwrap().to_owned();
+    rig.tell(WatchEvent::Command(PersonCommand::Confirm(code)));
+    rig.wait(DAY);
+    rig
+}
+
+#[test]
+fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
+    for wrong in [UnixSeconds(40), UnixSeconds(START - 400 * DAY)] {
+        let mut rig = old_hand();
+        let (before, truth) = (rig.sent.len(), rig.now);
+        let (due, lights) = (rig.standing("S0").due, rig.watch.status(rig.now).lights);
+        rig.now = wrong;
+        rig.restart(settings());
+        see_disks(&mut rig, 2);
+        rig.wait(MINUTE);
+        assert!(rig.watch.status(rig.now).sentence.starts_with("The clock says "));
+        rig.now = UnixSeconds(truth.0 + 60);
+        rig.wait(HOUR);
+        assert_eq!((rig.standing("S0").health, rig.standing("S0").due), (HealthState::Replace, due));
+        assert_eq!(rig.watch.status(rig.now).lights, lights);
+        assert_eq!(rig.sent.len(), before, "{:?}", rig.since(before));
+    }
+}
+
+#[test]
+fn a_wrong_clock_that_somebody_vouches_for_or_that_stays_is_believed() {
+    for is_synchronised in [true, false] {
+        let mut rig = old_hand();
+        rig.now = UnixSeconds(rig.now.0 - 400 * DAY);
+        rig.restart(settings());
+        if is_synchronised {
+            rig.tell(WatchEvent::ClockSynchronised(true));
+        }
+        see_disks(&mut rig, 2);
+        rig.wait(if is_synchronised { MINUTE } else { 2 * HOUR });
+        assert_eq!(rig.standing("S0").due.0 <= rig.now.0 + 35 * DAY, is_synchronised);
+        rig.wait(2 * HOUR);
+        assert!(rig.standing("S0").due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future for ever");
+        assert!(rig.standing("S0").name.is_some(), "what was told meanwhile is not lost");
+    }
+}
+
+#[test]
+fn ten_minutes_a_year_ahead_are_not_believed() {
+    let mut rig = old_hand();
+    let (before, truth, rows) = (rig.sent.len(), rig.now, rig.rows.len());
+    rig.now = UnixSeconds(truth.0 + 365 * DAY);
+    rig.wait(10 * MINUTE);
+    rig.now = UnixSeconds(truth.0 + 700);
+    rig.wait(HOUR);
+    assert_eq!((rig.sent.len(), rig.rows.len()), (before, rows), "{:?}", rig.since(before));
+}
+
+#[test]
+fn a_first_boot_without_a_clock_writes_no_date_of_1970() {
+    let mut rig = Rig::new(settings());
+    let truth = rig.now;
+    rig.now = UnixSeconds(30);
+    rig.watch = Watch::restore(rig.now, settings(), Box::new(UtcCalendar), []);
+    see_disks(&mut rig, 4);
+    rig.wait(MINUTE);
+    assert!(rig.rows.is_empty());
+    rig.now = truth;
+    rig.wait(HOUR);
+    assert_eq!(rig.sent.len(), 0, "{:?}", rig.subjects());
+    assert_eq!(rig.standing("S0").due.0, truth.0 + 35 * DAY);
+    assert_ne!(rig.watch.status(rig.now).lights[2].colour, LightColour::Yellow, "nothing is overdue");
+}
+
+#[test]
+fn a_pause_without_an_end_is_one_whatever_the_clock_does() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    rig.tell(WatchEvent::Command(PersonCommand::PauseFor(u64::MAX)));
+    rig.now = UnixSeconds(rig.now.0 - HOUR);
+    rig.wait(HOUR);
+    assert_eq!(rig.watch.status(rig.now).paused_until, Some(UnixSeconds(u64::MAX)));
+}
