@@ -43,7 +43,7 @@ impl Watch {
                             "Array     {} ({}), not there since {}",
                             facts.name,
                             facts.level,
-                            show_date(&*self.calendar, gone)
+                            show_date(&*self.calendar, self.missing_since(&of(IncidentKind::Missing), gone))
                         ),
                         "Do        look whether too many of its disks are missing; start it".to_owned(),
                         format!("Quiet     scrubjay forget {}, if it was taken down for good", facts.name),
@@ -104,7 +104,8 @@ impl Watch {
             } else {
                 let headline = format!("REPLACE {}: it is missing", disk.label());
                 let mut lines = vec![self.disk_line(disk)];
-                lines.push(format!("Missing   since {}", show_date(&*self.calendar, disk.live.since)));
+                let since = self.missing_since(&of(IncidentKind::Missing), disk.live.since);
+                lines.push(format!("Missing   since {}", show_date(&*self.calendar, since)));
                 lines.push("Do        look at its cable and power; if it is dead, replace it".to_owned());
                 lines.push(format!("Quiet     scrubjay forget {}, once it is taken out", disk.row.facts.key));
                 all.found.insert(of(IncidentKind::Missing), of_disk(plain(Urgency::Replace, 1, headline, lines)));
@@ -165,13 +166,18 @@ impl Watch {
         Some(plain(Urgency::Notice, 1, headline, lines))
     }
 
+    /// Since when something is missing that is not seen since then: a start of the machine is no beginning.
+    fn missing_since(&self, key: &IncidentKey, unseen: UnixSeconds) -> UnixSeconds {
+        self.incidents.get(key).map_or(unseen, |incident| unseen.min(incident.opened))
+    }
+
     /// `Disk      bay 3 · sdc · ST16000NM001G · ZL2ABCDE · 16.0 TB`
     pub(crate) fn disk_line(&self, disk: &DiskState) -> String {
         let facts = &disk.row.facts;
         let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!("bay {bay} · "));
         let name = disk.live.name.as_deref().unwrap_or("not there");
         let size = facts.sectors as f64 * SECTOR_BYTES as f64 / 1e12;
-        format!("Disk      {bay}{name} · {} · {} · {size:.1} TB", facts.model, facts.key)
+        format!("Disk      {bay}{name} · {} · {} · {size:.1} TB", facts.model, facts.serial_shown())
     }
 
     fn ailing(&self, disk: &DiskState, signs: &[HealthSign]) -> Option<Condition> {
@@ -241,6 +247,10 @@ impl Watch {
         let urgency = if left <= 0 { Urgency::Loss } else { Urgency::Replace };
         let missing = array.members.iter().filter(|member| !member.is_in_sync).count() as u64;
         let headline = match left {
+            // Which mirrors the missing ones belong to is not known: it runs, so they are different ones.
+            i64::MIN..0 if array.layout.is_none() && array.level.to_ascii_uppercase().starts_with("RAID10") => {
+                format!("DATA AT RISK array {}: degraded, the next failure may lose data", array.name)
+            }
             i64::MIN..0 => format!("DATA AT RISK array {}: too many disks are missing", array.name),
             0 => format!("DATA AT RISK array {}: degraded, the next failure loses data", array.name),
             _ => format!("REPLACE in array {}: degraded, redundancy {left} of {} left", array.name, array.redundancy),

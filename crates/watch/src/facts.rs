@@ -51,6 +51,8 @@ pub struct DiskFacts {
     pub name: String,
     /// What the drive calls its model.
     pub model: String,
+    /// The serial number, as it stands on the drive's label: people find it by that. None: it is not known.
+    pub serial: Option<String>,
     /// Where it sits, if the enclosure says so.
     pub bay: Option<String>,
     /// The controller that it hangs on, if it shares it with others.
@@ -59,6 +61,13 @@ pub struct DiskFacts {
     pub media: MediaKind,
     /// Its size; 0 if that cannot be told.
     pub sectors: u64,
+}
+
+impl DiskFacts {
+    /// What people find it by: the serial number on its label, else its identity.
+    pub fn serial_shown(&self) -> &str {
+        self.serial.as_deref().map(str::trim).filter(|serial| !serial.is_empty()).unwrap_or(&self.key.0)
+    }
 }
 
 /// What an array is doing by itself.
@@ -103,9 +112,21 @@ pub struct ArrayFacts {
 }
 
 impl ArrayFacts {
-    /// How many more members may be lost; negative: some too many are.
+    /// How many more members may be lost, whichever they are; negative: some too many are. Where the layout is known, those count
+    /// that meet in a stripe: of mirrored pairs one each may be lost.
     pub fn redundancy_left(&self) -> i64 {
-        i64::from(self.redundancy) - self.members.iter().filter(|member| !member.is_in_sync).count() as i64
+        let is_lost = |member: &ArrayMember| !member.is_in_sync;
+        let all = self.members.iter().filter(|member| is_lost(member)).count();
+        let layout =
+            self.layout.as_ref().map(|(layout, _)| layout).filter(|layout| layout.disks() == self.members.len());
+        let met = layout.map(|layout| {
+            let of_stripe = |stripe| {
+                let slots = 0..layout.shape().slots();
+                slots.filter(|&slot| is_lost(&self.members[layout.place(stripe, slot).disk])).count()
+            };
+            (0..layout.period()).map(of_stripe).max().unwrap_or(all)
+        });
+        i64::from(self.redundancy) - met.unwrap_or(all) as i64
     }
 
     /// Is one of its members missing or not in sync yet?
@@ -169,6 +190,14 @@ pub struct SmartFacts {
     pub is_self_test_failed: bool,
     /// Is a long self-test running?
     pub is_self_testing: bool,
+}
+
+impl SmartFacts {
+    /// Is there anything in it that says how the drive is? Its heat does not.
+    pub fn says_something(&self) -> bool {
+        let has_log = self.nvme.is_some() || self.scsi.is_some();
+        self.passed.is_some() || !self.attributes.is_empty() || has_log || self.is_self_test_failed
+    }
 }
 
 /// Why there are no SMART data.

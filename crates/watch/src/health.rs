@@ -351,7 +351,7 @@ mod tests {
     fn lifetime_values_of_cables_and_patience_say_nothing_but_their_growth_does() {
         assert_eq!(of(&[(CounterKind::CableErrors, 87), (CounterKind::TimedOut, 12)]), []);
         let mut history = CounterHistory::new(87);
-        history.read(NOW, 90);
+        history.read(NOW, 90, true);
         let counters = BTreeMap::from([(CounterKind::CableErrors, history)]);
         let found = signs(NOW, &DriveWord::default(), &counters, &OwnEvidence::default());
         assert_eq!(found, [HealthSign::Cable { kind: CounterKind::CableErrors, by: 3 }]);
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn growth_and_own_evidence_outweigh_the_drives_own_word() {
         let mut history = CounterHistory::new(3);
-        history.read(NOW, 8);
+        history.read(NOW, 8, false);
         let counters = BTreeMap::from([(CounterKind::Pending, history)]);
         let word = DriveWord { passed: Some(true), ..DriveWord::default() };
         let own = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };

@@ -3,7 +3,7 @@
 use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
-use crate::facts::{MediaKind, PassReport, SessionNews, SmartFacts, SmartReading};
+use crate::facts::{MediaKind, PassReport, SessionNews, SmartFacts, SmartReading, SmartRefusal};
 use crate::health::DriveWord;
 use crate::rows::RowKey;
 use crate::state::{DiskState, SessionPhase, Watch};
@@ -42,6 +42,14 @@ impl Watch {
                 }
                 (disk.live.is_hot, disk.live.is_self_testing) = (false, false);
             }
+            SmartReading::Facts(facts) if !facts.says_something() => {
+                (disk.live.spoke, disk.live.is_self_testing) = (now, facts.is_self_testing);
+                note_temperature(disk, &facts, limit);
+                (disk.live.refused, disk.live.asleep) = (Some(SmartRefusal::NotSupported), None);
+                if unknown_since.0 == 0 {
+                    disk.row.unknown_since = now;
+                }
+            }
             SmartReading::Facts(facts) => {
                 disk.live.spoke = now;
                 (disk.live.refused, disk.live.asleep) = (None, None);
@@ -49,7 +57,7 @@ impl Watch {
                 disk.live.is_self_testing = facts.is_self_testing;
                 for (kind, value) in counters::decode(&facts) {
                     let history = disk.row.counters.entry(kind).or_insert(CounterHistory::new(value));
-                    history.read(now, value);
+                    history.read(now, value, kind.only_rises());
                 }
                 disk.row.word = word(&facts);
                 (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0));

@@ -9,6 +9,9 @@ use scrubjay_core::units::UnixSeconds;
 /// How a disk is, and why. Without a reading it is at best asleep or unknown.
 pub fn judge(reading: &SmartReading, own: &OwnEvidence) -> (HealthState, Vec<HealthSign>) {
     let (word, counters, best) = match reading {
+        SmartReading::Facts(facts) if !facts.says_something() => {
+            (Default::default(), Default::default(), HealthState::Unknown)
+        }
         SmartReading::Facts(facts) => (word(facts), counters::decode(facts), HealthState::Ok),
         SmartReading::Asleep => (Default::default(), Default::default(), HealthState::Asleep),
         SmartReading::Refused(_) => (Default::default(), Default::default(), HealthState::Unknown),
@@ -33,6 +36,8 @@ mod tests {
     fn what_was_not_read_is_never_ok() {
         let none = OwnEvidence::default();
         assert_eq!(judge(&with(&[(5, 0)]), &none), (HealthState::Ok, vec![]));
+        let empty = SmartReading::Facts(SmartFacts { celsius: Some(30), ..SmartFacts::default() });
+        assert_eq!(judge(&empty, &none), (HealthState::Unknown, vec![]));
         assert_eq!(judge(&SmartReading::Asleep, &none), (HealthState::Asleep, vec![]));
         for refusal in
             [SmartRefusal::NoPermission, SmartRefusal::NotSupported, SmartRefusal::NoProgram, SmartRefusal::NoAnswer]

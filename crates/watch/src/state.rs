@@ -141,8 +141,8 @@ impl DiskState {
     pub fn label(&self) -> String {
         let facts = &self.row.facts;
         match &facts.bay {
-            Some(bay) => format!("bay {bay} ({})", facts.key),
-            None => format!("{} ({})", self.live.name.as_deref().unwrap_or("a disk"), facts.key),
+            Some(bay) => format!("bay {bay} ({})", facts.serial_shown()),
+            None => format!("{} ({})", self.live.name.as_deref().unwrap_or("a disk"), facts.serial_shown()),
         }
     }
 

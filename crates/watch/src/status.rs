@@ -2,7 +2,7 @@
 
 use crate::calendar::{DAY, days, elapsed, show_date};
 use crate::channel::{ChannelRow, ProofState};
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
+use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
@@ -94,6 +94,11 @@ pub struct WatchStatus {
 /// What is to be done at once, in the status.
 const TO_DO_MAX: usize = 3;
 
+/// What is being rebuilt, or brought in sync after a crash, has not what it should have.
+fn is_rebuilt(array: &ArrayFacts) -> bool {
+    array.activity == ArrayActivity::Rebuilding
+}
+
 impl Watch {
     /// How things stand.
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
@@ -184,24 +189,28 @@ impl Watch {
 
     fn redundancy_light(&self) -> StatusLight {
         let light = |colour, words| StatusLight { name: "Redundancy", colour, words };
+        // The worst of all: gone, then degraded, the least redundancy first, then at work, then without any.
         let worst = self.arrays.values().min_by_key(|array| {
             let facts = &array.facts;
-            (array.gone.is_none(), facts.redundancy_left() - i64::from(facts.redundancy))
+            (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))
         });
         let Some(worst) = worst else { return light(LightColour::Grey, "no array is seen".to_owned()) };
         let facts = &worst.facts;
         if worst.gone.is_some() {
             return light(LightColour::Red, format!("array {} is not there", facts.name));
         }
-        let left = facts.redundancy_left();
+        let rebuilt = self.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilt(facts));
         let shared: usize = self.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
-        let colour = match () {
-            () if left < i64::from(facts.redundancy) => LightColour::Red,
-            () if shared > 0 => LightColour::Red,
-            () => LightColour::Green,
-        };
         let stripes = if shared > 0 { format!(", {shared} stripes bad on two disks") } else { String::new() };
-        light(colour, format!("{left} of {} left in {}{stripes}", facts.redundancy, facts.name))
+        let left = format!("{} of {} left in {}{stripes}", facts.redundancy_left(), facts.redundancy, facts.name);
+        match rebuilt {
+            _ if facts.is_degraded() || shared > 0 => light(LightColour::Red, left),
+            Some(rebuilt) => light(LightColour::Yellow, format!("{} is being rebuilt", rebuilt.name)),
+            None if facts.redundancy == 0 => {
+                light(LightColour::Yellow, format!("none in {} ({})", facts.name, facts.level))
+            }
+            None => light(LightColour::Green, left),
+        }
     }
 
     fn read_light(&self, disks: &[DiskStanding], now: UnixSeconds) -> StatusLight {

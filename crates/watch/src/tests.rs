@@ -4,6 +4,7 @@ mod arrivals;
 mod clocks;
 mod dangers;
 mod drives;
+mod lights;
 mod messages;
 mod rig;
 mod sessions;

@@ -203,6 +203,7 @@ mod tests {
             key: DiskKey("S".into()),
             name: "sda".into(),
             model: "M".into(),
+            serial: None,
             bay: None,
             controller: None,
             media: MediaKind::Spinning,

@@ -132,6 +132,7 @@ fn disk(rng: &mut Rng, place: usize, load: HostLoad, terabytes: f64) -> HostDisk
     let facts = DiskFacts {
         key: DiskKey(format!("ZL{:06}", rng.below(1_000_000) * 100 + place as u64)),
         name: name_of(place),
+        serial: None,
         model: if is_flash { "FLASH4T" } else { "ST16000NM001G" }.into(),
         bay: Some((place + 1).to_string()),
         controller: Some(format!("hba{}", place / 16)),

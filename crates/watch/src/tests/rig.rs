@@ -60,6 +60,7 @@ pub fn disk(name: &str, serial: &str) -> DiskFacts {
         key: DiskKey(serial.into()),
         name: name.into(),
         model: "ST1".into(),
+        serial: None,
         bay: None,
         controller: Some("hba0".into()),
         media: MediaKind::Spinning,
