@@ -13,6 +13,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+/// Flash may be so many degrees hotter than hard disks.
+const FLASH_HOTTER: i32 = 20;
+
 /// Where it lies.
 pub const CONFIG_FILE: &str = "/etc/scrubjay/config.toml";
 
@@ -148,8 +151,10 @@ impl WatchConfig {
             quiet: self.quiet,
             controller_max: self.scrub.at_once,
             celsius_max: self.scrub.max_temperature,
+            celsius_max_flash: self.scrub.max_temperature + FLASH_HOTTER,
             smart_every: self.smart.every,
             channels: Vec::new(),
+            pace: 1,
             secret,
         }
     }

@@ -51,8 +51,10 @@ pub struct PassOrder {
     pub device: PathBuf,
     /// The number of the pass.
     pub pass: u32,
-    /// When it began, by the system's clock.
+    /// When it began, as the watch says it,
     pub begun: UnixSeconds,
+    /// and by the system's clock: what was read before does not count.
+    pub begun_by_system: UnixSeconds,
     /// What others may lose, as a mean over their requests.
     pub budget: Nanos,
 }
@@ -164,7 +166,7 @@ impl SessionPool {
         let running = self.running.get_mut(name)?;
         let report = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let share = running.before.as_ref().and_then(|before| share_read(before, &report));
-        let pass = told_of(running.order.pass, &report);
+        let pass = told_of(&running.order, &report);
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
         let is_worse = report.unreadable_sectors() > known;
         running.before = Some(report);
@@ -197,10 +199,15 @@ fn read(
         Ok(target) => Box::new(target),
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
-    let kept = KeptPass::of(folder, subject.id(), subject.sectors(), order.begun);
+    let kept = KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system);
     if let KeptPass::Complete = kept {
         let done = subject.sectors();
-        return SessionNews::Finished(PassReport { pass: order.pass, done, ..PassReport::default() });
+        return SessionNews::Finished(PassReport {
+            pass: order.pass,
+            begun: order.begun,
+            done,
+            ..PassReport::default()
+        });
     }
     let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
     let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
@@ -216,7 +223,7 @@ fn read(
     let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
         *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
     });
-    let told = told_of(order.pass, &report);
+    let told = told_of(order, &report);
     match report.state {
         // Nothing counts as read that a restart would not know of.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),
@@ -227,11 +234,12 @@ fn read(
 }
 
 /// What is told of a pass.
-fn told_of(pass: u32, report: &ScrubReport) -> PassReport {
+fn told_of(order: &PassOrder, report: &ScrubReport) -> PassReport {
     let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
     let is_measured = bytes >= MEASURED_MIN && seconds > 0.0;
     PassReport {
-        pass,
+        pass: order.pass,
+        begun: order.begun,
         done: report.bytes_verified.sectors() + report.unreadable_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,

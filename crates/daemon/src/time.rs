@@ -43,6 +43,16 @@ impl WatchClock {
         WatchClock { test }
     }
 
+    /// So many seconds of the calendar pass in one.
+    pub fn pace(&self) -> u64 {
+        self.test.map_or(1, |test| test.speed)
+    }
+
+    /// Is the date known to be right? None: nobody says.
+    pub fn is_synchronised(&self) -> Option<bool> {
+        if self.test.is_some() { Some(true) } else { clock::is_synchronised() }
+    }
+
     /// The date that the watch is told.
     pub fn now(&self) -> UnixSeconds {
         let Some(TestCalendar { speed, from }) = self.test else { return clock::today() };

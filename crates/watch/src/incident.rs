@@ -38,6 +38,23 @@ pub enum IncidentKind {
     Undelivered,
 }
 
+impl IncidentKind {
+    /// One word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            IncidentKind::Health => "health",
+            IncidentKind::Missing => "missing",
+            IncidentKind::Unknown => "unknown",
+            IncidentKind::Unread => "unread",
+            IncidentKind::Stuck => "stuck",
+            IncidentKind::Degraded => "degraded",
+            IncidentKind::Stripes => "stripes",
+            IncidentKind::Unproven => "unproven",
+            IncidentKind::Undelivered => "undelivered",
+        }
+    }
+}
+
 /// Names an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IncidentKey {
@@ -56,6 +73,17 @@ pub enum Urgency {
     Replace,
     /// Data are lost, or the next failure will lose some: quiet hours do not hold it.
     Loss,
+}
+
+impl Urgency {
+    /// One word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Urgency::Notice => "notice",
+            Urgency::Replace => "replace",
+            Urgency::Loss => "loss",
+        }
+    }
 }
 
 /// How things stand with the subject of an incident, now.

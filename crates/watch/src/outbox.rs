@@ -39,7 +39,8 @@ impl Watch {
             } else if row.next_attempt > now {
                 wake = wake.min(row.next_attempt);
             } else if busy.insert(row.channel.clone()) {
-                (row.is_under_way, row.next_attempt) = (true, after(now, ANSWER_MAX));
+                (row.is_under_way, row.next_attempt) =
+                    (true, after(now, ANSWER_MAX.saturating_mul(self.settings.pace)));
                 wake = wake.min(row.next_attempt);
                 self.changed.insert(RowKey::Message(row.number));
                 sends.push(WatchOp::Send(Box::new(row.clone())));

@@ -37,6 +37,9 @@ pub struct WatchSettings {
     pub smart_every: u64,
     /// Where messages go.
     pub channels: Vec<AlertChannel>,
+    /// So many seconds of the calendar pass while something answers that takes a second: 1 but in tests with a fast calendar. How
+    /// long answers are waited for is multiplied by it.
+    pub pace: u64,
     /// What codes are made of: any number, the same as long as the machine is.
     pub secret: u64,
 }
@@ -55,6 +58,7 @@ impl Default for WatchSettings {
             celsius_max_flash: 70,
             smart_every: 4 * HOUR,
             channels: Vec::new(),
+            pace: 1,
             secret: 0,
         }
     }

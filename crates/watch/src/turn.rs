@@ -186,7 +186,8 @@ impl Watch {
     fn turn(&mut self, now: UnixSeconds) {
         self.wake = after(now, DAY);
         let passed = elapsed(now, std::mem::replace(&mut self.turned, now));
-        self.disks.values_mut().for_each(|disk| disk.note_silence(passed));
+        let pace = self.settings.pace.max(1);
+        self.disks.values_mut().for_each(|disk| disk.note_silence(passed / pace));
         if elapsed(now, self.host.checked) >= DAY {
             self.host.checked = now;
             self.changed.insert(RowKey::Host);

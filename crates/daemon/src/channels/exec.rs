@@ -4,7 +4,7 @@
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
-use super::outgoing::{OutgoingMessage, kind_word, subject_words, urgency_word};
+use super::outgoing::{OutgoingMessage, subject_words};
 use super::program::ProgramCall;
 use super::route::{AlertRoute, ChannelKind};
 use scrubjay_core::units::UnixSeconds;
@@ -91,7 +91,7 @@ fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str,
         .iter()
         .map(|key| {
             let (subject, name) = subject_words(&key.subject);
-            format!("{} {subject} {name}", kind_word(key.kind))
+            format!("{} {subject} {name}", key.kind.word())
         })
         .collect();
     let flag = |is_so: bool| if is_so { "1" } else { "0" }.to_owned();
@@ -113,7 +113,7 @@ fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str,
         ("SCRUBJAY_ID", row.id.clone()),
         ("SCRUBJAY_REPLY_TO", row.reply_to.clone().unwrap_or_default()),
         ("SCRUBJAY_REASON", message.reason().to_owned()),
-        ("SCRUBJAY_URGENCY", urgency_word(row.urgency).to_owned()),
+        ("SCRUBJAY_URGENCY", row.urgency.word().to_owned()),
         ("SCRUBJAY_INCIDENTS", incidents.join("\n")),
         ("SCRUBJAY_DISK", disk.map(|disk| disk.key.0.clone()).unwrap_or_default()),
         ("SCRUBJAY_BAY", disk.and_then(|disk| disk.bay.clone()).unwrap_or_default()),
@@ -128,7 +128,7 @@ fn fail_type(message: &OutgoingMessage) -> &'static str {
         (_, Some(IncidentKind::Health)) => "Health",
         (_, Some(IncidentKind::Missing)) => "FailedOpenDevice",
         (_, Some(IncidentKind::Unknown)) => "FailedReadSmartData",
-        (_, Some(kind)) => kind_word(kind),
+        (_, Some(kind)) => kind.word(),
         (_, None) => message.reason(),
     }
 }

@@ -2,7 +2,7 @@
 
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::facts::DiskFacts;
-use scrubjay_watch::incident::{IncidentKind, IncidentSubject, MessageReason, Urgency};
+use scrubjay_watch::incident::{IncidentSubject, MessageReason, Urgency};
 use scrubjay_watch::rows::MessageRow;
 
 /// What is known beside the message itself.
@@ -75,35 +75,12 @@ impl OutgoingMessage {
     }
 }
 
-/// A word for how much it matters.
-pub(crate) fn urgency_word(urgency: Urgency) -> &'static str {
-    match urgency {
-        Urgency::Notice => "notice",
-        Urgency::Replace => "replace",
-        Urgency::Loss => "loss",
-    }
-}
-
 /// A word for what an incident is about, and its name.
 pub(crate) fn subject_words(subject: &IncidentSubject) -> (&'static str, &str) {
     match subject {
         IncidentSubject::Disk(key) => ("disk", &key.0),
         IncidentSubject::Array(uuid) => ("array", uuid),
         IncidentSubject::Channel(name) => ("channel", name),
-    }
-}
-
-/// A word for what happened.
-pub(crate) fn kind_word(kind: IncidentKind) -> &'static str {
-    match kind {
-        IncidentKind::Health => "health",
-        IncidentKind::Missing => "missing",
-        IncidentKind::Unknown => "unknown",
-        IncidentKind::Unread => "unread",
-        IncidentKind::Degraded => "degraded",
-        IncidentKind::Stripes => "stripes",
-        IncidentKind::Unproven => "unproven",
-        IncidentKind::Undelivered => "undelivered",
     }
 }
 

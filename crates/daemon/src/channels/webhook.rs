@@ -4,7 +4,7 @@ use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
 use super::http::{ChannelUrl, HttpTarget};
-use super::outgoing::{OutgoingMessage, kind_word, subject_words, urgency_word};
+use super::outgoing::{OutgoingMessage, subject_words};
 use super::route::{AlertRoute, ChannelKind};
 use super::secret::SecretText;
 use ring::hmac;
@@ -67,7 +67,7 @@ fn object(message: &OutgoingMessage) -> Value {
     let row = &message.row;
     let about = row.about.iter().map(|key| {
         let (subject, name) = subject_words(&key.subject);
-        json!({"subject": subject, "name": name, "kind": kind_word(key.kind)})
+        json!({"subject": subject, "name": name, "kind": key.kind.word()})
     });
     let disk = message.sender.disk.as_ref().map(|disk| {
         json!({
@@ -91,7 +91,7 @@ fn object(message: &OutgoingMessage) -> Value {
         "reply_to": row.reply_to,
         "reason": message.reason(),
         "reminder": message.reminder(),
-        "urgency": urgency_word(row.urgency),
+        "urgency": row.urgency.word(),
         "subject": row.subject,
         "body": row.body,
         "written": time(row.written),

@@ -131,7 +131,8 @@ pub struct ForecastEntry {
 pub struct IncidentEntry {
     /// The disk's identity, the array's UUID, the channel's name.
     pub subject: String,
-    /// `health`, `missing`, `unknown`, `unread`, `degraded`, `stripes`, `unproven`, `undelivered`.
+    /// `health`, `missing`, `unknown`, `unread`, `degraded`, `stripes`, `unproven`, `undelivered`,
+    /// `stuck`.
     pub kind: String,
     /// `notice`, `replace`, `loss`.
     pub urgency: String,

@@ -49,6 +49,7 @@ mod tests {
             key: DiskKey(format!("key{key}")),
             name: format!("sd{name}"),
             model: "model".into(),
+            serial: None,
             bay: None,
             controller: None,
             media: MediaKind::Spinning,

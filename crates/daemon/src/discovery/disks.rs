@@ -164,6 +164,7 @@ fn describe(
             ),
             name: name.clone(),
             model: model(root, folder),
+            serial: names.serial.clone(),
             bay: bay.map(|bay| bay.name.clone()),
             controller: place.controller.clone().filter(|_| is_shared),
             media: if is_spinning { MediaKind::Spinning } else { MediaKind::Flash },

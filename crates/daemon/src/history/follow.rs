@@ -10,6 +10,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject, Urgency};
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
+use std::collections::BTreeMap;
 
 /// A row is about to be kept.
 pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow) -> Result<()> {
@@ -53,43 +54,52 @@ fn subject(database: &Connection, subject: &IncidentSubject) -> Result<(Option<i
 struct OpenIncident {
     number: i64,
     urgency: String,
-    level: i64,
+    amounts: Vec<(String, u64)>,
     is_accepted: bool,
 }
 
 fn open_incident(database: &Connection, key: &IncidentKey) -> Result<Option<OpenIncident>> {
     let (sort, subject) = nested::subject(&key.subject);
-    let sql = "SELECT number, worst_urgency, worst_level, accepted IS NOT NULL FROM incident_history
+    let sql = "SELECT number, worst_urgency, worst_amounts, accepted IS NOT NULL FROM incident_history
                WHERE sort = ?1 AND subject = ?2 AND kind = ?3 AND resolved IS NULL";
     let read = |row: &rusqlite::Row| {
-        Ok(OpenIncident { number: row.get(0)?, urgency: row.get(1)?, level: row.get(2)?, is_accepted: row.get(3)? })
+        let amounts = nested::amounts_of(&row.get::<_, String>(2)?)?;
+        Ok(OpenIncident { number: row.get(0)?, urgency: row.get(1)?, amounts, is_accepted: row.get(3)? })
     };
     database.query_row(sql, params![sort, subject, key.kind.spelled()], read).optional()
 }
 
 fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Result<()> {
     let condition = &row.condition;
-    let (urgency, level) = (condition.urgency.spelled(), signed(condition.level));
+    let urgency = condition.urgency.spelled();
     let (disk, name) = subject(database, &row.key.subject)?;
     let add = |kind| event::add(database, now, kind, disk, &name, &condition.headline);
     let Some(known) = open_incident(database, &row.key)? else {
         let (sort, key) = nested::subject(&row.key.subject);
-        let (kind, opened, accepted) = (row.key.kind.spelled(), second(row.opened), row.accepted.map(|_| second(now)));
+        let (kind, opened, accepted) =
+            (row.key.kind.spelled(), second(row.opened), row.is_accepted.then(|| second(now)));
         let sql = "INSERT INTO incident_history
-                   (sort, subject, kind, opened, accepted, worst_urgency, worst_level, headline)
+                   (sort, subject, kind, opened, accepted, worst_urgency, worst_amounts, headline)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        database.execute(sql, params![sort, key, kind, opened, accepted, urgency, level, condition.headline])?;
+        let amounts = nested::amounts(&condition.amounts);
+        database.execute(sql, params![sort, key, kind, opened, accepted, urgency, amounts, condition.headline])?;
         return add(HistoryEventKind::IncidentOpened);
     };
-    if Some(condition.urgency) > Urgency::of_word(&known.urgency) || condition.level > known.level.cast_unsigned() {
-        let worst = Urgency::of_word(&known.urgency).max(Some(condition.urgency)).map_or(urgency, Spelled::spelled);
-        let level = signed(condition.level.max(known.level.cast_unsigned()));
-        let sql = "UPDATE incident_history SET worst_urgency = ?2, worst_level = ?3, headline = ?4 WHERE number = ?1";
-        database.execute(sql, params![known.number, worst, level, condition.headline])?;
+    let worst = Urgency::of_word(&known.urgency);
+    if condition.is_beyond(&known.amounts, worst.unwrap_or(Urgency::Notice)) {
+        let worst = worst.max(Some(condition.urgency)).map_or(urgency, Spelled::spelled);
+        let mut amounts: BTreeMap<String, u64> = known.amounts.into_iter().collect();
+        for (sign, amount) in &condition.amounts {
+            let most = amounts.entry(sign.clone()).or_default();
+            *most = (*most).max(*amount);
+        }
+        let amounts = nested::amounts(&amounts.into_iter().collect::<Vec<_>>());
+        let sql = "UPDATE incident_history SET worst_urgency = ?2, worst_amounts = ?3, headline = ?4 WHERE number = ?1";
+        database.execute(sql, params![known.number, worst, amounts, condition.headline])?;
         add(HistoryEventKind::IncidentGrown)?;
     }
-    if row.accepted.is_some() != known.is_accepted {
-        let accepted = row.accepted.map(|_| second(now));
+    if row.is_accepted != known.is_accepted {
+        let accepted = row.is_accepted.then(|| second(now));
         let sql = "UPDATE incident_history SET accepted = ?2 WHERE number = ?1";
         database.execute(sql, params![known.number, accepted])?;
         // That it is accepted no more is told as growth.

@@ -54,6 +54,16 @@ pub fn runs_of(text: &str) -> Result<Vec<SectorRange>> {
     pairs.into_iter().map(range).collect()
 }
 
+/// Signs and how much there is of each: `[["pending",8]]`.
+pub fn amounts(amounts: &[(String, u64)]) -> String {
+    to_json(&amounts)
+}
+
+/// Reads [`amounts`].
+pub fn amounts_of(text: &str) -> Result<Vec<(String, u64)>> {
+    from_json(text)
+}
+
 /// Lines of text.
 pub fn lines(lines: &[String]) -> String {
     to_json(&lines)

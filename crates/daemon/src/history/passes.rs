@@ -52,7 +52,7 @@ pub fn note_pass(
     report: &PassReport,
     begun: UnixSeconds,
 ) -> Result<()> {
-    let PassReport { pass, done, unreadable, retries, bytes_per_second, service_nanos } = report;
+    let PassReport { pass, begun: _, done, unreadable, retries, bytes_per_second, service_nanos } = report;
     let known = disks::find_or_enter(database, now, disk)?;
     let count = unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
     let sql = "INSERT OR IGNORE INTO pass

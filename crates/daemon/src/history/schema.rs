@@ -14,20 +14,24 @@ CREATE TABLE host (
     reported_month INTEGER NOT NULL, checked INTEGER NOT NULL, ratios BLOB NOT NULL
 ) STRICT;
 CREATE TABLE disk (
-    disk TEXT PRIMARY KEY, name TEXT NOT NULL, model TEXT NOT NULL, bay TEXT, controller TEXT, media TEXT NOT NULL,
+    disk TEXT PRIMARY KEY, name TEXT NOT NULL, model TEXT NOT NULL, serial TEXT, bay TEXT, controller TEXT,
+    media TEXT NOT NULL,
     sectors INTEGER NOT NULL,
     pass_sectors INTEGER NOT NULL, known_since INTEGER NOT NULL, begun INTEGER NOT NULL, done INTEGER NOT NULL,
     touched TEXT NOT NULL, read TEXT NOT NULL, oldest_read INTEGER, finished INTEGER NOT NULL,
     unreadable TEXT NOT NULL, unreadable_before TEXT NOT NULL, unreadable_sectors INTEGER NOT NULL,
-    retries INTEGER NOT NULL, retries_before INTEGER NOT NULL, reported INTEGER NOT NULL,
+    retries INTEGER NOT NULL, retries_before INTEGER NOT NULL, unjudged INTEGER NOT NULL,
+    reported INTEGER NOT NULL,
     passed INTEGER, nvme_warning INTEGER NOT NULL, spare_low INTEGER, used INTEGER NOT NULL,
-    is_self_test_failed INTEGER NOT NULL, smart_read INTEGER NOT NULL, failed_sessions INTEGER NOT NULL,
+    is_self_test_failed INTEGER NOT NULL, smart_read INTEGER NOT NULL, unknown_since INTEGER NOT NULL,
+    failed_sessions INTEGER NOT NULL, refused_since INTEGER, refused_why TEXT,
     forecast_low INTEGER, forecast_likely INTEGER, forecast_high INTEGER, forecast_seconds INTEGER,
     service_first TEXT NOT NULL, service_last INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE disk_counter (
     disk TEXT NOT NULL REFERENCES disk (disk) ON DELETE CASCADE, kind TEXT NOT NULL,
     value INTEGER NOT NULL, growth INTEGER NOT NULL, since INTEGER NOT NULL, grew INTEGER NOT NULL,
+    is_doubted INTEGER NOT NULL,
     PRIMARY KEY (disk, kind)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE idle_week (
@@ -40,9 +44,9 @@ CREATE TABLE array (
 ) STRICT;
 CREATE TABLE incident (
     sort TEXT NOT NULL, subject TEXT NOT NULL, kind TEXT NOT NULL, opened INTEGER NOT NULL,
-    urgency TEXT NOT NULL, level INTEGER NOT NULL, headline TEXT NOT NULL, lines TEXT NOT NULL, controller TEXT,
-    told INTEGER, told_level INTEGER NOT NULL, told_urgency TEXT NOT NULL, reminders INTEGER NOT NULL,
-    accepted INTEGER, thread INTEGER,
+    urgency TEXT NOT NULL, amounts TEXT NOT NULL, headline TEXT NOT NULL, lines TEXT NOT NULL, controller TEXT,
+    told INTEGER, known TEXT NOT NULL, known_urgency TEXT NOT NULL, less_since INTEGER, reminders INTEGER NOT NULL,
+    is_accepted INTEGER NOT NULL, thread INTEGER,
     PRIMARY KEY (sort, subject, kind)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE message (
@@ -52,7 +56,8 @@ CREATE TABLE message (
     next_attempt INTEGER NOT NULL, is_under_way INTEGER NOT NULL, may_be_repeated INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE channel (
-    channel TEXT PRIMARY KEY, fingerprint INTEGER NOT NULL, known_since INTEGER NOT NULL, code TEXT,
+    channel TEXT PRIMARY KEY, fingerprint INTEGER NOT NULL, known_since INTEGER NOT NULL,
+    is_caught_up INTEGER NOT NULL, code TEXT,
     proven INTEGER, failing_since INTEGER, delivered INTEGER
 ) STRICT;
 
@@ -69,7 +74,7 @@ CREATE INDEX event_of_disk ON event (disk, number) WHERE disk IS NOT NULL;
 CREATE TABLE incident_history (
     number INTEGER PRIMARY KEY, sort TEXT NOT NULL, subject TEXT NOT NULL, kind TEXT NOT NULL,
     opened INTEGER NOT NULL, accepted INTEGER, resolved INTEGER,
-    worst_urgency TEXT NOT NULL, worst_level INTEGER NOT NULL, headline TEXT NOT NULL
+    worst_urgency TEXT NOT NULL, worst_amounts TEXT NOT NULL, headline TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX incident_open ON incident_history (sort, subject, kind) WHERE resolved IS NULL;
 CREATE TABLE message_history (

@@ -42,6 +42,7 @@ spelled!(IncidentKind {
     Missing = "missing",
     Unknown = "unknown",
     Unread = "unread",
+    Stuck = "stuck",
     Degraded = "degraded",
     Stripes = "stripes",
     Unproven = "unproven",

@@ -3,6 +3,7 @@
 use super::state::{Daemon, mark_of};
 use crate::channels::SenderFacts;
 use crate::sessions::{KeptPass, PassOrder};
+use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::inventory;
 use scrubjay_watch::events::{WatchEvent, WatchOp};
 use scrubjay_watch::facts::SessionNews;
@@ -38,7 +39,7 @@ impl Daemon<'_> {
                         self.drives.ask(name, disk.facts.key.clone(), disk.device.clone());
                     }
                 }
-                WatchOp::BeginSession(name, pass, budget) => self.begin(&name, pass, budget),
+                WatchOp::BeginSession(name, pass, begun, budget) => self.begin(&name, pass, begun, budget),
                 WatchOp::StopSession(name, why) => {
                     (self.say)(&format!("{name}: stopping: {}", why.words(self.watch.calendar())));
                     if !self.sessions.stop(&name) {
@@ -60,16 +61,16 @@ impl Daemon<'_> {
         }
     }
 
-    fn begin(&mut self, name: &str, pass: u32, budget: scrubjay_core::units::Nanos) {
+    fn begin(&mut self, name: &str, pass: u32, begun: UnixSeconds, budget: Nanos) {
         let Some(disk) = self.disk(name) else { return }; // the watch will be told that it is gone
         let key = disk.facts.key.clone();
-        let begun = self.marks.get(&key).map_or(self.clock.now(), |mark| mark.begun);
         let order = PassOrder {
             name: name.to_owned(),
             key,
             device: disk.device.clone(),
             pass,
-            begun: self.clock.by_system(begun),
+            begun,
+            begun_by_system: self.clock.by_system(begun),
             budget,
         };
         (self.say)(&format!("{name}: reading, pass {pass}"));
@@ -84,7 +85,7 @@ impl Daemon<'_> {
         let (sectors, begun) = (disk.facts.sectors, self.clock.by_system(mark.begun));
         let kept = KeptPass::of(&self.options.folder, &identity, sectors, begun);
         let KeptPass::UnderWay(mut report) = kept else { return None };
-        report.pass = mark.pass;
+        (report.pass, report.begun) = (mark.pass, mark.begun);
         Some(WatchEvent::Session(name.to_owned(), SessionNews::Stopped(report)))
     }
 

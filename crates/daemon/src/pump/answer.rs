@@ -128,6 +128,7 @@ impl Daemon<'_> {
         let channels = open_channels(&path, &config).map_err(|error| error.to_string())?;
         let mut settings = config.settings(&host_name(), self.settings.secret);
         settings.channels = channels.for_watch();
+        settings.pace = self.settings.pace;
         self.messengers.change(channels);
         (self.config, self.settings) = (config, settings.clone());
         self.tell(WatchEvent::Settings(Box::new(settings)));

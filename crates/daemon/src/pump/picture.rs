@@ -13,7 +13,7 @@ use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, MediaKind};
 use scrubjay_watch::hold::HoldBack;
-use scrubjay_watch::incident::{IncidentKind, IncidentRow, IncidentSubject, Urgency};
+use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
 use scrubjay_watch::settings::budget;
 use scrubjay_watch::status::{DiskStanding, LightColour, WatchStatus};
 
@@ -162,26 +162,11 @@ fn incident_entry(incident: &IncidentRow) -> IncidentEntry {
             IncidentSubject::Array(key) => key.clone(),
             IncidentSubject::Channel(name) => name.clone(),
         },
-        kind: match incident.key.kind {
-            IncidentKind::Health => "health",
-            IncidentKind::Missing => "missing",
-            IncidentKind::Unknown => "unknown",
-            IncidentKind::Unread => "unread",
-            IncidentKind::Degraded => "degraded",
-            IncidentKind::Stripes => "stripes",
-            IncidentKind::Unproven => "unproven",
-            IncidentKind::Undelivered => "undelivered",
-        }
-        .to_owned(),
-        urgency: match incident.condition.urgency {
-            Urgency::Notice => "notice",
-            Urgency::Replace => "replace",
-            Urgency::Loss => "loss",
-        }
-        .to_owned(),
+        kind: incident.key.kind.word().to_owned(),
+        urgency: incident.condition.urgency.word().to_owned(),
         headline: incident.condition.headline.clone(),
         since: incident.opened.0,
-        is_accepted: incident.accepted.is_some(),
+        is_accepted: incident.is_accepted,
     }
 }
 

@@ -49,6 +49,7 @@ impl<'s> Daemon<'s> {
         let rows = history.rows()?;
         let mut settings = config.settings(&host_name(), secret());
         settings.channels = channels.for_watch();
+        settings.pace = clock.pace();
         let marks = rows.iter().filter_map(mark_of).collect();
         let zone = ZonedCalendar::system();
         let name = zone.name().map(str::to_owned);
@@ -71,6 +72,7 @@ impl<'s> Daemon<'s> {
             survey: HostSurvey::default(),
             root: SystemRoot::default(),
             is_ready: false,
+            is_synchronised: None,
             hours: IdleHours::default(),
             marks,
             deliveries: BTreeMap::new(),
@@ -146,6 +148,11 @@ impl<'s> Daemon<'s> {
         if zone.name().map(str::to_owned) != self.zone {
             self.zone = zone.name().map(str::to_owned);
             self.watch.change_calendar(Box::new(zone));
+        }
+        // Before all else: what is to be believed of the clock.
+        if let Some(is_synchronised) = self.clock.is_synchronised().filter(|now| self.is_synchronised != Some(*now)) {
+            self.is_synchronised = Some(is_synchronised);
+            self.tell(WatchEvent::ClockSynchronised(is_synchronised));
         }
         let events = crate::discovery::changes(&self.survey, &seen);
         let named = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());

@@ -43,6 +43,8 @@ pub struct Daemon<'s> {
     pub(super) root: SystemRoot,
     /// Was the machine looked at for the first time?
     pub(super) is_ready: bool,
+    /// What was last told of the clock.
+    pub(super) is_synchronised: Option<bool>,
     pub(super) sessions: SessionPool,
     pub(super) drives: SmartQueue,
     pub(super) messengers: Messengers,

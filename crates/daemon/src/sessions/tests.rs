@@ -28,7 +28,7 @@ impl Scene {
     fn order(&self, pass: u32, begun: UnixSeconds) -> PassOrder {
         let device = self.folder.path().join("disk.img");
         let budget = Nanos::from_millis(2);
-        PassOrder { name: "sda".into(), key: DiskKey("S0".into()), device, pass, begun, budget }
+        PassOrder { name: "sda".into(), key: DiskKey("S0".into()), device, pass, begun, begun_by_system: begun, budget }
     }
 
     fn run(&mut self, order: PassOrder) -> SessionNews {

@@ -48,6 +48,7 @@ fn sender() -> SenderFacts {
         key: DiskKey("ZL2ABCDE".to_owned()),
         name: "sdc".to_owned(),
         model: "ST16000NM001G".to_owned(),
+        serial: Some("ZL2ABCDE".to_owned()),
         bay: Some("3".to_owned()),
         controller: None,
         media: MediaKind::Spinning,

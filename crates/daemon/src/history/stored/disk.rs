@@ -3,7 +3,7 @@
 use crate::history::nested;
 use crate::history::spelling::Spelled;
 use crate::history::values::{
-    all, date, kind, not_understood, put, second, second_or_none, signed, unsigned, unsigned_or_none,
+    all, date, date_or_none, kind, not_understood, put, second, second_or_none, signed, unsigned, unsigned_or_none,
 };
 use rusqlite::{Connection, Result, Row};
 use scrubjay_core::units::UnixSeconds;
@@ -16,9 +16,20 @@ use scrubjay_watch::rows::{DiskRow, WatchRow};
 use std::collections::BTreeMap;
 
 pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
-    let DiskRow { facts, passes, counters, word, smart_read, failed_sessions, forecast, service_first, service_last } =
-        row;
-    let DiskFacts { key, name, model, bay, controller, media, sectors } = facts;
+    let DiskRow {
+        facts,
+        passes,
+        counters,
+        word,
+        smart_read,
+        unknown_since,
+        failed_sessions,
+        refused,
+        forecast,
+        service_first,
+        service_last,
+    } = row;
+    let DiskFacts { key, name, model, serial, bay, controller, media, sectors } = facts;
     let PassHistory {
         sectors: pass_sectors,
         known_since,
@@ -31,6 +42,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
         unreadable_before,
         retries,
         retries_before,
+        unjudged,
         reported,
     } = passes;
     let DriveWord { passed, nvme_warning, spare_low, used, is_self_test_failed } = word;
@@ -45,6 +57,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("disk", &key.0),
             ("name", name),
             ("model", model),
+            ("serial", serial),
             ("bay", bay),
             ("controller", controller),
             ("media", &media.spelled()),
@@ -59,9 +72,10 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("finished", finished),
             ("unreadable", &nested::runs(unreadable)),
             ("unreadable_before", &nested::runs(unreadable_before)),
-            ("unreadable_sectors", &signed(sum(passes.known_unreadable()))),
+            ("unreadable_sectors", &signed(sum(&passes.known_unreadable()))),
             ("retries", &signed(*retries)),
             ("retries_before", &signed(*retries_before)),
+            ("unjudged", &signed(*unjudged)),
             ("reported", &second(*reported)),
             ("passed", passed),
             ("nvme_warning", nvme_warning),
@@ -69,7 +83,10 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("used", used),
             ("is_self_test_failed", is_self_test_failed),
             ("smart_read", &second(*smart_read)),
+            ("unknown_since", &second(*unknown_since)),
             ("failed_sessions", failed_sessions),
+            ("refused_since", &refused.as_ref().map(|(since, _)| second(*since))),
+            ("refused_why", &refused.as_ref().map(|(_, why)| why)),
             ("forecast_low", &forecast.map(|parts| parts.0)),
             ("forecast_likely", &forecast.map(|parts| parts.1)),
             ("forecast_high", &forecast.map(|parts| parts.2)),
@@ -86,7 +103,7 @@ fn sum(runs: &[scrubjay_core::units::SectorRange]) -> u64 {
 }
 
 fn keep_counter(database: &Connection, key: &DiskKey, counter: CounterKind, history: CounterHistory) -> Result<()> {
-    let CounterHistory { value, growth, since, grew } = history;
+    let CounterHistory { value, growth, since, grew, is_doubted } = history;
     put(
         database,
         "disk_counter",
@@ -97,6 +114,7 @@ fn keep_counter(database: &Connection, key: &DiskKey, counter: CounterKind, hist
             ("growth", &signed(growth)),
             ("since", &second(since)),
             ("grew", &second(grew)),
+            ("is_doubted", &is_doubted),
         ],
     )
 }
@@ -109,6 +127,7 @@ pub fn load_disks(database: &Connection) -> Result<Vec<WatchRow>> {
             growth: unsigned(row, "growth")?,
             since: date(row, "since")?,
             grew: date(row, "grew")?,
+            is_doubted: row.get("is_doubted")?,
         };
         Ok((row.get("disk")?, kind(row, "kind")?, history))
     })?;
@@ -130,7 +149,9 @@ pub fn load_disks(database: &Connection) -> Result<Vec<WatchRow>> {
                 is_self_test_failed: row.get("is_self_test_failed")?,
             },
             smart_read: date(row, "smart_read")?,
+            unknown_since: date(row, "unknown_since")?,
             failed_sessions: row.get("failed_sessions")?,
+            refused: refused(row)?,
             forecast: forecast(row)?,
             service_first: nested::numbers_of(&row.get::<_, String>("service_first")?)?,
             service_last: unsigned(row, "service_last")?,
@@ -143,6 +164,7 @@ fn facts(row: &Row) -> Result<DiskFacts> {
         key: DiskKey(row.get("disk")?),
         name: row.get("name")?,
         model: row.get("model")?,
+        serial: row.get("serial")?,
         bay: row.get("bay")?,
         controller: row.get("controller")?,
         media: kind(row, "media")?,
@@ -164,8 +186,17 @@ fn passes(row: &Row) -> Result<PassHistory> {
         unreadable_before: nested::runs_of(&text("unreadable_before")?)?,
         retries: unsigned(row, "retries")?,
         retries_before: unsigned(row, "retries_before")?,
+        unjudged: unsigned(row, "unjudged")?,
         reported: date(row, "reported")?,
     })
+}
+
+fn refused(row: &Row) -> Result<Option<(UnixSeconds, String)>> {
+    match (date_or_none(row, "refused_since")?, row.get("refused_why")?) {
+        (Some(since), Some(why)) => Ok(Some((since, why))),
+        (None, None) => Ok(None),
+        _ => Err(not_understood("half a refusal")),
+    }
 }
 
 fn forecast(row: &Row) -> Result<Option<(PassForecast, u64)>> {

@@ -42,7 +42,7 @@ pub fn load_host(database: &Connection) -> Result<Vec<WatchRow>> {
 }
 
 pub fn keep_channel(database: &Connection, row: &ChannelRow) -> Result<()> {
-    let ChannelRow { name, fingerprint, known_since, code, proven, failing_since, delivered } = row;
+    let ChannelRow { name, fingerprint, known_since, code, proven, failing_since, delivered, is_caught_up } = row;
     put(
         database,
         "channel",
@@ -50,6 +50,7 @@ pub fn keep_channel(database: &Connection, row: &ChannelRow) -> Result<()> {
             ("channel", name),
             ("fingerprint", &signed(*fingerprint)),
             ("known_since", &second(*known_since)),
+            ("is_caught_up", is_caught_up),
             ("code", code),
             ("proven", &second_or_none(*proven)),
             ("failing_since", &second_or_none(*failing_since)),
@@ -64,6 +65,7 @@ pub fn load_channels(database: &Connection) -> Result<Vec<WatchRow>> {
             name: row.get("channel")?,
             fingerprint: unsigned(row, "fingerprint")?,
             known_since: date(row, "known_since")?,
+            is_caught_up: row.get("is_caught_up")?,
             code: row.get("code")?,
             proven: date_or_none(row, "proven")?,
             failing_since: date_or_none(row, "failing_since")?,

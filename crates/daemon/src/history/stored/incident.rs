@@ -2,17 +2,16 @@
 
 use crate::history::nested;
 use crate::history::spelling::Spelled;
-use crate::history::values::{
-    all, date, date_or_none, kind, put, second, second_or_none, signed, unsigned, unsigned_or_none,
-};
+use crate::history::values::{all, date, date_or_none, kind, put, second, second_or_none, signed, unsigned_or_none};
 use rusqlite::{Connection, Result};
 use scrubjay_watch::incident::{Condition, IncidentKey, IncidentRow};
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
-    let IncidentRow { key, opened, condition, told, told_level, told_urgency, reminders, accepted, thread } = row;
+    let IncidentRow { key, opened, condition, told, known, known_urgency, less_since, reminders, is_accepted, thread } =
+        row;
     let IncidentKey { subject, kind } = key;
-    let Condition { urgency, level, headline, lines, controller } = condition;
+    let Condition { urgency, amounts, headline, lines, controller } = condition;
     let (sort, subject) = nested::subject(subject);
     put(
         database,
@@ -23,15 +22,16 @@ pub fn keep_incident(database: &Connection, row: &IncidentRow) -> Result<()> {
             ("kind", &kind.spelled()),
             ("opened", &second(*opened)),
             ("urgency", &urgency.spelled()),
-            ("level", &signed(*level)),
+            ("amounts", &nested::amounts(amounts)),
             ("headline", headline),
             ("lines", &nested::lines(lines)),
             ("controller", controller),
             ("told", &second_or_none(*told)),
-            ("told_level", &signed(*told_level)),
-            ("told_urgency", &told_urgency.spelled()),
+            ("known", &nested::amounts(known)),
+            ("known_urgency", &known_urgency.spelled()),
+            ("less_since", &second_or_none(*less_since)),
             ("reminders", reminders),
-            ("accepted", &accepted.map(signed)),
+            ("is_accepted", is_accepted),
             ("thread", &thread.map(signed)),
         ],
     )
@@ -45,16 +45,17 @@ pub fn load_incidents(database: &Connection) -> Result<Vec<WatchRow>> {
             opened: date(row, "opened")?,
             condition: Condition {
                 urgency: kind(row, "urgency")?,
-                level: unsigned(row, "level")?,
+                amounts: nested::amounts_of(&row.get::<_, String>("amounts")?)?,
                 headline: row.get("headline")?,
                 lines: nested::lines_of(&row.get::<_, String>("lines")?)?,
                 controller: row.get("controller")?,
             },
             told: date_or_none(row, "told")?,
-            told_level: unsigned(row, "told_level")?,
-            told_urgency: kind(row, "told_urgency")?,
+            known: nested::amounts_of(&row.get::<_, String>("known")?)?,
+            known_urgency: kind(row, "known_urgency")?,
+            less_since: date_or_none(row, "less_since")?,
             reminders: row.get("reminders")?,
-            accepted: unsigned_or_none(row, "accepted")?,
+            is_accepted: row.get("is_accepted")?,
             thread: unsigned_or_none(row, "thread")?,
         })))
     })

@@ -99,7 +99,7 @@ fn an_incident_opens_grows_is_accepted_and_ends() {
     row.accept();
     keep(&mut history, &row);
     row.condition = incident("ZL2", 8, Urgency::Loss).condition;
-    row.accepted = None;
+    row.is_accepted = false;
     keep(&mut history, &row);
     history.keep(later(900), &[], &[RowKey::Incident(row.key.clone())]).unwrap();
     history.keep(later(901), &[], &[RowKey::Incident(row.key.clone())]).unwrap();
@@ -170,6 +170,7 @@ fn a_pass_is_entered_once_and_unreadable_sectors_come_and_go() {
     assert_eq!(history.findings(&disk).unwrap().len(), 2, "a pass that goes on takes nothing back");
     let report = |pass: u32, unreadable: &[SectorRange]| PassReport {
         pass,
+        begun: NOW,
         done: 31_251_759_104,
         unreadable: unreadable.to_vec(),
         retries: 3,

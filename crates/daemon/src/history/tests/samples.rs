@@ -39,6 +39,7 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
         key: DiskKey(key.to_owned()),
         name: name.to_owned(),
         model: "ST16000NM001G".to_owned(),
+        serial: None,
         bay: None,
         controller: None,
         media: MediaKind::Spinning,
@@ -50,7 +51,9 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
         counters: Default::default(),
         word: DriveWord::default(),
         smart_read: UnixSeconds(0),
+        unknown_since: UnixSeconds(0),
         failed_sessions: 0,
+        refused: None,
         forecast: None,
         service_first: Vec::new(),
         service_last: 0,
@@ -77,7 +80,11 @@ pub fn array_row(disks: &[&str]) -> WatchRow {
 pub fn incident(disk: &str, level: u64, urgency: Urgency) -> IncidentRow {
     let key = IncidentKey { subject: IncidentSubject::Disk(key(disk)), kind: IncidentKind::Health };
     let headline = format!("{level} pending sectors");
-    IncidentRow::new(key, NOW, Condition { urgency, level, headline, lines: Vec::new(), controller: None })
+    IncidentRow::new(
+        key,
+        NOW,
+        Condition { urgency, amounts: vec![("pending".into(), level)], headline, lines: Vec::new(), controller: None },
+    )
 }
 
 pub fn message(number: u64, body: &str) -> MessageRow {
@@ -170,6 +177,10 @@ impl Draw {
         all[self.small(all.len() as u64)]
     }
 
+    fn amounts(&mut self) -> Vec<(String, u64)> {
+        self.some(5, |draw| (draw.text(), draw.number()))
+    }
+
     fn run(&mut self) -> SectorRange {
         // A sum of all of them has a number.
         let start = self.number() >> 1;
@@ -199,7 +210,7 @@ impl Draw {
             CounterKind::CableErrors,
         ];
         let (value, growth, since, grew) = (self.number(), self.number(), self.date(), self.date());
-        (self.one_of(&kinds), CounterHistory { value, growth, since, grew })
+        (self.one_of(&kinds), CounterHistory { value, growth, since, grew, is_doubted: self.flag() })
     }
 
     pub fn disk(&mut self) -> DiskRow {
@@ -208,6 +219,7 @@ impl Draw {
                 key: DiskKey(self.text()),
                 name: self.text(),
                 model: self.text(),
+                serial: self.maybe(Draw::text),
                 bay: self.maybe(Draw::text),
                 controller: self.maybe(Draw::text),
                 media: self.one_of(&[MediaKind::Spinning, MediaKind::Flash]),
@@ -225,6 +237,7 @@ impl Draw {
                 unreadable_before: self.some(9, Draw::run),
                 retries: self.number(),
                 retries_before: self.number(),
+                unjudged: self.number(),
                 reported: self.date(),
             },
             counters: self.some(7, Draw::counter).into_iter().collect(),
@@ -236,6 +249,8 @@ impl Draw {
                 is_self_test_failed: self.flag(),
             },
             smart_read: self.date(),
+            unknown_since: self.date(),
+            refused: self.maybe(|draw| (draw.date(), draw.text())),
             failed_sessions: self.number() as u32,
             forecast: self.maybe(|draw| {
                 (PassForecast { low: draw.date(), likely: draw.date(), high: draw.date() }, draw.number())
@@ -310,16 +325,17 @@ impl Draw {
             opened: self.date(),
             condition: Condition {
                 urgency: self.urgency(),
-                level: self.number(),
+                amounts: self.amounts(),
                 headline: self.text(),
                 lines: self.some(9, Draw::text),
                 controller: self.maybe(Draw::text),
             },
             told: self.maybe(Draw::date),
-            told_level: self.number(),
-            told_urgency: self.urgency(),
+            known: self.amounts(),
+            known_urgency: self.urgency(),
+            less_since: self.maybe(Draw::date),
             reminders: self.number() as u32,
-            accepted: self.maybe(Draw::number),
+            is_accepted: self.flag(),
             thread: self.maybe(Draw::number),
         }
     }
@@ -357,6 +373,7 @@ impl Draw {
             name: self.text(),
             fingerprint: self.number(),
             known_since: self.date(),
+            is_caught_up: self.flag(),
             code: self.maybe(Draw::text),
             proven: self.maybe(Draw::date),
             failing_since: self.maybe(Draw::date),
