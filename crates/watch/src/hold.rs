@@ -6,7 +6,7 @@ use scrubjay_core::units::UnixSeconds;
 /// What holds a scrub back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HoldBack {
-    /// It was read not long ago; its next pass begins then.
+    /// It is not its turn: its next pass begins then.
     NotDue(UnixSeconds),
     /// A person said so; until then.
     Paused(UnixSeconds),
@@ -49,7 +49,7 @@ impl HoldBack {
     pub fn words(&self, calendar: &dyn Calendar) -> String {
         let time = |at: &UnixSeconds| show_time(calendar, *at);
         match self {
-            HoldBack::NotDue(at) => format!("read not long ago; the next pass begins {}", show_date(calendar, *at)),
+            HoldBack::NotDue(at) => format!("the next pass begins {}", time(at)),
             HoldBack::Paused(until) => format!("paused by a person until {}", time(until)),
             HoldBack::WindowClosed(opens) => format!("outside of its hours; they begin {}", time(opens)),
             HoldBack::Degraded(array) => format!("array {array} is degraded"),

@@ -18,6 +18,8 @@ pub const MARGIN: u64 = 8 * DAY;
 const PATIENCE: f64 = 1.5;
 /// Passes that would begin at one time are spread over so long.
 const SPREAD: u64 = 3 * DAY;
+/// First passes begin within this, in seconds: whoever has just installed it wants to see that it reads.
+const FIRST_SPREAD: f64 = HOUR as f64;
 
 /// While a session is to end, it is looked after so often.
 const LOOK_AGAIN: u64 = 10 * MINUTE;
@@ -90,7 +92,7 @@ impl Watch {
         let passes = &disk.row.passes;
         match passes.is_read() {
             true => self.should_begin(disk),
-            false => after(passes.known_since, (disk.row.facts.key.spread() * DAY as f64) as u64),
+            false => after(passes.known_since, (disk.row.facts.key.spread() * FIRST_SPREAD) as u64),
         }
     }
 

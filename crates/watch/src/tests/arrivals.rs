@@ -63,6 +63,7 @@ fn an_array_that_is_gone_holds_back_nothing_that_has_a_name_of_its_members() {
     rig.wait(HOUR);
     rig.tell(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Array("uuid".into()))));
     rig.restart(settings());
+    rig.begun.clear();
     rig.tell(WatchEvent::DiskSeen(disk("sda", "OTHER")));
     rig.wait(2 * DAY);
     assert_eq!((rig.standing("OTHER").held, rig.begun.len()), (None, 1));

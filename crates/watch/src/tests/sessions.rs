@@ -169,7 +169,7 @@ fn a_session_that_gets_nowhere_for_a_day_is_told_with_its_reason_and_spoils_no_f
     rig.progress("sda", SECTORS / 2, &[]);
     rig.wait(HOUR);
     assert!(rig.subjects()[1].contains("resolved"), "{:?}", rig.subjects());
-    let forecast = rig.watch.disks[&DiskKey("S0".into())].row.forecast.clone().unwrap().0;
+    let forecast = rig.watch.disks[&DiskKey("S0".into())].row.forecast.unwrap().0;
     assert!(rig.now.0 - forecast.likely.0.min(rig.now.0) < 2 * DAY && before.ratios.is_empty());
     assert_eq!(rig.passes["sda"].begun.0 / DAY, (rig.now.0 - 2 * HOUR) / DAY, "it began with the session that could");
     rig.news("sda", refused());

@@ -19,7 +19,7 @@ fn disk(name: &str, key: &str) -> DiskEntry {
         due: NOW + 20 * 86_400,
         unreadable: 0,
         activity: "held".into(),
-        why: Some("read not long ago; the next pass begins 21 Mar 2026".into()),
+        why: Some("the next pass begins 21 Mar 2026 03:10".into()),
         pass_share: None,
         slowdown_nanos: None,
         budget_nanos: 2_000_000,
@@ -79,10 +79,7 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], "1 problem: bay 3 (ZL2ABCDE) should be replaced");
     assert!(text.contains("tank   RAID5  sda sdb -  none   idle"), "{text}");
-    assert!(
-        text.contains("12 d ago        8            read not long ago; the next pass begins 21 Mar 2026"),
-        "{text}"
-    );
+    assert!(text.contains("12 d ago        8            the next pass begins 21 Mar 2026 03:10"), "{text}");
     assert!(text.contains("reading, 43 %, ends 15 Mar 2026"), "{text}");
     assert!(text.contains("Accepted\n  bay 3"), "{text}");
 }
