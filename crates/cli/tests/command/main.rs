@@ -18,6 +18,7 @@ mod scrubbed;
 mod served;
 mod steered;
 mod study;
+mod told;
 mod trace;
 mod tune;
 mod watched;
