@@ -5,7 +5,7 @@ use crate::clock::ClockTrust;
 use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::SessionNews;
 use crate::forecast::IdleWeek;
-use crate::incident::{IncidentSubject, MessageReason};
+use crate::incident::{IncidentRow, IncidentSubject, MessageReason};
 use crate::rows::{CLOCK_SLACK, HostRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use crate::state::{ArrayState, DiskState, GONE, SessionPhase, Watch};
@@ -245,7 +245,15 @@ impl Watch {
                 self.changed.insert(RowKey::Host);
             }
             PersonCommand::Accept(subject) => {
-                for incident in self.incidents.values_mut().filter(|incident| incident.key.subject == subject) {
+                // Of what was told, if anything was: what has opened since then the person cannot have seen.
+                let is_meant = |incident: &IncidentRow| {
+                    incident.key.subject == subject && (!incident.is_accepted || incident.is_grown())
+                };
+                let any_told = self.incidents.values().any(|incident| is_meant(incident) && incident.told.is_some());
+                for incident in self.incidents.values_mut().filter(|incident| is_meant(incident)) {
+                    if any_told && incident.told.is_none() {
+                        continue;
+                    }
                     incident.accept();
                     self.changed.insert(RowKey::Incident(incident.key.clone()));
                 }

@@ -177,3 +177,19 @@ fn a_loss_is_not_over_because_one_of_its_disks_vanishes() {
     let told = rig.since_of(before, IncidentKind::Stripes);
     assert!(told.len() == 1 && told[0].contains("resolved"), "another disk took its place: {told:?}");
 }
+
+#[test]
+fn what_opened_since_the_message_that_is_accepted_is_told() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait(DAY);
+    rig.smart_of("sda", &[(5, 0), (199, 0)]);
+    rig.smart_of("sda", &[(5, 0), (199, 15)]);
+    rig.wait(HOUR);
+    assert_eq!(rig.subjects().len(), 1);
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.wait(11 * MINUTE); // it is missing since a minute ago, which nobody was told yet
+    assert!(rig.watch.incidents.values().any(|incident| incident.told.is_none()));
+    accept(&mut rig);
+    rig.wait(HOUR);
+    assert!(rig.subjects()[1].contains("it is missing"), "{:?}", rig.subjects());
+}
