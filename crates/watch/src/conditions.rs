@@ -6,6 +6,7 @@ use crate::facts::ArrayFacts;
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::risk::{StripeRisk, stripe_risk};
+use crate::rows::SessionRefusal;
 use crate::state::{DiskState, GONE, STALE, Watch};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,13 +136,13 @@ impl Watch {
         if let Some(condition) = self.unread(disk, now) {
             all.found.insert(of(IncidentKind::Unread), of_disk(condition));
         }
-        if let Some(condition) = self.stuck(disk, now) {
+        if let Some(condition) = self.stuck(disk) {
             all.found.insert(of(IncidentKind::Stuck), of_disk(condition));
         }
     }
 
     /// Its sessions cannot begin, or one does not end.
-    fn stuck(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
+    fn stuck(&self, disk: &DiskState) -> Option<Condition> {
         if disk.hangs() {
             let headline = format!("NOTICE {}: its session hangs", disk.label());
             let lines = vec![
@@ -154,7 +155,9 @@ impl Watch {
                 ..plain(Urgency::Notice, 1, headline, lines)
             });
         }
-        let (since, why) = disk.row.refused.as_ref().filter(|(since, _)| elapsed(now, *since) >= REFUSED)?;
+        // One that could not begin, and was held back for days then, has not been tried again.
+        let lasts = |refused: &&SessionRefusal| elapsed(refused.last, refused.since) >= REFUSED;
+        let SessionRefusal { since, why, .. } = disk.row.refused.as_ref().filter(lasts)?;
         let since = show_date(&*self.calendar, *since);
         let headline = format!("NOTICE {}: it cannot be scrubbed since {since}", disk.label());
         let lines = vec![

@@ -5,7 +5,7 @@ use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
 use crate::facts::{MediaKind, PassReport, SessionNews, SmartFacts, SmartReading, SmartRefusal};
 use crate::health::DriveWord;
-use crate::rows::RowKey;
+use crate::rows::{RowKey, SessionRefusal};
 use crate::state::{DiskState, SessionPhase, Watch};
 use scrubjay_core::units::UnixSeconds;
 
@@ -182,8 +182,8 @@ const BY_ITSELF: &str = "its session ended by itself";
 
 /// A session did not begin, or got nowhere: the next one is later. A pass of which nothing is read yet has not begun.
 fn refuse(disk: &mut DiskState, now: UnixSeconds, why: &str) {
-    let since = disk.row.refused.as_ref().map_or(now, |(since, _)| *since);
-    disk.row.refused = Some((since, why.to_owned()));
+    let since = disk.row.refused.as_ref().map_or(now, |refused| refused.since);
+    disk.row.refused = Some(SessionRefusal { since, last: now, why: why.to_owned() });
     disk.live.refusal = Some((why.to_owned(), after(now, BEGIN_AGAIN)));
     if disk.row.passes.retract() {
         disk.row.forecast = None;

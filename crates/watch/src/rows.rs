@@ -30,6 +30,17 @@ pub struct HostRow {
     pub errors: ForecastErrors,
 }
 
+/// Sessions that could not begin, or got nowhere, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRefusal {
+    /// When the first one could not,
+    pub since: UnixSeconds,
+    /// and the last one,
+    pub last: UnixSeconds,
+    /// and why.
+    pub why: String,
+}
+
 /// Of a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskRow {
@@ -47,8 +58,8 @@ pub struct DiskRow {
     pub unknown_since: UnixSeconds,
     /// Sessions, one after the other, that could read nothing more.
     pub failed_sessions: u32,
-    /// Since when its sessions cannot begin, or get nowhere, and why the last one did not; none: they can.
-    pub refused: Option<(UnixSeconds, String)>,
+    /// Its sessions cannot begin, or get nowhere; none: they can.
+    pub refused: Option<SessionRefusal>,
     /// What was forecast when the pass that is going on began, and for how many seconds.
     pub forecast: Option<(PassForecast, u64)>,
     /// The mean time of a read in its first passes (three at most), in nanoseconds,
@@ -167,7 +178,7 @@ impl WatchRow {
                 row.passes.clamp(now);
                 back(&mut row.smart_read);
                 back(&mut row.unknown_since);
-                row.refused.iter_mut().for_each(|(since, _)| back(since));
+                row.refused.iter_mut().flat_map(|refused| [&mut refused.since, &mut refused.last]).for_each(back);
                 for history in row.counters.values_mut() {
                     back(&mut history.since);
                     back(&mut history.grew);

@@ -72,7 +72,7 @@ fn a_session_that_does_not_end_is_told_and_the_others_go_on() {
     let pause = WatchEvent::Command(PersonCommand::PauseFor(30 * MINUTE));
     tell_deaf(&mut rig, pause, |op| !matches!(op, WatchOp::StopSession(..)));
     rig.wait(50 * MINUTE);
-    assert_eq!(rig.begun, std::slice::from_ref(&first), "it may end yet");
+    assert!(rig.begun.len() == 1 && rig.begun[0] == first, "it may end yet");
     rig.wait(30 * MINUTE);
     assert!(rig.begun.len() == 2 && rig.begun[1] != first, "{:?}", rig.begun);
     let told = rig.since_of(0, IncidentKind::Stuck);
