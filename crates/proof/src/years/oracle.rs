@@ -119,9 +119,14 @@ impl YearOracle {
             MessageReason::Report | MessageReason::Test => return,
         };
         for key in &row.about {
+            // A channel that is new hears of what is open, and is reminded of it with the others from then on.
+            let others = self.threads.iter().find(|((_, known), thread)| known == key && thread.is_open);
+            let others = others.map(|(_, thread)| *thread).filter(|_| told == Told::Opened);
             let thread = self.threads.entry((row.channel.clone(), key.clone())).or_default();
             if let Err(what) = thread.next(told, at, self.jumped) {
                 self.fault(at, format!("{key:?} by {}: {what}", row.channel));
+            } else if let Some(others) = others {
+                self.threads.insert((row.channel.clone(), key.clone()), others);
             }
             if told != Told::Resolved && !self.has_cause(at, key) {
                 self.fault(at, format!("{key:?} without a cause: {}", row.subject));
@@ -146,6 +151,7 @@ impl YearOracle {
                     IncidentKind::Unknown => {
                         disk.smart.is_none_or(|(read, before)| at - read + jumped - before + HOUR > DAY)
                     }
+                    IncidentKind::Stuck => disk.refused.is_some_and(|since| since + DAY <= at + jumped),
                     IncidentKind::Unread => disk.oldest_sixteenth() + self.every < at + SOON + jumped,
                     _ => false,
                 }
@@ -290,6 +296,7 @@ impl HostObserver for YearOracle {
                     self.judge_age(disk, last, at);
                 }
             }
+            HostFact::Refused(disk) => drop(self.disks[disk].refused.get_or_insert(at)),
             HostFact::SessionBegun(disk) => self.on_session_begun(at, disk),
             HostFact::SessionEnded(disk) => self.disks[disk].is_read = false,
             HostFact::Foretold(disk, low, high) => self.disks[disk].foretold = Some((low, high)),
@@ -327,6 +334,18 @@ impl HostObserver for YearOracle {
             HostFact::Channels(names) => {
                 self.channels.retain(|name, _| names.contains(name));
                 self.threads.retain(|(channel, _), _| names.contains(channel));
+                // What a person accepted needs not be told to a channel that is new; when it grows, or is over, it is.
+                let known: BTreeMap<IncidentKey, ThreadTruth> = self
+                    .threads
+                    .iter()
+                    .filter(|(_, thread)| thread.is_open && thread.is_accepted)
+                    .map(|((_, key), thread)| (key.clone(), *thread))
+                    .collect();
+                for name in names.iter().filter(|name| !self.channels.contains_key(*name)) {
+                    for (key, thread) in &known {
+                        self.threads.insert((name.clone(), key.clone()), *thread);
+                    }
+                }
                 for name in names {
                     self.channels
                         .entry(name.clone())

@@ -24,6 +24,8 @@ pub(super) struct DiskTruth {
     pub evidence: Option<u64>,
     /// and something that lasts.
     pub lasting: Option<u64>,
+    /// Since when its sessions could not begin: it was not read since.
+    pub refused: Option<u64>,
     /// Has the machine ever been on with it?
     pub is_seen: bool,
     pub is_read: bool,
@@ -47,6 +49,7 @@ impl DiskTruth {
             smart: None,
             evidence: None,
             lasting: None,
+            refused: None,
             is_seen: false,
             is_read: false,
             foretold: None,
@@ -69,7 +72,7 @@ impl DiskTruth {
     /// A part was read. Gives for each point in it when it had been read before, and when it was now.
     pub fn read(&mut self, (from, to): (f64, f64), (begin, end): (u64, u64)) -> Vec<(u64, u64)> {
         let mut pairs = Vec::new();
-        self.position = to;
+        (self.position, self.refused) = (to, None);
         if from == 0.0 {
             (self.begun_before, self.begun) = (self.begun, begin);
         }

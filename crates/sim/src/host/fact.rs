@@ -16,6 +16,8 @@ pub enum HostFact<'a> {
     DiskBack(usize),
     /// A part of a disk's pass was read, from and to a share of it, in a time from and to.
     Read(usize, f64, f64, u64, u64),
+    /// A session that was to begin could not.
+    Refused(usize),
     /// A session begins.
     SessionBegun(usize),
     /// It is over, however.

@@ -18,6 +18,8 @@ pub(super) enum HostEvent {
     PowerOn,
     /// The clock is set, by so much.
     Clock(i64),
+    /// A host that forgets the time, started so many times by then, has heard it.
+    ClockFound(u64),
     /// A disk dies: first its reads, if so said.
     Die(usize, bool),
     /// A disk's counters grow.
@@ -52,6 +54,8 @@ pub(super) enum HostEvent {
     Pause(u64),
     /// A person removes the last channel, if there are two.
     Rechannel,
+    /// A person adds a channel.
+    AddChannel,
 }
 
 /// The times of something that happens so often a year, from the beginning to the end.
@@ -102,6 +106,9 @@ pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
     }
     if rng.below(8) == 0 && setup.trouble > 1.0 {
         events.push((EPOCH + rng.below(setup.seconds()), HostEvent::Rechannel));
+    }
+    if rng.below(4) == 0 && setup.trouble > 1.0 {
+        events.push((EPOCH + rng.below(setup.seconds()), HostEvent::AddChannel));
     }
     events
 }

@@ -13,11 +13,17 @@ use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::{ArrayFacts, SessionNews, SmartReading};
 use scrubjay_watch::incident::{IncidentKind, IncidentSubject, MessageReason, Urgency};
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
+use scrubjay_watch::settings::AlertChannel;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// A watch that was killed is started again so much later.
 const RESTART: u64 = 30;
+/// A host that forgets the time hears it so long after it was switched on.
+const CLOCK_FOUND: u64 = 60;
+/// Of so many sessions that are to begin one cannot.
+const REFUSED_ONE_IN: u64 = 100;
+
 /// A host that runs.
 pub struct ModelledHost<'o> {
     pub(super) setup: HostSetup,
@@ -27,6 +33,8 @@ pub struct ModelledHost<'o> {
     pub(super) now: u64,
     /// How much the clock is ahead of it.
     pub(super) ahead: i64,
+    /// Since when it has run without knowing the time: its clock began in 1970 then.
+    pub(super) lost_since: Option<u64>,
     pub(super) watch: Option<Watch>,
     /// What is durable.
     pub(super) rows: BTreeMap<RowKey, WatchRow>,
@@ -72,6 +80,7 @@ impl<'o> ModelledHost<'o> {
             observer,
             now: EPOCH,
             ahead: 0,
+            lost_since: None,
             watch: None,
             rows: BTreeMap::new(),
             queue: BinaryHeap::new(),
@@ -83,10 +92,14 @@ impl<'o> ModelledHost<'o> {
         events.into_iter().for_each(|(at, event)| host.plan(at, event));
         host.begin();
         let end = EPOCH + host.setup.seconds();
-        while let Some(Reverse((at, _, event))) = host.queue.pop().filter(|Reverse((at, ..))| *at < end) {
-            host.tick_until(at);
-            host.now = host.now.max(at);
-            host.happen(event);
+        while let Some(at) = host.queue.peek().map(|Reverse((at, ..))| *at).filter(|at| *at < end) {
+            // What the watch does in a turn may have an answer that comes before what was to be next.
+            if !host.tick_before(at)
+                && let Some(Reverse((at, _, event))) = host.queue.pop()
+            {
+                host.now = host.now.max(at);
+                host.happen(event);
+            }
         }
         let waiting: Vec<u64> = host
             .rows
@@ -127,24 +140,29 @@ impl<'o> ModelledHost<'o> {
 
     /// What the clock shows.
     fn clock(&self) -> UnixSeconds {
-        UnixSeconds((self.now as i64 + self.ahead) as u64)
+        UnixSeconds((self.now as i64 + self.offset()) as u64)
+    }
+
+    /// How far it is from true time.
+    fn offset(&self) -> i64 {
+        self.lost_since.map_or(self.ahead, |since| -(since as i64))
     }
 
     fn week_hour(&self) -> usize {
         DaylightCalendar.local(UnixSeconds(self.now)).week_hour()
     }
 
-    /// Lets the watch have its turns until then.
-    fn tick_until(&mut self, until: u64) {
-        while let Some(watch) = &self.watch {
-            let wake = (watch.poll_timeout().0 as i64 - self.ahead).max(0) as u64;
-            if wake >= until {
-                return;
-            }
-            // A machine that asks to be woken at once is woken in the next second: time must pass.
-            self.now = wake.max(self.now + 1).min(until);
-            self.tell(WatchEvent::Tick);
+    /// Lets the watch have a turn, if it wants one before then.
+    fn tick_before(&mut self, until: u64) -> bool {
+        let Some(watch) = &self.watch else { return false };
+        let wake = (watch.poll_timeout().0 as i64 - self.offset()).max(0) as u64;
+        if wake >= until {
+            return false;
         }
+        // A machine that asks to be woken at once is woken in the next second: time must pass.
+        self.now = wake.max(self.now + 1).min(until);
+        self.tell(WatchEvent::Tick);
+        true
     }
 
     /// Tells the watch, and does what it wants, which may be its end.
@@ -194,6 +212,11 @@ impl<'o> ModelledHost<'o> {
             }
             WatchOp::BeginSession(name, pass, begun, _) => {
                 let number = self.by_name(&name)?;
+                if self.rng.below(REFUSED_ONE_IN) == 0 {
+                    self.observe(&HostFact::Refused(number));
+                    let why = "the state folder is full".to_owned();
+                    return Some(WatchEvent::Session(name, SessionNews::Refused(why)));
+                }
                 let disk = &mut self.disks[number];
                 let is_new = disk.pass != pass || disk.begun < begun;
                 if is_new {
@@ -309,6 +332,12 @@ impl<'o> ModelledHost<'o> {
                 self.observe(&HostFact::Clock(step));
                 self.tell(WatchEvent::Tick);
             }
+            HostEvent::ClockFound(starts) => {
+                if starts == self.starts && self.lost_since.take().is_some() {
+                    self.tell(WatchEvent::ClockSynchronised(true));
+                    self.tell(WatchEvent::Tick);
+                }
+            }
             HostEvent::Die(number, true) => {
                 self.disks[number].is_mute = true;
                 self.read(number);
@@ -350,8 +379,13 @@ impl<'o> ModelledHost<'o> {
             }
             HostEvent::Accept(number) if self.watch.is_some() => {
                 let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
-                self.observe(&HostFact::Accepted(&subject));
-                self.tell(WatchEvent::Command(PersonCommand::Accept(subject)));
+                self.tell(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
+                // Whom the watch's end cuts short gets no answer, and says it again.
+                let is_kept = |row: &WatchRow| matches!(row, WatchRow::Incident(row) if row.key.subject == subject && row.is_accepted);
+                match self.watch.is_some() || self.rows.values().any(is_kept) {
+                    true => self.observe(&HostFact::Accepted(&subject)),
+                    false => self.plan(self.now + HOUR, HostEvent::Accept(number)),
+                }
             }
             HostEvent::Accept(_) => {}
             HostEvent::Rebuilt(array) => self.rebuilt(array),
@@ -377,8 +411,13 @@ impl<'o> ModelledHost<'o> {
             HostEvent::Confirm(index) => {
                 let (channel, code) = self.codes[index].clone();
                 if self.watch.is_some() && self.setup.settings.channels.iter().any(|known| known.name == channel) {
-                    self.observe(&HostFact::Confirmed(&channel));
-                    self.tell(WatchEvent::Command(PersonCommand::Confirm(code)));
+                    self.tell(WatchEvent::Command(PersonCommand::Confirm(code.clone())));
+                    let is_open =
+                        |row: &WatchRow| matches!(row, WatchRow::Channel(row) if row.code.as_ref() == Some(&code));
+                    match self.watch.is_some() || !self.rows.values().any(is_open) {
+                        true => self.observe(&HostFact::Confirmed(&channel)),
+                        false => self.plan(self.now + HOUR, HostEvent::Confirm(index)),
+                    }
                 }
             }
             HostEvent::Test => self.tell(WatchEvent::Command(PersonCommand::TestAlerts)),
@@ -391,6 +430,14 @@ impl<'o> ModelledHost<'o> {
                 self.tell(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
             }
             HostEvent::Rechannel => {}
+            HostEvent::AddChannel => {
+                self.setup.settings.channels.push(AlertChannel { name: "pager".into(), fingerprint: 1 });
+                self.accepts.push(true);
+                let channels = self.setup.settings.channels.iter();
+                let names: Vec<String> = channels.map(|channel| channel.name.clone()).collect();
+                self.observe(&HostFact::Channels(&names));
+                self.tell(WatchEvent::Settings(Box::new(self.setup.settings.clone())));
+            }
         }
     }
 
@@ -449,6 +496,10 @@ impl<'o> ModelledHost<'o> {
 
     fn start(&mut self) {
         self.starts += 1;
+        if self.setup.forgets_time {
+            self.lost_since = Some(self.now);
+            self.plan(self.now + CLOCK_FOUND, HostEvent::ClockFound(self.starts));
+        }
         let rows = self.rows.values().cloned();
         let settings = self.setup.settings.clone();
         #[allow(unused_mut)] // without planted mistakes nothing is changed
@@ -458,6 +509,10 @@ impl<'o> ModelledHost<'o> {
         self.watch = Some(watch);
         self.observe(&HostFact::Power(true));
         let starts = self.starts;
+        // Some pumps know that nobody has told the time yet; of the others the machine must see it by itself.
+        if self.lost_since.is_some() && self.setup.seed.is_multiple_of(2) {
+            self.tell(WatchEvent::ClockSynchronised(false));
+        }
         for number in self.places.clone() {
             if self.disks[number].is_in {
                 self.observe(&HostFact::DiskBack(number));

@@ -45,6 +45,8 @@ pub struct HostSetup {
     pub trouble: f64,
     /// Of how many operations of the watch one is the last before it is killed; none: it never is.
     pub kill_one_in: Option<u64>,
+    /// Does its clock begin in 1970 whenever it is switched on, and is put right a minute later?
+    pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
     /// A mistake that the watch makes on purpose. Heeded with the feature `planted` only.
@@ -80,6 +82,7 @@ impl HostSetup {
             },
             trouble: 1.0,
             kill_one_in: None,
+            forgets_time: false,
             is_off_at_night: false,
             bug: None,
         }
@@ -116,6 +119,7 @@ impl HostSetup {
         setup.trouble = 1.0 + rng.uniform() * 15.0;
         setup.kill_one_in = (rng.below(3) > 0).then(|| 300 + rng.below(5000));
         setup.is_off_at_night = rng.below(8) == 0;
+        setup.forgets_time = rng.below(5) == 0;
         setup
     }
 
