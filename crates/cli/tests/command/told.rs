@@ -42,7 +42,8 @@ fn without_a_watch_each_verb_says_so_and_what_to_do() {
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_begins() {
     let bench = Bench::with_image(1);
-    for (time, what) in [("100d", "more than 90 days"), ("soon", "write 35d, 4h or 30m"), ("0s", "less than a second")] {
+    for (time, what) in [("100d", "more than 90 days"), ("soon", "write 35d, 4h or 30m"), ("0s", "less than a second")]
+    {
         let ran = told(&bench, &["pause", time]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(what), "`{what}` in {ran:?}");

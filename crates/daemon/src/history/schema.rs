@@ -24,7 +24,7 @@ CREATE TABLE disk (
     reported INTEGER NOT NULL,
     passed INTEGER, nvme_warning INTEGER NOT NULL, spare_low INTEGER, used INTEGER NOT NULL,
     is_self_test_failed INTEGER NOT NULL, smart_read INTEGER NOT NULL, unknown_since INTEGER NOT NULL,
-    failed_sessions INTEGER NOT NULL, refused_since INTEGER, refused_why TEXT,
+    failed_sessions INTEGER NOT NULL, refused_since INTEGER, refused_last INTEGER, refused_why TEXT,
     forecast_low INTEGER, forecast_likely INTEGER, forecast_high INTEGER, forecast_seconds INTEGER,
     service_first TEXT NOT NULL, service_last INTEGER NOT NULL
 ) STRICT;

@@ -12,7 +12,7 @@ use scrubjay_watch::facts::{DiskFacts, DiskKey};
 use scrubjay_watch::forecast::{IdleWeek, PassForecast};
 use scrubjay_watch::health::DriveWord;
 use scrubjay_watch::passes::PassHistory;
-use scrubjay_watch::rows::{DiskRow, WatchRow};
+use scrubjay_watch::rows::{DiskRow, SessionRefusal, WatchRow};
 use std::collections::BTreeMap;
 
 pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
@@ -85,8 +85,9 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
             ("smart_read", &second(*smart_read)),
             ("unknown_since", &second(*unknown_since)),
             ("failed_sessions", failed_sessions),
-            ("refused_since", &refused.as_ref().map(|(since, _)| second(*since))),
-            ("refused_why", &refused.as_ref().map(|(_, why)| why)),
+            ("refused_since", &refused.as_ref().map(|refusal| second(refusal.since))),
+            ("refused_last", &refused.as_ref().map(|refusal| second(refusal.last))),
+            ("refused_why", &refused.as_ref().map(|refusal| &refusal.why)),
             ("forecast_low", &forecast.map(|parts| parts.0)),
             ("forecast_likely", &forecast.map(|parts| parts.1)),
             ("forecast_high", &forecast.map(|parts| parts.2)),
@@ -191,10 +192,10 @@ fn passes(row: &Row) -> Result<PassHistory> {
     })
 }
 
-fn refused(row: &Row) -> Result<Option<(UnixSeconds, String)>> {
-    match (date_or_none(row, "refused_since")?, row.get("refused_why")?) {
-        (Some(since), Some(why)) => Ok(Some((since, why))),
-        (None, None) => Ok(None),
+fn refused(row: &Row) -> Result<Option<SessionRefusal>> {
+    match (date_or_none(row, "refused_since")?, date_or_none(row, "refused_last")?, row.get("refused_why")?) {
+        (Some(since), Some(last), Some(why)) => Ok(Some(SessionRefusal { since, last, why })),
+        (None, None, None) => Ok(None),
         _ => Err(not_understood("half a refusal")),
     }
 }

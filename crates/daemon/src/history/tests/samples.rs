@@ -13,7 +13,7 @@ use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, Urgency,
 };
 use scrubjay_watch::passes::PassHistory;
-use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, WatchRow};
+use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, SessionRefusal, WatchRow};
 use tempfile::TempDir;
 
 pub const NOW: UnixSeconds = UnixSeconds(1_773_000_000);
@@ -250,7 +250,7 @@ impl Draw {
             },
             smart_read: self.date(),
             unknown_since: self.date(),
-            refused: self.maybe(|draw| (draw.date(), draw.text())),
+            refused: self.maybe(|draw| SessionRefusal { since: draw.date(), last: draw.date(), why: draw.text() }),
             failed_sessions: self.number() as u32,
             forecast: self.maybe(|draw| {
                 (PassForecast { low: draw.date(), likely: draw.date(), high: draw.date() }, draw.number())
