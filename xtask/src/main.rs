@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask VERB`. One verb is one module and one line in the table below.
 
 mod bench;
+mod deb;
 mod licences;
 mod msrv;
 mod place;
@@ -51,6 +52,12 @@ const VERBS: &[Chore] = &[
         arguments: "",
         help: "writes NOTICES: the licences of what is shipped",
         run: licences::write,
+    },
+    Chore {
+        name: "deb",
+        arguments: "",
+        help: "the Debian package, in target/debian: cargo-deb makes it, and is installed in target/tools if there is none",
+        run: deb::run,
     },
     Chore {
         name: "bench",

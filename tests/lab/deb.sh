@@ -1,0 +1,199 @@
+#!/bin/bash
+# The Debian package in a clean Debian: installed, upgraded, removed and purged in a folder of its own; then as a service of a
+# virtual machine whose init is systemd.
+#
+#   deb.sh [PACKAGE]           PACKAGE: the newest of target/debian, if not given (`cargo xtask deb` makes it)
+#   deb.sh --inside            the checks in the machine
+#
+# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, mmdebstrap, Debian's packages for the first run (the
+# clean Debian is kept in ${XDG_CACHE_HOME:-~/.cache}/scrubjay-deb), and what ./guest needs; uses lintian if it is there.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=check.sh
+. "$here/check.sh"
+root='' # the clean Debian
+
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+holds() { # NAME COMMAND...
+  local name=$1 said
+  shift
+  checked=$((checked + 1))
+  if said=$("$@" 2>&1); then echo "ok     $name"; else fail "$name: $said"; fi
+}
+fails() { ! "$@"; }
+
+# ---- in the machine: PID 1 is systemd, the package is installed, nothing is enabled
+
+if [ "${1:-}" = --inside ]; then
+  status_is() { systemctl show -P "$1" "$2"; }
+  json() { scrubjay status --json 2>/dev/null | jq -c "$1"; }
+  is_json() { [ "$(json "$1")" = true ]; }
+  log() { journalctl --no-pager -o cat -u scrubjay "$@"; }
+  # In the cgroup of the service, whose rules for devices are then this command's.
+  pgrep_watch() { grep -lqs '^scrubjay$' /proc/[0-9]*/comm; }
+  as_service() { (echo "$BASHPID" >/sys/fs/cgroup/system.slice/scrubjay.service/cgroup.procs && exec "$@"); }
+  is_another() { [ "$(status_is MainPID scrubjay)" != "$1" ] && [ "$(status_is ActiveState scrubjay)" = active ]; }
+  read -ra disks <<<"$DISKS"
+
+  expect "installed, it is not enabled" "$(systemctl is-enabled scrubjay || true)" disabled
+  expect "nor is the daily check" "$(systemctl is-enabled scrubjay-check.timer || true)" disabled
+  holds "systemctl enable --now" systemctl enable --now scrubjay
+  expect "it runs" "$(systemctl is-active scrubjay)" active
+  systemctl --no-pager -n 0 status scrubjay | sed 's/^/# /'
+  first=$(status_is MainPID scrubjay)
+  expect "with a filter of system calls" "$(awk '/^Seccomp:/ {print $2}' "/proc/$first/status")" 2
+  expect "and no new privileges" "$(awk '/^NoNewPrivs:/ {print $2}' "/proc/$first/status")" 1
+  expect "its folders are root's alone" "$(stat -c '%a %U' /run/scrubjay /var/lib/scrubjay | sort -u)" "700 root"
+  holds "the disks are seen: virtio, SCSI, SATA, NVMe and scsi_debug" soon is_json '.watch.disks | length == 5'
+  holds "smartctl is answered by SATA and NVMe drives" soon is_json '[.watch.disks[] | select(.health == "ok") | .name[0:2]] | sort == ["nv", "sd"]'
+  lacks=$(scrubjay doctor --json | jq -c '[.looks[] | select(.state == "missing") | .what]' || true)
+  expect "doctor misses only a way for alerts" "$lacks" '["alerts"]'
+  holds "a process of the service may read a disk" as_service dd "if=${disks[0]}" of=/dev/null count=1 status=none
+  holds "but not write to it" fails as_service dd if=/dev/zero "of=${disks[0]}" count=1 status=none
+  holds "nor open devices of other kinds" fails as_service dd if=/dev/sg0 of=/dev/null count=0 status=none
+
+  systemctl start scrubjay-check && verdict=0 || verdict=$?
+  expect "the check fails where not all is known" "$verdict $(status_is ExecMainStatus scrubjay-check)" "1 1"
+  echo "# $(journalctl --no-pager -o cat -u scrubjay-check | grep ' | ')"
+  holds "systemctl enable --now scrubjay-check.timer" systemctl enable --now scrubjay-check.timer
+
+  # Settings that are no good are refused, and the old ones stay; good ones are taken.
+  echo 'hots = "nas"' >>/etc/scrubjay/config.toml
+  systemctl reload scrubjay
+  holds "a reload says what is wrong with the settings" soon sh -c 'journalctl -u scrubjay | grep -q hots'
+  expect "and it runs on" "$(status_is MainPID scrubjay)" "$first"
+  sed -i 's/^hots/host/' /etc/scrubjay/config.toml
+  systemctl reload scrubjay
+  holds "after another reload it has the new ones" soon is_json '.watch.host == "nas"'
+
+  # kill -9; then days by a fast calendar, until the watch has found what is to be found. (Not until it has read all: by that calendar
+  # drives are asked every few seconds, and the disks are never idle for long.)
+  kill -9 "$first"
+  holds "killed, it is started anew" soon is_another "$first"
+  expect "once" "$(status_is NRestarts scrubjay)" 1
+  mkdir /run/systemd/system/scrubjay.service.d
+  printf '[Service]\nExecStart=\nExecStart=/usr/bin/scrubjay watch --test-calendar 3000@%s\n' "$(date +%s)" \
+    >/run/systemd/system/scrubjay.service.d/calendar.conf
+  systemctl daemon-reload
+  systemctl restart scrubjay
+  holds "a bad sector is found" soon is_json '[.watch.disks[].unreadable] | add >= 1'
+  scrubjay status | sed 's/^/# /' || true
+  rm -r /run/systemd/system/scrubjay.service.d
+  systemctl daemon-reload
+
+  # Others keep their claims in its folder.
+  touch /run/scrubjay/claims/of-another
+  systemctl restart scrubjay
+  running=$(status_is MainPID scrubjay)
+  holds "an upgrade" apt-get -q -y -o Dpkg::Use-Pty=0 install /lab/next.deb
+  holds "starts it anew" soon is_another "$running"
+  expect "and leaves it enabled" "$(systemctl is-enabled scrubjay)" enabled
+  begun=$(date +%s%N)
+  systemctl stop scrubjay
+  echo "# to stop took $((($(date +%s%N) - begun) / 1000000)) ms"
+  expect "stopped, it ended well" "$(status_is Result scrubjay)" success
+  holds "what others have in its folder is still there" test -e /run/scrubjay/claims/of-another
+  systemctl start scrubjay
+  holds "a purge" apt-get -q -y -o Dpkg::Use-Pty=0 purge scrubjay
+  holds "ends it" fails pgrep_watch
+  expect "and nothing is left" "$(ls -d /etc/scrubjay /var/lib/scrubjay /run/scrubjay /etc/systemd/system/*/scrubjay* 2>/dev/null || true)" ""
+  if [ $failed != 0 ]; then log | tail -40; fi
+  done_checking
+  exit
+fi
+
+# ---- here: what dpkg and apt do, in a folder
+
+needs root mount mmdebstrap dpkg-deb
+package=${1:-$(find "$here/../../target/debian" -name 'scrubjay_*.deb' -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d' ' -f2-)}
+[ -f "$package" ] || skip "no package: cargo xtask deb"
+package=$(realpath "$package")
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/scrubjay-deb
+if [ ! -e "$cache/base.tar" ]; then
+  mkdir -p "$cache"
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  mmdebstrap -q --format=tar --variant=minbase --include=systemd,systemd-sysv,udev,dbus,kmod,man-db,smartmontools,jq \
+    "$codename" "$cache/base.tar.new" >"$cache/log" 2>&1 || { tail -5 "$cache/log" >&2; skip "cannot make a clean Debian (no network?)"; }
+  mv "$cache/base.tar.new" "$cache/base.tar" # in one step: a base that is there is whole
+fi
+begin
+root=$work/root
+mkdir "$root"
+tar -C "$root" -xf "$cache/base.tar"
+# Somewhere apt may read it, and no file of the package.
+mkdir "$root/lab"
+cp "$package" "$root/lab/new.deb"
+apt() { inside apt-get -q -y -o Dpkg::Use-Pty=0 "$@"; }
+# All files, without the books of dpkg, apt, systemd and man, and logs.
+files() {
+  (cd "$root" && find . -xdev -not -path './lab*' -not -path './var/lib/dpkg/*' -not -path './var/log/*' -not -path './var/cache/*' \
+    -not -path './var/lib/apt/*' -not -path './run/systemd*' | sort)
+}
+files >before
+
+holds "apt installs it" apt install /lab/new.deb
+expect "it is of its version" "$(inside scrubjay --version)" "scrubjay $(dpkg-deb -f "$package" Version | cut -d- -f1)"
+holds "apt has no complaint" inside apt-get check
+expect "it recommends smartmontools" "$(dpkg-deb -f "$package" Recommends)" smartmontools
+holds "man scrubjay" inside man -w scrubjay scrubjay-watch scrubjay-volume-serve
+for file in bash-completion/completions/scrubjay zsh/vendor-completions/_scrubjay fish/vendor_completions.d/scrubjay.fish; do
+  holds "completions: $file" test -s "$root/usr/share/$file"
+done
+holds "bash takes the completions" bash -n "$root/usr/share/bash-completion/completions/scrubjay"
+inside scrubjay watch --print-config >printed
+holds "the settings are what --print-config prints" cmp printed "$root/etc/scrubjay/config.toml"
+expect "every key in them is commented" "$(grep -cv '^#\|^$' printed || true)" 0
+expect "they are a conffile, the only one" "$(inside dpkg-query -W -f '${Conffiles}' scrubjay | awk '{print $1}' | xargs)" /etc/scrubjay/config.toml
+expect "nothing is enabled" "$(find "$root/etc/systemd" -name 'scrubjay*')" ""
+said=$(inside systemd-analyze verify scrubjay.service scrubjay-check.service scrubjay-check.timer 2>&1 || true)
+expect "systemd-analyze verify is silent" "$said" ""
+holds "systemd-analyze security: at most 4.0" inside systemd-analyze security --offline=true --threshold=40 scrubjay.service
+holds "and the check's at most 1.5" inside systemd-analyze security --offline=true --threshold=15 scrubjay-check.service
+# What a folder without devices and without systemd lacks; nothing else is to be missing.
+inside scrubjay doctor --json >doctor.json || true
+lacks=$(jq -c '[.looks[] | select(.state == "missing") | .what] | unique - ["disks", "watch", "detection"]' doctor.json)
+expect "doctor misses nothing but what a folder lacks" "$lacks" '[]'
+
+# An upgrade: the next revision of the same.
+dpkg-deb -R "$package" next
+sed -i 's/^Version: .*/&.1/' next/DEBIAN/control
+dpkg-deb --root-owner-group -b next "$root/lab/next.deb" >/dev/null
+printf 'host = "nas"\n' >>"$root/etc/scrubjay/config.toml"
+mkdir -p "$root/var/lib/scrubjay" "$root/run/scrubjay/claims"
+touch "$root/var/lib/scrubjay/history.db"
+holds "apt upgrades it" apt install /lab/next.deb
+expect "it is the next one" "$(inside dpkg-query -W -f '${Version}' scrubjay)" "$(dpkg-deb -f "$package" Version).1"
+expect "changed settings stay" "$(tail -1 "$root/etc/scrubjay/config.toml")" 'host = "nas"'
+holds "what was kept stays" test -e "$root/var/lib/scrubjay/history.db"
+
+holds "apt removes it" apt remove scrubjay
+holds "the program is gone" fails test -e "$root/usr/bin/scrubjay"
+holds "what was kept stays" test -e "$root/var/lib/scrubjay/history.db"
+holds "settings stay" test -e "$root/etc/scrubjay/config.toml"
+holds "apt purges it" apt purge scrubjay
+files >after
+expect "nothing is left" "$(diff before after || true)" ""
+
+if command -v lintian >/dev/null; then
+  # There is no mail address of the project, and nobody wished for the package in Debian.
+  nobody=bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs
+  said=$(lintian --allow-root --fail-on error --suppress-tags "$nobody" "$package" 2>&1) && verdict=0 || verdict=$?
+  echo "$said" | sed 's/^/# /'
+  expect "lintian finds no error" "$verdict" 0
+else
+  echo "# no lintian here: not asked"
+fi
+
+# ---- the machine
+
+apt install /lab/new.deb >/dev/null
+cp "$here/deb.sh" "$here/check.sh" "$root/lab/"
+cp "$root/lab/next.deb" "$root/lab/upgrade.deb"
+machine=0
+"$here/guest" -t 600 -R "$root" -d 64M,bad=2048 -d 64M,if=scsi,bad=2048 -d 64M,if=sata -d 64M,if=nvme,bad=2048 -M 'scsi_debug dev_size_mb=8' \
+  /lab/deb.sh --inside || machine=$?
+case $machine in
+77) echo "# no machine can be started here: the service was not tried" ;;
+*) expect "the service in the machine" "$machine" 0 ;;
+esac
+done_checking

@@ -1,0 +1,150 @@
+//! `cargo xtask deb`: the Debian package, by cargo-deb, from what `crates/cli/Cargo.toml` lists.
+//!
+//! The program in it is linked to the system's C library, not static: a static one resolves names by modules of the C library that it
+//! was built with, and crashes where there is another (docs/notes.md).
+
+use crate::place;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The version of cargo-deb that is installed if there is none.
+const CARGO_DEB: &str = "3.8.0";
+/// Whose first line names the version of the package.
+const CHANGELOG: &str = "packaging/changelog";
+/// Paths of this machine that would be in the program otherwise: so many bytes differ where somebody else builds it.
+const SOURCES: &str = "/usr/src/scrubjay";
+/// Likewise for what comes from crates.io.
+const DEPENDENCIES: &str = "/usr/src/cargo";
+
+/// Builds `target/debian/*.deb`; its path is the last line.
+///
+/// # Errors
+/// An argument; a step that fails.
+pub fn run(arguments: &[String]) -> Result<bool> {
+    ensure!(arguments.is_empty(), "what is {}?", arguments.join(" "));
+    check_version(&fs::read_to_string(CHANGELOG).context(CHANGELOG)?, env!("CARGO_PKG_VERSION"))?;
+    let target = place::target_folder();
+    let tools = target.join("tools");
+    let cargo_deb = cargo_deb(&tools)?;
+    // A folder of its own: with other flags than all else, it would be built anew after each of the others.
+    let folder = target.join("package");
+    let moment = output(Command::new("git").args(["log", "-1", "--format=%ct"]))?;
+    let environment = environment(&folder, &moment)?;
+    let in_environment = |program: &Path| {
+        let mut command = Command::new(program);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command
+    };
+
+    let mut build = in_environment(Path::new("cargo"));
+    succeed(build.args(["build", "--locked", "--profile", "dist", "--package", "scrubjay"]))?;
+    generate(&folder.join("dist/scrubjay"), &folder.join("dist/generated"))?;
+    let packages = target.join("debian");
+    fs::create_dir_all(&packages)?;
+    let mut pack = in_environment(&cargo_deb);
+    // (--package: the metadata are in the manifest of crates/cli)
+    pack.args(["--package", "scrubjay", "--profile", "dist", "--no-build", "--locked", "--strip", "--output"])
+        .arg(&packages);
+    let said = output(pack.stderr(Stdio::inherit()))?;
+    println!("{said}");
+    Ok(true)
+}
+
+/// The changelog of the package speaks of this version: `scrubjay (0.1.0-1) ...`.
+fn check_version(changelog: &str, version: &str) -> Result<()> {
+    let of = changelog.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(of, _)| of);
+    let is_of = of.rsplit_once('-').is_some_and(|(upstream, _)| upstream == version);
+    ensure!(is_of, "{CHANGELOG} begins with version {of}, but Cargo.toml has {version}: write an entry");
+    Ok(())
+}
+
+/// cargo-deb: the user's, or one that is installed below `tools`.
+fn cargo_deb(tools: &Path) -> Result<PathBuf> {
+    let is_there = |program: &Path| {
+        let mut command = Command::new(program);
+        command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
+        output(&mut command).is_ok_and(|version| version.contains(" 3."))
+    };
+    let ours = tools.join("bin/cargo-deb");
+    for program in [PathBuf::from("cargo-deb"), ours.clone()] {
+        if is_there(&program) {
+            return Ok(program);
+        }
+    }
+    let mut install = Command::new("cargo");
+    install.args(["install", "cargo-deb", "--version", CARGO_DEB, "--locked", "--force", "--root"]).arg(tools);
+    succeed(&mut install).context("cannot install cargo-deb")?;
+    Ok(ours)
+}
+
+/// What the build and cargo-deb share: where they build, and that nothing in the package tells where or when.
+fn environment(folder: &Path, moment: &str) -> Result<Vec<(&'static str, String)>> {
+    let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
+    let home = home.context("neither CARGO_HOME nor HOME is set")?;
+    let root = place::root();
+    let pairs = [(root.display().to_string(), SOURCES), (home, DEPENDENCIES)];
+    // Parted as cargo wants it: paths may have spaces in them. (What cc makes of CFLAGS may not.)
+    let rust: Vec<String> = pairs.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    let c: Vec<String> = pairs.iter().map(|(from, to)| format!("-ffile-prefix-map={from}={to}")).collect();
+    Ok(vec![
+        ("CARGO_TARGET_DIR", folder.display().to_string()),
+        ("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}")),
+        ("CFLAGS", c.join(" ")),
+        ("SOURCE_DATE_EPOCH", moment.to_owned()),
+    ])
+}
+
+/// Pages of the manual and completions, by the program itself.
+fn generate(program: &Path, folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?; // pages of verbs that are no more
+    }
+    fs::create_dir_all(folder)?;
+    let pages = folder.join("man");
+    succeed(Command::new(program).args(["generate", "man"]).arg(&pages))?;
+    succeed(Command::new("gzip").args(["-9nr"]).arg(&pages))?; // cargo-deb compresses no page that was built
+    for shell in ["bash", "zsh", "fish"] {
+        let text = output(Command::new(program).args(["generate", "completions", shell]))?;
+        fs::write(folder.join(format!("scrubjay.{shell}")), text + "\n")?;
+    }
+    Ok(())
+}
+
+/// Runs it, which is to succeed.
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{command:?}"))?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}
+
+/// What it says, without white space around it, where it succeeds.
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?}: {} {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_changelog_of_the_package_speaks_of_the_version() {
+        assert!(check_version("scrubjay (0.1.0-1) unstable; urgency=medium\n", "0.1.0").is_ok());
+        for other in ["scrubjay (0.2.0-1) unstable\n", "scrubjay (0.1.0) unstable\n", ""] {
+            assert!(check_version(other, "0.1.0").is_err(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn no_path_of_this_machine_is_told_to_the_compilers() {
+        let environment = environment(Path::new("/x/target/package"), "1790000000").unwrap();
+        let of = |wanted: &str| &environment.iter().find(|(name, _)| *name == wanted).unwrap().1;
+        assert!(of("CARGO_ENCODED_RUSTFLAGS").contains(&format!("={}={SOURCES}\u{1f}", place::root().display())));
+        assert!(of("CFLAGS").ends_with(&format!("={DEPENDENCIES}")));
+    }
+}
