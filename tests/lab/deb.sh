@@ -28,7 +28,7 @@ if [ "${1:-}" = --inside ]; then
   status_is() { systemctl show -P "$1" "$2"; }
   json() { scrubjay status --json 2>/dev/null | jq -c "$1"; }
   is_json() { [ "$(json "$1")" = true ]; }
-  log() { journalctl --no-pager -o cat -u scrubjay "$@"; }
+  log() { journalctl --no-pager -o cat -u scrubjay; }
   # In the cgroup of the service, whose rules for devices are then this command's.
   pgrep_watch() { grep -lqs '^scrubjay$' /proc/[0-9]*/comm; }
   as_service() { (echo "$BASHPID" >/sys/fs/cgroup/system.slice/scrubjay.service/cgroup.procs && exec "$@"); }

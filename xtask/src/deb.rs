@@ -1,7 +1,7 @@
 //! `cargo xtask deb`: the Debian package, by cargo-deb, from what `crates/cli/Cargo.toml` lists.
 //!
 //! The program in it is linked to the system's C library, not static: a static one resolves names by modules of the C library that it
-//! was built with, and crashes where there is another (docs/notes.md).
+//! was built with, and crashes where there is another (docs/notes.md, "Packages").
 
 use crate::place;
 use anyhow::{Context, Result, bail, ensure};
@@ -18,12 +18,19 @@ const SOURCES: &str = "/usr/src/scrubjay";
 /// Likewise for what comes from crates.io.
 const DEPENDENCIES: &str = "/usr/src/cargo";
 
-/// Builds `target/debian/*.deb`; its path is the last line.
+/// Tries the package; what it needs is said at its top.
+const TEST: &str = "tests/lab/deb.sh";
+
+/// Builds `target/debian/*.deb`, and prints its path; with `--test`, tries it then.
 ///
 /// # Errors
-/// An argument; a step that fails.
+/// Another argument; a step that fails.
 pub fn run(arguments: &[String]) -> Result<bool> {
-    ensure!(arguments.is_empty(), "what is {}?", arguments.join(" "));
+    let is_tried = match arguments {
+        [] => false,
+        [option] if option == "--test" => true,
+        _ => bail!("what is {}? There is only --test", arguments.join(" ")),
+    };
     check_version(&fs::read_to_string(CHANGELOG).context(CHANGELOG)?, env!("CARGO_PKG_VERSION"))?;
     let target = place::target_folder();
     let tools = target.join("tools");
@@ -49,7 +56,11 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         .arg(&packages);
     let said = output(pack.stderr(Stdio::inherit()))?;
     println!("{said}");
-    Ok(true)
+    if !is_tried {
+        return Ok(true);
+    }
+    let package = said.lines().last().context("cargo-deb says no path")?;
+    Ok(Command::new(TEST).arg(package).status().context(TEST)?.success())
 }
 
 /// The changelog of the package speaks of this version: `scrubjay (0.1.0-1) ...`.

@@ -55,8 +55,8 @@ const VERBS: &[Chore] = &[
     },
     Chore {
         name: "deb",
-        arguments: "",
-        help: "the Debian package, in target/debian: cargo-deb makes it, and is installed in target/tools if there is none",
+        arguments: "[--test]",
+        help: "the Debian package, in target/debian: cargo-deb makes it (target/tools has one if you have none); --test: tries it",
         run: deb::run,
     },
     Chore {
