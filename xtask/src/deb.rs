@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     // A folder of its own: with other flags than all else, it would be built anew after each of the others.
     let folder = target.join("package");
     let moment = output(Command::new("git").args(["log", "-1", "--format=%ct"]))?;
-    let environment = environment(&folder, &moment)?;
+    let environment = environment(&folder)?;
     let in_environment = |program: &Path| {
         let mut command = Command::new(program);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
@@ -51,6 +51,8 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let packages = target.join("debian");
     fs::create_dir_all(&packages)?;
     let mut pack = in_environment(&cargo_deb);
+    // For cargo-deb only: with another date, the build would compile all that is C anew.
+    pack.env("SOURCE_DATE_EPOCH", moment);
     // (--package: the metadata are in the manifest of crates/cli)
     pack.args(["--package", "scrubjay", "--profile", "dist", "--no-build", "--locked", "--strip", "--output"])
         .arg(&packages);
@@ -90,8 +92,8 @@ fn cargo_deb(tools: &Path) -> Result<PathBuf> {
     Ok(ours)
 }
 
-/// What the build and cargo-deb share: where they build, and that nothing in the package tells where or when.
-fn environment(folder: &Path, moment: &str) -> Result<Vec<(&'static str, String)>> {
+/// What the build and cargo-deb share: where they build, and that nothing in the package tells where.
+fn environment(folder: &Path) -> Result<Vec<(&'static str, String)>> {
     let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
     let home = home.context("neither CARGO_HOME nor HOME is set")?;
     let root = place::root();
@@ -103,7 +105,6 @@ fn environment(folder: &Path, moment: &str) -> Result<Vec<(&'static str, String)
         ("CARGO_TARGET_DIR", folder.display().to_string()),
         ("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}")),
         ("CFLAGS", c.join(" ")),
-        ("SOURCE_DATE_EPOCH", moment.to_owned()),
     ])
 }
 
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn no_path_of_this_machine_is_told_to_the_compilers() {
-        let environment = environment(Path::new("/x/target/package"), "1790000000").unwrap();
+        let environment = environment(Path::new("/x/target/package")).unwrap();
         let of = |wanted: &str| &environment.iter().find(|(name, _)| *name == wanted).unwrap().1;
         assert!(of("CARGO_ENCODED_RUSTFLAGS").contains(&format!("={}={SOURCES}\u{1f}", place::root().display())));
         assert!(of("CFLAGS").ends_with(&format!("={DEPENDENCIES}")));
