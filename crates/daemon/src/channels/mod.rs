@@ -1,7 +1,7 @@
 //! Ways for messages: mail, pushes, a webhook, a program of the user's. Settings are judged when they are loaded; then each
 //! message is sent within [`DELIVERY_MAX`], and what the other side said is told.
 //!
-//! A new kind is a file, with its settings and its [`route::AlertRoute`], and a row of the table below.
+//! A new kind is a file, with its settings and its `AlertRoute`, and a row of the table below.
 
 mod bounds;
 mod certificates;
