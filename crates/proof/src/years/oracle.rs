@@ -290,7 +290,9 @@ impl HostObserver for YearOracle {
                 let disk = &mut self.disks[disk];
                 (disk.is_in, disk.since) = (false, at);
             }
-            HostFact::DiskBack(disk) => self.disks[disk].seen(at),
+            // Of a machine that is off it is told once more, when it is on again.
+            HostFact::DiskBack(disk) if self.power.on_since.is_some() => self.disks[disk].seen(at),
+            HostFact::DiskBack(disk) => self.disks[disk].put_back(at),
             HostFact::Read(disk, from, to, begin, end) => {
                 for (last, at) in self.disks[disk].read((from, to), (begin, end)) {
                     self.judge_age(disk, last, at);

@@ -64,6 +64,11 @@ impl DiskTruth {
             (self.last, self.before) = ([at; POINTS], [at; POINTS]);
             (self.begun, self.begun_before) = (at, at);
         }
+        self.put_back(at);
+    }
+
+    /// It is there again, whether or not the machine is on to see it.
+    pub fn put_back(&mut self, at: u64) {
         if !self.is_in {
             (self.is_in, self.since) = (true, at);
         }
