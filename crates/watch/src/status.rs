@@ -103,8 +103,12 @@ impl Watch {
     /// How things stand.
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
         let disks: Vec<DiskStanding> = self.disks.values().map(|disk| self.standing(disk, now)).collect();
-        let lights =
+        let mut lights =
             [self.disks_light(&disks), self.redundancy_light(), self.read_light(&disks, now), self.alerts_light(now)];
+        // What is old cannot be told from what is new by a clock that is not believed.
+        for light in lights.iter_mut().filter(|light| light.colour == LightColour::Green && self.clock.is_doubted()) {
+            light.colour = LightColour::Grey;
+        }
         let mut open: Vec<_> = self.incidents.values().filter(|incident| !incident.is_accepted).collect();
         open.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         let worst = open.first().map(|incident| incident.condition.urgency);

@@ -22,7 +22,7 @@ use crate::rows::{MessageRow, RowKey};
 use crate::settings::WatchSettings;
 use crate::status::LightColour;
 use crate::{LINES_MAX, SUBJECT_MAX};
-use rig::{Rig, SECTORS, START, array, channel, disk, pending, settings};
+use rig::{Rig, START, array, channel, disk, pending, settings};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::collections::VecDeque;
 
@@ -462,25 +462,6 @@ fn a_session_that_could_not_begin_is_tried_again_and_says_nothing_of_the_disk() 
     rig.wait(2 * HOUR);
     assert_eq!((rig.begun.len(), rig.standing("S0").held), (2, None));
     assert_eq!(rig.standing("S0").health, before);
-}
-
-#[test]
-fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_not() {
-    let slower = |one: u64, others: u64| {
-        let mut rig = Rig::with_disks(3);
-        for pass in 0..4 {
-            for (name, last) in [("sda", one), ("sdb", others), ("sdc", others)] {
-                rig.wait_for(name);
-                let service_nanos = if pass < 3 { 100 } else { last };
-                let report = PassReport { service_nanos, ..rig.report(name, SECTORS, &[]) };
-                rig.news(name, SessionNews::Finished(report));
-            }
-        }
-        rig.standing("S0").health
-    };
-    assert_eq!(slower(160, 101), HealthState::Watch);
-    assert_eq!(slower(160, 155), HealthState::Ok, "what they have in common is not the disk");
-    assert_eq!(slower(140, 100), HealthState::Ok);
 }
 
 #[test]

@@ -42,7 +42,9 @@ fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
         rig.restart(settings());
         see_disks(&mut rig, 2);
         rig.wait(MINUTE);
-        assert!(rig.watch.status(rig.now).sentence.starts_with("The clock says "));
+        let status = rig.watch.status(rig.now);
+        assert!(status.sentence.starts_with("The clock says "));
+        assert!(status.lights.iter().all(|light| light.colour != LightColour::Green), "{:?}", status.lights);
         rig.now = UnixSeconds(truth.0 + 60);
         rig.wait(HOUR);
         assert_eq!((rig.standing("S0").health, rig.standing("S0").due), (HealthState::Replace, due));

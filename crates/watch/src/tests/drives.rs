@@ -4,6 +4,7 @@ use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
 use crate::events::{PersonCommand, WatchEvent};
 use crate::facts::*;
+use crate::health::HealthState;
 use crate::hold::HoldBack;
 use crate::incident::{IncidentKind, IncidentSubject};
 
@@ -106,4 +107,23 @@ fn that_nobody_knows_how_a_disk_is_is_not_over_because_the_machine_was_started()
         rig.since_of(before, IncidentKind::Unknown).is_empty() || rig.subjects().last().unwrap().contains("resolved")
     );
     assert!(rig.watch.incidents.keys().all(|key| key.kind != IncidentKind::Unknown));
+}
+
+#[test]
+fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_not() {
+    let slower = |one: u64, others: u64| {
+        let mut rig = Rig::with_disks(3);
+        for pass in 0..4 {
+            for (name, last) in [("sda", one), ("sdb", others), ("sdc", others)] {
+                rig.wait_for(name);
+                let service_nanos = if pass < 3 { 100 } else { last };
+                let report = PassReport { service_nanos, ..rig.report(name, SECTORS, &[]) };
+                rig.news(name, SessionNews::Finished(report));
+            }
+        }
+        rig.standing("S0").health
+    };
+    assert_eq!(slower(160, 101), HealthState::Watch);
+    assert_eq!(slower(160, 155), HealthState::Ok, "what they have in common is not the disk");
+    assert_eq!(slower(140, 100), HealthState::Ok);
 }
