@@ -96,6 +96,7 @@ impl<'s> Daemon<'s> {
     fn go(mut self, news: &Receiver<DaemonNews>) {
         let glance_every = self.clock.period(GLANCE_EVERY);
         let mut glanced = Instant::now();
+        self.tell_clock(); // before all else
         while !self.is_ending {
             let wait = [
                 self.clock.until(self.watch.poll_timeout()).max(TURN_MIN),
@@ -119,6 +120,14 @@ impl<'s> Daemon<'s> {
             self.act();
         }
         self.end(news);
+    }
+
+    /// Tells what is to be believed of the clock, if that has changed.
+    fn tell_clock(&mut self) {
+        if let Some(is_synchronised) = self.clock.is_synchronised().filter(|now| self.is_synchronised != Some(*now)) {
+            self.is_synchronised = Some(is_synchronised);
+            self.tell(WatchEvent::ClockSynchronised(is_synchronised));
+        }
     }
 
     /// Sessions keep where they are; messages that are under way may be sent again, and are marked.
@@ -149,11 +158,7 @@ impl<'s> Daemon<'s> {
             self.zone = zone.name().map(str::to_owned);
             self.watch.change_calendar(Box::new(zone));
         }
-        // Before all else: what is to be believed of the clock.
-        if let Some(is_synchronised) = self.clock.is_synchronised().filter(|now| self.is_synchronised != Some(*now)) {
-            self.is_synchronised = Some(is_synchronised);
-            self.tell(WatchEvent::ClockSynchronised(is_synchronised));
-        }
+        self.tell_clock();
         let events = crate::discovery::changes(&self.survey, &seen);
         let named = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
         let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(named).collect();
