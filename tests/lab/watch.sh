@@ -182,6 +182,15 @@ kinds='[.events[].kind] | (index("pass-finished") != null) and (index("incident-
 expect "history tells" "$("$scrubjay" history --limit 100000 --state "$state" --json | jq "$kinds")" true
 expect "a second watch is refused" "$("$scrubjay" watch --state "$state" 2>&1 | grep -c 'another watch')" 1
 
+sed -i "s|^never = \\[|&\"${third#/dev/}\", |" config.toml
+reload
+soon is_status '.disks | length' 2 || fail "a disk that is left alone is not watched: $(status '.disks | length')"
+sleep 3
+expect "and not missed" "$(status '[.incidents[] | select(.kind == "missing")] | length')" 0
+settings ca password
+reload
+soon is_status '.disks | length' 3 || fail "and watched again: $(status '.disks | length')"
+
 echo "# killed $kills times"
 repeated() { grep -ih '^message-id:' mails/*.eml | sort | uniq -d; }
 unmarked() { # repeated mails that do not say so

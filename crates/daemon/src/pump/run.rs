@@ -15,8 +15,9 @@ use crate::sessions::{SessionPool, SessionTold};
 use crate::smartctl::run::Smartctl;
 use crate::time::{WatchClock, ZonedCalendar};
 use scrubjay_watch::Watch;
-use scrubjay_watch::events::{WatchEvent, WatchOp};
+use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::DiskKey;
+use scrubjay_watch::incident::IncidentSubject;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -149,10 +150,22 @@ impl<'s> Daemon<'s> {
         (self.say)("ended");
     }
 
+    /// Disks that the settings exclude from now on are not missed.
+    fn leave_alone(&mut self, disks: Vec<SeenDisk>) {
+        let known = |disk: &SeenDisk| self.marks.contains_key(&disk.facts.key);
+        let keys: Vec<DiskKey> = disks.into_iter().filter(known).map(|disk| disk.facts.key).collect();
+        for key in keys {
+            self.marks.remove(&key);
+            self.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(key))));
+        }
+    }
+
     /// Tells what is other than it was.
     pub(super) fn surveyed(&mut self, mut seen: HostSurvey) {
         let never = &self.config.never;
-        seen.disks.retain(|disk| !never.iter().any(|name| is_called(disk, name)));
+        let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));
+        let (watched, left_alone) = seen.disks.into_iter().partition(is_watched);
+        seen.disks = watched;
         let zone = ZonedCalendar::system();
         if zone.name().map(str::to_owned) != self.zone {
             self.zone = zone.name().map(str::to_owned);
@@ -180,11 +193,13 @@ impl<'s> Daemon<'s> {
                 self.noted(noted);
                 facts.name
             });
-            // What a session has kept while nobody watched.
+            // What a session has kept while nobody watched. (A disk may also be seen because something about it has changed.)
+            let name = name.filter(|name| !keys.contains_key(name) && !self.sessions.is_running(name));
             if let Some(event) = name.and_then(|name| self.kept(&name)) {
                 self.tell(event);
             }
         }
+        self.leave_alone(left_alone);
         let warnings = self.survey.warnings.join("; ");
         self.trouble("survey", (!warnings.is_empty()).then_some(warnings));
         if !std::mem::replace(&mut self.is_ready, true) {
