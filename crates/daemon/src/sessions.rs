@@ -15,6 +15,7 @@ use scrubjay_device::target::{Target, TargetIdentity};
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews};
 use std::collections::BTreeMap;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -114,7 +115,10 @@ impl SessionPool {
         let spawned = named.spawn({
             let (order, tell) = (order.clone(), tell.clone());
             move || {
-                let news = read(&folder, &order, is_full_speed, &control, &latest);
+                let run = AssertUnwindSafe(|| read(&folder, &order, is_full_speed, &control, &latest));
+                let news = panic::catch_unwind(run).unwrap_or_else(|_| {
+                    SessionNews::Refused("its scrub failed inside of Scrubjay: report it, with the journal".to_owned())
+                });
                 // Nobody listens any more when the daemon ends.
                 let _ = tell.send(SessionTold { number, name: order.name, key: order.key, news });
             }
@@ -161,10 +165,13 @@ impl SessionPool {
         self.running.is_empty()
     }
 
-    /// What the session on this disk is at, once it reads.
+    /// What the session on this disk is at, if it has said anything since the last glance.
     pub fn glance(&mut self, name: &str) -> Option<SessionGlance> {
         let running = self.running.get_mut(name)?;
         let report = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        if running.before.as_ref().is_some_and(|before| before.elapsed == report.elapsed) {
+            return None; // it says nothing more: that it hangs is the watch's to find out
+        }
         let share = running.before.as_ref().and_then(|before| share_read(before, &report));
         let pass = told_of(&running.order, &report);
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
