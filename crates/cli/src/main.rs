@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Watch(args)) => verbs::watch::run(&args),
         Some(Verb::Setup(args)) => verbs::setup::run(&args),
+        Some(Verb::Set(args)) => verbs::set::run(&args),
         Some(Verb::Plan { json }) => verbs::plan::run(json),
         Some(Verb::Check) => verbs::check::run(),
         Some(Verb::Alert(args)) => verbs::alert::run(&args),

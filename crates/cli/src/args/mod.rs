@@ -30,7 +30,7 @@ pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::{SIZE_STEP, Tune};
-pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SetupArgs, SubjectArgs, WatchArgs};
+pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SetArgs, SetupArgs, SubjectArgs, WatchArgs};
 
 use crate::exit::Exit;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -61,6 +61,8 @@ pub enum Verb {
     Watch(WatchArgs),
     /// Three questions, a test mail, its code: from nothing to alerts that are proven
     Setup(SetupArgs),
+    /// Change one setting of the watch; comments in the file stay
+    Set(SetArgs),
     /// Show how things stand: disks, arrays, alerts, running scrubs, what to do
     #[command(after_help = watch::STATUS)]
     Status {

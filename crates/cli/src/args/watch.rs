@@ -102,6 +102,31 @@ pub struct SetupArgs {
     pub config: Option<PathBuf>,
 }
 
+const SET_TEXT: &str = "\
+Examples:
+  sudo scrubjay set scrub.between 01:00-07:00    read disks at night only
+  sudo scrubjay set scrub.every 60d
+  sudo scrubjay set never '[\"ZL2ABCDE\"]'         leave a disk alone
+  sudo scrubjay set quiet ''                     messages at any hour
+
+It changes /etc/scrubjay/config.toml, in which comments and all else stay as they are, and has the watch read it. What makes no
+sense is refused, and nothing is written. All keys: scrubjay watch --print-config.";
+
+/// Arguments of `set`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SET_TEXT}\n\n{EXIT_CODES}"))]
+pub struct SetArgs {
+    /// Which: scrub.every, quiet, alert.email.to
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// To what: text, or a value of TOML
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    pub value: String,
+    /// Settings of the watch [default: /etc/scrubjay/config.toml]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
 const ALERT_TEXT: &str = "\
 Examples:
   sudo scrubjay alert test              send a test with a code by every channel, and say what came of it

@@ -7,6 +7,8 @@ pub mod history;
 pub mod locate;
 pub mod person;
 pub mod plan;
+pub mod set;
+mod settings_file;
 pub mod setup;
 pub mod status;
 pub mod watch;

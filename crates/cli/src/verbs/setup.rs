@@ -1,16 +1,17 @@
 //! `scrubjay setup`: from nothing to alerts that are proven, in three questions.
 
+use super::settings_file::SettingsFile;
 use super::{alert, ask};
 use crate::args::SetupArgs;
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Context, Result, bail};
 use console::Term;
-use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
+use scrubjay_daemon::config::WatchConfig;
 use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
 use scrubjay_device::output::{Existing, OutputFile};
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// So often may a code be mistyped.
@@ -26,18 +27,14 @@ struct MailAnswers {
 
 /// Asks, writes the settings, and sees to it that a message arrives.
 pub fn run(args: &SetupArgs) -> Result<Exit> {
-    let path = args.config.clone().unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
-    let before = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
-    };
-    let config = WatchConfig::parse(&before).map_err(|what| Usage(format!("{}{what}", path.display())))?;
+    let file = SettingsFile::read(args.config.as_deref())?;
+    let path = &file.path;
     let mut out = io::stdout().lock();
-    if config.alert.email.is_none() {
+    if file.config.alert.email.is_none() {
         let answers = questions(&mut out)?;
-        let after = with_mail(&before, &answers, &path)?;
-        write(&path, &after, &answers)?;
+        let after = with_mail(&file.text, &answers, path)?;
+        write_password(path, &answers)?;
+        file.replace(&after)?;
         print_line(&mut out, format_args!("written: {}", path.display()))?;
     } else {
         print_line(&mut out, format_args!("{} has [alert.email] already: it is tested now", path.display()))?;
@@ -126,19 +123,15 @@ fn password_file(path: &Path) -> PathBuf {
     path.with_file_name("smtp.password")
 }
 
-fn write(path: &Path, text: &str, answers: &MailAnswers) -> Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+fn write_password(path: &Path, answers: &MailAnswers) -> Result<()> {
+    let Some(password) = &answers.password else { return Ok(()) };
+    let file = password_file(path);
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
-    if let Some(password) = &answers.password {
-        let mut output = OutputFile::create_private(&password_file(path), Existing::Replaced)?;
-        writeln!(output, "{password}")?;
-        output.commit()?;
-    }
-    let mut output = OutputFile::create(path, Existing::Replaced)?;
-    output.write_all(text.as_bytes())?;
-    output.commit()?;
-    Ok(())
+    let mut output = OutputFile::create_private(&file, Existing::Replaced)?;
+    writeln!(output, "{password}")?;
+    Ok(output.commit()?)
 }
 
 /// Sends a test, and asks for its code.
@@ -202,9 +195,14 @@ mod tests {
         let path = folder.path().join("etc/config.toml");
         fs::create_dir(folder.path().join("etc")).unwrap();
         fs::write(password_file(&path), "old").unwrap(); // open to all
-        write(&path, "host = \"a\"\n", &answers(Some("me"))).unwrap();
+        write_password(&path, &answers(Some("me"))).unwrap();
         let mode = fs::metadata(password_file(&path)).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode, fs::read_to_string(password_file(&path)).unwrap().as_str()), (0o600, "secret\n"));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "host = \"a\"\n");
+        fs::write(&path, "# mine\n").unwrap();
+        fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let file = SettingsFile::read(Some(&path)).unwrap();
+        file.replace("host = \"a\"\n").unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode, fs::read_to_string(&path).unwrap().as_str()), (0o640, "host = \"a\"\n"));
     }
 }

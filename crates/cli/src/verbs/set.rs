@@ -1,0 +1,95 @@
+//! `scrubjay set`: one setting of the watch, changed in its file; whatever else is in it stays.
+
+use super::ask;
+use super::settings_file::SettingsFile;
+use crate::args::SetArgs;
+use crate::exit::{Exit, Usage};
+use crate::say::print_line;
+use anyhow::Result;
+use scrubjay_daemon::config::WatchConfig;
+use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
+use std::io;
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+/// Changes it, and has the watch read it.
+pub fn run(args: &SetArgs) -> Result<Exit> {
+    let file = SettingsFile::read(args.config.as_deref())?;
+    let after = changed(&file.text, &args.key, &args.value)
+        .map_err(|what| Usage(format!("{}: {what}: nothing was written", args.key)))?;
+    file.replace(&after)?;
+    let mut out = io::stdout().lock();
+    match ask(&WatchRequest::Reload) {
+        Ok(WatchAnswer::Done { said }) => print_line(&mut out, format_args!("{said}"))?,
+        Ok(_) | Err(_) => print_line(
+            &mut out,
+            format_args!("written to {}; the watch reads it when it is next started", file.path.display()),
+        )?,
+    }
+    Ok(Exit::Clean)
+}
+
+/// The text with one key changed; what comes of it makes sense.
+fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
+    let mut names: Vec<&str> = key.split('.').collect();
+    let last = names.pop().filter(|last| !last.is_empty()).ok_or("a key is needed, such as scrub.every")?;
+    let mut table: &mut Table = document.as_table_mut();
+    for name in names {
+        let below = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
+        table = below.as_table_mut().ok_or_else(|| format!("{name} is no table in this file: edit it by hand"))?;
+    }
+    // A value of TOML as it is; all else is text.
+    let mut new: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    match table.get_mut(last) {
+        // In its place: comments before the key are the key's, those behind it the value's.
+        Some(item) => {
+            if let Some(old) = item.as_value() {
+                *new.decor_mut() = old.decor().clone();
+            }
+            *item = Item::Value(new);
+        }
+        None => drop(table.insert(last, Item::Value(new))),
+    }
+    let after = document.to_string();
+    match WatchConfig::parse(&after) {
+        Ok(_) => Ok(after),
+        Err(what) => Err(what.trim_start_matches([':', ' ']).to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_key_changes_and_all_else_stays() {
+        let text = "# mine\nhost = \"nas1\" # the old one\n\n[scrub]\n# slowly\nevery = \"35d\"   # a month\n";
+        let after = changed(text, "scrub.every", "60d").unwrap();
+        assert_eq!(after, text.replace("\"35d\"", "\"60d\""));
+        let after = changed(&after, "never", "[\"ZL2ABCDE\"]").unwrap();
+        assert_eq!(WatchConfig::parse(&after).unwrap().never, ["ZL2ABCDE"]);
+        assert!(
+            after.contains("# slowly") && after.contains("# a month") && after.contains("# the old one"),
+            "{after}"
+        );
+        let after = changed("", "alert.webhook.url", "https://example.org/x").unwrap();
+        assert!(WatchConfig::parse(&after).unwrap().alert.webhook.is_some(), "{after}");
+        let after = changed("", "scrub.at-once", "3").unwrap();
+        assert_eq!(WatchConfig::parse(&after).unwrap().scrub.at_once, 3);
+        assert_eq!(changed("", "host", "007 is no number").unwrap().trim(), "host = \"007 is no number\"");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (key, value, what) in [
+            ("scrub.every", "1h", "less than a day"),
+            ("scrub.speed", "7", "unknown field `speed`"),
+            ("scrub.", "7", "a key is needed"),
+            ("host.name", "a", "host is no table"),
+        ] {
+            let refused = changed("host = \"nas1\"\n", key, value).unwrap_err();
+            assert!(refused.contains(what), "{refused}");
+            assert!(!refused.contains('\n'), "{refused}");
+        }
+    }
+}

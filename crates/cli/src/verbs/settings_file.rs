@@ -1,0 +1,51 @@
+//! The watch's file of settings, read and replaced in one step.
+
+use crate::exit::Usage;
+use anyhow::{Context, Result};
+use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
+use scrubjay_device::output::{Existing, OutputFile};
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// As it was read, and makes sense.
+pub struct SettingsFile {
+    /// Where it is: behind links, if it is one.
+    pub path: PathBuf,
+    /// What it says; nothing if it is not there.
+    pub text: String,
+    /// The same, understood.
+    pub config: WatchConfig,
+    mode: Option<u32>,
+}
+
+impl SettingsFile {
+    /// The one that was named, or the usual one.
+    pub fn read(named: Option<&Path>) -> Result<SettingsFile> {
+        let path = named.unwrap_or(Path::new(CONFIG_FILE));
+        // A link stays a link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
+        };
+        let config = WatchConfig::parse(&text).map_err(|what| Usage(format!("{}{what}", path.display())))?;
+        let mode = fs::metadata(&path).ok().map(|about| about.permissions().mode() & 0o7777);
+        Ok(SettingsFile { path, text, config, mode })
+    }
+
+    /// Puts another text in its place; who may read it stays as it was.
+    pub fn replace(&self, text: &str) -> Result<()> {
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        let mut output = OutputFile::create(&self.path, Existing::Replaced)?;
+        output.write_all(text.as_bytes())?;
+        if let Some(mode) = self.mode {
+            output.file().set_permissions(Permissions::from_mode(mode))?;
+        }
+        Ok(output.commit()?)
+    }
+}
