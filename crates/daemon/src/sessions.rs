@@ -7,6 +7,7 @@ use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
 use scrubjay_core::scrub::{ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
+use scrubjay_device::clock;
 use scrubjay_device::control::SessionControl;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
@@ -14,6 +15,7 @@ use scrubjay_device::subject::Subject;
 use scrubjay_device::target::{Target, TargetIdentity};
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews};
+use scrubjay_watch::rows::CLOCK_SLACK;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -278,15 +280,17 @@ impl KeptPass {
             return KeptPass::Nothing; // what is saved may be another disk's
         }
         match StateStore::at(folder, &id.key(), None).load(&id.key(), sectors) {
-            Ok(Some(saved)) => KeptPass::of_saved(&saved, begun),
+            Ok(Some(saved)) => KeptPass::of_saved(&saved, begun, clock::today()),
             // What cannot be read is told when the session is prepared.
             Ok(None) | Err(_) => KeptPass::Nothing,
         }
     }
 
-    fn of_saved(saved: &Saved, begun: UnixSeconds) -> KeptPass {
+    fn of_saved(saved: &Saved, begun: UnixSeconds, today: UnixSeconds) -> KeptPass {
+        // What a clock that was ahead has dated would count as read in every pass until that date.
+        let latest = today.0 + CLOCK_SLACK;
         if let Some(pass) = &saved.pass {
-            if pass.begun < begun {
+            if pass.begun < begun || pass.begun.0 > latest {
                 return KeptPass::Older;
             }
             let runs = pass.unreadable.iter().map(|(&start, &(count, _))| SectorRange::at(start, count));
@@ -298,7 +302,7 @@ impl KeptPass {
             });
         }
         let since = begun.0 / DATE_STEP * DATE_STEP;
-        let is_read = saved.coverage.regions().iter().all(|region| region.verified.0 >= since);
+        let is_read = saved.coverage.regions().iter().all(|region| (since..=latest).contains(&region.verified.0));
         // Where sectors are unreadable it is not known any more which: it is read once more, and then it is.
         if is_read && saved.coverage.unreadable() == 0 { KeptPass::Complete } else { KeptPass::Nothing }
     }

@@ -2,7 +2,7 @@
 
 use super::ask;
 use crate::say::shown;
-use scrubjay_daemon::control::{WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_daemon::control::{LightEntry, WatchAnswer, WatchDocument, WatchRequest};
 use scrubjay_watch::calendar::DAY;
 use std::io::Write;
 
@@ -47,14 +47,23 @@ fn state(seen: &WatchDocument) -> CheckState {
     if open().next().is_some() || !seen.troubles.is_empty() {
         return CheckState::Warning;
     }
-    let is_accepted = |kind: &str| seen.incidents.iter().any(|incident| incident.is_accepted && incident.kind == kind);
-    let colours = seen.lights.iter().map(|light| light.colour.as_str());
-    match colours.max_by_key(|colour| ["green", "grey", "yellow", "red"].iter().position(|known| known == colour)) {
-        Some("green") => CheckState::Ok,
-        // A person knows of it, and it is not worse.
-        Some("yellow" | "red") if is_accepted("health") || is_accepted("degraded") => CheckState::Ok,
-        Some("yellow" | "red") => CheckState::Warning,
+    let is_accepted = |kinds: &[&str]| {
+        seen.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind.as_str()))
+    };
+    // What a person accepts excuses its own light, and no other.
+    let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
+        ("green", _) => CheckState::Ok,
+        ("yellow" | "red", "Disks") if is_accepted(&["health", "missing"]) => CheckState::Ok,
+        ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes", "missing"]) => CheckState::Ok,
+        ("yellow" | "red", "All sectors read") if is_accepted(&["unread"]) => CheckState::Ok,
+        ("yellow" | "red", _) => CheckState::Warning,
         _ => CheckState::Unknown,
+    };
+    let states: Vec<CheckState> = seen.lights.iter().map(state_of).collect();
+    match () {
+        () if states.contains(&CheckState::Warning) => CheckState::Warning,
+        () if states.is_empty() || states.contains(&CheckState::Unknown) => CheckState::Unknown,
+        () => CheckState::Ok,
     }
 }
 
@@ -77,7 +86,7 @@ fn line(seen: &WatchDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_daemon::control::{IncidentEntry, LightEntry};
+    use scrubjay_daemon::control::IncidentEntry;
 
     fn seen(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };
@@ -90,7 +99,11 @@ mod tests {
             is_accepted,
         };
         WatchDocument {
-            lights: colours.map(light).into(),
+            lights: ["Disks", "Redundancy", "All sectors read", "Alerts"]
+                .into_iter()
+                .zip(colours.map(light))
+                .map(|(name, light)| LightEntry { name: name.into(), ..light })
+                .collect(),
             incidents: incidents.iter().map(incident).collect(),
             sentence: "All is | well.".into(),
             ..WatchDocument::default()
@@ -107,6 +120,13 @@ mod tests {
         assert_eq!(state(&seen(green, &[("health", "replace", false)])), CheckState::Critical);
         let accepted = seen(["red", "green", "green", "green"], &[("health", "replace", true)]);
         assert_eq!(state(&accepted), CheckState::Ok);
+        for (others, is) in [
+            (["red", "green", "green", "red"], CheckState::Warning),
+            (["red", "green", "grey", "green"], CheckState::Unknown),
+        ] {
+            let accepted = seen(others, &[("health", "replace", true)]);
+            assert_eq!(state(&accepted), is, "what is accepted of a disk excuses nothing else");
+        }
         let troubled = WatchDocument { troubles: vec!["history: full".into()], ..seen(green, &[]) };
         assert_eq!(state(&troubled), CheckState::Warning);
         assert_eq!(state(&WatchDocument::default()), CheckState::Unknown);

@@ -130,6 +130,7 @@ impl Daemon<'_> {
         settings.channels = channels.for_watch();
         settings.pace = self.settings.pace;
         self.messengers.change(channels);
+        self.deliveries.clear();
         (self.config, self.settings) = (config, settings.clone());
         self.tell(WatchEvent::Settings(Box::new(settings)));
         self.surveyor.look_also(self.config.also.clone());

@@ -5,7 +5,7 @@ use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
 use super::options::{DaemonError, DaemonOptions, host_name, lock_folder, open_channels, secret};
-use super::state::{Daemon, is_called, mark_of};
+use super::state::{Daemon, is_called, is_called_for_good, mark_of};
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
 use crate::control::{ControlServer, PendingAnswer};
@@ -28,6 +28,8 @@ const SURVEY_EVERY: Duration = Duration::from_secs(30);
 const GLANCE_EVERY: Duration = Duration::from_secs(20);
 /// A machine that wants its turn at once gets it so much later: time must pass.
 const TURN_MIN: Duration = Duration::from_millis(10);
+/// What was seen of the machine is old after this.
+const BLIND: Duration = Duration::from_secs(600);
 /// At the end so long is waited for sessions to keep what they have read.
 const END_MAX: Duration = Duration::from_secs(20);
 
@@ -73,6 +75,8 @@ impl<'s> Daemon<'s> {
             survey: HostSurvey::default(),
             root: SystemRoot::default(),
             is_ready: false,
+            surveyed_at: Instant::now(),
+            left_alone: Vec::new(),
             is_synchronised: None,
             hours: IdleHours::default(),
             marks,
@@ -114,13 +118,22 @@ impl<'s> Daemon<'s> {
                 self.glance();
                 let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
             }
-            // Nothing is decided before it is known which disks there are.
-            if self.is_ready && self.clock.now() >= self.watch.poll_timeout() {
+            if self.is_blind() {
+                let words = "nothing was seen of this machine for ten minutes: what is shown is old".to_owned();
+                self.trouble("looking for disks", Some(words));
+            }
+            // Nothing is decided before it is known which disks there are, and while nothing can be kept.
+            if self.is_ready && self.keep_again.is_none() && self.clock.now() >= self.watch.poll_timeout() {
                 self.tell(WatchEvent::Tick);
             }
             self.act();
         }
         self.end(news);
+    }
+
+    /// Is what is known of the machine too old? The kernel, or a server, may hang whoever looks.
+    pub(super) fn is_blind(&self) -> bool {
+        self.surveyed_at.elapsed() > BLIND
     }
 
     /// Tells what is to be believed of the clock, if that has changed.
@@ -138,7 +151,7 @@ impl<'s> Daemon<'s> {
         let begun = Instant::now();
         while !self.sessions.is_empty() && begun.elapsed() < END_MAX {
             match news.recv_timeout(Duration::from_millis(100)) {
-                Ok(told @ DaemonNews::Session(_)) => self.hear(told),
+                Ok(told @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. })) => self.hear(told),
                 Ok(DaemonNews::Asked(pending)) => drop(pending),
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -152,7 +165,15 @@ impl<'s> Daemon<'s> {
 
     /// Disks that the settings exclude from now on are not missed.
     fn leave_alone(&mut self, disks: Vec<SeenDisk>) {
-        let known = |disk: &SeenDisk| self.marks.contains_key(&disk.facts.key);
+        let names: Vec<String> = disks.iter().map(|disk| format!("{} ({})", disk.facts.name, disk.facts.key)).collect();
+        if names != self.left_alone {
+            (self.say)(&format!("left alone, as the settings say: {}", names.join(", ")));
+            self.left_alone = names;
+        }
+        // A name of the kernel's may be another disk's tomorrow: nothing is forgotten because of it.
+        let never = &self.config.never;
+        let is_meant = |disk: &SeenDisk| never.iter().any(|name| is_called_for_good(disk, name));
+        let known = |disk: &SeenDisk| self.marks.contains_key(&disk.facts.key) && is_meant(disk);
         let keys: Vec<DiskKey> = disks.into_iter().filter(known).map(|disk| disk.facts.key).collect();
         for key in keys {
             self.marks.remove(&key);
@@ -162,6 +183,8 @@ impl<'s> Daemon<'s> {
 
     /// Tells what is other than it was.
     pub(super) fn surveyed(&mut self, mut seen: HostSurvey) {
+        self.surveyed_at = Instant::now();
+        self.trouble("looking for disks", None);
         let never = &self.config.never;
         let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));
         let (watched, left_alone) = seen.disks.into_iter().partition(is_watched);

@@ -55,6 +55,10 @@ pub struct Daemon<'s> {
     /// What is to be done, in order; the first may have failed, and is tried again then.
     pub(super) ops: VecDeque<WatchOp>,
     pub(super) keep_again: Option<Instant>,
+    /// When the machine was last looked at.
+    pub(super) surveyed_at: Instant,
+    /// The disks that the settings exclude, as it was last said.
+    pub(super) left_alone: Vec<String>,
     /// What the daemon cannot do now, by what it is about.
     pub(super) troubles: BTreeMap<&'static str, String>,
     pub(super) zone: Option<String>,
@@ -89,7 +93,7 @@ impl Daemon<'_> {
 
     /// Something was to be written down beside the rows.
     pub(super) fn noted(&mut self, outcome: Result<(), HistoryError>) {
-        self.trouble("history", outcome.err().map(|error| error.to_string()));
+        self.trouble("notes of what happened", outcome.err().map(|error| error.to_string()));
     }
 
     /// The disk of this name, as it was last seen.
@@ -112,7 +116,14 @@ pub fn is_called(disk: &SeenDisk, name: &str) -> bool {
     };
     let facts = &disk.facts;
     let names = [Some(facts.key.0.as_str()), Some(facts.name.as_str()), disk.serial.as_deref()];
-    disk.device.as_os_str() == name || names.into_iter().flatten().any(|known| bare(known) == bare(name))
+    let device = std::path::Path::new(name);
+    let is_path = device.is_absolute() && device.canonicalize().is_ok_and(|device| device == disk.device);
+    is_path || disk.device.as_os_str() == name || names.into_iter().flatten().any(|known| bare(known) == bare(name))
+}
+
+/// Is it called so whatever the kernel calls it today: by serial number or WWN?
+pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
+    is_called(disk, name) && disk.facts.name != name && !name.contains('/')
 }
 
 /// The pass that a row is at.

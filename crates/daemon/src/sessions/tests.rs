@@ -77,13 +77,28 @@ fn what_is_kept_counts_for_the_pass_that_it_was_begun_in() {
     pass.unreadable.insert(8, (2, scrubjay_core::scrub::verdict::Cause::Errno(5)));
     let saved = Saved { disk: "d".into(), at: UnixSeconds(6000), coverage, pass: Some(pass) };
     let report = PassReport { done: 70, unreadable: vec![SectorRange::at(8, 2)], retries: 2, ..PassReport::default() };
-    assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5000)), KeptPass::UnderWay(report));
-    assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5001)), KeptPass::Older);
+    assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5000), UnixSeconds(7000)), KeptPass::UnderWay(report));
+    assert_eq!(KeptPass::of_saved(&saved, UnixSeconds(5001), UnixSeconds(7000)), KeptPass::Older);
     let mut whole = Saved { pass: None, ..saved };
-    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5000)), KeptPass::Nothing, "nothing was ever read");
+    assert_eq!(
+        KeptPass::of_saved(&whole, UnixSeconds(5000), UnixSeconds(7000)),
+        KeptPass::Nothing,
+        "nothing was ever read"
+    );
     (0..10).for_each(|region| whole.coverage.complete(region, UnixSeconds(5400), 0));
-    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5999)), KeptPass::Complete);
-    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(6000)), KeptPass::Nothing, "it is of an earlier pass");
+    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000)), KeptPass::Complete);
+    assert_eq!(
+        KeptPass::of_saved(&whole, UnixSeconds(6000), UnixSeconds(7000)),
+        KeptPass::Nothing,
+        "it is of an earlier pass"
+    );
     whole.coverage.complete(3, UnixSeconds(5400), 1);
-    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5400)), KeptPass::Nothing, "which sector it is nobody knows");
+    assert_eq!(
+        KeptPass::of_saved(&whole, UnixSeconds(5400), UnixSeconds(7000)),
+        KeptPass::Nothing,
+        "which sector it is nobody knows"
+    );
+    whole.coverage.complete(3, UnixSeconds(5400), 0);
+    let early = KeptPass::of_saved(&whole, UnixSeconds(5400), UnixSeconds(4000));
+    assert_eq!(early, KeptPass::Nothing, "a clock was ahead: who knows when it was read");
 }
