@@ -20,8 +20,12 @@
 //!
 //! What clocks that were wrong add or take away is allowed for: by as much as they jumped meanwhile.
 
+mod array;
+mod lights;
+mod mail;
 pub mod oracle;
 mod reading;
+mod rules;
 mod thread;
 
 use oracle::{YearOracle, YearOutcome};
@@ -30,7 +34,7 @@ use scrubjay_sim::host::setup::HostSetup;
 
 /// Runs a host, and asks the oracle.
 pub fn run(setup: HostSetup) -> YearOutcome {
-    let mut oracle = YearOracle::new(setup.settings.every);
+    let mut oracle = YearOracle::new(&setup);
     let summary = ModelledHost::run(setup, &mut oracle);
     oracle.outcome(summary)
 }
