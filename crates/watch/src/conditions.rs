@@ -69,7 +69,7 @@ impl Watch {
                 all.found.insert(key, condition);
             }
         }
-        for channel in self.channels.values().filter(|_| !self.is_planted(WatchBug::ChannelsUntold)) {
+        for channel in self.channels.values() {
             let of = |kind| IncidentKey { subject: IncidentSubject::Channel(channel.name.clone()), kind };
             if channel.is_unproven(now) {
                 let state = channel.words(now, &*self.calendar);
@@ -100,7 +100,7 @@ impl Watch {
         }
         if disk.live.name.is_none() {
             all.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(of));
-            if !disk.is_missing(now) || self.is_planted(WatchBug::MissingUntold) {
+            if !disk.is_missing(now) {
                 all.unjudged.insert(of(IncidentKind::Missing));
             } else {
                 let headline = format!("REPLACE {}: it is missing", disk.label());
@@ -283,8 +283,7 @@ impl Watch {
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {
         let has_bad = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
         let mut disks = has_bad.filter_map(|key| self.disks.get(key));
-        let is_silent = self.is_planted(WatchBug::StripesUntold);
-        if is_silent || !disks.any(|disk| disk.row.passes.unreadable_sectors() > 0) {
+        if !disks.any(|disk| disk.row.passes.unreadable_sectors() > 0) {
             return None;
         }
         let risk = self.risk(array);

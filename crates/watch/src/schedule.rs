@@ -102,14 +102,13 @@ impl Watch {
         if disk.live.is_resized {
             return Some(HoldBack::Resized);
         }
-        if self.host.paused_until > now && !self.is_planted(WatchBug::IgnorePause) {
+        if self.host.paused_until > now {
             return Some(HoldBack::Paused(self.host.paused_until));
         }
         if self.is_on_battery {
             return Some(HoldBack::OnBattery);
         }
-        let is_heeded = !self.is_planted(WatchBug::IgnoreArrays);
-        for array in self.arrays_there().filter(|array| is_heeded && array.has(name)) {
+        for array in self.arrays_there().filter(|array| array.has(name)) {
             let of = array.name.clone();
             match array.activity {
                 ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of)),
@@ -130,8 +129,7 @@ impl Watch {
         if let Some((why, again)) = disk.live.refusal.as_ref().filter(|(_, again)| *again > now) {
             return Some(HoldBack::Refused(why.clone(), *again));
         }
-        let hours = self.settings.between.filter(|_| !self.is_planted(WatchBug::IgnoreHours));
-        let hours = hours.filter(|hours| !hours.holds(now, &*self.calendar));
+        let hours = self.settings.between.filter(|hours| !hours.holds(now, &*self.calendar));
         if let Some(hours) = hours {
             return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
         }
@@ -160,7 +158,7 @@ impl Watch {
         let controller = disk.row.facts.controller.as_ref()?;
         let beside = self.disks.values().filter(|other| other.row.facts.controller.as_ref() == Some(controller));
         let is_full = beside.filter(|other| is_busy(other)).count() >= self.settings.controller_max.max(1);
-        (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
+        is_full.then_some(HoldBack::ControllerBusy)
     }
 
     /// What holds a disk back that is not being read; none: it could begin.

@@ -2,7 +2,6 @@
 
 use crate::calendar::{DAY, days, elapsed, show_date};
 use crate::channel::{ChannelRow, ProofState};
-use crate::events::WatchBug;
 use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
@@ -200,9 +199,6 @@ impl Watch {
             (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))
         });
         let Some(worst) = worst else { return light(LightColour::Grey, "no array is seen".to_owned()) };
-        if self.is_planted(WatchBug::RedundancyGreen) {
-            return light(LightColour::Green, String::new());
-        }
         let facts = &worst.facts;
         if worst.gone.is_some() {
             return light(LightColour::Red, format!("array {} is not there", facts.name));
@@ -259,7 +255,6 @@ impl Watch {
         let proven =
             self.channels.values().filter(|channel| is_proven(channel.proof(now)) && channel.failing_since.is_none());
         let colour = match proven.count() {
-            _ if self.is_planted(WatchBug::AlertsGreen) => LightColour::Green,
             0 => LightColour::Red,
             count if count < self.channels.len() || waiting > 0 => LightColour::Yellow,
             _ => LightColour::Green,
