@@ -182,7 +182,8 @@ kinds='[.events[].kind] | (index("pass-finished") != null) and (index("incident-
 expect "history tells" "$("$scrubjay" history --limit 100000 --state "$state" --json | jq "$kinds")" true
 expect "a second watch is refused" "$("$scrubjay" watch --state "$state" 2>&1 | grep -c 'another watch')" 1
 
-sed -i "s|^never = \\[|&\"${third#/dev/}\", |" config.toml
+key=$(status "[.disks[] | select(.name == \"${third#/dev/}\")][0].key")
+sed -i "s|^never = \\[|&\"$key\", |" config.toml
 reload
 soon is_status '.disks | length' 2 || fail "a disk that is left alone is not watched: $(status '.disks | length')"
 sleep 3

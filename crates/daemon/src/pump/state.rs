@@ -18,6 +18,7 @@ use scrubjay_watch::facts::DiskKey;
 use scrubjay_watch::rows::WatchRow;
 use scrubjay_watch::settings::WatchSettings;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::time::Instant;
 
 /// What is known of a disk's pass, as the rows have it.
@@ -109,21 +110,21 @@ impl Daemon<'_> {
 
 /// Do people call the disk so: by the kernel's name, its path, its serial number or its WWN?
 pub fn is_called(disk: &SeenDisk, name: &str) -> bool {
+    let device = Path::new(name);
+    let is_path = device.is_absolute() && device.canonicalize().is_ok_and(|device| device == disk.device);
+    is_path || disk.device == device || disk.facts.name == name || is_called_for_good(disk, name)
+}
+
+/// Is it called so whatever the kernel calls it today: by serial number or WWN?
+pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
+    // What udev, smartctl and labels put before a WWN.
     let bare = |text: &str| {
         let text = text.to_ascii_lowercase();
         let text = ["wwn-", "naa.", "eui."].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
         text.strip_prefix("0x").unwrap_or(text).to_owned()
     };
-    let facts = &disk.facts;
-    let names = [Some(facts.key.0.as_str()), Some(facts.name.as_str()), disk.serial.as_deref()];
-    let device = std::path::Path::new(name);
-    let is_path = device.is_absolute() && device.canonicalize().is_ok_and(|device| device == disk.device);
-    is_path || disk.device.as_os_str() == name || names.into_iter().flatten().any(|known| bare(known) == bare(name))
-}
-
-/// Is it called so whatever the kernel calls it today: by serial number or WWN?
-pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
-    is_called(disk, name) && disk.facts.name != name && !name.contains('/')
+    let names = [Some(disk.facts.key.0.as_str()), disk.serial.as_deref()];
+    names.into_iter().flatten().any(|known| bare(known) == bare(name))
 }
 
 /// The pass that a row is at.
