@@ -60,6 +60,7 @@ pub fn run() -> Result<Exit> {
     writeln!(out, "\nNext:")?;
     writeln!(out, "  {first:<32}  {what}")?;
     writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
+    writeln!(out, "  {:<32}  every disk each month, by itself, and alerts", "scrubjay watch --help")?;
     Ok(Exit::Clean)
 }
 

@@ -72,12 +72,12 @@ impl PassHistory {
         *self = PassHistory { finished, unreadable_before: known, retries_before, ..new };
     }
 
-    /// A session begins, or goes on.
+    /// A session begins, or goes on. What the next report counts may have been read at any time since the last one: by a session
+    /// whose last words were lost, or by a person meanwhile.
     pub fn begin(&mut self, now: UnixSeconds) {
         if self.begun.0 == 0 {
-            self.begun = now;
+            (self.begun, self.reported) = (now, now);
         }
-        self.reported = now;
     }
 
     /// It was not begun after all, if nothing of it was read. Gives whether that is so.
@@ -265,6 +265,16 @@ mod tests {
         passes.finish(day(110), &report(1600));
         assert_eq!((passes.oldest(), passes.finished), (Some(day(101)), 1));
         assert_eq!((passes.read[15], passes.due(35 * DAY)), (day(103), day(136)));
+    }
+
+    #[test]
+    fn what_is_found_read_is_dated_by_the_last_report_and_not_by_when_it_is_found() {
+        let mut passes = PassHistory::new(1600, day(100));
+        passes.begin(day(101));
+        passes.report(day(102), &report(100));
+        passes.begin(day(128));
+        passes.finish(day(128), &report(1600));
+        assert_eq!((passes.oldest(), passes.read[15]), (Some(day(101)), day(102)), "who knows on which of 26 days");
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Watch {
         };
         let mut to_do: Vec<String> = open.iter().map(|incident| incident.condition.headline.clone()).collect();
         if lights[3].colour != LightColour::Green && self.channels.is_empty() {
-            to_do.push("set up a way for alerts, then scrubjay alert test".to_owned());
+            to_do.push("set up a way for alerts: scrubjay setup".to_owned());
         }
         to_do.truncate(TO_DO_MAX);
         let mut incidents: Vec<IncidentRow> = self.incidents.values().cloned().collect();

@@ -150,8 +150,7 @@ fn watch() -> Vec<Look> {
     };
     let mut looks = vec![ok("watch", format!("version {} is running", seen.version))];
     if seen.channels.is_empty() {
-        let advice = format!("set a channel in {CONFIG_FILE} (docs/alerts.md), then scrubjay alert test");
-        looks.push(missing("alerts", "nobody is told: there is no channel", &advice));
+        looks.push(missing("alerts", "nobody is told: there is no channel", "sudo scrubjay setup"));
     }
     for channel in &seen.channels {
         let failing = channel.last.as_ref().filter(|last| !last.is_accepted);

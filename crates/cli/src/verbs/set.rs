@@ -14,12 +14,18 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 /// Changes it, and has the watch read it.
 pub fn run(args: &SetArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
-    let after = changed(&file.text, &args.key, &args.value)
-        .map_err(|what| Usage(format!("{}: {what}: nothing was written", args.key)))?;
+    let after =
+        changed(&file.text, &args.key, &args.value).map_err(|what| Usage(format!("{what}: nothing was written")))?;
     file.replace(&after)?;
     let mut out = io::stdout().lock();
     match ask(&WatchRequest::Reload) {
-        Ok(WatchAnswer::Done { said }) => print_line(&mut out, format_args!("{said}"))?,
+        Ok(WatchAnswer::Done { said }) if said.ends_with(&file.path.display().to_string()) => {
+            print_line(&mut out, format_args!("{said}"))?;
+        }
+        Ok(WatchAnswer::Done { said }) => {
+            let path = file.path.display();
+            print_line(&mut out, format_args!("written to {path}, which is not what the watch reads: {said}"))?;
+        }
         Ok(_) | Err(_) => print_line(
             &mut out,
             format_args!("written to {}; the watch reads it when it is next started", file.path.display()),
@@ -53,7 +59,8 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     let after = document.to_string();
     match WatchConfig::parse(&after) {
         Ok(_) => Ok(after),
-        Err(what) => Err(what.trim_start_matches([':', ' ']).to_owned()),
+        // `:LINE: ` is of a file that is not written.
+        Err(what) => Err(what.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned()),
     }
 }
 

@@ -9,6 +9,11 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// The one path of a file, whatever folder we are in: behind links, so that a link stays one.
+pub fn real(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
 /// As it was read, and makes sense.
 pub struct SettingsFile {
     /// Where it is: behind links, if it is one.
@@ -23,9 +28,7 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// The one that was named, or the usual one.
     pub fn read(named: Option<&Path>) -> Result<SettingsFile> {
-        let path = named.unwrap_or(Path::new(CONFIG_FILE));
-        // A link stays a link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = real(named.unwrap_or(Path::new(CONFIG_FILE)));
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

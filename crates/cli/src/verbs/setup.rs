@@ -40,7 +40,12 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         print_line(&mut out, format_args!("{} has [alert.email] already: it is tested now", path.display()))?;
     }
     match ask(&WatchRequest::Reload) {
-        Ok(_) => prove(&mut out),
+        Ok(WatchAnswer::Done { said }) if said.ends_with(&path.display().to_string()) => prove(&mut out),
+        Ok(_) => {
+            print_line(&mut out, format_args!("{}: the watch that runs reads another file", path.display()))?;
+            writeln!(out, "Start it with this one:  scrubjay watch --config FILE")?;
+            Ok(Exit::Found)
+        }
         Err(error) => {
             print_line(&mut out, format_args!("{error:#}"))?;
             writeln!(out, "Then go on here:  sudo scrubjay setup")?;

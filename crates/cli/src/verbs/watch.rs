@@ -1,6 +1,6 @@
 //! `scrubjay watch`: the daemon, in the foreground, for systemd or a terminal.
 
-use super::state_folder;
+use super::{settings_file, state_folder};
 use crate::args::WatchArgs;
 use crate::exit::Exit;
 use crate::say::say;
@@ -9,7 +9,7 @@ use scrubjay_daemon::config;
 use scrubjay_daemon::control::socket_path;
 use scrubjay_daemon::pump::{Daemon, DaemonError, DaemonOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Runs until it is told to end.
 pub fn run(args: &WatchArgs) -> Result<Exit> {
@@ -18,7 +18,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     let options = DaemonOptions {
-        config: args.config.clone().unwrap_or_else(|| PathBuf::from(config::CONFIG_FILE)),
+        config: settings_file::real(args.config.as_deref().unwrap_or(Path::new(config::CONFIG_FILE))),
         is_config_asked_for: args.config.is_some(),
         folder: state_folder(args.state.as_ref()),
         socket: socket_path()?,
