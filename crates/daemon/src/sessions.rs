@@ -58,8 +58,19 @@ pub struct PassOrder {
     pub begun: UnixSeconds,
     /// and by the system's clock: what was read before does not count.
     pub begun_by_system: UnixSeconds,
+    /// Seconds of the watch that pass in one of the system's.
+    pub pace: u64,
     /// What others may lose, as a mean over their requests.
     pub budget: Nanos,
+}
+
+impl PassOrder {
+    /// A date of the system's clock, as the watch says it, behind the pass's beginning: a report that says no later one is of what
+    /// was read since the last report.
+    fn by_watch(&self, at: UnixSeconds) -> UnixSeconds {
+        let since = at.0.saturating_sub(self.begun_by_system.0).max(1);
+        UnixSeconds(self.begun.0.saturating_add(since.saturating_mul(self.pace)))
+    }
 }
 
 /// A session that runs.
@@ -209,14 +220,9 @@ fn read(
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
     let kept = KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system);
-    if let KeptPass::Complete = kept {
-        let done = subject.sectors();
-        return SessionNews::Finished(PassReport {
-            pass: order.pass,
-            begun: order.begun,
-            done,
-            ..PassReport::default()
-        });
+    if let KeptPass::Complete(since) = kept {
+        let (begun, done) = (order.by_watch(since), subject.sectors());
+        return SessionNews::Finished(PassReport { pass: order.pass, begun, done, ..PassReport::default() });
     }
     let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
     let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
@@ -269,8 +275,8 @@ pub enum KeptPass {
     Older,
     /// So much of it.
     UnderWay(PassReport),
-    /// All of it, and nothing unreadable.
-    Complete,
+    /// All of it, the first region from then on, and nothing unreadable.
+    Complete(UnixSeconds),
 }
 
 impl KeptPass {
@@ -304,7 +310,8 @@ impl KeptPass {
         let since = begun.0 / DATE_STEP * DATE_STEP;
         let is_read = saved.coverage.regions().iter().all(|region| (since..=latest).contains(&region.verified.0));
         // Where sectors are unreadable it is not known any more which: it is read once more, and then it is.
-        if is_read && saved.coverage.unreadable() == 0 { KeptPass::Complete } else { KeptPass::Nothing }
+        let oldest = saved.coverage.regions().iter().map(|region| region.begun).min().unwrap_or_default();
+        if is_read && saved.coverage.unreadable() == 0 { KeptPass::Complete(oldest) } else { KeptPass::Nothing }
     }
 }
 

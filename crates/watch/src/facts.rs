@@ -241,7 +241,8 @@ pub enum SmartReading {
 pub struct PassReport {
     /// Which pass, by the number that the session was begun with; 0 if it was begun by somebody else, such as a person.
     pub pass: u32,
-    /// Nothing that this report counts was read before: of a session of ours what `BeginSession` gave it when this pass began. 0
+    /// Nothing that this report counts was read before: of a session of ours what `BeginSession` gave it when this pass began, or
+    /// where it found all of it read by others, when that began. 0
     /// if that is not known: then it counts only while the session runs, and of somebody else's only what it found.
     pub begun: UnixSeconds,
     /// Sectors of this pass with a verdict, earlier runs of the same pass included.

@@ -72,12 +72,12 @@ impl PassHistory {
         *self = PassHistory { finished, unreadable_before: known, retries_before, ..new };
     }
 
-    /// A session begins, or goes on. What the next report counts may have been read at any time since the last one: by a session
-    /// whose last words were lost, or by a person meanwhile.
+    /// A session begins, or goes on.
     pub fn begin(&mut self, now: UnixSeconds) {
         if self.begun.0 == 0 {
-            (self.begun, self.reported) = (now, now);
+            self.begun = now;
         }
+        self.reported = now;
     }
 
     /// It was not begun after all, if nothing of it was read. Gives whether that is so.
@@ -94,7 +94,7 @@ impl PassHistory {
         (u128::from(self.sectors) * slice as u128 / SLICES as u128) as u64
     }
 
-    /// A session reports. What it read it read after its last report.
+    /// A session reports. What it read it read after its last report; what it found read by others, since the date that it says.
     pub fn report(&mut self, now: UnixSeconds, report: &PassReport) {
         let done = report.done.min(self.sectors);
         if done < self.done {
@@ -102,7 +102,7 @@ impl PassHistory {
             let kept = (0..SLICES).filter(|&slice| self.start(slice) < done).count();
             self.touched[kept..].fill(UnixSeconds(0));
         }
-        let since = self.reported.min(now);
+        let since = if report.begun > self.begun { report.begun } else { self.reported }.min(now);
         for slice in 0..SLICES {
             if self.start(slice) >= done {
                 break;
@@ -268,13 +268,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_read_is_dated_by_the_last_report_and_not_by_when_it_is_found() {
+    fn what_is_found_read_is_dated_as_it_says_and_not_by_when_it_is_found() {
         let mut passes = PassHistory::new(1600, day(100));
         passes.begin(day(101));
         passes.report(day(102), &report(100));
         passes.begin(day(128));
-        passes.finish(day(128), &report(1600));
-        assert_eq!((passes.oldest(), passes.read[15]), (Some(day(101)), day(102)), "who knows on which of 26 days");
+        passes.finish(day(128), &PassReport { begun: day(103), ..report(1600) });
+        assert_eq!((passes.oldest(), passes.read[15]), (Some(day(101)), day(103)), "not of day 128");
     }
 
     #[test]

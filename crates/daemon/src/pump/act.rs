@@ -74,6 +74,7 @@ impl Daemon<'_> {
             pass,
             begun,
             begun_by_system: self.clock.by_system(begun),
+            pace: self.clock.pace(),
             budget,
         };
         (self.say)(&format!("{name}: reading, pass {pass}"));

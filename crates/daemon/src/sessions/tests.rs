@@ -28,7 +28,16 @@ impl Scene {
     fn order(&self, pass: u32, begun: UnixSeconds) -> PassOrder {
         let device = self.folder.path().join("disk.img");
         let budget = Nanos::from_millis(2);
-        PassOrder { name: "sda".into(), key: DiskKey("S0".into()), device, pass, begun, begun_by_system: begun, budget }
+        PassOrder {
+            name: "sda".into(),
+            key: DiskKey("S0".into()),
+            device,
+            pass,
+            begun,
+            begun_by_system: begun,
+            pace: 1,
+            budget,
+        }
     }
 
     fn run(&mut self, order: PassOrder) -> SessionNews {
@@ -86,7 +95,7 @@ fn what_is_kept_counts_for_the_pass_that_it_was_begun_in() {
         "nothing was ever read"
     );
     (0..10).for_each(|region| whole.coverage.complete(region, UnixSeconds(5400), 0));
-    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000)), KeptPass::Complete);
+    assert_eq!(KeptPass::of_saved(&whole, UnixSeconds(5999), UnixSeconds(7000)), KeptPass::Complete(UnixSeconds(5400)));
     assert_eq!(
         KeptPass::of_saved(&whole, UnixSeconds(6000), UnixSeconds(7000)),
         KeptPass::Nothing,
