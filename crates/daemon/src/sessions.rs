@@ -60,6 +60,8 @@ pub struct PassOrder {
     pub begun_by_system: UnixSeconds,
     /// Seconds of the watch that pass in one of the system's.
     pub pace: u64,
+    /// Another disk here gives the same identity: what is kept may be that one's.
+    pub is_twin: bool,
     /// What others may lose, as a mean over their requests.
     pub budget: Nanos,
 }
@@ -219,7 +221,10 @@ fn read(
         Ok(target) => Box::new(target),
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
-    let kept = KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system);
+    let kept = match order.is_twin {
+        true => KeptPass::Older,
+        false => KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system),
+    };
     if let KeptPass::Complete(since) = kept {
         let (begun, done) = (order.by_watch(since), subject.sectors());
         return SessionNews::Finished(PassReport { pass: order.pass, begun, done, ..PassReport::default() });

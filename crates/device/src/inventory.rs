@@ -70,16 +70,20 @@ pub fn identity(name: &str) -> Option<TargetIdentity> {
     DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok().map(|node| target::disk_id(&node))
 }
 
-fn is_called(disk: &InventoryDisk, name: &str) -> bool {
-    // What udev, smartctl and labels put before a WWN.
+/// Do both name one disk: serial numbers or WWNs, with or without what udev, smartctl and labels put before a WWN?
+pub fn is_alike(one: &str, other: &str) -> bool {
     let bare = |text: &str| {
         let text = text.to_ascii_lowercase();
         let text = ["wwn-", "naa.", "eui."].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
         text.strip_prefix("0x").unwrap_or(text).to_owned()
     };
+    bare(one) == bare(other)
+}
+
+fn is_called(disk: &InventoryDisk, name: &str) -> bool {
     // The identity is WWN and serial number.
     let words = disk.id.is_certain.then_some(disk.id.name.as_str()).into_iter().flat_map(str::split_whitespace);
-    !name.is_empty() && words.chain(disk.serial.as_deref()).any(|word| bare(word) == bare(name))
+    !name.is_empty() && words.chain(disk.serial.as_deref()).any(|word| is_alike(word, name))
 }
 
 fn describe(node: DiskNode) -> Option<InventoryDisk> {

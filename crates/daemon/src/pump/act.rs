@@ -75,6 +75,7 @@ impl Daemon<'_> {
             begun,
             begun_by_system: self.clock.by_system(begun),
             pace: self.clock.pace(),
+            is_twin: self.is_twin(name),
             budget,
         };
         (self.say)(&format!("{name}: reading, pass {pass}"));
@@ -83,7 +84,7 @@ impl Daemon<'_> {
 
     /// What the state of this disk holds of the pass that the watch thinks is under way.
     pub(super) fn kept(&self, name: &str) -> Option<WatchEvent> {
-        let disk = self.disk(name)?;
+        let disk = self.disk(name).filter(|_| !self.is_twin(name))?;
         let mark = *self.marks.get(&disk.facts.key).filter(|mark| mark.begun.0 > 0)?;
         let identity = inventory::identity(name)?;
         let (sectors, begun) = (disk.facts.sectors, self.clock.by_system(mark.begun));

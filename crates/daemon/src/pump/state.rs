@@ -12,6 +12,7 @@ use crate::history::{HistoryDatabase, HistoryError};
 use crate::sessions::SessionPool;
 use crate::time::WatchClock;
 use scrubjay_core::units::UnixSeconds;
+use scrubjay_device::inventory::is_alike;
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{WatchEvent, WatchOp};
 use scrubjay_watch::facts::DiskKey;
@@ -102,6 +103,12 @@ impl Daemon<'_> {
         self.survey.disks.iter().find(|disk| disk.facts.name == name)
     }
 
+    /// Does another disk here give the same identity?
+    pub(super) fn is_twin(&self, name: &str) -> bool {
+        let key = self.key_of(name);
+        key.is_some() && self.survey.disks.iter().filter(|disk| Some(&disk.facts.key) == key).count() > 1
+    }
+
     /// Its identity.
     pub(super) fn key_of(&self, name: &str) -> Option<&DiskKey> {
         self.disk(name).map(|disk| &disk.facts.key)
@@ -117,14 +124,8 @@ pub fn is_called(disk: &SeenDisk, name: &str) -> bool {
 
 /// Is it called so whatever the kernel calls it today: by serial number or WWN?
 pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
-    // What udev, smartctl and labels put before a WWN.
-    let bare = |text: &str| {
-        let text = text.to_ascii_lowercase();
-        let text = ["wwn-", "naa.", "eui."].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
-        text.strip_prefix("0x").unwrap_or(text).to_owned()
-    };
     let names = [Some(disk.facts.key.0.as_str()), disk.serial.as_deref()];
-    names.into_iter().flatten().any(|known| bare(known) == bare(name))
+    names.into_iter().flatten().any(|known| is_alike(known, name))
 }
 
 /// The pass that a row is at.

@@ -36,6 +36,7 @@ impl Scene {
             begun,
             begun_by_system: begun,
             pace: 1,
+            is_twin: false,
             budget,
         }
     }
@@ -58,6 +59,9 @@ fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
     assert!(report.bytes_per_second > 0);
     let SessionNews::Finished(again) = scene.run(order) else { panic!("it was read") };
     assert_eq!((again.done, again.bytes_per_second), (SECTORS, 0), "nothing was read once more");
+    let twin = PassOrder { is_twin: true, ..scene.order(1, begun) };
+    let SessionNews::Finished(of_twin) = scene.run(twin) else { panic!("it is read") };
+    assert!(of_twin.bytes_per_second > 0, "what is kept may be another disk's");
     // Dates are kept to ten minutes: a pass that begins later than that is read.
     let later = scene.order(2, UnixSeconds(begun.0 + 601));
     let SessionNews::Finished(next) = scene.run(later) else { panic!("it is read") };
