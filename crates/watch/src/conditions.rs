@@ -3,18 +3,23 @@
 use crate::calendar::{DAY, elapsed, show_date};
 use crate::events::WatchBug;
 use crate::facts::ArrayFacts;
+use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
 use crate::state::{DiskState, GONE, STALE, Watch};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A disk whose sessions cannot begin for so long is spoken of.
 const REFUSED: u64 = DAY;
 /// Signs of a disk that one message tells.
 const SIGNS_TOLD: usize = 5;
+
+/// Gives when a disk's pass ends, if it does within a year.
+type PassEnds<'a> = dyn Fn() -> Option<PassForecast> + 'a;
 
 /// What is wrong.
 #[derive(Debug, Default)]
@@ -29,8 +34,11 @@ impl Watch {
     /// Looks at everything.
     pub(crate) fn conditions(&mut self, now: UnixSeconds) -> Conditions {
         let mut all = Conditions::default();
+        // Reckoned up only if there is something to be said of it.
+        let foreseen = OnceCell::new();
         for disk in self.disks.values() {
-            self.of_disk(disk, now, &mut all);
+            let ends = || foreseen.get_or_init(|| self.foresee(now))[&disk.row.facts.key].ends;
+            self.of_disk(disk, now, &ends, &mut all);
         }
         for array in self.arrays.values() {
             let (facts, of) =
@@ -69,7 +77,7 @@ impl Watch {
                 all.found.insert(key, condition);
             }
         }
-        for channel in self.channels.values() {
+        for channel in self.channels.values().filter(|_| !self.is_planted(WatchBug::ChannelsUntold)) {
             let of = |kind| IncidentKey { subject: IncidentSubject::Channel(channel.name.clone()), kind };
             if channel.is_unproven(now) {
                 let state = channel.words(now, &*self.calendar);
@@ -90,7 +98,7 @@ impl Watch {
         all
     }
 
-    fn of_disk(&self, disk: &DiskState, now: UnixSeconds, all: &mut Conditions) {
+    fn of_disk(&self, disk: &DiskState, now: UnixSeconds, ends: &PassEnds<'_>, all: &mut Conditions) {
         let of = |kind| IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind };
         let controller = disk.row.facts.controller.clone();
         let of_disk = |condition: Condition| Condition { controller: controller.clone(), ..condition };
@@ -100,7 +108,7 @@ impl Watch {
         }
         if disk.live.name.is_none() {
             all.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(of));
-            if !disk.is_missing(now) {
+            if !disk.is_missing(now) || self.is_planted(WatchBug::MissingUntold) {
                 all.unjudged.insert(of(IncidentKind::Missing));
             } else {
                 let headline = format!("REPLACE {}: it is missing", disk.label());
@@ -133,7 +141,7 @@ impl Watch {
             ];
             all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
         }
-        if let Some(condition) = self.unread(disk, now) {
+        if let Some(condition) = self.unread(disk, now, ends) {
             all.found.insert(of(IncidentKind::Unread), of_disk(condition));
         }
         if let Some(condition) = self.stuck(disk) {
@@ -283,7 +291,8 @@ impl Watch {
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {
         let has_bad = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
         let mut disks = has_bad.filter_map(|key| self.disks.get(key));
-        if !disks.any(|disk| disk.row.passes.unreadable_sectors() > 0) {
+        let is_silent = self.is_planted(WatchBug::StripesUntold);
+        if is_silent || !disks.any(|disk| disk.row.passes.unreadable_sectors() > 0) {
             return None;
         }
         let risk = self.risk(array);
@@ -307,7 +316,7 @@ impl Watch {
         Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
-    fn unread(&self, disk: &DiskState, now: UnixSeconds) -> Option<Condition> {
+    fn unread(&self, disk: &DiskState, now: UnixSeconds, ends: &PassEnds<'_>) -> Option<Condition> {
         let due = disk.row.passes.due(self.settings.every);
         let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
         if due.0 > now.0 + margin {
@@ -319,8 +328,7 @@ impl Watch {
             true => format!("NOTICE {}: some sectors were to be read by {date}", disk.label()),
             false => format!("NOTICE {}: some sectors are unread, and due {date}", disk.label()),
         };
-        let (_, foreseen) = self.foreseen(disk, now);
-        let ends = match foreseen {
+        let ends = match ends() {
             Some(forecast) => {
                 let show = |at| show_date(&*self.calendar, at);
                 format!("Forecast  the pass ends {} to {}, in 8 of 10 cases", show(forecast.low), show(forecast.high))

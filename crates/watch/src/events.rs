@@ -105,11 +105,39 @@ pub enum WatchBug {
     ReadMembersTogether,
     /// The range of a forecast is a third of what it should be.
     NarrowForecasts,
+    /// Disks are read at any hour, whatever the settings say.
+    IgnoreHours,
+    /// Disks are read although a person wants a pause.
+    IgnorePause,
+    /// Members of arrays that are degraded, rebuilt or checked are read.
+    IgnoreArrays,
+    /// As many disks behind a controller are read at a time as want to be.
+    IgnoreController,
+    /// That something has become more is not told.
+    GrowthUntold,
+    /// That a disk is missing is not told.
+    MissingUntold,
+    /// That unreadable sectors meet in a stripe is not told.
+    StripesUntold,
+    /// That a way for messages is not proven, or accepts nothing, is not told.
+    ChannelsUntold,
+    /// Notices are sent in quiet hours.
+    IgnoreQuiet,
+    /// Whatever a message tells waits for the end of quiet hours.
+    AllNotices,
+    /// There is no monthly report.
+    NoReport,
+    /// The daily check is not told to whoever waits for it.
+    NoHeartbeat,
+    /// The light of the arrays is always green.
+    RedundancyGreen,
+    /// The light of the alerts is always green.
+    AlertsGreen,
 }
 
 impl WatchBug {
     /// All of them.
-    pub const ALL: [WatchBug; 9] = [
+    pub const ALL: [WatchBug; 23] = [
         WatchBug::ForgetUnderWay,
         WatchBug::RepeatUnmarked,
         WatchBug::SendBeforeKeep,
@@ -119,5 +147,19 @@ impl WatchBug {
         WatchBug::RemindTheAccepted,
         WatchBug::ReadMembersTogether,
         WatchBug::NarrowForecasts,
+        WatchBug::IgnoreHours,
+        WatchBug::IgnorePause,
+        WatchBug::IgnoreArrays,
+        WatchBug::IgnoreController,
+        WatchBug::GrowthUntold,
+        WatchBug::MissingUntold,
+        WatchBug::StripesUntold,
+        WatchBug::ChannelsUntold,
+        WatchBug::IgnoreQuiet,
+        WatchBug::AllNotices,
+        WatchBug::NoReport,
+        WatchBug::NoHeartbeat,
+        WatchBug::RedundancyGreen,
+        WatchBug::AlertsGreen,
     ];
 }

@@ -45,6 +45,19 @@ pub enum HoldBack {
 }
 
 impl HoldBack {
+    /// When it ends, if that is known.
+    pub fn until(&self) -> Option<UnixSeconds> {
+        match *self {
+            HoldBack::NotDue(at)
+            | HoldBack::Paused(at)
+            | HoldBack::WindowClosed(at)
+            | HoldBack::Asleep(at)
+            | HoldBack::NoReads(at)
+            | HoldBack::Refused(_, at) => Some(at),
+            _ => None,
+        }
+    }
+
     /// For people.
     pub fn words(&self, calendar: &dyn Calendar) -> String {
         let time = |at: &UnixSeconds| show_time(calendar, *at);

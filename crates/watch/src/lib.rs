@@ -48,6 +48,7 @@ mod letter;
 mod observe;
 mod outbox;
 pub mod passes;
+mod queue;
 pub mod risk;
 pub mod rows;
 mod schedule;

@@ -88,7 +88,7 @@ impl Watch {
     }
 
     /// When the next pass of a disk begins. The first one at once, but for the spread: nobody has read the disk yet.
-    fn begins(&self, disk: &DiskState) -> UnixSeconds {
+    pub(crate) fn begins(&self, disk: &DiskState) -> UnixSeconds {
         let passes = &disk.row.passes;
         match passes.is_read() {
             true => self.should_begin(disk),
@@ -97,18 +97,19 @@ impl Watch {
     }
 
     /// What holds a disk back by itself, whether or not it is being read.
-    fn held(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
+    pub(crate) fn held(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
         let Some(name) = disk.live.name.as_deref() else { return Some(HoldBack::Missing) };
         if disk.live.is_resized {
             return Some(HoldBack::Resized);
         }
-        if self.host.paused_until > now {
+        if self.host.paused_until > now && !self.is_planted(WatchBug::IgnorePause) {
             return Some(HoldBack::Paused(self.host.paused_until));
         }
         if self.is_on_battery {
             return Some(HoldBack::OnBattery);
         }
-        for array in self.arrays_there().filter(|array| array.has(name)) {
+        let is_heeded = !self.is_planted(WatchBug::IgnoreArrays);
+        for array in self.arrays_there().filter(|array| is_heeded && array.has(name)) {
             let of = array.name.clone();
             match array.activity {
                 ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of)),
@@ -129,7 +130,8 @@ impl Watch {
         if let Some((why, again)) = disk.live.refusal.as_ref().filter(|(_, again)| *again > now) {
             return Some(HoldBack::Refused(why.clone(), *again));
         }
-        let hours = self.settings.between.filter(|hours| !hours.holds(now, &*self.calendar));
+        let hours = self.settings.between.filter(|_| !self.is_planted(WatchBug::IgnoreHours));
+        let hours = hours.filter(|hours| !hours.holds(now, &*self.calendar));
         if let Some(hours) = hours {
             return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
         }
@@ -158,7 +160,7 @@ impl Watch {
         let controller = disk.row.facts.controller.as_ref()?;
         let beside = self.disks.values().filter(|other| other.row.facts.controller.as_ref() == Some(controller));
         let is_full = beside.filter(|other| is_busy(other)).count() >= self.settings.controller_max.max(1);
-        is_full.then_some(HoldBack::ControllerBusy)
+        (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
     }
 
     /// What holds a disk back that is not being read; none: it could begin.
@@ -190,14 +192,7 @@ impl Watch {
                     None | Some(HoldBack::MemberBusy(_) | HoldBack::ControllerBusy) => {
                         waiting.push((disk.row.passes.due(self.settings.every), key.clone()));
                     }
-                    Some(
-                        HoldBack::NotDue(at)
-                        | HoldBack::WindowClosed(at)
-                        | HoldBack::Asleep(at)
-                        | HoldBack::NoReads(at)
-                        | HoldBack::Refused(_, at),
-                    ) => wake = wake.min(at),
-                    Some(_) => {}
+                    Some(why) => wake = wake.min(why.until().unwrap_or(wake)),
                 },
             }
         }
@@ -245,14 +240,19 @@ impl Watch {
     }
 
     /// When a pass will end that goes on, or begins, now; and how many seconds that most likely are.
-    pub(crate) fn forecast_of(&self, disk: &DiskState, now: UnixSeconds) -> Option<(PassForecast, u64)> {
+    fn forecast_of(&self, disk: &DiskState, now: UnixSeconds) -> Option<(PassForecast, u64)> {
         let seconds = self.rest_seconds(disk, now)?;
-        let mut forecast = PassForecast::new(now, seconds, &self.host.errors);
+        Some((self.forecast_from(now, seconds), seconds))
+    }
+
+    /// When something will end that most likely takes so many seconds from `from` on.
+    pub(crate) fn forecast_from(&self, from: UnixSeconds, seconds: u64) -> PassForecast {
+        let mut forecast = PassForecast::new(from, seconds, &self.host.errors);
         if self.is_planted(WatchBug::NarrowForecasts) {
             let third = |end: UnixSeconds| UnixSeconds((forecast.likely.0 * 2 + end.0) / 3);
             (forecast.low, forecast.high) = (third(forecast.low), third(forecast.high));
         }
-        Some((forecast, seconds))
+        forecast
     }
 
     /// A pass is over: how wrong was what was said when it began?
@@ -263,12 +263,6 @@ impl Watch {
             self.host.errors.add(now.0.saturating_sub(begun) as f32 / seconds.max(1) as f32);
             self.changed.insert(RowKey::Host);
         }
-    }
-
-    /// When the next pass ends, for the plan: of one that has not begun, from when it will.
-    pub(crate) fn foreseen(&self, disk: &DiskState, now: UnixSeconds) -> (UnixSeconds, Option<PassForecast>) {
-        let from = if disk.row.passes.begun.0 > 0 { now } else { self.begins(disk).max(now) };
-        (from, self.forecast_of(disk, from).map(|(forecast, _)| forecast))
     }
 
     /// What would help a disk that is not read in time.

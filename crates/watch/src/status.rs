@@ -2,12 +2,14 @@
 
 use crate::calendar::{DAY, days, elapsed, show_date};
 use crate::channel::{ChannelRow, ProofState};
+use crate::events::WatchBug;
 use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
 use crate::incident::{IncidentRow, Urgency};
 use crate::outbox::WAITS_LONG;
+use crate::queue::ForeseenPass;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, SessionPhase, Watch};
 
@@ -102,7 +104,9 @@ fn is_rebuilt(array: &ArrayFacts) -> bool {
 impl Watch {
     /// How things stand.
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
-        let disks: Vec<DiskStanding> = self.disks.values().map(|disk| self.standing(disk, now)).collect();
+        let foreseen = self.foresee(now);
+        let disks: Vec<DiskStanding> =
+            self.disks.iter().map(|(key, disk)| self.standing(disk, foreseen[key], now)).collect();
         let mut lights =
             [self.disks_light(&disks), self.redundancy_light(), self.read_light(&disks, now), self.alerts_light(now)];
         // What is old cannot be told from what is new by a clock that is not believed.
@@ -151,12 +155,11 @@ impl Watch {
         }
     }
 
-    fn standing(&self, disk: &DiskState, now: UnixSeconds) -> DiskStanding {
+    fn standing(&self, disk: &DiskState, foreseen: ForeseenPass, now: UnixSeconds) -> DiskStanding {
         let (health, signs) = self.health(disk, now);
         let passes = &disk.row.passes;
         let is_read = matches!(disk.live.session, SessionPhase::Running | SessionPhase::Foreign);
-        let (from, forecast) = self.foreseen(disk, now);
-        let lateness = self.rest_seconds(disk, from).map(|rest| passes.lateness(from, rest, self.settings.every));
+        let lateness = foreseen.rest.map(|rest| passes.lateness(foreseen.starts, rest, self.settings.every));
         DiskStanding {
             key: disk.row.facts.key.clone(),
             name: disk.live.name.clone(),
@@ -169,7 +172,7 @@ impl Watch {
             due: passes.due(self.settings.every),
             is_read,
             held: if is_read { None } else { self.hold_back(disk, now) },
-            forecast,
+            forecast: foreseen.ends,
             lateness,
         }
     }
@@ -199,6 +202,9 @@ impl Watch {
             (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))
         });
         let Some(worst) = worst else { return light(LightColour::Grey, "no array is seen".to_owned()) };
+        if self.is_planted(WatchBug::RedundancyGreen) {
+            return light(LightColour::Green, String::new());
+        }
         let facts = &worst.facts;
         if worst.gone.is_some() {
             return light(LightColour::Red, format!("array {} is not there", facts.name));
@@ -255,6 +261,7 @@ impl Watch {
         let proven =
             self.channels.values().filter(|channel| is_proven(channel.proof(now)) && channel.failing_since.is_none());
         let colour = match proven.count() {
+            _ if self.is_planted(WatchBug::AlertsGreen) => LightColour::Green,
             0 => LightColour::Red,
             count if count < self.channels.len() || waiting > 0 => LightColour::Yellow,
             _ => LightColour::Green,

@@ -107,6 +107,9 @@ impl Watch {
                 incident
             };
             let Some((at, reason)) = judged.next_message().filter(|_| self.has_recipient(key)) else { continue };
+            if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUntold) {
+                continue;
+            }
             if at > now {
                 wake = wake.min(at);
                 continue;
@@ -219,6 +222,7 @@ impl Watch {
         thread: Option<u64>,
         text: impl Fn(&Watch, &str) -> LetterText,
     ) -> u64 {
+        let urgency = if self.is_planted(WatchBug::AllNotices) { Urgency::Notice } else { urgency };
         let first = self.host.next_message;
         for channel in channels {
             if about.iter().any(|key| !Self::goes_by(key, &channel)) {
@@ -280,7 +284,7 @@ impl Watch {
             self.host.reported_month = month; // the first month has no beginning
             self.changed.insert(RowKey::Host);
         }
-        let is_time = local.second >= REPORT_HOUR * HOUR as u32;
+        let is_time = local.second >= REPORT_HOUR * HOUR as u32 && !self.is_planted(WatchBug::NoReport);
         if month > self.host.reported_month && is_time && !self.channels.is_empty() {
             self.host.reported_month = month;
             self.write_with_codes(now, MessageReason::Report);

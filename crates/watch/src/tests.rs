@@ -6,6 +6,7 @@ mod dangers;
 mod drives;
 mod lights;
 mod messages;
+mod queue;
 mod rig;
 mod sessions;
 mod silence;

@@ -193,7 +193,7 @@ impl Watch {
             self.changed.insert(RowKey::Host);
             self.changed.extend(self.disks.keys().map(|key| RowKey::Idle(key.clone())));
             self.is_reckoned = false;
-            self.acts.push(WatchOp::Heartbeat);
+            self.acts.extend((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
         self.wake_at(after(self.host.checked, DAY));
         self.tell_twins(now);

@@ -1,15 +1,18 @@
 //! The oracle of years: it sees what happens to a host, and what the watch does, and says what is against the promises.
 
+use super::array::ArrayTruth;
+use super::mail::MailTruth;
 use super::reading::{DiskTruth, PowerTruth};
+use super::rules::{ClockTruth, PauseTruth};
 use super::thread::{ThreadTruth, Told};
 use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::run::HostSummary;
-use scrubjay_sim::host::setup::EPOCH;
-use scrubjay_watch::health::HealthState;
+use scrubjay_sim::host::setup::{EPOCH, HostSetup};
+use scrubjay_watch::hours::DailyHours;
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason};
 use scrubjay_watch::rows::MessageRow;
-use scrubjay_watch::status::{LightColour, WatchStatus};
-use std::collections::{BTreeMap, BTreeSet};
+use scrubjay_watch::status::WatchStatus;
+use std::collections::BTreeMap;
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
@@ -35,50 +38,43 @@ pub struct YearOutcome {
     pub summary: HostSummary,
 }
 
-#[derive(Debug, Default)]
-struct ArrayTruth {
-    members: Vec<usize>,
-    degraded_since: Option<u64>,
-}
-
-#[derive(Debug, Default)]
-struct ChannelTruth {
-    known_since: u64,
-    confirmed: Option<u64>,
-    is_down: bool,
-    up_since: u64,
-}
-
 /// Knows the truth.
 #[derive(Debug)]
 pub struct YearOracle {
-    every: u64,
-    disks: Vec<DiskTruth>,
-    arrays: BTreeMap<String, ArrayTruth>,
-    channels: BTreeMap<String, ChannelTruth>,
-    power: PowerTruth,
+    pub(super) every: u64,
+    hours: Option<DailyHours>,
+    controller_max: usize,
+    pub(super) disks: Vec<DiskTruth>,
+    pub(super) arrays: BTreeMap<String, ArrayTruth>,
+    pub(super) mail: MailTruth,
+    pub(super) power: PowerTruth,
+    clock: ClockTruth,
+    pause: Option<PauseTruth>,
     /// How far clocks have jumped, in all.
-    jumped: u64,
+    pub(super) jumped: u64,
     threads: BTreeMap<(String, IncidentKey), ThreadTruth>,
-    /// Messages that were written and have not arrived: number and channel.
-    missing: BTreeMap<u64, String>,
-    arrived: BTreeSet<(String, String)>,
+    /// When the watch last said that its daily check went well, and how far clocks had jumped by then.
+    beat: (u64, u64),
     outcome: YearOutcome,
 }
 
 impl YearOracle {
-    /// Of a host whose sectors are to be read every `every` seconds.
-    pub fn new(every: u64) -> YearOracle {
+    /// Of a host as it is when it begins.
+    pub fn new(setup: &HostSetup) -> YearOracle {
+        let settings = &setup.settings;
         YearOracle {
-            every,
+            every: settings.every,
+            hours: settings.between,
+            controller_max: settings.controller_max,
             disks: Vec::new(),
-            arrays: BTreeMap::new(),
-            channels: BTreeMap::new(),
+            arrays: setup.arrays.iter().map(|array| (array.key.clone(), ArrayTruth::new(array))).collect(),
+            mail: MailTruth::new(settings.quiet),
             power: PowerTruth::default(),
+            clock: ClockTruth::default(),
+            pause: None,
             jumped: 0,
             threads: BTreeMap::new(),
-            missing: BTreeMap::new(),
-            arrived: BTreeSet::new(),
+            beat: (EPOCH, 0),
             outcome: YearOutcome::default(),
         }
     }
@@ -88,7 +84,7 @@ impl YearOracle {
         YearOutcome { summary, ..self.outcome }
     }
 
-    fn fault(&mut self, at: u64, what: String) {
+    pub(super) fn fault(&mut self, at: u64, what: String) {
         if self.outcome.faults.len() < FAULTS_MAX {
             self.outcome.faults.push(format!("day {:.2}: {what}", (at - EPOCH) as f64 / DAY as f64));
         }
@@ -110,7 +106,7 @@ impl YearOracle {
     }
 
     fn on_written(&mut self, at: u64, row: &MessageRow) {
-        self.missing.insert(row.number, row.channel.clone());
+        self.mail.written(at, self.jumped, row);
         let told = match row.reason {
             MessageReason::Opened => Told::Opened,
             MessageReason::Grown => Told::Grown,
@@ -166,7 +162,7 @@ impl YearOracle {
                 }
             }
             IncidentSubject::Channel(channel) => {
-                let Some(channel) = self.channels.get(channel) else { return false };
+                let Some(channel) = self.mail.channels.get(channel) else { return false };
                 let is_just_on = self.power.on_since.is_some_and(|on| at - on < 6 * HOUR);
                 match key.kind {
                     IncidentKind::Unproven => {
@@ -182,24 +178,79 @@ impl YearOracle {
     }
 
     fn on_delivered(&mut self, at: u64, row: &MessageRow) {
-        self.missing.remove(&row.number);
-        if !self.arrived.insert((row.channel.clone(), row.id.clone())) && !row.may_be_repeated {
-            self.fault(at, format!("{} arrived twice by {}, and was not marked", row.id, row.channel));
-        }
+        let faults = self.mail.delivered(at, row, self.jumped, &self.clock, &self.power);
+        faults.into_iter().for_each(|what| self.fault(at, what));
     }
 
     /// What is so for so long must have been told, by every channel.
     fn must_be_told(&mut self, at: u64, since: Option<u64>, subject: IncidentSubject, kind: IncidentKind) {
-        let Some(since) = since.filter(|&since| self.power.after_stretch(since + DAY, HOUR) + self.jumped <= at) else {
-            return;
-        };
+        self.must_be_news(at, since, 0, subject, kind);
+    }
+
+    /// The same, and there was a message of it since `news`: that it has opened, or grown.
+    fn must_be_news(&mut self, at: u64, since: Option<u64>, news: u64, subject: IncidentSubject, kind: IncidentKind) {
+        let is_due =
+            |&since: &u64| self.power.after_stretch(since.saturating_add(DAY), HOUR).saturating_add(self.jumped) <= at;
+        let Some(since) = since.filter(is_due) else { return };
         let key = IncidentKey { subject, kind };
-        let silent: Vec<String> = self.channels.keys().cloned().collect();
-        for channel in silent {
-            let is_told = self.threads.get(&(channel.clone(), key.clone())).is_some_and(|thread| thread.is_open);
-            if !is_told {
-                self.fault(at, format!("{key:?}, so for {} days, was not told by {channel}", (at - since) / DAY));
+        let silent: Vec<String> = self.mail.channels.keys().cloned().collect();
+        // Of a channel that is not trusted the others tell.
+        for channel in silent.into_iter().filter(|name| key.subject != IncidentSubject::Channel(name.clone())) {
+            let thread = self.threads.get(&(channel.clone(), key.clone())).filter(|thread| thread.is_open);
+            let days = (at - since) / DAY;
+            match thread {
+                None => self.fault(at, format!("{key:?}, so for {days} days, was not told by {channel}")),
+                Some(thread) if thread.news < news => {
+                    self.fault(at, format!("{key:?}, graver for {days} days, was not told by {channel}"));
+                }
+                Some(_) => {}
             }
+        }
+    }
+
+    /// It is noon, and the watch runs.
+    fn on_noon(&mut self, at: u64, status: &WatchStatus) {
+        self.on_status(at, status);
+        let (beat, jumped) = self.beat;
+        let is_late = |due: u64| {
+            let due = self.power.after_stretch(due + 2 * HOUR, HOUR);
+            due.saturating_add(self.jumped - jumped) <= at
+        };
+        // One that was to come when the watch was killed comes a day later.
+        let is_cut = self.power.on_since.is_none_or(|on| on > beat);
+        if is_late(beat + if is_cut { 2 * DAY } else { DAY }) {
+            self.fault(at, format!("no heartbeat for {} hours", (at - beat) / HOUR));
+        }
+        let keys: Vec<String> = self.arrays.keys().cloned().collect();
+        for key in keys {
+            let ArrayTruth { graver_since, stripes_since, .. } = self.arrays[&key];
+            let subject = || IncidentSubject::Array(key.clone());
+            self.must_be_news(at, graver_since, graver_since.unwrap_or(0), subject(), IncidentKind::Degraded);
+            self.must_be_told(at, stripes_since, subject(), IncidentKind::Stripes);
+        }
+        for disk in 0..self.disks.len() {
+            let DiskTruth { key, lasting, is_forgotten, accepted, .. } = self.disks[disk].clone();
+            let subject = IncidentSubject::Disk(scrubjay_watch::facts::DiskKey(key));
+            // Who accepts knows all that is so then.
+            if let Some(since) = lasting.filter(|&since| !is_forgotten && accepted < since) {
+                self.must_be_news(at, Some(since), since, subject, IncidentKind::Health);
+            }
+        }
+        let names: Vec<String> = self.mail.channels.keys().cloned().collect();
+        for name in names {
+            let channel = &self.mail.channels[&name];
+            let unproven = channel.confirmed.map_or(channel.known_since, |confirmed| confirmed + 90 * DAY);
+            let failing = self.mail.failing_since(&name);
+            let subject = || IncidentSubject::Channel(name.clone());
+            // Both are borne for a day.
+            self.must_be_told(at, Some(unproven.saturating_add(DAY)), subject(), IncidentKind::Unproven);
+            self.must_be_told(at, failing.map(|since| since + DAY), subject(), IncidentKind::Undelivered);
+        }
+        let mut faults = self.mail.all_late(at, self.jumped, &self.power);
+        faults.extend(self.mail.unreported(at, &self.clock, &self.power));
+        faults.into_iter().for_each(|what| self.fault(at, what));
+        if self.power.on_since.is_some_and(|on| on + 4 * HOUR <= at) {
+            self.judge_lights(at, status);
         }
     }
 
@@ -227,28 +278,26 @@ impl YearOracle {
         self.judge_green(at, status);
     }
 
-    fn judge_green(&mut self, at: u64, status: &WatchStatus) {
+    /// May this disk be read now? What was so for less than `slack` seconds may not be known yet.
+    fn judge_reading(&mut self, at: u64, disk: usize, slack: u64) {
         let mut faults = Vec::new();
-        for standing in status.disks.iter().filter(|standing| standing.health == HealthState::Ok) {
-            let Some(disk) = self.disks.iter().rev().find(|disk| disk.key == standing.key.0) else {
-                faults.push(format!("{} is called ok, and does not exist", standing.key));
-                continue;
-            };
-            let is_fresh = disk.smart.is_some_and(|(read, before)| at - read <= 27 * HOUR + self.jumped - before);
-            // A reading that was under way when the watch was killed never reached it.
-            let is_told = disk.lasting.is_some_and(|since| since + DAY <= at);
-            if !disk.is_in || !is_fresh || is_told {
-                faults.push(format!("{} is called ok: {disk:?}", standing.key));
+        if let Some(hours) = self.hours
+            && at >= self.clock.jumped_at + slack
+            && self.clock.is_outside(at, hours, 60)
+        {
+            faults.push("outside of its hours".to_owned());
+        }
+        if self.pause.is_some_and(|pause| pause.holds(at, &self.clock, slack)) {
+            faults.push("in a person's pause".to_owned());
+        }
+        for (key, array) in self.arrays.iter().filter(|(_, array)| array.members.contains(&disk)) {
+            let is_long = |since: Option<u64>| since.is_some_and(|since| since + slack <= at);
+            if is_long(array.degraded_since) || is_long(array.at_work_since) {
+                faults.push(format!("while {key} is not idle and whole"));
             }
         }
-        let read = status.lights.iter().find(|light| light.name == "All sectors read");
-        if read.is_some_and(|light| light.colour == LightColour::Green) {
-            let limit = self.every + self.jumped + DAY;
-            for disk in self.disks.iter().filter(|disk| disk.is_in && disk.oldest() + limit < at) {
-                faults.push(format!("all sectors read is green, and one of {} was not for long", disk.key));
-            }
-        }
-        faults.into_iter().for_each(|what| self.fault(at, what));
+        let key = self.disks[disk].key.clone();
+        faults.into_iter().for_each(|what| self.fault(at, format!("{key} is read {what}")));
     }
 
     fn on_session_begun(&mut self, at: u64, disk: usize) {
@@ -261,6 +310,24 @@ impl YearOracle {
         if let Some(array) = together {
             self.fault(at, format!("two members of {array} are read at a time"));
         }
+        if let Some(controller) = self.disks[disk].controller.clone() {
+            let beside = self.disks.iter().filter(|disk| disk.is_read && disk.controller.as_ref() == Some(&controller));
+            let (count, limit) = (beside.count(), self.controller_max);
+            if count > limit {
+                self.fault(at, format!("{count} disks behind {controller} are read at a time, and {limit} may be"));
+            }
+        }
+        self.judge_reading(at, disk, 0);
+    }
+
+    /// In which arrays do unreadable sectors meet now?
+    fn look_at_stripes(&mut self, at: u64) {
+        let disks = &self.disks;
+        for array in self.arrays.values_mut() {
+            let is_bad =
+                array.has_bad_stripe(|member| disks.get(member).filter(|disk| disk.is_in).map(|disk| &disk.unreadable));
+            array.stripes_since = is_bad.then_some(array.stripes_since.unwrap_or(at));
+        }
     }
 
     fn on_end(&mut self, at: u64, waiting: &[u64]) {
@@ -269,19 +336,16 @@ impl YearOracle {
                 self.judge_age(disk, self.disks[disk].oldest(), at);
             }
         }
-        let lost = self.missing.iter().filter(|(number, channel)| {
-            !waiting.contains(number) && self.channels.contains_key(*channel) // a channel that was removed takes its messages along
-        });
-        let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
-        lost.into_iter().for_each(|number| self.fault(at, format!("message {number} was lost")));
+        self.mail.lost(waiting).into_iter().for_each(|number| self.fault(at, format!("message {number} was lost")));
     }
 }
 
 impl HostObserver for YearOracle {
     fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
         match *fact {
-            HostFact::DiskIn(_, key) => {
-                let mut disk = DiskTruth::new(key.0.clone(), at);
+            HostFact::DiskIn(_, facts) => {
+                let mut disk = DiskTruth::new(facts.key.0.clone(), at);
+                disk.controller.clone_from(&facts.controller);
                 if self.power.on_since.is_some() {
                     disk.seen(at);
                 }
@@ -290,11 +354,19 @@ impl HostObserver for YearOracle {
             HostFact::DiskOut(disk) => {
                 let disk = &mut self.disks[disk];
                 (disk.is_in, disk.since) = (false, at);
+                self.look_at_stripes(at);
             }
-            // Of a machine that is off it is told once more, when it is on again.
-            HostFact::DiskBack(disk) if self.power.on_since.is_some() => self.disks[disk].seen(at),
-            HostFact::DiskBack(disk) => self.disks[disk].put_back(at),
+            HostFact::DiskBack(disk) => {
+                match self.power.on_since {
+                    Some(_) => self.disks[disk].seen(at),
+                    None => self.disks[disk].put_back(at),
+                }
+                self.look_at_stripes(at);
+            }
             HostFact::Read(disk, from, to, begin, end) => {
+                if end > begin {
+                    self.judge_reading(begin, disk, HOUR); // a session may have been told to end within the hour
+                }
                 for (last, at) in self.disks[disk].read((from, to), (begin, end)) {
                     self.judge_age(disk, last, at);
                 }
@@ -322,20 +394,39 @@ impl HostObserver for YearOracle {
                     disk.lasting.get_or_insert(at);
                 }
             }
+            HostFact::Unreadable(disk, runs) => {
+                self.disks[disk].unreadable.extend(runs.iter().map(|run| (run.start.0, run.end.0)));
+                self.look_at_stripes(at);
+            }
             HostFact::Smart(disk, is_real) => {
                 if is_real {
                     self.disks[disk].smart = Some((at, self.jumped));
                 }
             }
-            HostFact::Array(key, members) => self.arrays.entry(key.to_owned()).or_default().members = members.to_vec(),
-            HostFact::Degraded(key, is_degraded) => {
-                let array = self.arrays.entry(key.to_owned()).or_default();
-                array.degraded_since = is_degraded.then_some(array.degraded_since.unwrap_or(at));
+            HostFact::Array(key, members) => {
+                if let Some(array) = self.arrays.get_mut(key) {
+                    array.members = members.to_vec();
+                }
             }
-            HostFact::Power(is_on) => self.power.switch(at, is_on),
-            HostFact::Clock(step) => self.jumped += step.unsigned_abs(),
+            HostFact::ArrayState(key, lost, is_at_work) => {
+                if let Some(array) = self.arrays.get_mut(key) {
+                    array.turn(at, lost, is_at_work, self.power.after_stretch(array.lighter_since, 3 * HOUR));
+                }
+                self.look_at_stripes(at);
+            }
+            HostFact::Power(is_on) => {
+                self.power.switch(at, is_on);
+                if is_on {
+                    self.mail.begin(at);
+                }
+            }
+            HostFact::Clock(step) => {
+                self.jumped += step.unsigned_abs();
+                self.clock.jump(at, step);
+                self.pause.iter_mut().for_each(|pause| pause.jump(at, &self.clock));
+            }
+            HostFact::Paused(span) => self.pause = Some(PauseTruth::new(at, &self.clock, span)),
             HostFact::Channels(names) => {
-                self.channels.retain(|name, _| names.contains(name));
                 self.threads.retain(|(channel, _), _| names.contains(channel));
                 // What a person accepted needs not be told to a channel that is new; when it grows, or is over, it is.
                 let known: BTreeMap<IncidentKey, ThreadTruth> = self
@@ -344,35 +435,34 @@ impl HostObserver for YearOracle {
                     .filter(|(_, thread)| thread.is_open && thread.is_accepted)
                     .map(|((_, key), thread)| (key.clone(), *thread))
                     .collect();
-                for name in names.iter().filter(|name| !self.channels.contains_key(*name)) {
+                for name in names.iter().filter(|name| !self.mail.channels.contains_key(*name)) {
                     for (key, thread) in &known {
                         self.threads.insert((name.clone(), key.clone()), *thread);
                     }
                 }
-                for name in names {
-                    self.channels
-                        .entry(name.clone())
-                        .or_insert(ChannelTruth { known_since: at, ..ChannelTruth::default() });
-                }
+                self.mail.take(at, self.power.on_since.is_some(), names);
             }
-            HostFact::Accepts(name, is_up) => {
-                if let Some(channel) = self.channels.get_mut(name) {
-                    (channel.is_down, channel.up_since) = (!is_up, at);
-                }
-            }
+            HostFact::Accepts(name, is_up) => self.mail.accepts(at, name, is_up),
+            HostFact::Bounced(name) => self.mail.bounced(at, name),
             HostFact::Confirmed(name) => {
-                if let Some(channel) = self.channels.get_mut(name) {
+                if let Some(channel) = self.mail.channels.get_mut(name) {
                     channel.confirmed = Some(at);
                 }
             }
             HostFact::Accepted(subject) => {
                 let of = self.threads.iter_mut().filter(|((_, key), _)| key.subject == *subject);
                 of.for_each(|(_, thread)| thread.is_accepted = true);
+                let is_it = |disk: &&mut DiskTruth| matches!(subject, IncidentSubject::Disk(key) if key.0 == disk.key);
+                self.disks.iter_mut().filter(is_it).for_each(|disk| disk.accepted = at);
             }
             HostFact::Forgotten(disk) => self.disks[disk].is_forgotten = true,
             HostFact::Written(row) => self.on_written(at, row),
             HostFact::Delivered(row) => self.on_delivered(at, row),
-            HostFact::Status(status) => self.on_status(at, status),
+            HostFact::Heartbeat(status) => {
+                self.beat = (at, self.jumped);
+                self.on_status(at, status);
+            }
+            HostFact::Noon(status) => self.on_noon(at, status),
             HostFact::End(waiting) => self.on_end(at, waiting),
         }
     }

@@ -1,5 +1,7 @@
 //! What the oracle knows of one disk: when points all over it were last read, in truth.
 
+use std::collections::BTreeSet;
+
 /// Points that are followed on each disk.
 const POINTS: usize = 64;
 
@@ -31,6 +33,12 @@ pub(super) struct DiskTruth {
     pub is_read: bool,
     pub foretold: Option<(u64, u64)>,
     pub is_forgotten: bool,
+    /// What it hangs on.
+    pub controller: Option<String>,
+    /// Sectors of which the watch was told that they cannot be read: from and to.
+    pub unreadable: BTreeSet<(u64, u64)>,
+    /// When a person last accepted what was so with it.
+    pub accepted: u64,
     /// It has been said, and not taken back, that sectors would be late: since then.
     pub warned: Option<u64>,
 }
@@ -54,6 +62,9 @@ impl DiskTruth {
             is_read: false,
             foretold: None,
             is_forgotten: false,
+            controller: None,
+            unreadable: BTreeSet::new(),
+            accepted: 0,
             warned: None,
         }
     }

@@ -18,6 +18,8 @@ pub(super) enum Told {
 pub(super) struct ThreadTruth {
     pub is_open: bool,
     pub is_accepted: bool,
+    /// When it was last told that it has opened, or grown.
+    pub news: u64,
     /// When it was last written of, and how far clocks had jumped by then.
     last: (u64, u64),
     reminders: u32,
@@ -35,9 +37,12 @@ impl ThreadTruth {
         let jumps = jumped - self.last.1;
         let was = *self;
         self.last = (at, jumped);
+        if matches!(told, Told::Opened | Told::Grown) {
+            self.news = at;
+        }
         match told {
             Told::Opened => {
-                *self = ThreadTruth { is_open: true, last: self.last, ..ThreadTruth::default() };
+                *self = ThreadTruth { is_open: true, last: self.last, news: at, ..ThreadTruth::default() };
                 if was.is_open { Err("opened twice".into()) } else { Ok(()) }
             }
             Told::Grown => {

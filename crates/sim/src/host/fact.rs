@@ -1,6 +1,7 @@
 //! What an observer of a modelled host is told, in true time.
 
-use scrubjay_watch::facts::DiskKey;
+use scrubjay_core::units::SectorRange;
+use scrubjay_watch::facts::DiskFacts;
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::MessageRow;
 use scrubjay_watch::status::WatchStatus;
@@ -8,8 +9,8 @@ use scrubjay_watch::status::WatchStatus;
 /// Something that happened on the host, or that the watch did.
 #[derive(Debug)]
 pub enum HostFact<'a> {
-    /// A disk was put in: its number, which no other ever has, and its identity.
-    DiskIn(usize, &'a DiskKey),
+    /// A disk was put in: its number, which no other ever has, and what it is.
+    DiskIn(usize, &'a DiskFacts),
     /// A disk cannot be seen any more.
     DiskOut(usize),
     /// A disk that was out, or whose host was off, is seen again.
@@ -28,12 +29,14 @@ pub enum HostFact<'a> {
     PassOver(usize),
     /// Something speaks against a disk, and the watch was told; and does it for good?
     Evidence(usize, bool),
+    /// The watch was told that these sectors of a disk cannot be read.
+    Unreadable(usize, &'a [SectorRange]),
     /// SMART data of a disk reached the watch: real ones, or none.
     Smart(usize, bool),
     /// Members of an array: its UUID and the numbers of its disks.
     Array(&'a str, &'a [usize]),
-    /// An array has all its members in sync, or not any more.
-    Degraded(&'a str, bool),
+    /// The numbers of an array's members that are not in sync, and whether it is being rebuilt, or checks itself.
+    ArrayState(&'a str, &'a [usize], bool),
     /// The machine is on, or off.
     Power(bool),
     /// The clock jumped by so many seconds.
@@ -42,6 +45,10 @@ pub enum HostFact<'a> {
     Channels(&'a [String]),
     /// A channel accepts messages, or not.
     Accepts(&'a str, bool),
+    /// A channel that accepts messages did not accept one.
+    Bounced(&'a str),
+    /// A person wants nothing to be read for so many seconds from now on.
+    Paused(u64),
     /// A person typed a code that came this way.
     Confirmed(&'a str),
     /// A person accepts what is so with a subject.
@@ -52,8 +59,10 @@ pub enum HostFact<'a> {
     Written(&'a MessageRow),
     /// Somebody got it.
     Delivered(&'a MessageRow),
-    /// What the status shows, once a day while the machine is on.
-    Status(&'a WatchStatus),
+    /// The watch says that its daily check went well; and what its status shows then.
+    Heartbeat(&'a WatchStatus),
+    /// What the status shows at noon (UTC) of every day, by a true clock, at which the watch runs.
+    Noon(&'a WatchStatus),
     /// It is over; the numbers of the messages that still wait.
     End(&'a [u64]),
 }

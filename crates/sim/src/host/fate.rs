@@ -12,6 +12,8 @@ use scrubjay_watch::facts::{ArrayActivity, ArrayFacts};
 
 /// An array is rebuilt at so many bytes a second: a judgement.
 const REBUILD_SPEED: u64 = 120_000_000;
+/// Of so many defects one is in two members of an array at one place. In life hardly any is; here what comes of it is to be seen.
+const DEFECTS_OF_TWO_ONE_IN: u64 = 8;
 
 impl ModelledHost<'_> {
     /// An array, as the kernel sees it now.
@@ -31,7 +33,9 @@ impl ModelledHost<'_> {
 
     fn tell_array(&mut self, array: usize) {
         let facts = self.array(array);
-        self.observe(&HostFact::Degraded(&facts.key, facts.is_degraded()));
+        let places = facts.members.iter().zip(&self.members[array]);
+        let lost: Vec<usize> = places.filter(|(member, _)| !member.is_in_sync).map(|(_, number)| *number).collect();
+        self.observe(&HostFact::ArrayState(&facts.key, &lost, facts.activity != ArrayActivity::Idle));
         self.tell(WatchEvent::ArraySeen(facts));
     }
 
@@ -89,6 +93,38 @@ impl ModelledHost<'_> {
                 self.disks[number].bad.push(BadRun { place, sectors, is_met: false });
             }
         }
+        if self.rng.below(DEFECTS_OF_TWO_ONE_IN) == 0 {
+            self.spread(number);
+        }
+    }
+
+    /// What a disk has gone bad in goes bad in another member of its array, too.
+    fn spread(&mut self, number: usize) {
+        let Some((array, place)) = self.membership(number) else { return };
+        let members = &self.members[array];
+        let other = members[(place + 1) % members.len()];
+        for BadRun { sectors, .. } in self.disks[number].bad.clone() {
+            let disk = &mut self.disks[other];
+            let is_new = !disk.bad.iter().any(|bad| bad.sectors == sectors);
+            if is_new && sectors.end.0 <= disk.facts.sectors {
+                let place = sectors.start.0 as f64 / disk.facts.sectors as f64;
+                disk.bad.push(BadRun { place, sectors, is_met: false });
+            }
+        }
+    }
+
+    /// An array begins to check itself, or has done so.
+    pub(super) fn check(&mut self, array: usize, is_on: bool) {
+        let activity = &mut self.setup.arrays[array].activity;
+        let (from, to) = match is_on {
+            true => (ArrayActivity::Idle, ArrayActivity::Checking),
+            false => (ArrayActivity::Checking, ArrayActivity::Idle),
+        };
+        if *activity == from {
+            *activity = to;
+            self.tell_array(array);
+            self.tell(WatchEvent::Tick);
+        }
     }
 
     /// A person puts another disk in.
@@ -99,10 +135,10 @@ impl ModelledHost<'_> {
         }
         let new = self.disks.len();
         let disk = self.disks[number].replacement(new);
-        let key = disk.facts.key.clone();
+        let facts = disk.facts.clone();
         self.disks.push(disk);
         self.places[place] = new;
-        self.observe(&HostFact::DiskIn(new, &key));
+        self.observe(&HostFact::DiskIn(new, &facts));
         self.tell(WatchEvent::DiskSeen(self.disks[new].facts.clone()));
         if let Some((array, member)) = self.membership(number) {
             self.members[array][member] = new;

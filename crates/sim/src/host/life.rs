@@ -1,8 +1,8 @@
 //! What will happen to a host, drawn before it happens: deaths, defects, outages, power, clocks, people.
 
 use super::setup::{
-    CABLES_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH, HostSetup,
-    OUTAGES_A_YEAR, POWER_OFFS_A_YEAR,
+    CABLES_A_YEAR, CHECKS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
+    HostSetup, OUTAGES_A_YEAR, POWER_OFFS_A_YEAR,
 };
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};
@@ -42,6 +42,8 @@ pub(super) enum HostEvent {
     Accept(usize),
     /// An array is in sync again.
     Rebuilt(usize),
+    /// An array begins to check itself, or ends.
+    Check(usize, bool),
     /// A channel accepts nothing, or again.
     Accepts(usize, bool),
     /// What a channel said of a message: the start of the watch, the message, was it accepted, did it arrive at once.
@@ -100,6 +102,12 @@ pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
     }
     for at in times(&mut rng, 6.0, end) {
         events.push((at, HostEvent::Pause(HOUR + rng.below(2 * DAY))));
+    }
+    for array in (0..setup.arrays.len()).filter(|_| setup.trouble > 1.0) {
+        for at in times(&mut Rng::stream(setup.seed, 5000 + array as u64), CHECKS_A_YEAR, end) {
+            events.push((at, HostEvent::Check(array, true)));
+            events.push((at + 12 * HOUR, HostEvent::Check(array, false)));
+        }
     }
     if rng.below(5) > 0 {
         events.push((EPOCH + 10 * MINUTE, HostEvent::Test));

@@ -15,6 +15,7 @@ pub mod disk;
 pub mod fact;
 mod fate;
 mod life;
+mod people;
 pub mod run;
 pub mod setup;
 pub mod table;

@@ -10,9 +10,9 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::Watch;
 use scrubjay_watch::calendar::{Calendar, DAY, HOUR};
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
-use scrubjay_watch::facts::{ArrayFacts, SessionNews, SmartReading};
-use scrubjay_watch::incident::{IncidentKind, IncidentSubject, MessageReason, Urgency};
-use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
+use scrubjay_watch::facts::{ArrayFacts, PassReport, SessionNews, SmartReading};
+use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::rows::{RowKey, WatchRow};
 use scrubjay_watch::settings::AlertChannel;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -114,8 +114,8 @@ impl<'o> ModelledHost<'o> {
         let names: Vec<String> = self.setup.settings.channels.iter().map(|channel| channel.name.clone()).collect();
         self.observe(&HostFact::Channels(&names));
         for number in 0..self.disks.len() {
-            let key = self.disks[number].facts.key.clone();
-            self.observe(&HostFact::DiskIn(number, &key));
+            let facts = self.disks[number].facts.clone();
+            self.observe(&HostFact::DiskIn(number, &facts));
         }
         for array in 0..self.setup.arrays.len() {
             self.tell_members(array);
@@ -230,17 +230,18 @@ impl<'o> ModelledHost<'o> {
                 let number = self.by_name(&name)?;
                 self.read(number);
                 self.end_session(number);
-                let report = self.disks[number].report();
-                if !report.unreadable.is_empty() {
-                    self.observe(&HostFact::Evidence(number, true));
-                }
+                let report = self.report(number);
                 Some(WatchEvent::Session(name, SessionNews::Stopped(report)))
             }
             WatchOp::Send(row) => {
                 let channels = &self.setup.settings.channels;
                 let channel = channels.iter().position(|channel| channel.name == row.channel);
                 // Now and then a server refuses for no reason that anybody knows.
-                let is_accepted = channel.is_some_and(|channel| self.accepts[channel]) && self.rng.below(20) > 0;
+                let is_up = channel.is_some_and(|channel| self.accepts[channel]);
+                let is_accepted = is_up && self.rng.below(20) > 0;
+                if is_up && !is_accepted {
+                    self.observe(&HostFact::Bounced(&row.channel));
+                }
                 let is_at_once = self.rng.below(2) == 0;
                 if is_accepted && is_at_once {
                     self.deliver(&row);
@@ -251,7 +252,7 @@ impl<'o> ModelledHost<'o> {
             }
             WatchOp::Heartbeat => {
                 let status = self.watch.as_ref().map(|watch| watch.status(self.clock()));
-                status.iter().for_each(|status| self.observe(&HostFact::Status(status)));
+                status.iter().for_each(|status| self.observe(&HostFact::Heartbeat(status)));
                 None
             }
         }
@@ -291,33 +292,19 @@ impl<'o> ModelledHost<'o> {
         self.observe(&HostFact::Read(number, before, done, since, self.now));
     }
 
+    /// What a session says, and is about to be told.
+    fn report(&mut self, number: usize) -> PassReport {
+        let report = self.disks[number].report();
+        if !report.unreadable.is_empty() {
+            self.observe(&HostFact::Evidence(number, true));
+            self.observe(&HostFact::Unreadable(number, &report.unreadable));
+        }
+        report
+    }
+
     pub(super) fn end_session(&mut self, number: usize) {
         if self.disks[number].session.take().is_some() {
             self.observe(&HostFact::SessionEnded(number));
-        }
-    }
-
-    /// Somebody gets a message, and does something about it, or not.
-    fn deliver(&mut self, row: &MessageRow) {
-        self.observe(&HostFact::Delivered(row));
-        if row.reason == MessageReason::Test || row.reason == MessageReason::Report {
-            let code = row.body.split_whitespace().last().unwrap_or_default().to_owned();
-            if self.rng.below(5) > 0 {
-                self.codes.push((row.channel.clone(), code));
-                self.plan_within(HOUR, 2 * DAY, HostEvent::Confirm(self.codes.len() - 1));
-            }
-        }
-        for key in &row.about {
-            let IncidentSubject::Disk(disk) = &key.subject else { continue };
-            let Some(number) = self.disks.iter().position(|known| known.facts.key == *disk) else { continue };
-            let later = DAY + self.rng.below(25 * DAY);
-            match (key.kind, row.urgency, self.rng.below(4)) {
-                (IncidentKind::Health, Urgency::Replace, 0) => self.plan(self.now + later, HostEvent::Replace(number)),
-                (IncidentKind::Health | IncidentKind::Unknown, _, 1) => {
-                    self.plan(self.now + HOUR, HostEvent::Accept(number))
-                }
-                _ => {}
-            }
         }
     }
 
@@ -377,16 +364,7 @@ impl<'o> ModelledHost<'o> {
                     self.plan(self.now + DAY, HostEvent::Forget(number));
                 }
             }
-            HostEvent::Accept(number) if self.watch.is_some() => {
-                let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
-                self.tell(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
-                // Whom the watch's end cuts short gets no answer, and says it again.
-                let is_kept = |row: &WatchRow| matches!(row, WatchRow::Incident(row) if row.key.subject == subject && row.is_accepted);
-                match self.watch.is_some() || self.rows.values().any(is_kept) {
-                    true => self.observe(&HostFact::Accepted(&subject)),
-                    false => self.plan(self.now + HOUR, HostEvent::Accept(number)),
-                }
-            }
+            HostEvent::Accept(number) if self.watch.is_some() => self.accept(number),
             HostEvent::Accept(_) => {}
             HostEvent::Rebuilt(array) => self.rebuilt(array),
             HostEvent::Accepts(channel, is_up) => {
@@ -421,7 +399,8 @@ impl<'o> ModelledHost<'o> {
                 }
             }
             HostEvent::Test => self.tell(WatchEvent::Command(PersonCommand::TestAlerts)),
-            HostEvent::Pause(span) => self.tell(WatchEvent::Command(PersonCommand::PauseFor(span))),
+            HostEvent::Pause(span) => self.pause(span),
+            HostEvent::Check(array, is_on) => self.check(array, is_on),
             HostEvent::Rechannel if self.setup.settings.channels.len() > 1 => {
                 self.setup.settings.channels.truncate(1);
                 let names = [self.setup.settings.channels[0].name.clone()];
@@ -460,10 +439,7 @@ impl<'o> ModelledHost<'o> {
                 continue;
             }
             self.read(number);
-            let report = self.disks[number].report();
-            if !report.unreadable.is_empty() {
-                self.observe(&HostFact::Evidence(number, true));
-            }
+            let report = self.report(number);
             if self.disks[number].done < 1.0 {
                 self.tell(WatchEvent::Session(name, SessionNews::Progress(report)));
                 continue;
@@ -473,6 +449,8 @@ impl<'o> ModelledHost<'o> {
             self.tell(WatchEvent::Session(name, SessionNews::Finished(report)));
         }
         self.tell(WatchEvent::Tick);
+        let status = self.watch.as_ref().filter(|_| self.now % DAY == DAY / 2).map(|watch| watch.status(self.clock()));
+        status.iter().for_each(|status| self.observe(&HostFact::Noon(status)));
     }
 
     /// The watch is gone, with whatever it did not keep: killed, or the host is off.
@@ -517,11 +495,8 @@ impl<'o> ModelledHost<'o> {
             if self.disks[number].is_in {
                 self.observe(&HostFact::DiskBack(number));
                 self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
-                let (name, report) = (self.disks[number].facts.name.clone(), self.disks[number].report());
-                if report.done > 0 {
-                    if !report.unreadable.is_empty() {
-                        self.observe(&HostFact::Evidence(number, true));
-                    }
+                if self.disks[number].report().done > 0 {
+                    let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
                     self.tell(WatchEvent::Session(name, SessionNews::Stopped(report)));
                 }
             }

@@ -25,6 +25,9 @@ pub const POWER_OFFS_A_YEAR: f64 = 6.0;
 /// Times a year that the clock is found to be wrong and set: a judgement.
 pub const CLOCK_STEPS_A_YEAR: f64 = 2.0;
 
+/// Times a year that an array is checked by its own checker: a judgement.
+pub const CHECKS_A_YEAR: f64 = 4.0;
+
 /// When every modelled year begins: 1 January 2026, 00:00 UTC.
 pub const EPOCH: u64 = 1_767_225_600;
 
@@ -114,6 +117,11 @@ impl HostSetup {
         }
         if rng.below(2) == 0 {
             setup.settings.quiet = Some(DailyHours { from: 22 * 60, to: 7 * 60 });
+        }
+        // By default no storm has as many arrays behind a controller as it would take.
+        let mut narrow = Rng::stream(seed, 6);
+        if narrow.below(3) == 0 {
+            setup.settings.controller_max = 1 + narrow.below(3) as usize;
         }
         setup.settings.channels.truncate(1 + rng.below(2) as usize);
         setup.trouble = 1.0 + rng.uniform() * 15.0;

@@ -1,0 +1,98 @@
+//! What the oracle knows of one array: which members it has lost, and where unreadable sectors meet in it.
+
+use scrubjay_watch::facts::ArrayFacts;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Its truth. Every array of the model is a mirror, or has one chunk of each stripe on every member, at the same place of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ArrayTruth {
+    pub members: Vec<usize>,
+    redundancy: usize,
+    /// Where the data of each member begin, and how many sectors a chunk has.
+    start: u64,
+    chunk: u64,
+    /// Members that are not in sync.
+    lost: Vec<usize>,
+    pub degraded_since: Option<u64>,
+    /// It is being rebuilt, or checks itself, since then.
+    pub at_work_since: Option<u64>,
+    /// Since when the next failure loses data, if it did not before;
+    pub graver_since: Option<u64>,
+    /// and since when it does not.
+    pub lighter_since: u64,
+    /// Since when there is a stripe that has more bad members than it should.
+    pub stripes_since: Option<u64>,
+}
+
+impl ArrayTruth {
+    pub fn new(facts: &ArrayFacts) -> ArrayTruth {
+        ArrayTruth {
+            redundancy: facts.redundancy as usize,
+            start: facts.members.first().map_or(0, |member| member.data_start),
+            chunk: facts.layout.map_or(1, |(_, chunk)| chunk),
+            ..ArrayTruth::default()
+        }
+    }
+
+    /// These members are not in sync now. What was graver, and was not for so short that it may be one thing, is so since before:
+    /// it had been lighter for long at `settled`.
+    pub fn turn(&mut self, at: u64, lost: &[usize], is_at_work: bool, settled: u64) {
+        let is_grave = |lost: usize| lost >= self.redundancy && lost > 0;
+        let (was, is) = (is_grave(self.lost.len()), is_grave(lost.len()));
+        match (was, is) {
+            (false, true) => self.graver_since = (settled <= at).then_some(at),
+            (true, false) => (self.graver_since, self.lighter_since) = (None, at),
+            _ => {}
+        }
+        self.lost = lost.to_vec();
+        self.degraded_since = (!lost.is_empty()).then_some(self.degraded_since.unwrap_or(at));
+        self.at_work_since = is_at_work.then_some(self.at_work_since.unwrap_or(at));
+    }
+
+    /// Is there a stripe with unreadable sectors on two members, or that cannot be rebuilt? `unreadable` tells those of a member
+    /// that is there.
+    pub fn has_bad_stripe<'a>(&self, unreadable: impl Fn(usize) -> Option<&'a BTreeSet<(u64, u64)>>) -> bool {
+        let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
+        for &member in self.members.iter().filter(|member| !self.lost.contains(member)) {
+            let runs = unreadable(member).into_iter().flatten().filter(|run| run.1 > self.start);
+            let row = |sector: u64| sector.saturating_sub(self.start) / self.chunk;
+            let own: BTreeSet<u64> = runs.flat_map(|&(from, to)| row(from)..=row(to - 1)).collect();
+            own.into_iter().for_each(|row| *rows.entry(row).or_default() += 1);
+        }
+        rows.values().any(|&bad| bad > 1 || bad + self.lost.len() > self.redundancy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn six() -> ArrayTruth {
+        ArrayTruth { members: vec![0, 1, 2, 3], redundancy: 2, start: 100, chunk: 10, ..ArrayTruth::default() }
+    }
+
+    #[test]
+    fn what_is_graver_is_so_from_the_last_that_may_fail_on() {
+        let mut array = six();
+        array.turn(10, &[0], true, 5);
+        assert_eq!((array.degraded_since, array.graver_since, array.at_work_since), (Some(10), None, Some(10)));
+        array.turn(20, &[0, 1], true, 15);
+        assert_eq!((array.degraded_since, array.graver_since, array.at_work_since), (Some(10), Some(20), Some(10)));
+        array.turn(30, &[1], false, 15);
+        assert_eq!((array.graver_since, array.lighter_since, array.at_work_since), (None, 30, None));
+        array.turn(31, &[1, 2], false, 40);
+        assert_eq!(array.graver_since, None, "it may be one thing");
+    }
+
+    #[test]
+    fn sectors_of_two_members_meet_in_a_chunk_row() {
+        let of = |runs: &[(u64, u64)]| runs.iter().copied().collect::<BTreeSet<_>>();
+        let is_bad = |array: &ArrayTruth, all: [BTreeSet<(u64, u64)>; 4]| array.has_bad_stripe(|disk| Some(&all[disk]));
+        let mut array = six();
+        assert!(!is_bad(&array, [of(&[(100, 108)]), of(&[(110, 118)]), of(&[]), of(&[])]));
+        assert!(!is_bad(&array, [of(&[(0, 8)]), of(&[(0, 8)]), of(&[]), of(&[])]), "before the data");
+        assert!(is_bad(&array, [of(&[(100, 108)]), of(&[]), of(&[(102, 110)]), of(&[])]));
+        array.turn(1, &[2, 3], false, 0);
+        assert!(is_bad(&array, [of(&[(100, 108)]), of(&[]), of(&[]), of(&[])]), "it cannot be rebuilt");
+    }
+}

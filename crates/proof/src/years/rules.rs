@@ -1,0 +1,107 @@
+//! When a disk may be read, as the oracle knows it: by the hours of the settings and a person's word, as the host's clock shows them.
+
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_sim::host::calendar::DaylightCalendar;
+use scrubjay_watch::calendar::Calendar;
+use scrubjay_watch::hours::DailyHours;
+
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+
+/// The host's clock, as far as it is wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClockTruth {
+    ahead: i64,
+    /// When it last jumped.
+    pub jumped_at: u64,
+}
+
+impl ClockTruth {
+    pub fn jump(&mut self, at: u64, step: i64) {
+        self.ahead += step;
+        self.jumped_at = at;
+    }
+
+    /// What it shows.
+    pub fn shows(&self, at: u64) -> u64 {
+        (at as i64 + self.ahead) as u64
+    }
+
+    /// The second of the day on the wall; none: it is put forward or back within a day.
+    fn second(&self, at: u64) -> Option<u32> {
+        let wall = |at| DaylightCalendar.local(UnixSeconds(at)).second;
+        let shown = self.shows(at);
+        (wall(shown - DAY) == wall(shown + DAY)).then(|| wall(shown))
+    }
+
+    /// Is that time in these hours, and not within `slack` seconds of their edges?
+    pub fn is_inside(&self, at: u64, hours: DailyHours, slack: u32) -> bool {
+        let length = (hours.to + 1439 - hours.from) % 1440 + 1;
+        let since = |second: u32| (second + 86_400 - hours.from * 60) % 86_400;
+        self.second(at).map(since).is_some_and(|since| since >= slack && since + slack < length * 60)
+    }
+
+    /// Is it outside of them, and not within `slack` seconds of their edges?
+    pub fn is_outside(&self, at: u64, hours: DailyHours, slack: u32) -> bool {
+        let others = DailyHours { from: hours.to, to: hours.from };
+        hours.from != hours.to && self.is_inside(at, others, slack)
+    }
+}
+
+/// A person's pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PauseTruth {
+    from: u64,
+    /// Until the clock shows this,
+    until: u64,
+    /// and how long it was to be.
+    span: u64,
+}
+
+impl PauseTruth {
+    pub fn new(at: u64, clock: &ClockTruth, span: u64) -> PauseTruth {
+        PauseTruth { from: at, until: clock.shows(at) + span, span }
+    }
+
+    /// The clock jumped: it lasts no longer than it was to be.
+    pub fn jump(&mut self, at: u64, clock: &ClockTruth) {
+        self.until = self.until.min(clock.shows(at) + self.span);
+    }
+
+    /// Did it hold then, and for `slack` seconds before?
+    pub fn holds(&self, at: u64, clock: &ClockTruth, slack: u64) -> bool {
+        at >= self.from + slack && clock.shows(at) < self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 January 2026, 00:00 UTC: 01:00 on the wall.
+    const NIGHT: u64 = 1_768_003_200;
+
+    #[test]
+    fn hours_may_go_past_midnight_and_edges_are_nobodys() {
+        let clock = ClockTruth::default();
+        let quiet = DailyHours { from: 22 * 60, to: 7 * 60 };
+        assert!(clock.is_inside(NIGHT, quiet, 60) && !clock.is_outside(NIGHT, quiet, 60));
+        assert!(clock.is_outside(NIGHT + 12 * HOUR, quiet, 60) && !clock.is_inside(NIGHT + 12 * HOUR, quiet, 60));
+        let edge = NIGHT + 6 * HOUR;
+        assert!(!clock.is_inside(edge - 30, quiet, 60) && !clock.is_outside(edge + 30, quiet, 60));
+        assert!(clock.is_inside(edge - 90, quiet, 60) && clock.is_outside(edge + 90, quiet, 60));
+        let all = DailyHours { from: 60, to: 60 };
+        assert!(clock.is_inside(NIGHT + HOUR, all, 0) && !clock.is_outside(NIGHT + HOUR, all, 0));
+    }
+
+    #[test]
+    fn a_pause_ends_when_the_clock_says_so_and_lasts_no_longer_than_it_was_to() {
+        let mut clock = ClockTruth::default();
+        let mut pause = PauseTruth::new(NIGHT, &clock, DAY);
+        assert!(pause.holds(NIGHT + HOUR, &clock, HOUR) && !pause.holds(NIGHT + HOUR, &clock, HOUR + 1));
+        assert!(!pause.holds(NIGHT + DAY, &clock, 0));
+        clock.jump(NIGHT + HOUR, -(DAY as i64) / 2);
+        pause.jump(NIGHT + HOUR, &clock);
+        assert!(pause.holds(NIGHT + DAY, &clock, 0) && !pause.holds(NIGHT + DAY + HOUR, &clock, 0));
+    }
+}
