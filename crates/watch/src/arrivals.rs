@@ -1,9 +1,10 @@
 //! Disks and arrays come, change and go.
 
 use crate::calendar::{after, elapsed};
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, SubjectKey};
+use crate::reading::{Reading, SessionPhase};
 use crate::rows::RowKey;
-use crate::state::{ArrayState, DiskState, GONE, SessionPhase, Watch};
+use crate::state::{ArrayState, DiskState, GONE, Watch};
 use scrubjay_core::units::UnixSeconds;
 
 impl Watch {
@@ -54,19 +55,20 @@ impl Watch {
         if !is_new && disk.row.facts == facts && disk.live.name.is_some() {
             return; // nothing is new
         }
-        if disk.row.passes.sectors != facts.sectors {
-            disk.row.passes.resize(facts.sectors, now);
-            disk.row.forecast = None;
-            disk.live.is_resized = disk.live.session == SessionPhase::Running;
+        if disk.reading.resize(facts.sectors, now) {
+            self.changed.insert(RowKey::Reading(SubjectKey::Disk(key.clone())));
         }
         if is_new || disk.row.facts != facts {
             disk.row.facts = facts;
-            self.changed.insert(RowKey::Disk(key));
+            self.changed.insert(RowKey::Disk(key.clone()));
+        }
+        if is_new {
+            self.changed.insert(RowKey::Reading(SubjectKey::Disk(key)));
         }
         if disk.live.name.is_none() {
             // What was known of it while it was there before is old.
-            let (row, idle) = (disk.row.clone(), disk.idle.clone());
-            *disk = DiskState::restored(row, idle, now);
+            let reading = Reading::restored(disk.reading.row.clone(), disk.reading.idle.clone());
+            *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
         disk.live.name = Some(name);
         self.is_reckoned = false;
@@ -76,7 +78,7 @@ impl Watch {
         self.sightings.remove(name);
         let Some(key) = self.names.remove(name) else { return };
         if let Some(disk) = self.disks.get_mut(&key) {
-            (disk.live.name, disk.live.since, disk.live.session) = (None, now, SessionPhase::None);
+            (disk.live.name, disk.live.since, disk.reading.live.session) = (None, now, SessionPhase::None);
         }
         let moved = self.sightings.iter().find(|(_, (facts, _))| facts.key == key).map(|(name, _)| name.clone());
         if let Some((facts, _)) = moved.and_then(|name| self.sightings.remove(&name)) {
@@ -84,7 +86,7 @@ impl Watch {
         }
     }
 
-    pub(crate) fn array_seen(&mut self, facts: ArrayFacts) {
+    pub(crate) fn array_seen(&mut self, now: UnixSeconds, facts: ArrayFacts) {
         let known = self.arrays.get(&facts.key);
         if known.is_some_and(|known| known.facts == facts && known.gone.is_none()) {
             return;
@@ -92,7 +94,28 @@ impl Watch {
         if known.is_none_or(|known| known.facts != facts) {
             self.changed.insert(RowKey::Array(facts.key.clone()));
         }
-        self.arrays.insert(facts.key.clone(), ArrayState { facts, gone: None });
+        let key = facts.key.clone();
+        let was_gone = known.is_none_or(|known| known.gone.is_some());
+        let known = self.arrays.remove(&key).and_then(|known| known.reading);
+        let row = RowKey::Reading(SubjectKey::Array(key.clone()));
+        let reading = match (facts.check_sectors, known) {
+            // One whose checker cannot be driven just now is the same when it can be again.
+            (None, known) => known,
+            (Some(sectors), None) => {
+                self.changed.insert(row);
+                Some(Reading::new(sectors, MediaKind::Spinning, now))
+            }
+            (Some(sectors), Some(mut known)) => {
+                if was_gone {
+                    known = Reading::restored(known.row, known.idle);
+                }
+                if known.resize(sectors, now) {
+                    self.changed.insert(row);
+                }
+                Some(known)
+            }
+        };
+        self.arrays.insert(key, ArrayState { facts, gone: None, reading });
         self.is_reckoned = false;
     }
 
@@ -104,6 +127,7 @@ impl Watch {
     pub(crate) fn array_gone(&mut self, now: UnixSeconds, key: &str) {
         if let Some(array) = self.arrays.get_mut(key) {
             array.gone.get_or_insert(now);
+            array.reading.iter_mut().for_each(|reading| reading.live.session = SessionPhase::None);
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::calendar::{DAY, elapsed, show_date};
 use crate::events::WatchBug;
-use crate::facts::ArrayFacts;
+use crate::facts::{ArrayFacts, SubjectKey};
 use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::passes::ArrayFlaws;
+use crate::reading::{Reading, SessionPhase, Subject};
 use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
-use crate::state::{DiskState, GONE, STALE, Watch};
+use crate::state::{ArrayState, DiskState, GONE, STALE, Watch};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +20,8 @@ const REFUSED: u64 = DAY;
 /// Signs of a disk that one message tells.
 const SIGNS_TOLD: usize = 5;
 
-/// Gives when a disk's pass ends, if it does within a year.
-type PassEnds<'a> = dyn Fn() -> Option<PassForecast> + 'a;
+/// Gives when a subject's pass ends, if it does within a year.
+type PassEnds<'a> = dyn Fn(&SubjectKey) -> Option<PassForecast> + 'a;
 
 /// What is wrong.
 #[derive(Debug, Default)]
@@ -37,14 +39,15 @@ impl Watch {
         // Reckoned up only if there is something to be said of it.
         let foreseen = OnceCell::new();
         for disk in self.disks.values() {
-            let ends = || foreseen.get_or_init(|| self.foresee(now))[&disk.row.facts.key].ends;
+            let ends = |key: &SubjectKey| foreseen.get_or_init(|| self.foresee(now))[key].ends;
             self.of_disk(disk, now, &ends, &mut all);
         }
         for array in self.arrays.values() {
             let (facts, of) =
                 (&array.facts, |kind| IncidentKey { subject: IncidentSubject::Array(array.facts.key.clone()), kind });
             if let Some(gone) = array.gone {
-                all.unjudged.extend([of(IncidentKind::Degraded), of(IncidentKind::Stripes)]);
+                let kinds = [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Flawed];
+                all.unjudged.extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(of));
                 if elapsed(now, gone) >= GONE {
                     let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
                     let lines = vec![
@@ -65,6 +68,16 @@ impl Watch {
             }
             if let Some(condition) = self.degraded(facts) {
                 all.found.insert(of(IncidentKind::Degraded), condition);
+            }
+            if let Some(subject) = Subject::of_array(array) {
+                let ends = |key: &SubjectKey| foreseen.get_or_init(|| self.foresee(now))[key].ends;
+                let found = [
+                    (IncidentKind::Lost, lost(array, subject.reading())),
+                    (IncidentKind::Flawed, flawed(array, subject.reading())),
+                    (IncidentKind::Unread, self.unread(subject, now, &ends)),
+                    (IncidentKind::Stuck, self.stuck(subject)),
+                ];
+                all.found.extend(found.into_iter().filter_map(|(kind, condition)| Some((of(kind), condition?))));
             }
             let stripes = self.stripes(facts);
             // What a disk that is not there would show is not known: what was so stays so, and can only become more.
@@ -141,22 +154,23 @@ impl Watch {
             ];
             all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
         }
-        if let Some(condition) = self.unread(disk, now, ends) {
+        if let Some(condition) = self.unread(Subject::Disk(disk), now, ends) {
             all.found.insert(of(IncidentKind::Unread), of_disk(condition));
         }
-        if let Some(condition) = self.stuck(disk) {
+        if let Some(condition) = self.stuck(Subject::Disk(disk)) {
             all.found.insert(of(IncidentKind::Stuck), of_disk(condition));
         }
     }
 
     /// Its sessions cannot begin, or one does not end.
-    fn stuck(&self, disk: &DiskState) -> Option<Condition> {
-        if disk.hangs() {
-            let headline = format!("NOTICE {}: its session hangs", disk.label());
+    fn stuck(&self, subject: Subject<'_>) -> Option<Condition> {
+        let reading = subject.reading();
+        if reading.hangs() {
+            let headline = format!("NOTICE {}: its session hangs", subject.label());
             let lines = vec![
-                self.disk_line(disk),
-                "It does not answer, and does not end; the other disks are read meanwhile.".to_owned(),
-                "Do        look into the kernel's log for this disk; restart the daemon".to_owned(),
+                self.subject_line(subject),
+                "It does not answer, and does not end; what does not wait for it is read meanwhile.".to_owned(),
+                "Do        look into the kernel's log for it; restart the daemon".to_owned(),
             ];
             return Some(Condition {
                 amounts: vec![("hangs".into(), 1)],
@@ -165,13 +179,13 @@ impl Watch {
         }
         // One that could not begin, and was held back for days then, has not been tried again.
         let lasts = |refused: &&SessionRefusal| elapsed(refused.last, refused.since) >= REFUSED;
-        let SessionRefusal { since, why, .. } = disk.row.refused.as_ref().filter(lasts)?;
+        let SessionRefusal { since, why, .. } = reading.row.refused.as_ref().filter(lasts)?;
         let since = show_date(&*self.calendar, *since);
-        let headline = format!("NOTICE {}: it cannot be scrubbed since {since}", disk.label());
+        let headline = format!("NOTICE {}: it cannot be scrubbed since {since}", subject.label());
         let lines = vec![
-            self.disk_line(disk),
+            self.subject_line(subject),
             format!("Why       {why}"),
-            "This says nothing of the disk; it is tried again every hour.".to_owned(),
+            "This says nothing of what it holds; it is tried again every hour.".to_owned(),
             "Do        see to what is said above, or look into the log".to_owned(),
         ];
         Some(plain(Urgency::Notice, 1, headline, lines))
@@ -189,6 +203,14 @@ impl Watch {
         let name = disk.live.name.as_deref().unwrap_or("not there");
         let size = facts.sectors as f64 * SECTOR_BYTES as f64 / 1e12;
         format!("Disk      {bay}{name} · {} · {} · {size:.1} TB", facts.model, facts.serial_shown())
+    }
+
+    /// The line that says which disk or array is meant.
+    fn subject_line(&self, subject: Subject<'_>) -> String {
+        match subject {
+            Subject::Disk(disk) => self.disk_line(disk),
+            Subject::Array(array, _) => array_line(array),
+        }
     }
 
     fn ailing(&self, disk: &DiskState, signs: &[HealthSign]) -> Option<Condition> {
@@ -246,7 +268,7 @@ impl Watch {
     pub(crate) fn risk(&self, array: &ArrayFacts) -> StripeRisk {
         stripe_risk(array, |name| {
             let disk = self.names.get(name).and_then(|key| self.disks.get(key));
-            disk.map(|disk| disk.row.passes.known_unreadable()).unwrap_or_default()
+            disk.map(|disk| disk.reading.row.passes.known_unreadable()).unwrap_or_default()
         })
     }
 
@@ -292,7 +314,7 @@ impl Watch {
         let has_bad = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
         let mut disks = has_bad.filter_map(|key| self.disks.get(key));
         let is_silent = self.is_planted(WatchBug::StripesUntold);
-        if is_silent || !disks.any(|disk| disk.row.passes.unreadable_sectors() > 0) {
+        if is_silent || !disks.any(|disk| disk.reading.row.passes.unreadable_sectors() > 0) {
             return None;
         }
         let risk = self.risk(array);
@@ -316,8 +338,9 @@ impl Watch {
         Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
-    fn unread(&self, disk: &DiskState, now: UnixSeconds, ends: &PassEnds<'_>) -> Option<Condition> {
-        let due = disk.row.passes.due(self.settings.every);
+    fn unread(&self, subject: Subject<'_>, now: UnixSeconds, ends: &PassEnds<'_>) -> Option<Condition> {
+        let reading = subject.reading();
+        let due = reading.row.passes.due(self.settings.every);
         let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
         if due.0 > now.0 + margin {
             return None;
@@ -325,32 +348,79 @@ impl Watch {
         let is_over = due <= now;
         let date = show_date(&*self.calendar, due);
         let headline = match is_over {
-            true => format!("NOTICE {}: some sectors were to be read by {date}", disk.label()),
-            false => format!("NOTICE {}: some sectors are unread, and due {date}", disk.label()),
+            true => format!("NOTICE {}: some sectors were to be read by {date}", subject.label()),
+            false => format!("NOTICE {}: some sectors are unread, and due {date}", subject.label()),
         };
-        let ends = match ends() {
+        let ends = match ends(&subject.key()) {
             Some(forecast) => {
                 let show = |at| show_date(&*self.calendar, at);
                 format!("Forecast  the pass ends {} to {}, in 8 of 10 cases", show(forecast.low), show(forecast.high))
             }
             None => "Forecast  the pass does not end within a year".to_owned(),
         };
-        let held = match (self.hold_back(disk, now), disk.live.session) {
-            (Some(why), crate::state::SessionPhase::None) => format!("Held back {}", why.words(&*self.calendar)),
-            _ => format!("Read      {:.0} % of this pass", 100.0 * (1.0 - disk.row.passes.rest())),
+        let held = match (self.hold_back(subject, now), reading.live.session) {
+            (Some(why), SessionPhase::None) => format!("Held back {}", why.words(&*self.calendar)),
+            _ => format!("Read      {:.0} % of this pass", 100.0 * (1.0 - reading.row.passes.rest())),
         };
         let lines = vec![
-            self.disk_line(disk),
+            self.subject_line(subject),
             ends,
             held,
-            match disk.row.passes.unjudged {
-                0 => format!("Help      {}", self.help(disk)),
+            match reading.row.passes.unjudged {
+                0 => format!("Help      {}", self.help(reading)),
                 unjudged => format!("Help      none: its last pass got no verdict on {unjudged} sectors"),
             },
             "Until a sector is read nobody knows whether it still can be.".to_owned(),
         ];
         Some(plain(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines))
     }
+}
+
+/// `Array     tank (volume 4+2), 6 members`
+fn array_line(array: &ArrayState) -> String {
+    format!("Array     {} ({}), {} members", array.facts.name, array.facts.level, array.facts.members.len())
+}
+
+/// Its checker found what cannot be rebuilt.
+fn lost(array: &ArrayState, reading: &Reading) -> Option<Condition> {
+    let sectors = reading.row.passes.unreadable_sectors();
+    if sectors == 0 {
+        return None;
+    }
+    let size = Bytes(sectors.saturating_mul(SECTOR_BYTES));
+    let headline = format!("DATA AT RISK array {}: {size} cannot be read or rebuilt", array.facts.name);
+    let runs = reading.row.passes.known_unreadable();
+    let first =
+        runs.iter().take(SIGNS_TOLD).map(|run| format!("Where     sectors {} to {}", run.start.0, run.end.0 - 1));
+    let lines = [array_line(array)].into_iter().chain(first).chain([
+        "Meaning   reads there fail; more of its members are bad there than it can do without".to_owned(),
+        "Do        restore what lies there from a backup; what is written there anew is whole again".to_owned(),
+    ]);
+    let amounts = vec![("lost".to_owned(), sectors)];
+    Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None })
+}
+
+/// Its checker found what disagrees.
+fn flawed(array: &ArrayState, reading: &Reading) -> Option<Condition> {
+    let ArrayFlaws { corrected, mismatched } = reading.row.passes.known_flaws();
+    let (what, meaning, act) = match (corrected, mismatched) {
+        (0, 0) => return None,
+        (corrected, 0) => (
+            format!("{corrected} rows were wrong, and were made right"),
+            "what was wrong was rebuilt from the other members, and read back",
+            "nothing; if it becomes more, look which member it is: its log says so",
+        ),
+        (_, mismatched) => (
+            format!("{mismatched} sectors disagree between its members"),
+            "of a RAID-1 or 10 it may be swap or a write that was under way; of others parity is wrong",
+            "compare what lies there with a backup before anything repairs it",
+        ),
+    };
+    let lines = vec![array_line(array), format!("Meaning   {meaning}"), format!("Do        {act}")];
+    let amounts = [("corrected", corrected), ("mismatched", mismatched)].into_iter().filter(|(_, count)| *count > 0);
+    let amounts = amounts.map(|(sign, count)| (sign.to_owned(), count)).collect();
+    let headline = format!("WATCH array {}: {what}", array.facts.name);
+    Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None })
 }
 
 /// One of a single sign.

@@ -1,6 +1,6 @@
 //! What goes into the watch and what comes out: plain values, the contract of its pumps.
 
-use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SmartReading};
+use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading};
 use crate::hold::HoldBack;
 use crate::incident::IncidentSubject;
 use crate::rows::{MessageRow, RowKey, WatchRow};
@@ -39,12 +39,12 @@ pub enum WatchEvent {
     ArrayGone(String),
     /// SMART of the disk of this name was read, or not.
     Smart(String, SmartReading),
-    /// A session on the disk of this name reports. After a start the pump also tells, as stopped, what sessions have kept, with the
+    /// A session on this disk or array reports. After a start the pump also tells, as stopped, what sessions have kept, with the
     /// date they were begun with.
-    Session(String, SessionNews),
-    /// In the hour of the week that just ended the disk of this name could have been read for this share of the time, within
-    /// its budget: 0 to 1.
-    IdleHour(String, usize, f32),
+    Session(SessionSubject, SessionNews),
+    /// In the hour of the week that just ended this disk or array could have been read for this share of the time, within its
+    /// budget: 0 to 1.
+    IdleHour(SessionSubject, usize, f32),
     /// The machine runs on battery, or not any more.
     OnBattery(bool),
     /// A person commands.
@@ -70,13 +70,13 @@ pub enum WatchOp {
     Keep(Vec<WatchRow>, Vec<RowKey>),
     /// Read the SMART data of the disk of this name; do not wake it.
     ReadSmart(String),
-    /// On the disk of this name go on with the pass of this number, which began then, and add no more latency than this to requests
+    /// On this disk or array go on with the pass of this number, which began then, and add no more latency than this to requests
     /// of others, as a mean over them. What was read before that date does not count: if what the session has kept is of another
     /// pass, or began before it (numbers begin anew when a disk was forgotten or a data base is lost), the pass begins; if it is
     /// of this one, and complete, it says so once more: the watch may have been killed before that was durable.
-    BeginSession(String, u32, UnixSeconds, Nanos),
-    /// End the session on the disk of this name, and keep where it is; one that does not say within an hour that it did hangs.
-    StopSession(String, HoldBack),
+    BeginSession(SessionSubject, u32, UnixSeconds, Nanos),
+    /// End the session on this disk or array, and keep where it is; one that does not say within an hour that it did hangs.
+    StopSession(SessionSubject, HoldBack),
     /// Send this message, and say what came of it within a quarter of an hour: then it has failed, and may be sent twice.
     Send(Box<MessageRow>),
     /// The daily check went well: tell so whoever waits for it.

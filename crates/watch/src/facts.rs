@@ -33,6 +33,24 @@ impl fmt::Display for DiskKey {
     }
 }
 
+/// Names for good what is read in passes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SubjectKey {
+    /// A disk.
+    Disk(DiskKey),
+    /// An array, by its UUID: its own checker goes over it.
+    Array(String),
+}
+
+/// What a session is on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SessionSubject {
+    /// The disk that the kernel calls so now.
+    Disk(String),
+    /// The array with this UUID: its own checker goes over it.
+    Array(String),
+}
+
 /// Whether it has moving parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaKind {
@@ -109,6 +127,8 @@ pub struct ArrayFacts {
     pub activity: ArrayActivity,
     /// Where its chunks lie, if that is known, and how many sectors each has.
     pub layout: Option<(Layout, u64)>,
+    /// The sectors that its own checker goes over in one pass; none: there is none that the pump can drive.
+    pub check_sectors: Option<u64>,
 }
 
 impl ArrayFacts {
@@ -251,6 +271,10 @@ pub struct PassReport {
     pub unreadable: Vec<SectorRange>,
     /// Reads of this pass that failed first and went well later.
     pub retries: u64,
+    /// Of an array: rows or copies that were wrong in this pass, and were made right from the others.
+    pub corrected: u64,
+    /// Of an array: sectors whose copies or parity disagreed in this pass, and were left as they are.
+    pub mismatched: u64,
     /// What the disk gave while it was being read, bytes a second; 0 if not measured.
     pub bytes_per_second: u64,
     /// What one read of the usual size took, as a mean, in nanoseconds; 0 if not measured.

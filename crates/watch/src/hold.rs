@@ -28,6 +28,8 @@ pub enum HoldBack {
     Asleep(UnixSeconds),
     /// Another member of the array of that name is being read.
     MemberBusy(String),
+    /// The array of that name is being read by its own checker, as we wish.
+    ArrayBusy(String),
     /// As many disks of its controller as may be are being read.
     ControllerBusy,
     /// It does not answer reads; the next attempt is then.
@@ -75,6 +77,7 @@ impl HoldBack {
                 format!("asleep; read when it wakes, and woken {} at the latest", show_date(calendar, *latest))
             }
             HoldBack::MemberBusy(array) => format!("another member of array {array} is being read"),
+            HoldBack::ArrayBusy(array) => format!("array {array} is being checked"),
             HoldBack::ControllerBusy => "enough disks of its controller are being read".to_owned(),
             HoldBack::NoReads(again) => format!("it does not answer reads; next attempt {}", time(again)),
             HoldBack::Refused(why, again) => format!("{why}; next attempt {}", time(again)),

@@ -24,14 +24,18 @@ pub enum IncidentKind {
     Missing,
     /// Nobody knows how a disk is, for a day or longer.
     Unknown,
-    /// Sectors of a disk will not have been read in time, or have not.
+    /// Sectors of a disk or an array will not have been read in time, or have not.
     Unread,
-    /// A disk's sessions cannot begin for a day or longer, or one hangs.
+    /// A disk's or an array's sessions cannot begin for a day or longer, or one hangs.
     Stuck,
     /// An array has lost some of its redundancy.
     Degraded,
     /// Unreadable sectors of several members meet in a stripe.
     Stripes,
+    /// An array's own checker found data that cannot be rebuilt.
+    Lost,
+    /// It found copies or parity that disagree: made right from the others, or left as they are.
+    Flawed,
     /// It is not proven that messages arrive this way.
     Unproven,
     /// Messages are not accepted this way, for a day or longer.
@@ -49,6 +53,8 @@ impl IncidentKind {
             IncidentKind::Stuck => "stuck",
             IncidentKind::Degraded => "degraded",
             IncidentKind::Stripes => "stripes",
+            IncidentKind::Lost => "lost",
+            IncidentKind::Flawed => "flawed",
             IncidentKind::Unproven => "unproven",
             IncidentKind::Undelivered => "undelivered",
         }

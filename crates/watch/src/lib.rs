@@ -49,6 +49,7 @@ mod observe;
 mod outbox;
 pub mod passes;
 mod queue;
+mod reading;
 pub mod risk;
 pub mod rows;
 mod schedule;
@@ -60,8 +61,9 @@ mod telling;
 mod turn;
 
 pub use letter::{LINES_MAX, SUBJECT_MAX};
+pub use reading::SessionPhase;
 pub use schedule::MARGIN;
-pub use state::{GONE, STALE, SessionPhase, Watch};
+pub use state::{GONE, STALE, Watch};
 
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,13 @@
 use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
 use crate::events::WatchBug;
-use crate::facts::{MediaKind, PassReport, SessionNews, SmartFacts, SmartReading, SmartRefusal};
+use crate::facts::{
+    MediaKind, PassReport, SessionNews, SessionSubject, SmartFacts, SmartReading, SmartRefusal, SubjectKey,
+};
 use crate::health::DriveWord;
+use crate::reading::{Reading, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
-use crate::state::{DiskState, SessionPhase, Watch};
+use crate::state::{DiskState, Watch};
 use scrubjay_core::units::UnixSeconds;
 
 /// A disk that was too hot is read again when it is so many degrees cooler.
@@ -69,41 +72,52 @@ impl Watch {
         }
     }
 
-    pub(crate) fn idle_hour(&mut self, name: &str, hour: usize, share: f32) {
-        if let Some(disk) = self.disk_by_name(name) {
-            disk.idle.observe(hour, share);
+    pub(crate) fn idle_hour(&mut self, subject: &SessionSubject, hour: usize, share: f32) {
+        let key = self.key_of(subject);
+        if let Some(reading) = key.and_then(|key| self.reading_mut(&key)) {
+            reading.idle.observe(hour, share);
         }
     }
 
-    pub(crate) fn session(&mut self, now: UnixSeconds, name: &str, news: SessionNews) {
+    pub(crate) fn session(&mut self, now: UnixSeconds, subject: &SessionSubject, news: SessionNews) {
         let is_hasty = self.is_planted(WatchBug::StoppedIsFinished);
-        let Some(disk) = self.disk_by_name(name) else { return };
-        let key = disk.row.facts.key.clone();
-        let is_ours = disk.live.session != SessionPhase::None && disk.live.session != SessionPhase::Foreign;
-        let before = disk.row.passes.clone();
+        let Some(key) = self.key_of(subject) else { return };
+        let Some(reading) = self.reading_mut(&key) else { return };
+        let is_ours = reading.live.session != SessionPhase::None && reading.live.session != SessionPhase::Foreign;
+        let before = reading.row.passes.clone();
         match (news.report(), &news) {
             (None, SessionNews::Refused(why)) if is_ours => {
-                disk.live.session = SessionPhase::None;
-                refuse(disk, now, why);
+                reading.live.session = SessionPhase::None;
+                refuse(reading, now, why);
             }
             (None, _) => return, // of a session that we know nothing of
-            (Some(report), _) if report.pass == 0 => by_others(disk, now, &news, report),
-            (Some(report), _) if disk.live.is_resized && report.pass == before.finished + 1 && news.is_end() => {
-                (disk.live.session, disk.live.is_resized) = (SessionPhase::None, false);
+            (Some(report), _) if report.pass == 0 => by_others(reading, now, &news, report),
+            (Some(report), _) if reading.live.is_resized && report.pass == before.finished + 1 && news.is_end() => {
+                (reading.live.session, reading.live.is_resized) = (SessionPhase::None, false);
             }
-            (Some(report), _) if is_current(disk, report) => of_pass(disk, now, &news, report, is_hasty),
+            (Some(report), _) if is_current(reading, report) => of_pass(reading, now, &news, report, is_hasty),
             _ => return, // of a pass that is over, or of another disk that had the name
         }
-        let passes = &disk.row.passes;
+        let passes = &reading.row.passes;
         let is_news = news.is_end()
             || passes.read != before.read
             || passes.touched != before.touched
-            || passes.known_unreadable() != before.known_unreadable();
-        if passes.finished != before.finished {
+            || passes.known_unreadable() != before.known_unreadable()
+            || passes.known_flaws() != before.known_flaws();
+        let is_over = passes.finished != before.finished;
+        if is_over {
             self.note_forecast(now, &key);
             self.is_reckoned = false;
         }
         if is_news {
+            self.changed.insert(RowKey::Reading(key.clone()));
+        }
+        if let (SubjectKey::Disk(key), SessionNews::Finished(report)) = (key, &news)
+            && is_over
+            && report.service_nanos > 0
+            && let Some(disk) = self.disks.get_mut(&key)
+        {
+            note_service(disk, report.service_nanos);
             self.changed.insert(RowKey::Disk(key));
         }
     }
@@ -111,68 +125,67 @@ impl Watch {
 
 /// Is this of the pass that goes on? A session that says since when it reads is known by that; for one that does not the pump
 /// vouches as long as it runs.
-fn is_current(disk: &DiskState, report: &PassReport) -> bool {
-    let passes = &disk.row.passes;
-    let is_running = matches!(disk.live.session, SessionPhase::Running | SessionPhase::Stopping);
+fn is_current(reading: &Reading, report: &PassReport) -> bool {
+    let passes = &reading.row.passes;
+    let is_running = matches!(reading.live.session, SessionPhase::Running | SessionPhase::Stopping);
     let is_of_it = if report.begun.0 == 0 { is_running } else { report.begun >= passes.begun };
-    passes.begun.0 > 0 && report.pass == passes.finished + 1 && is_of_it && !disk.live.is_resized
+    passes.begun.0 > 0 && report.pass == passes.finished + 1 && is_of_it && !reading.live.is_resized
 }
 
 /// News of the pass that goes on.
-fn of_pass(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
-    let is_further = report.done > disk.row.passes.done;
-    let is_by_itself = disk.live.session == SessionPhase::Running;
+fn of_pass(reading: &mut Reading, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
+    let is_further = report.done > reading.row.passes.done;
+    let is_by_itself = reading.live.session == SessionPhase::Running;
     if is_by_itself {
-        disk.live.is_heard = true; // one that was told to end is not done by going on
+        reading.live.is_heard = true; // one that was told to end is not done by going on
     }
-    disk.idle.measure(report.bytes_per_second);
+    reading.idle.measure(report.bytes_per_second);
     if is_further {
-        disk.row.failed_sessions = 0; // it does answer
+        reading.row.failed_sessions = 0; // it does answer
     }
     if is_further || matches!(news, SessionNews::Failed(_) | SessionNews::Finished(_)) {
-        disk.row.refused = None; // and it could begin
+        reading.row.refused = None; // and it could begin
     }
     match news {
-        SessionNews::Stopped(_) if is_hasty => disk.row.passes.finish(now, report),
+        SessionNews::Stopped(_) if is_hasty => reading.row.passes.finish(now, report),
         SessionNews::Progress(_) | SessionNews::Stopped(_) | SessionNews::Refused(_) => {
-            disk.row.passes.report(now, report);
+            reading.row.passes.report(now, report);
         }
         SessionNews::Failed(_) => {
-            disk.row.passes.report(now, report);
-            disk.row.failed_sessions += 1;
-            disk.live.reads_again = after(now, READS_AGAIN);
-            let passes = &mut disk.row.passes;
-            if disk.row.failed_sessions >= CLOSED_AFTER && passes.done > passes.sectors / 2 {
+            reading.row.passes.report(now, report);
+            reading.row.failed_sessions += 1;
+            reading.live.reads_again = after(now, READS_AGAIN);
+            let passes = &mut reading.row.passes;
+            if reading.row.failed_sessions >= CLOSED_AFTER && passes.done > passes.sectors / 2 {
                 passes.close(); // so that the rest of the disk is read again in its time
-                (disk.row.failed_sessions, disk.row.forecast) = (0, None);
+                (reading.row.failed_sessions, reading.row.forecast) = (0, None);
             }
         }
         SessionNews::Finished(_) => {
-            disk.row.failed_sessions = 0;
-            note_service(disk, report.service_nanos);
-            disk.row.passes.finish(now, report);
+            reading.row.failed_sessions = 0;
+            reading.row.passes.finish(now, report);
         }
     }
-    if matches!(news, SessionNews::Stopped(_)) && is_by_itself && disk.row.passes.begun.0 > 0 {
-        match report.done > disk.live.done_before {
-            true => disk.live.refusal = Some((BY_ITSELF.to_owned(), after(now, GO_ON))),
-            false => refuse(disk, now, BY_ITSELF),
+    if matches!(news, SessionNews::Stopped(_)) && is_by_itself && reading.row.passes.begun.0 > 0 {
+        match report.done > reading.live.done_before {
+            true => reading.live.refusal = Some((BY_ITSELF.to_owned(), after(now, GO_ON))),
+            false => refuse(reading, now, BY_ITSELF),
         }
     }
     if news.is_end() {
-        disk.live.session = SessionPhase::None;
+        reading.live.session = SessionPhase::None;
     }
 }
 
 /// News of a session that somebody else began.
-fn by_others(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
+fn by_others(reading: &mut Reading, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
     let is_whole = matches!(news, SessionNews::Finished(_)) && report.begun.0 > 0;
-    disk.row.passes.read_by_others(now, report, is_whole);
-    match disk.live.session {
+    reading.row.passes.read_by_others(now, report, is_whole);
+    match reading.live.session {
         SessionPhase::None | SessionPhase::Foreign if !news.is_end() => {
-            (disk.live.session, disk.live.is_heard) = (SessionPhase::Foreign, true);
+            (reading.live.session, reading.live.is_heard) = (SessionPhase::Foreign, true);
         }
-        SessionPhase::Foreign if news.is_end() => disk.live.session = SessionPhase::None,
+        SessionPhase::Foreign if news.is_end() => reading.live.session = SessionPhase::None,
         _ => {}
     }
 }
@@ -181,12 +194,12 @@ fn by_others(disk: &mut DiskState, now: UnixSeconds, news: &SessionNews, report:
 const BY_ITSELF: &str = "its session ended by itself";
 
 /// A session did not begin, or got nowhere: the next one is later. A pass of which nothing is read yet has not begun.
-fn refuse(disk: &mut DiskState, now: UnixSeconds, why: &str) {
-    let since = disk.row.refused.as_ref().map_or(now, |refused| refused.since);
-    disk.row.refused = Some(SessionRefusal { since, last: now, why: why.to_owned() });
-    disk.live.refusal = Some((why.to_owned(), after(now, BEGIN_AGAIN)));
-    if disk.row.passes.retract() {
-        disk.row.forecast = None;
+fn refuse(reading: &mut Reading, now: UnixSeconds, why: &str) {
+    let since = reading.row.refused.as_ref().map_or(now, |refused| refused.since);
+    reading.row.refused = Some(SessionRefusal { since, last: now, why: why.to_owned() });
+    reading.live.refusal = Some((why.to_owned(), after(now, BEGIN_AGAIN)));
+    if reading.row.passes.retract() {
+        reading.row.forecast = None;
     }
 }
 
@@ -204,11 +217,9 @@ fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {
 }
 
 fn note_service(disk: &mut DiskState, nanos: u64) {
-    if nanos > 0 {
-        disk.row.service_last = nanos;
-        if disk.row.service_first.len() < 3 {
-            disk.row.service_first.push(nanos);
-        }
+    disk.row.service_last = nanos;
+    if disk.row.service_first.len() < 3 {
+        disk.row.service_first.push(nanos);
     }
 }
 

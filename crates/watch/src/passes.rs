@@ -37,10 +37,35 @@ pub struct PassHistory {
     pub retries: u64,
     /// See above.
     pub retries_before: u64,
+    /// What the checker of an array found, and made right or left, in the pass that is going on,
+    pub flaws: ArrayFlaws,
+    /// and in the last one that was finished.
+    pub flaws_before: ArrayFlaws,
     /// Sectors at the end of the tour of which the last pass got no verdict: it was closed without them. 0: it was whole.
     pub unjudged: u64,
     /// The latest report.
     pub reported: UnixSeconds,
+}
+
+/// What the checker of an array finds that a disk cannot: that its members disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayFlaws {
+    /// Rows or copies that were wrong, and were made right from the others.
+    pub corrected: u64,
+    /// Sectors whose copies or parity disagree, and were left as they are.
+    pub mismatched: u64,
+}
+
+impl ArrayFlaws {
+    /// Those of a report.
+    fn of(report: &PassReport) -> ArrayFlaws {
+        ArrayFlaws { corrected: report.corrected, mismatched: report.mismatched }
+    }
+
+    /// Of each the more.
+    fn max(self, other: ArrayFlaws) -> ArrayFlaws {
+        ArrayFlaws { corrected: self.corrected.max(other.corrected), mismatched: self.mismatched.max(other.mismatched) }
+    }
 }
 
 impl PassHistory {
@@ -58,6 +83,8 @@ impl PassHistory {
             unreadable_before: Vec::new(),
             retries: 0,
             retries_before: 0,
+            flaws: ArrayFlaws::default(),
+            flaws_before: ArrayFlaws::default(),
             unjudged: 0,
             reported: now,
         }
@@ -69,7 +96,8 @@ impl PassHistory {
         let new = PassHistory::new(sectors, now);
         let (finished, known) = (self.finished, self.known_unreadable());
         let retries_before = self.retries.max(self.retries_before);
-        *self = PassHistory { finished, unreadable_before: known, retries_before, ..new };
+        let flaws_before = self.known_flaws();
+        *self = PassHistory { finished, unreadable_before: known, retries_before, flaws_before, ..new };
     }
 
     /// A session begins, or goes on.
@@ -115,6 +143,7 @@ impl PassHistory {
             }
         }
         (self.done, self.reported, self.retries) = (done, now, report.retries);
+        self.flaws = ArrayFlaws::of(report);
         self.unreadable = union(&self.unreadable, &report.unreadable);
     }
 
@@ -123,6 +152,7 @@ impl PassHistory {
     pub fn read_by_others(&mut self, now: UnixSeconds, report: &PassReport, is_whole: bool) {
         if !is_whole {
             self.unreadable_before = union(&self.unreadable_before, &report.unreadable);
+            self.flaws_before = self.flaws_before.max(ArrayFlaws::of(report));
             return;
         }
         let begun = report.begun.min(now);
@@ -130,8 +160,10 @@ impl PassHistory {
         self.unjudged = 0;
         if self.begun.0 == 0 {
             (self.unreadable_before, self.retries_before) = (union(&[], &report.unreadable), report.retries);
+            self.flaws_before = ArrayFlaws::of(report);
         } else {
             self.unreadable_before = union(&self.unreadable_before, &report.unreadable);
+            self.flaws_before = self.flaws_before.max(ArrayFlaws::of(report));
         }
     }
 
@@ -141,6 +173,7 @@ impl PassHistory {
         // All of it was read: what this pass does not name can be read again.
         (self.unreadable_before, self.unreadable) = (union(&[], &report.unreadable), Vec::new());
         (self.unjudged, self.retries_before) = (0, std::mem::take(&mut self.retries));
+        self.flaws_before = std::mem::take(&mut self.flaws);
         self.end();
     }
 
@@ -150,6 +183,7 @@ impl PassHistory {
         self.unjudged = self.sectors - self.done;
         (self.unreadable_before, self.unreadable) = (self.known_unreadable(), Vec::new());
         self.retries_before = std::mem::take(&mut self.retries);
+        (self.flaws_before, self.flaws) = (self.known_flaws(), ArrayFlaws::default());
         self.end();
     }
 
@@ -209,6 +243,11 @@ impl PassHistory {
     /// The unreadable runs that are known: those of this pass and, until it is over, those of the last one.
     pub fn known_unreadable(&self) -> Vec<SectorRange> {
         union(&self.unreadable, &self.unreadable_before)
+    }
+
+    /// What the checker of an array found in this pass and, until it is over, in the last one.
+    pub fn known_flaws(&self) -> ArrayFlaws {
+        self.flaws.max(self.flaws_before)
     }
 
     /// How many sectors that is.

@@ -95,6 +95,7 @@ mod tests {
             members: (0..disks).map(member).collect(),
             activity: ArrayActivity::Idle,
             layout: Some((Layout::new(kind, shape, disks).unwrap(), CHUNK)),
+            check_sectors: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::calendar::{HOUR, MINUTE, after};
 use crate::channel::ChannelRow;
 use crate::counters::{CounterHistory, CounterKind};
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey};
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SubjectKey};
 use crate::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use crate::health::DriveWord;
 use crate::incident::{IncidentKey, IncidentRow, MessageReason, Urgency};
@@ -41,13 +41,24 @@ pub struct SessionRefusal {
     pub why: String,
 }
 
+/// Of the reading of a disk, or of an array by its own checker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadingRow {
+    /// When each part was last read.
+    pub passes: PassHistory,
+    /// Sessions, one after the other, that could read nothing more.
+    pub failed_sessions: u32,
+    /// Its sessions cannot begin, or get nowhere; none: they can.
+    pub refused: Option<SessionRefusal>,
+    /// What was forecast when the pass that is going on began, and for how many seconds.
+    pub forecast: Option<(PassForecast, u64)>,
+}
+
 /// Of a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskRow {
     /// What it was when last seen.
     pub facts: DiskFacts,
-    /// When each part was last read.
-    pub passes: PassHistory,
     /// Its counters.
     pub counters: BTreeMap<CounterKind, CounterHistory>,
     /// Its own word.
@@ -56,12 +67,6 @@ pub struct DiskRow {
     pub smart_read: UnixSeconds,
     /// Since when nobody could read it, of one that does not sleep; 0: it could be read the last time.
     pub unknown_since: UnixSeconds,
-    /// Sessions, one after the other, that could read nothing more.
-    pub failed_sessions: u32,
-    /// Its sessions cannot begin, or get nowhere; none: they can.
-    pub refused: Option<SessionRefusal>,
-    /// What was forecast when the pass that is going on began, and for how many seconds.
-    pub forecast: Option<(PassForecast, u64)>,
     /// The mean time of a read in its first passes (three at most), in nanoseconds,
     pub service_first: Vec<u64>,
     /// and in the last one.
@@ -120,8 +125,10 @@ pub enum WatchRow {
     Host(HostRow),
     /// Of a disk.
     Disk(Box<DiskRow>),
-    /// The idleness of a disk.
-    Idle(DiskKey, Box<IdleWeek>),
+    /// Of the reading of a disk or an array.
+    Reading(SubjectKey, Box<ReadingRow>),
+    /// The idleness of a disk or an array.
+    Idle(SubjectKey, Box<IdleWeek>),
     /// An array as it was when last seen.
     Array(ArrayFacts),
     /// An open incident.
@@ -139,8 +146,10 @@ pub enum RowKey {
     Host,
     /// Of a disk.
     Disk(DiskKey),
-    /// The idleness of a disk.
-    Idle(DiskKey),
+    /// Of the reading of a disk or an array.
+    Reading(SubjectKey),
+    /// The idleness of a disk or an array.
+    Idle(SubjectKey),
     /// An array.
     Array(String),
     /// An incident.
@@ -157,6 +166,7 @@ impl WatchRow {
         match self {
             WatchRow::Host(_) => RowKey::Host,
             WatchRow::Disk(row) => RowKey::Disk(row.facts.key.clone()),
+            WatchRow::Reading(key, _) => RowKey::Reading(key.clone()),
             WatchRow::Idle(key, _) => RowKey::Idle(key.clone()),
             WatchRow::Array(facts) => RowKey::Array(facts.key.clone()),
             WatchRow::Incident(row) => RowKey::Incident(row.key.clone()),
@@ -175,14 +185,16 @@ impl WatchRow {
                 row.paused_until = row.paused_until.min(after(now, row.paused_for));
             }
             WatchRow::Disk(row) => {
-                row.passes.clamp(now);
                 back(&mut row.smart_read);
                 back(&mut row.unknown_since);
-                row.refused.iter_mut().flat_map(|refused| [&mut refused.since, &mut refused.last]).for_each(back);
                 for history in row.counters.values_mut() {
                     back(&mut history.since);
                     back(&mut history.grew);
                 }
+            }
+            WatchRow::Reading(_, row) => {
+                row.passes.clamp(now);
+                row.refused.iter_mut().flat_map(|refused| [&mut refused.since, &mut refused.last]).for_each(back);
                 row.forecast = None; // it was made of dates that were not
             }
             WatchRow::Idle(..) | WatchRow::Array(_) => {}

@@ -1,13 +1,14 @@
-//! Which disk is read now, and what holds the others back.
+//! Which disk, or array, is read now, and what holds the others back.
 
 use crate::calendar::{DAY, HOUR, MINUTE, WEEK_HOURS, after};
 use crate::events::{WatchBug, WatchOp};
-use crate::facts::{ArrayActivity, ArrayFacts, DiskKey};
+use crate::facts::{ArrayActivity, ArrayFacts, MediaKind, SubjectKey};
 use crate::forecast::PassForecast;
 use crate::hold::HoldBack;
+use crate::reading::{Reading, SessionPhase, Subject};
 use crate::rows::RowKey;
 use crate::settings;
-use crate::state::{DiskState, SessionPhase, Watch};
+use crate::state::{DiskState, Watch};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES, UnixSeconds};
 use std::collections::BTreeMap;
 
@@ -36,70 +37,87 @@ impl Watch {
         std::array::from_fn(|hour| hours.map_or(1.0, |hours| hours.share_of_hour((hour % 24) as u32) as f32))
     }
 
-    /// The bytes of a disk.
-    fn bytes(disk: &DiskState) -> f64 {
-        disk.row.passes.sectors as f64 * SECTOR_BYTES as f64
+    /// The bytes of a disk, or of what an array's checker goes over.
+    fn bytes(reading: &Reading) -> f64 {
+        reading.row.passes.sectors as f64 * SECTOR_BYTES as f64
     }
 
-    /// How long each disk's pass takes, and when it must begin so that it, and those that wait for it (members of one array; disks
+    /// How long each pass takes, and when it must begin so that it, and those that wait for it (an array and its members; disks
     /// behind one controller), are read by their dates: the latest schedule in the order of the dates, from the last one back.
     pub(crate) fn reckon_needs(&mut self, now: UnixSeconds) {
         let open = self.open_hours();
         let hour = self.calendar.local(now).week_hour();
-        for disk in self.disks.values_mut() {
-            disk.live.need = disk.idle.seconds_for(Self::bytes(disk), hour, &open);
+        for reading in self.readings_mut() {
+            reading.live.need = reading.idle.seconds_for(Self::bytes(reading), hour, &open);
         }
-        let mut controllers: BTreeMap<&str, Vec<&DiskKey>> = BTreeMap::new();
-        for (key, disk) in self.disks.iter().filter(|(_, disk)| disk.live.name.is_some()) {
+        let mut controllers: BTreeMap<&str, Vec<Subject<'_>>> = BTreeMap::new();
+        for disk in self.disks.values().filter(|disk| disk.live.name.is_some()) {
             if let Some(controller) = &disk.row.facts.controller {
-                controllers.entry(controller).or_default().push(key);
+                controllers.entry(controller).or_default().push(Subject::Disk(disk));
             }
         }
-        let members = |array: &'_ ArrayFacts| -> Vec<&DiskKey> {
-            array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?)).collect()
+        let in_array = |array: &ArrayFacts| -> Vec<Subject<'_>> {
+            self.subjects().filter(|subject| subject.is_there() && subject.is_in(array)).collect()
         };
-        let alone = self.disks.keys().map(|key| (vec![key], 1));
-        let arrays = self.arrays_there().map(|array| (members(array), 1));
-        let behind = controllers.into_values().map(|keys| (keys, self.settings.controller_max.max(1) as u64));
-        let mut latest: BTreeMap<DiskKey, UnixSeconds> = BTreeMap::new();
-        for (keys, at_a_time) in alone.chain(arrays).chain(behind) {
-            let due = |key: &DiskKey| self.disks[key].row.passes.planned_due(self.settings.every);
-            let mut by_date: Vec<(UnixSeconds, &DiskKey)> = keys.into_iter().map(|key| (due(key), key)).collect();
-            by_date.sort();
+        let alone = self.subjects().map(|subject| (vec![subject], 1));
+        let arrays = self.arrays_there().map(|array| (in_array(array), 1));
+        let behind = controllers.into_values().map(|disks| (disks, self.settings.controller_max.max(1) as u64));
+        let mut latest: BTreeMap<SubjectKey, UnixSeconds> = BTreeMap::new();
+        for (subjects, at_a_time) in alone.chain(arrays).chain(behind) {
+            let due = |subject: &Subject<'_>| subject.reading().row.passes.planned_due(self.settings.every);
+            let mut by_date: Vec<_> = subjects.iter().map(|subject| (due(subject), subject.key(), subject)).collect();
+            by_date.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
             let mut next = UnixSeconds(u64::MAX);
-            for (due, key) in by_date.into_iter().rev() {
-                let need = self.disks[key].live.need.unwrap_or(self.settings.every);
+            for (due, key, subject) in by_date.into_iter().rev() {
+                let need = subject.reading().live.need.unwrap_or(self.settings.every);
                 next = UnixSeconds(next.min(due).0.saturating_sub((need as f64 * PATIENCE) as u64 / at_a_time));
-                let begin = latest.entry(key.clone()).or_insert(next);
+                let begin = latest.entry(key).or_insert(next);
                 *begin = next.min(*begin);
             }
         }
         for (key, begin) in latest {
-            if let Some(disk) = self.disks.get_mut(&key) {
-                disk.live.begin_by = begin;
+            if let Some(reading) = self.reading_mut(&key) {
+                reading.live.begin_by = begin;
             }
         }
     }
 
     /// When the pass to come should begin: a margin before it must, and spread.
-    fn should_begin(&self, disk: &DiskState) -> UnixSeconds {
-        let spread = (disk.row.facts.key.spread() * SPREAD as f64) as u64;
-        UnixSeconds(disk.live.begin_by.0.saturating_sub(self.margin() + spread))
+    fn should_begin(&self, subject: Subject<'_>) -> UnixSeconds {
+        let spread = (subject.spread() * SPREAD as f64) as u64;
+        UnixSeconds(subject.reading().live.begin_by.0.saturating_sub(self.margin() + spread))
     }
 
-    /// When the next pass of a disk begins. The first one at once, but for the spread: nobody has read the disk yet.
-    pub(crate) fn begins(&self, disk: &DiskState) -> UnixSeconds {
-        let passes = &disk.row.passes;
+    /// When the next pass begins. The first one at once, but for the spread: nobody has read it yet.
+    pub(crate) fn begins(&self, subject: Subject<'_>) -> UnixSeconds {
+        let passes = &subject.reading().row.passes;
         match passes.is_read() {
-            true => self.should_begin(disk),
-            false => after(passes.known_since, (disk.row.facts.key.spread() * FIRST_SPREAD) as u64),
+            true => self.should_begin(subject),
+            false => after(passes.known_since, (subject.spread() * FIRST_SPREAD) as u64),
         }
     }
 
-    /// What holds a disk back by itself, whether or not it is being read.
-    pub(crate) fn held(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
-        let Some(name) = disk.live.name.as_deref() else { return Some(HoldBack::Missing) };
-        if disk.live.is_resized {
+    /// The disks that are read with a subject: itself, or the members of an array that are there.
+    fn disks_of<'a>(&'a self, subject: Subject<'a>) -> Vec<&'a DiskState> {
+        match subject {
+            Subject::Disk(disk) => vec![disk],
+            Subject::Array(array, _) => {
+                let names = array.facts.members.iter().filter_map(|member| member.disk.as_deref());
+                names.filter_map(|name| self.disks.get(self.names.get(name)?)).collect()
+            }
+        }
+    }
+
+    /// What holds a subject back by itself, whether or not it is being read.
+    pub(crate) fn held(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<HoldBack> {
+        let reading = subject.reading();
+        if !subject.is_there() {
+            return Some(HoldBack::Missing);
+        }
+        if matches!(subject, Subject::Array(array, _) if array.facts.check_sectors.is_none()) {
+            return Some(HoldBack::SizeUnknown);
+        }
+        if reading.live.is_resized {
             return Some(HoldBack::Resized);
         }
         if self.host.paused_until > now && !self.is_planted(WatchBug::IgnorePause) {
@@ -109,7 +127,7 @@ impl Watch {
             return Some(HoldBack::OnBattery);
         }
         let is_heeded = !self.is_planted(WatchBug::IgnoreArrays);
-        for array in self.arrays_there().filter(|array| is_heeded && array.has(name)) {
+        for array in self.arrays_there().filter(|array| is_heeded && subject.is_in(array)) {
             let of = array.name.clone();
             match array.activity {
                 ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of)),
@@ -118,16 +136,17 @@ impl Watch {
                 ArrayActivity::Idle => {}
             }
         }
-        if disk.is_self_testing(now) {
+        let disks = self.disks_of(subject);
+        if disks.iter().any(|disk| disk.is_self_testing(now)) {
             return Some(HoldBack::SelfTest);
         }
-        if disk.is_hot(now) {
-            return Some(HoldBack::TooHot(disk.live.celsius.unwrap_or_default()));
+        if let Some(hot) = disks.iter().find(|disk| disk.is_hot(now)) {
+            return Some(HoldBack::TooHot(hot.live.celsius.unwrap_or_default()));
         }
-        if disk.live.reads_again > now {
-            return Some(HoldBack::NoReads(disk.live.reads_again));
+        if reading.live.reads_again > now {
+            return Some(HoldBack::NoReads(reading.live.reads_again));
         }
-        if let Some((why, again)) = disk.live.refusal.as_ref().filter(|(_, again)| *again > now) {
+        if let Some((why, again)) = reading.live.refusal.as_ref().filter(|(_, again)| *again > now) {
             return Some(HoldBack::Refused(why.clone(), *again));
         }
         let hours = self.settings.between.filter(|_| !self.is_planted(WatchBug::IgnoreHours));
@@ -136,61 +155,69 @@ impl Watch {
             return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
         }
         // One that is being read is awake, whatever was heard of it before.
-        if disk.live.asleep.is_some() && disk.live.session == SessionPhase::None && now < self.should_begin(disk) {
+        let is_asleep = disks.iter().any(|disk| disk.live.asleep.is_some());
+        if is_asleep && reading.live.session == SessionPhase::None && now < self.should_begin(subject) {
             // It is woken so early that its pass ends in time.
-            return Some(HoldBack::Asleep(self.should_begin(disk)));
+            return Some(HoldBack::Asleep(self.should_begin(subject)));
         }
         None
     }
 
     /// Who else is being read that may not be read beside it.
-    fn in_the_way(&self, disk: &DiskState) -> Option<HoldBack> {
-        let name = disk.live.name.as_deref()?;
-        let is_busy = |other: &DiskState| other.is_busy() && other.row.facts.key != disk.row.facts.key;
+    fn in_the_way(&self, subject: Subject<'_>) -> Option<HoldBack> {
+        let key = subject.key();
+        let is_busy = |other: &Subject<'_>| other.reading().is_busy() && other.key() != key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
-            let mut arrays = self.arrays_there().filter(|array| array.has(name));
-            let busy = arrays.find(|array| {
-                let others = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
-                others.filter_map(|key| self.disks.get(key)).any(is_busy)
-            });
-            if let Some(array) = busy {
-                return Some(HoldBack::MemberBusy(array.name.clone()));
+            for array in self.arrays_there().filter(|array| subject.is_in(array)) {
+                match self.subjects().filter(|other| other.is_in(array)).find(is_busy) {
+                    Some(Subject::Disk(_)) => return Some(HoldBack::MemberBusy(array.name.clone())),
+                    Some(Subject::Array(busy, _)) => return Some(HoldBack::ArrayBusy(busy.facts.name.clone())),
+                    None => {}
+                }
             }
         }
+        let Subject::Disk(disk) = subject else { return None };
         let controller = disk.row.facts.controller.as_ref()?;
-        let beside = self.disks.values().filter(|other| other.row.facts.controller.as_ref() == Some(controller));
-        let is_full = beside.filter(|other| is_busy(other)).count() >= self.settings.controller_max.max(1);
+        let is_behind = |disk: &DiskState| disk.row.facts.controller.as_ref() == Some(controller);
+        // An array's check reads all members at once, however many those are: beside it nothing else is read there.
+        let is_full = self
+            .subjects()
+            .filter(is_busy)
+            .any(|other| matches!(other, Subject::Array(..)) && self.disks_of(other).into_iter().any(is_behind));
+        let beside = self.disks.values().filter(|other| is_behind(other) && is_busy(&Subject::Disk(other)));
+        let is_full = is_full || beside.count() >= self.settings.controller_max.max(1);
         (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
     }
 
-    /// What holds a disk back that is not being read; none: it could begin.
-    pub(crate) fn hold_back(&self, disk: &DiskState, now: UnixSeconds) -> Option<HoldBack> {
-        let begins = self.begins(disk);
-        if disk.live.name.is_some() && disk.row.passes.sectors == 0 {
+    /// What holds a subject back that is not being read; none: it could begin.
+    pub(crate) fn hold_back(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<HoldBack> {
+        let (begins, passes) = (self.begins(subject), &subject.reading().row.passes);
+        if subject.is_there() && passes.sectors == 0 {
             return Some(HoldBack::SizeUnknown);
         }
-        if disk.live.name.is_some() && disk.row.passes.begun.0 == 0 && now < begins {
+        if subject.is_there() && passes.begun.0 == 0 && now < begins {
             return Some(HoldBack::NotDue(begins));
         }
-        self.held(disk, now).or_else(|| self.in_the_way(disk))
+        self.held(subject, now).or_else(|| self.in_the_way(subject))
     }
 
     /// Stops what must not go on, and begins what may, the oldest first.
     pub(crate) fn schedule(&mut self, now: UnixSeconds) {
-        let mut waiting: Vec<(UnixSeconds, DiskKey)> = Vec::new();
+        let mut waiting: Vec<(UnixSeconds, SubjectKey)> = Vec::new();
         let mut stops = Vec::new();
         let mut wake = after(now, DAY);
-        for (key, disk) in &self.disks {
-            match disk.live.session {
+        for subject in self.subjects() {
+            let reading = subject.reading();
+            match reading.live.session {
                 SessionPhase::Running => {
-                    let hangs = disk.hangs().then_some(HoldBack::Hangs);
-                    stops.extend(hangs.or_else(|| self.held(disk, now)).map(|why| (key.clone(), why)));
+                    let hangs = reading.hangs().then_some(HoldBack::Hangs);
+                    stops.extend(hangs.or_else(|| self.held(subject, now)).map(|why| (subject.key(), why)));
                 }
                 SessionPhase::Stopping => wake = wake.min(after(now, LOOK_AGAIN)),
                 SessionPhase::Foreign => {}
-                SessionPhase::None => match self.hold_back(disk, now) {
-                    None | Some(HoldBack::MemberBusy(_) | HoldBack::ControllerBusy) => {
-                        waiting.push((disk.row.passes.due(self.settings.every), key.clone()));
+                SessionPhase::None => match self.hold_back(subject, now) {
+                    None | Some(HoldBack::MemberBusy(_) | HoldBack::ArrayBusy(_) | HoldBack::ControllerBusy) => {
+                        waiting.push((reading.row.passes.due(self.settings.every), subject.key()));
                     }
                     Some(why) => wake = wake.min(why.until().unwrap_or(wake)),
                 },
@@ -200,48 +227,74 @@ impl Watch {
             wake = wake.min(hours.next_edge(now, &*self.calendar));
         }
         for (key, why) in stops {
-            let Some(disk) = self.disks.get_mut(&key) else { continue };
+            let name = self.subject(&key).and_then(Subject::name);
+            let Some(reading) = self.reading_mut(&key) else { continue };
             // One that hung before it was told to end hangs on.
-            disk.live.silence = if disk.hangs() { disk.live.silence } else { 0 };
-            disk.live.session = SessionPhase::Stopping;
+            reading.live.silence = if reading.hangs() { reading.live.silence } else { 0 };
+            reading.live.session = SessionPhase::Stopping;
             wake = after(now, LOOK_AGAIN);
-            self.acts.extend(disk.live.name.clone().map(|name| WatchOp::StopSession(name, why)));
+            self.acts.extend(name.map(|name| WatchOp::StopSession(name, why)));
         }
         self.wake_at(wake);
         waiting.sort();
+        // Members of an array that waits for the last of them do not begin anew before it.
+        let mut kept: Vec<String> = Vec::new();
         for (_, key) in waiting {
-            if self.in_the_way(&self.disks[&key]).is_none() {
+            let Some(subject) = self.subject(&key) else { continue };
+            let is_kept = self
+                .disks_of(subject)
+                .iter()
+                .any(|disk| disk.live.name.as_ref().is_some_and(|name| kept.contains(name)));
+            if !is_kept && self.in_the_way(subject).is_none() {
                 self.begin(now, &key);
+            } else if let Subject::Array(array, _) = subject {
+                kept.extend(array.facts.members.iter().filter_map(|member| member.disk.clone()));
             }
         }
     }
 
-    fn begin(&mut self, now: UnixSeconds, key: &DiskKey) {
-        let is_new = self.disks[key].row.passes.begun.0 == 0;
-        let forecast = if is_new { self.forecast_of(&self.disks[key], now) } else { None };
-        let Some(disk) = self.disks.get_mut(key) else { return };
+    /// What a session on a subject may cost the requests of others.
+    pub(crate) fn budget_of(&self, subject: Subject<'_>) -> Nanos {
+        let media = match subject {
+            Subject::Disk(disk) => disk.row.facts.media,
+            // What others feel of an array's check is what the slowest of its members makes them wait.
+            Subject::Array(..) => {
+                let disks = self.disks_of(subject);
+                let is_flash = !disks.is_empty() && disks.iter().all(|disk| disk.row.facts.media == MediaKind::Flash);
+                if is_flash { MediaKind::Flash } else { MediaKind::Spinning }
+            }
+        };
+        settings::budget(media)
+    }
+
+    fn begin(&mut self, now: UnixSeconds, key: &SubjectKey) {
+        let Some(subject) = self.subject(key) else { return };
+        let is_new = subject.reading().row.passes.begun.0 == 0;
+        let forecast = if is_new { self.forecast_of(subject, now) } else { None };
+        let (name, budget) = (subject.name(), self.budget_of(subject));
+        let Some(reading) = self.reading_mut(key) else { return };
         if is_new {
-            disk.row.forecast = forecast;
+            reading.row.forecast = forecast;
         }
-        disk.row.passes.begin(now);
-        (disk.live.session, disk.live.refusal) = (SessionPhase::Running, None);
-        (disk.live.silence, disk.live.is_heard) = (0, false);
-        disk.live.done_before = disk.row.passes.done;
-        let (pass, begun) = (disk.row.passes.finished + 1, disk.row.passes.begun);
-        let budget: Nanos = settings::budget(disk.row.facts.media);
-        self.acts.extend(disk.live.name.clone().map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
-        self.changed.insert(RowKey::Disk(key.clone()));
+        reading.row.passes.begin(now);
+        (reading.live.session, reading.live.refusal) = (SessionPhase::Running, None);
+        (reading.live.silence, reading.live.is_heard) = (0, false);
+        reading.live.done_before = reading.row.passes.done;
+        let (pass, begun) = (reading.row.passes.finished + 1, reading.row.passes.begun);
+        self.acts.extend(name.map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
+        self.changed.insert(RowKey::Reading(key.clone()));
     }
 
     /// Seconds that the rest of a pass takes from now on, most likely.
-    pub(crate) fn rest_seconds(&self, disk: &DiskState, now: UnixSeconds) -> Option<u64> {
+    pub(crate) fn rest_seconds(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<u64> {
         let hour = self.calendar.local(now).week_hour();
-        disk.idle.seconds_for(Self::bytes(disk) * disk.row.passes.rest(), hour, &self.open_hours())
+        let reading = subject.reading();
+        reading.idle.seconds_for(Self::bytes(reading) * reading.row.passes.rest(), hour, &self.open_hours())
     }
 
     /// When a pass will end that goes on, or begins, now; and how many seconds that most likely are.
-    fn forecast_of(&self, disk: &DiskState, now: UnixSeconds) -> Option<(PassForecast, u64)> {
-        let seconds = self.rest_seconds(disk, now)?;
+    fn forecast_of(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<(PassForecast, u64)> {
+        let seconds = self.rest_seconds(subject, now)?;
         Some((self.forecast_from(now, seconds), seconds))
     }
 
@@ -256,9 +309,9 @@ impl Watch {
     }
 
     /// A pass is over: how wrong was what was said when it began?
-    pub(crate) fn note_forecast(&mut self, now: UnixSeconds, key: &DiskKey) {
-        let Some(disk) = self.disks.get_mut(key) else { return };
-        if let Some((forecast, seconds)) = disk.row.forecast.take() {
+    pub(crate) fn note_forecast(&mut self, now: UnixSeconds, key: &SubjectKey) {
+        let Some(reading) = self.reading_mut(key) else { return };
+        if let Some((forecast, seconds)) = reading.row.forecast.take() {
             let begun = forecast.likely.0.saturating_sub(seconds);
             self.host.errors.add(now.0.saturating_sub(begun) as f32 / seconds.max(1) as f32);
             self.changed.insert(RowKey::Host);
@@ -266,14 +319,14 @@ impl Watch {
     }
 
     /// What would help a disk that is not read in time.
-    pub(crate) fn help(&self, disk: &DiskState) -> String {
+    pub(crate) fn help(&self, reading: &Reading) -> String {
         let open = self.open_hours();
-        let seen = disk.idle.hours_a_week(&open);
+        let seen = reading.idle.hours_a_week(&open);
         let weeks = self.settings.every.saturating_sub(self.margin()).max(DAY) as f64 / (7 * DAY) as f64;
-        let read = disk.idle.bytes_per_second.max(1) as f64;
-        let needs = Self::bytes(disk) / read / HOUR as f64 / weeks;
-        let all = disk.idle.hours_a_week(&[1.0; WEEK_HOURS]);
-        let even = Self::bytes(disk) / (weeks * (7 * DAY) as f64) / 1e6;
+        let read = reading.idle.bytes_per_second.max(1) as f64;
+        let needs = Self::bytes(reading) / read / HOUR as f64 / weeks;
+        let all = reading.idle.hours_a_week(&[1.0; WEEK_HOURS]);
+        let even = Self::bytes(reading) / (weeks * (7 * DAY) as f64) / 1e6;
         if seen >= needs * PATIENCE {
             return "there is enough idle time: what holds it back is the cause".to_owned();
         }

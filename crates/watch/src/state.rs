@@ -4,11 +4,10 @@ use crate::calendar::{Calendar, HOUR, MINUTE, elapsed};
 use crate::channel::ChannelRow;
 use crate::clock::ClockTrust;
 use crate::events::{WatchBug, WatchOp};
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
-use crate::forecast::IdleWeek;
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SessionSubject, SmartRefusal, SubjectKey};
 use crate::health::{self, DriveWord, HealthSign, HealthState, OwnEvidence};
 use crate::incident::{IncidentKey, IncidentRow};
-use crate::passes::PassHistory;
+use crate::reading::{Reading, Subject};
 use crate::rows::{DiskRow, HostRow, MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use scrubjay_core::units::UnixSeconds;
@@ -19,26 +18,8 @@ pub const STALE: u64 = 26 * HOUR;
 /// A disk or an array that is gone for so long is missing; until then somebody may be changing a cable.
 pub const GONE: u64 = 10 * MINUTE;
 
-/// A session that runs is to tell something once an hour; one of which nothing was heard for so long hangs;
-const SILENT_MAX: u64 = 6 * HOUR;
-/// and so does one that was told to end, and does not.
-const STOPPING_MAX: u64 = HOUR;
-
 /// What a drive said of its heat and its tests holds so long: two readings that did not come.
 const LAPSE: u64 = 8 * HOUR;
-
-/// What a disk's session is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionPhase {
-    /// There is none.
-    None,
-    /// It reads.
-    Running,
-    /// It was told to end, and has not said that it did.
-    Stopping,
-    /// Somebody else reads it.
-    Foreign,
-}
 
 /// What is known of a disk only while it is there.
 #[derive(Clone, Debug)]
@@ -61,58 +42,35 @@ pub(crate) struct DiskLive {
     pub is_hot: bool,
     /// It is at a long test of its own.
     pub is_self_testing: bool,
-    /// Its session.
-    pub session: SessionPhase,
-    /// For so many seconds nothing was heard of the session.
-    pub silence: u64,
-    /// Something was, since the last turn.
-    pub is_heard: bool,
-    /// Sectors with a verdict when the session was begun.
-    pub done_before: u64,
-    /// The session was begun for another size.
-    pub is_resized: bool,
     /// When SMART was last asked for; 0: not yet.
     pub asked: UnixSeconds,
-    /// After reads failed: not before this.
-    pub reads_again: UnixSeconds,
-    /// Why the last session could not begin, and when the next attempt is.
-    pub refusal: Option<(String, UnixSeconds)>,
-    /// Seconds that a whole pass takes, most likely; none: more than a year.
-    pub need: Option<u64>,
-    /// The next pass must begin then, to be over in time.
-    pub begin_by: UnixSeconds,
 }
 
 /// A disk.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskState {
     pub row: DiskRow,
-    pub idle: IdleWeek,
+    pub reading: Reading,
     pub live: DiskLive,
 }
 
 impl DiskState {
     pub fn new(facts: DiskFacts, now: UnixSeconds) -> DiskState {
-        let passes = PassHistory::new(facts.sectors, now);
-        let idle = IdleWeek::new(facts.media);
+        let reading = Reading::new(facts.sectors, facts.media, now);
         let row = DiskRow {
             facts,
-            passes,
             counters: BTreeMap::new(),
             word: DriveWord::default(),
             smart_read: UnixSeconds(0),
             unknown_since: UnixSeconds(0),
-            failed_sessions: 0,
-            refused: None,
-            forecast: None,
             service_first: Vec::new(),
             service_last: 0,
         };
-        DiskState::restored(row, idle, now)
+        DiskState::restored(row, reading, now)
     }
 
     /// Nobody has seen it yet.
-    pub fn restored(row: DiskRow, idle: IdleWeek, now: UnixSeconds) -> DiskState {
+    pub fn restored(row: DiskRow, reading: Reading, now: UnixSeconds) -> DiskState {
         let live = DiskLive {
             name: None,
             since: now,
@@ -123,18 +81,9 @@ impl DiskState {
             celsius: None,
             is_hot: false,
             is_self_testing: false,
-            session: SessionPhase::None,
-            silence: 0,
-            is_heard: false,
-            done_before: 0,
-            is_resized: false,
             asked: UnixSeconds(0),
-            reads_again: UnixSeconds(0),
-            refusal: None,
-            need: None,
-            begin_by: UnixSeconds(0),
         };
-        DiskState { row, idle, live }
+        DiskState { row, reading, live }
     }
 
     /// `bay 3 (ZL2ABCDE)`: what people can find it by.
@@ -156,36 +105,6 @@ impl DiskState {
         self.live.is_self_testing && elapsed(now, self.live.spoke) < LAPSE
     }
 
-    /// Does its session not answer? What waits for it goes on.
-    pub fn hangs(&self) -> bool {
-        match self.live.session {
-            SessionPhase::Running => self.live.silence >= SILENT_MAX,
-            SessionPhase::Stopping => self.live.silence >= STOPPING_MAX,
-            SessionPhase::None | SessionPhase::Foreign => false,
-        }
-    }
-
-    /// Is it being read, as far as anybody knows?
-    pub fn is_busy(&self) -> bool {
-        self.live.session != SessionPhase::None && !self.hangs()
-    }
-
-    /// So much time has passed since the last turn. What a clock that is set adds says nothing, so no turn adds much.
-    pub fn note_silence(&mut self, passed: u64) {
-        if std::mem::take(&mut self.live.is_heard) {
-            self.live.silence = 0;
-            return;
-        }
-        match self.live.session {
-            SessionPhase::None => self.live.silence = 0,
-            SessionPhase::Stopping => self.live.silence += passed.min(15 * MINUTE),
-            SessionPhase::Running | SessionPhase::Foreign => self.live.silence += passed.min(2 * HOUR),
-        }
-        if self.live.session == SessionPhase::Foreign && self.live.silence >= SILENT_MAX {
-            self.live.session = SessionPhase::None; // nobody said that it ended
-        }
-    }
-
     pub fn is_missing(&self, now: UnixSeconds) -> bool {
         self.live.name.is_none() && elapsed(now, self.live.since) >= GONE
     }
@@ -197,11 +116,11 @@ impl DiskState {
 
     /// All that speaks against it. `slower` is by how many percent its reads take longer, beyond its siblings'.
     pub fn signs(&self, now: UnixSeconds, slower: u32) -> Vec<HealthSign> {
-        let passes = &self.row.passes;
+        let passes = &self.reading.row.passes;
         let own = OwnEvidence {
             unreadable: passes.unreadable_sectors(),
             retries: passes.retries.max(passes.retries_before),
-            failed_sessions: self.row.failed_sessions,
+            failed_sessions: self.reading.row.failed_sessions,
             reads_end: (passes.done > 0).then(|| (100.0 * (1.0 - passes.rest())) as u8),
             unjudged: passes.unjudged,
             sectors: passes.sectors,
@@ -225,6 +144,8 @@ pub(crate) struct ArrayState {
     pub facts: ArrayFacts,
     /// Not there since then; none: it is there.
     pub gone: Option<UnixSeconds>,
+    /// How its own check stands; none: nothing here can drive one.
+    pub reading: Option<Reading>,
 }
 
 /// The machine that watches over disks. See the crate's head.
@@ -291,12 +212,53 @@ impl Watch {
         self.disks.get_mut(self.names.get(name)?)
     }
 
+    /// All that is read in passes: the disks, then the arrays whose checkers can be driven; also what is not there.
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = Subject<'_>> {
+        self.disks.values().map(Subject::Disk).chain(self.arrays.values().filter_map(Subject::of_array))
+    }
+
+    /// One of them; none: there is no such thing.
+    pub(crate) fn subject(&self, key: &SubjectKey) -> Option<Subject<'_>> {
+        match key {
+            SubjectKey::Disk(key) => self.disks.get(key).map(Subject::Disk),
+            SubjectKey::Array(key) => self.arrays.get(key).and_then(Subject::of_array),
+        }
+    }
+
+    pub(crate) fn reading(&self, key: &SubjectKey) -> Option<&Reading> {
+        self.subject(key).map(Subject::reading)
+    }
+
+    pub(crate) fn reading_mut(&mut self, key: &SubjectKey) -> Option<&mut Reading> {
+        match key {
+            SubjectKey::Disk(key) => self.disks.get_mut(key).map(|disk| &mut disk.reading),
+            SubjectKey::Array(key) => self.arrays.get_mut(key)?.reading.as_mut(),
+        }
+    }
+
+    pub(crate) fn readings_mut(&mut self) -> impl Iterator<Item = &mut Reading> {
+        let arrays = self.arrays.values_mut().filter_map(|array| array.reading.as_mut());
+        self.disks.values_mut().map(|disk| &mut disk.reading).chain(arrays)
+    }
+
+    /// What the pump calls so; none: nothing is, now.
+    pub(crate) fn key_of(&self, subject: &SessionSubject) -> Option<SubjectKey> {
+        match subject {
+            SessionSubject::Disk(name) => self.names.get(name).cloned().map(SubjectKey::Disk),
+            SessionSubject::Array(key) => {
+                self.arrays.get(key).filter(|array| array.gone.is_none())?;
+                Some(SubjectKey::Array(key.clone()))
+            }
+        }
+    }
+
     /// A row as it is to be kept; none: it is not there any more.
     fn row(&self, key: &RowKey) -> Option<WatchRow> {
         Some(match key {
             RowKey::Host => WatchRow::Host(self.host.clone()),
             RowKey::Disk(disk) => WatchRow::Disk(Box::new(self.disks.get(disk)?.row.clone())),
-            RowKey::Idle(disk) => WatchRow::Idle(disk.clone(), Box::new(self.disks.get(disk)?.idle.clone())),
+            RowKey::Reading(key) => WatchRow::Reading(key.clone(), Box::new(self.reading(key)?.row.clone())),
+            RowKey::Idle(key) => WatchRow::Idle(key.clone(), Box::new(self.reading(key)?.idle.clone())),
             RowKey::Array(array) => WatchRow::Array(self.arrays.get(array)?.facts.clone()),
             RowKey::Incident(incident) => WatchRow::Incident(Box::new(self.incidents.get(incident)?.clone())),
             RowKey::Message(number) => WatchRow::Message(Box::new(self.outbox.get(number)?.clone())),

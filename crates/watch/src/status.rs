@@ -9,11 +9,12 @@ use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
 use crate::incident::{IncidentRow, Urgency};
 use crate::outbox::WAITS_LONG;
-use crate::queue::ForeseenPass;
+use crate::passes::ArrayFlaws;
+use crate::queue::{AllForeseen, ForeseenPass};
+use crate::reading::{SessionPhase, Subject};
 use crate::rows::MessageRow;
-use crate::state::{DiskState, SessionPhase, Watch};
-
-use scrubjay_core::units::UnixSeconds;
+use crate::state::{DiskState, Watch};
+use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// The colour of a light. What is not known is grey, never green.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +49,36 @@ pub struct DiskStanding {
     pub name: Option<String>,
     /// What it was when last seen.
     pub facts: DiskFacts,
-    /// Sectors of it that could not be read.
-    pub unreadable: u64,
-    /// The share of the pass under way that is read, 0 to 1; none: it has not begun.
-    pub pass_share: Option<f64>,
     /// How it is,
     pub health: HealthState,
     /// and why.
     pub signs: Vec<HealthSign>,
+    /// How its reading stands.
+    pub reading: ReadingStanding,
+}
+
+/// An array as the status shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayStanding {
+    /// What it was when last seen.
+    pub facts: ArrayFacts,
+    /// Is it there?
+    pub is_there: bool,
+    /// How its own check stands; none: nothing here can drive one.
+    pub reading: Option<ReadingStanding>,
+}
+
+/// How the reading of a disk, or of an array by its own checker, stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadingStanding {
+    /// Sectors that could not be read; of an array: nor rebuilt.
+    pub unreadable: u64,
+    /// What an array's checker found wrong besides.
+    pub flaws: ArrayFlaws,
+    /// The share of the pass under way that is read, 0 to 1; none: it has not begun.
+    pub pass_share: Option<f64>,
+    /// What others may lose by it, as a mean over their requests.
+    pub budget: Nanos,
     /// When its oldest sector was read; none: some never were.
     pub oldest_read: Option<UnixSeconds>,
     /// When the first of its sectors is due.
@@ -81,8 +104,8 @@ pub struct WatchStatus {
     pub to_do: Vec<String>,
     /// Each disk, by identity.
     pub disks: Vec<DiskStanding>,
-    /// Each array, and whether it is there.
-    pub arrays: Vec<(ArrayFacts, bool)>,
+    /// Each array, by UUID.
+    pub arrays: Vec<ArrayStanding>,
     /// What is wrong now, accepted or not: what matters most comes first.
     pub incidents: Vec<IncidentRow>,
     /// The ways for messages.
@@ -106,9 +129,22 @@ impl Watch {
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
         let foreseen = self.foresee(now);
         let disks: Vec<DiskStanding> =
-            self.disks.iter().map(|(key, disk)| self.standing(disk, foreseen[key], now)).collect();
-        let mut lights =
-            [self.disks_light(&disks), self.redundancy_light(), self.read_light(&disks, now), self.alerts_light(now)];
+            self.disks.values().map(|disk| self.disk_standing(disk, &foreseen, now)).collect();
+        let arrays: Vec<ArrayStanding> = self
+            .arrays
+            .values()
+            .map(|array| ArrayStanding {
+                facts: array.facts.clone(),
+                is_there: array.gone.is_none(),
+                reading: Subject::of_array(array).map(|subject| self.standing(subject, &foreseen, now)),
+            })
+            .collect();
+        let mut lights = [
+            self.disks_light(&disks),
+            self.redundancy_light(),
+            self.read_light(&disks, &arrays, now),
+            self.alerts_light(now),
+        ];
         // What is old cannot be told from what is new by a clock that is not believed.
         for light in lights.iter_mut().filter(|light| light.colour == LightColour::Green && self.clock.is_doubted()) {
             light.colour = LightColour::Grey;
@@ -147,7 +183,7 @@ impl Watch {
             lights,
             to_do,
             disks,
-            arrays: self.arrays.values().map(|array| (array.facts.clone(), array.gone.is_none())).collect(),
+            arrays,
             incidents,
             channels: self.channels.values().cloned().collect(),
             waiting: self.outbox.keys().copied().collect(),
@@ -155,25 +191,34 @@ impl Watch {
         }
     }
 
-    fn standing(&self, disk: &DiskState, foreseen: ForeseenPass, now: UnixSeconds) -> DiskStanding {
+    fn disk_standing(&self, disk: &DiskState, foreseen: &AllForeseen, now: UnixSeconds) -> DiskStanding {
         let (health, signs) = self.health(disk, now);
-        let passes = &disk.row.passes;
-        let is_read = matches!(disk.live.session, SessionPhase::Running | SessionPhase::Foreign);
-        let lateness = foreseen.rest.map(|rest| passes.lateness(foreseen.starts, rest, self.settings.every));
         DiskStanding {
             key: disk.row.facts.key.clone(),
             name: disk.live.name.clone(),
             facts: disk.row.facts.clone(),
-            unreadable: passes.unreadable_sectors(),
-            pass_share: (passes.begun.0 > 0).then(|| 1.0 - passes.rest()),
             health,
             signs,
+            reading: self.standing(Subject::Disk(disk), foreseen, now),
+        }
+    }
+
+    fn standing(&self, subject: Subject<'_>, foreseen: &AllForeseen, now: UnixSeconds) -> ReadingStanding {
+        let reading = subject.reading();
+        let passes = &reading.row.passes;
+        let ForeseenPass { starts, rest, ends } = foreseen[&subject.key()];
+        let is_read = matches!(reading.live.session, SessionPhase::Running | SessionPhase::Foreign);
+        ReadingStanding {
+            unreadable: passes.unreadable_sectors(),
+            flaws: passes.known_flaws(),
+            pass_share: (passes.begun.0 > 0).then(|| 1.0 - passes.rest()),
+            budget: self.budget_of(subject),
             oldest_read: passes.oldest(),
             due: passes.due(self.settings.every),
             is_read,
-            held: if is_read { None } else { self.hold_back(disk, now) },
-            forecast: foreseen.ends,
-            lateness,
+            held: if is_read { None } else { self.hold_back(subject, now) },
+            forecast: ends,
+            lateness: rest.map(|rest| passes.lateness(starts, rest, self.settings.every)),
         }
     }
 
@@ -223,17 +268,26 @@ impl Watch {
         }
     }
 
-    fn read_light(&self, disks: &[DiskStanding], now: UnixSeconds) -> StatusLight {
+    fn read_light(&self, disks: &[DiskStanding], arrays: &[ArrayStanding], now: UnixSeconds) -> StatusLight {
         let light = |colour, words| StatusLight { name: "All sectors read", colour, words };
-        let there: Vec<&DiskStanding> = disks.iter().filter(|disk| disk.name.is_some()).collect();
-        let late = there.iter().filter(|disk| disk.due <= now).count();
-        let never = there.iter().filter(|disk| disk.oldest_read.is_none()).count();
-        let oldest = there.iter().filter_map(|disk| disk.oldest_read).min();
-        match oldest {
-            _ if late > 0 => light(LightColour::Yellow, format!("{late} disks are overdue")),
+        let disks: Vec<_> = disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading).collect();
+        let arrays = arrays.iter().filter(|array| array.is_there);
+        let arrays: Vec<_> = arrays.filter_map(|array| array.reading.as_ref()).collect();
+        let count = |is: &dyn Fn(&ReadingStanding) -> bool| {
+            let of = |all: &[&ReadingStanding]| all.iter().filter(|reading| is(reading)).count();
+            let words =
+                |count, what: &str| (count > 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+            let words: Vec<String> =
+                [words(of(&disks), "disk"), words(of(&arrays), "array")].into_iter().flatten().collect();
+            words.join(" and ")
+        };
+        let late = count(&|reading| reading.due <= now);
+        let never = count(&|reading| reading.oldest_read.is_none());
+        match disks.iter().chain(&arrays).filter_map(|reading| reading.oldest_read).min() {
+            _ if !late.is_empty() => light(LightColour::Yellow, format!("{late} overdue")),
             None => light(LightColour::Grey, "not one pass is over yet".to_owned()),
-            Some(_) if never > 0 => {
-                light(LightColour::Grey, format!("the first pass of {never} disks is not over yet"))
+            Some(_) if !never.is_empty() => {
+                light(LightColour::Grey, format!("the first pass of {never} is not over yet"))
             }
             Some(oldest) => {
                 let age = days(now, oldest) + 1;

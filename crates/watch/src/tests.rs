@@ -1,6 +1,7 @@
 //! The machine as a pump drives it: small scenes.
 
 mod arrivals;
+mod checked;
 mod clocks;
 mod dangers;
 mod drives;
@@ -23,7 +24,7 @@ use crate::rows::{MessageRow, RowKey};
 use crate::settings::WatchSettings;
 use crate::status::LightColour;
 use crate::{LINES_MAX, SUBJECT_MAX};
-use rig::{Rig, START, array, channel, disk, pending, settings};
+use rig::{Rig, START, array, channel, disk, on, pending, settings};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::collections::VecDeque;
 
@@ -33,9 +34,9 @@ fn a_disk_is_read_at_once_and_again_before_it_is_due() {
     rig.wait(2 * DAY);
     assert_eq!(rig.begun, ["sda"]);
     rig.finish("sda", &[]);
-    let due = rig.standing("S0").due;
+    let due = rig.standing("S0").reading.due;
     rig.wait(10 * DAY);
-    assert!(matches!(rig.standing("S0").held, Some(HoldBack::NotDue(_))));
+    assert!(matches!(rig.standing("S0").reading.held, Some(HoldBack::NotDue(_))));
     rig.wait(17 * DAY);
     assert_eq!(rig.begun, ["sda", "sda"]);
     assert!(rig.now.0 + 7 * DAY < due.0, "a week before the date at the latest");
@@ -101,7 +102,7 @@ fn too_hot_and_self_tests_hold_one_disk_back() {
     let after = |rig: &mut Rig, celsius, testing| {
         rig.tell(WatchEvent::Smart("sda".into(), reading(celsius, testing)));
         rig.tell(WatchEvent::Tick);
-        rig.standing("S0").held
+        rig.standing("S0").reading.held
     };
     assert_eq!(after(&mut rig, 51, false), Some(HoldBack::TooHot(51)));
     assert_eq!(after(&mut rig, 48, false), Some(HoldBack::TooHot(48)), "not cool enough to begin again");
@@ -115,7 +116,9 @@ fn a_window_opens_and_closes_and_one_that_never_opens_is_spoken_of_in_time() {
     let mut rig = Rig::new(WatchSettings { between: Some(DailyHours { from: 60, to: 420 }), ..settings() });
     rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(2 * DAY);
-    assert!(matches!(rig.standing("S0").held, Some(HoldBack::WindowClosed(at)) if at.0 == START + 2 * DAY + HOUR));
+    assert!(
+        matches!(rig.standing("S0").reading.held, Some(HoldBack::WindowClosed(at)) if at.0 == START + 2 * DAY + HOUR)
+    );
     rig.wait(2 * HOUR);
     assert_eq!(rig.running, ["sda"]);
     rig.wait(6 * HOUR);
@@ -125,7 +128,7 @@ fn a_window_opens_and_closes_and_one_that_never_opens_is_spoken_of_in_time() {
     let told: Vec<&MessageRow> =
         rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Unread)).collect();
     let [message] = &told[..] else { panic!("{:?}", rig.subjects()) };
-    assert!(message.written.0 + 7 * DAY < rig.standing("S0").due.0);
+    assert!(message.written.0 + 7 * DAY < rig.standing("S0").reading.due.0);
     assert!(message.body.contains("Help "), "{}", message.body);
 }
 
@@ -134,12 +137,12 @@ fn a_sleeping_disk_sleeps_until_its_date_comes_near() {
     let mut rig = Rig::with_disks(1);
     rig.smart = SmartReading::Asleep;
     rig.wait(3 * DAY);
-    let Some(HoldBack::Asleep(latest)) = rig.standing("S0").held else { panic!("{:?}", rig.standing("S0")) };
+    let Some(HoldBack::Asleep(latest)) = rig.standing("S0").reading.held else { panic!("{:?}", rig.standing("S0")) };
     assert_eq!((rig.standing("S0").health, &rig.begun[..]), (HealthState::Asleep, &[][..]));
     assert_eq!(rig.watch.status(rig.now).lights[0].colour, LightColour::Grey, "asleep is never green");
     rig.wait(latest.0 - rig.now.0 + MINUTE);
     assert_eq!(rig.begun, ["sda"]);
-    assert!(rig.now.0 + 7 * DAY < rig.standing("S0").due.0);
+    assert!(rig.now.0 + 7 * DAY < rig.standing("S0").reading.due.0);
 }
 
 #[test]
@@ -404,7 +407,7 @@ fn a_clock_set_back_a_day_loses_nothing_and_repeats_nothing() {
     rig.now = UnixSeconds(rig.now.0 - DAY);
     rig.wait(HOUR);
     assert_eq!(rig.subjects().len(), told);
-    assert!(rig.standing("S0").due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future");
+    assert!(rig.standing("S0").reading.due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future");
     rig.wait(DAY);
     assert_eq!(rig.subjects().len(), told + 1, "the reminder: {:?}", rig.subjects());
 }
@@ -444,7 +447,7 @@ fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
     for _ in 0..3 {
         let report = rig.report("sda", 0, &[]);
         rig.news("sda", SessionNews::Failed(report));
-        assert!(matches!(rig.standing("S0").held, Some(HoldBack::NoReads(_))));
+        assert!(matches!(rig.standing("S0").reading.held, Some(HoldBack::NoReads(_))));
         rig.wait(7 * HOUR);
     }
     assert_eq!((rig.begun.len(), rig.standing("S0").health), (4, HealthState::Replace));
@@ -456,12 +459,12 @@ fn a_session_that_could_not_begin_is_tried_again_and_says_nothing_of_the_disk() 
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     let before = rig.standing("S0").health;
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Refused("the state folder is full".into())));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Refused("the state folder is full".into())));
     rig.running.clear();
-    let held = rig.standing("S0").held.expect("it waits");
+    let held = rig.standing("S0").reading.held.expect("it waits");
     assert!(matches!(&held, HoldBack::Refused(why, again) if why.contains("full") && again.0 == rig.now.0 + HOUR));
     rig.wait(2 * HOUR);
-    assert_eq!((rig.begun.len(), rig.standing("S0").held), (2, None));
+    assert_eq!((rig.begun.len(), rig.standing("S0").reading.held), (2, None));
     assert_eq!(rig.standing("S0").health, before);
 }
 

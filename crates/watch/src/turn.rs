@@ -3,12 +3,13 @@
 use crate::calendar::{Calendar, DAY, HOUR, after, elapsed};
 use crate::clock::ClockTrust;
 use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
-use crate::facts::SessionNews;
+use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{IncidentRow, IncidentSubject, MessageReason};
-use crate::rows::{CLOCK_SLACK, HostRow, RowKey, WatchRow};
+use crate::reading::{Reading, SessionPhase};
+use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
-use crate::state::{ArrayState, DiskState, GONE, SessionPhase, Watch};
+use crate::state::{ArrayState, DiskState, GONE, Watch};
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -45,26 +46,37 @@ impl Watch {
             #[cfg(feature = "planted")]
             planted: None,
         };
-        let mut idle: BTreeMap<_, IdleWeek> = BTreeMap::new();
+        let (mut idle, mut readings): (BTreeMap<_, IdleWeek>, BTreeMap<_, ReadingRow>) = Default::default();
         for row in rows {
             match row {
                 WatchRow::Host(row) => watch.host = row,
                 WatchRow::Disk(row) => {
-                    let week = IdleWeek::new(row.facts.media);
-                    watch.disks.insert(row.facts.key.clone(), DiskState::restored(*row, week, now));
+                    let reading = Reading::new(row.facts.sectors, row.facts.media, now);
+                    watch.disks.insert(row.facts.key.clone(), DiskState::restored(*row, reading, now));
                 }
+                WatchRow::Reading(key, row) => drop(readings.insert(key, *row)),
                 WatchRow::Idle(key, week) => drop(idle.insert(key, *week)),
                 WatchRow::Array(facts) => {
-                    watch.arrays.insert(facts.key.clone(), ArrayState { facts, gone: Some(now) });
+                    let sectors = facts.check_sectors.unwrap_or(0);
+                    let reading = Reading::new(sectors, MediaKind::Spinning, now);
+                    let array = ArrayState { facts, gone: Some(now), reading: Some(reading) };
+                    watch.arrays.insert(array.facts.key.clone(), array);
                 }
                 WatchRow::Incident(row) => drop(watch.incidents.insert(row.key.clone(), *row)),
                 WatchRow::Message(row) => drop(watch.outbox.insert(row.number, *row)),
                 WatchRow::Channel(row) => drop(watch.channels.insert(row.name.clone(), row)),
             }
         }
-        for (key, week) in idle {
-            if let Some(disk) = watch.disks.get_mut(&key) {
-                disk.idle = week;
+        for array in watch.arrays.values_mut() {
+            // Of one whose checker was never driven nothing was kept.
+            if !readings.contains_key(&SubjectKey::Array(array.facts.key.clone())) {
+                array.reading = None;
+            }
+        }
+        for (key, row) in readings {
+            if let Some(reading) = watch.reading_mut(&key) {
+                let week = idle.remove(&key).unwrap_or_else(|| reading.idle.clone());
+                *reading = Reading::restored(row, week);
             }
         }
         if watch.clock.believes(now, watch.host.latest) {
@@ -138,11 +150,11 @@ impl Watch {
         match event {
             WatchEvent::DiskSeen(facts) => self.disk_seen(now, facts),
             WatchEvent::DiskGone(name) => self.disk_gone(now, &name),
-            WatchEvent::ArraySeen(facts) => self.array_seen(facts),
+            WatchEvent::ArraySeen(facts) => self.array_seen(now, facts),
             WatchEvent::ArrayGone(key) => self.array_gone(now, &key),
             WatchEvent::Smart(name, reading) => self.smart(now, &name, reading),
-            WatchEvent::Session(name, news) => self.session(now, &name, news),
-            WatchEvent::IdleHour(name, hour, share) => self.idle_hour(&name, hour, share),
+            WatchEvent::Session(subject, news) => self.session(now, &subject, news),
+            WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
             WatchEvent::Command(command) => self.command(now, command),
             WatchEvent::Settings(settings) => {
@@ -187,11 +199,12 @@ impl Watch {
         self.wake = after(now, DAY);
         let passed = elapsed(now, std::mem::replace(&mut self.turned, now));
         let pace = self.settings.pace.max(1);
-        self.disks.values_mut().for_each(|disk| disk.note_silence(passed / pace));
+        self.readings_mut().for_each(|reading| reading.note_silence(passed / pace));
         if elapsed(now, self.host.checked) >= DAY {
             self.host.checked = now;
             self.changed.insert(RowKey::Host);
-            self.changed.extend(self.disks.keys().map(|key| RowKey::Idle(key.clone())));
+            let idle: Vec<RowKey> = self.subjects().map(|subject| RowKey::Idle(subject.key())).collect();
+            self.changed.extend(idle);
             self.is_reckoned = false;
             self.acts.extend((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
@@ -213,6 +226,9 @@ impl Watch {
 
     fn read_smart(&mut self, now: UnixSeconds) {
         let mut wake = UnixSeconds(u64::MAX);
+        let busy = self.arrays.values().filter(|array| array.reading.as_ref().is_some_and(Reading::is_busy));
+        let members = busy.flat_map(|array| array.facts.members.iter().filter_map(|member| member.disk.clone()));
+        let checked: BTreeSet<String> = members.collect();
         for disk in self.disks.values_mut() {
             let Some(name) = &disk.live.name else {
                 let missing = after(disk.live.since, GONE);
@@ -221,7 +237,7 @@ impl Watch {
                 }
                 continue;
             };
-            let is_idle = disk.live.session == SessionPhase::None;
+            let is_idle = disk.reading.live.session == SessionPhase::None && !checked.contains(name);
             let every = if is_idle { self.settings.smart_every } else { self.settings.smart_every.min(HOUR) };
             if disk.live.asked.0 == 0 || elapsed(now, disk.live.asked) >= every || disk.live.asked > now {
                 disk.live.asked = now;
@@ -270,13 +286,15 @@ impl Watch {
                 // One that is there would be seen again at once.
                 if self.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
                     self.disks.remove(&key);
-                    self.dropped.extend([RowKey::Disk(key.clone()), RowKey::Idle(key)]);
+                    let subject = SubjectKey::Disk(key.clone());
+                    self.dropped.extend([RowKey::Disk(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
                 }
             }
             PersonCommand::Forget(IncidentSubject::Array(key)) => {
                 if self.arrays.get(&key).is_some_and(|array| array.gone.is_some()) {
                     self.arrays.remove(&key);
-                    self.dropped.insert(RowKey::Array(key));
+                    let subject = SubjectKey::Array(key.clone());
+                    self.dropped.extend([RowKey::Array(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
                 }
             }
             PersonCommand::Forget(IncidentSubject::Channel(_)) => {} // the settings say which there are
@@ -292,6 +310,9 @@ impl Watch {
         let month = self.calendar.local(now).day.month_number();
         let mut rows: Vec<WatchRow> = vec![WatchRow::Host(self.host.clone())];
         rows.extend(self.disks.values().map(|disk| WatchRow::Disk(Box::new(disk.row.clone()))));
+        rows.extend(
+            self.subjects().map(|subject| WatchRow::Reading(subject.key(), Box::new(subject.reading().row.clone()))),
+        );
         rows.extend(self.incidents.values().map(|row| WatchRow::Incident(Box::new(row.clone()))));
         rows.extend(self.outbox.values().map(|row| WatchRow::Message(Box::new(row.clone()))));
         rows.extend(self.channels.values().map(|row| WatchRow::Channel(row.clone())));
@@ -308,6 +329,11 @@ impl Watch {
                         disk.row = *row;
                     }
                 }
+                WatchRow::Reading(key, row) => {
+                    if let Some(reading) = self.reading_mut(&key) {
+                        reading.row = *row;
+                    }
+                }
                 WatchRow::Incident(row) => drop(self.incidents.insert(row.key.clone(), *row)),
                 WatchRow::Message(row) => drop(self.outbox.insert(row.number, *row)),
                 WatchRow::Channel(row) => drop(self.channels.insert(row.name.clone(), row)),
@@ -320,8 +346,10 @@ impl Watch {
             back(&mut disk.live.asked);
             back(&mut disk.live.spoke);
             disk.live.asleep.as_mut().map(back);
-            disk.live.reads_again = disk.live.reads_again.min(after(now, 6 * HOUR));
-            if let Some((_, again)) = &mut disk.live.refusal {
+        }
+        for reading in self.readings_mut() {
+            reading.live.reads_again = reading.live.reads_again.min(after(now, 6 * HOUR));
+            if let Some((_, again)) = &mut reading.live.refusal {
                 *again = (*again).min(after(now, HOUR));
             }
         }

@@ -18,9 +18,9 @@ fn the_last_words_of_a_session_begin_none() {
     rig.tell(WatchEvent::DiskGone("sda".into()));
     rig.running.clear();
     rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Progress(last.clone())));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Progress(last.clone())));
     let unknown = PassReport { begun: UnixSeconds(0), ..last };
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Progress(unknown)));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Progress(unknown)));
     rig.tell(WatchEvent::Tick);
     assert_eq!(rig.begun.len(), 2);
 }
@@ -32,12 +32,12 @@ fn news_of_a_disk_are_not_put_down_to_the_one_that_has_its_name_now() {
     let report = rig.report("sda", SECTORS / 2, &[SectorRange::at(8, 64)]);
     rig.tell(WatchEvent::DiskGone("sda".into()));
     rig.tell(WatchEvent::DiskSeen(disk("sda", "NEW")));
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Failed(report.clone())));
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Stopped(report)));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Failed(report.clone())));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Stopped(report)));
     rig.tell(WatchEvent::Smart("sda".into(), pending(200)));
     rig.tell(WatchEvent::Tick);
     let new = rig.standing("NEW");
-    assert_eq!((new.health, new.unreadable, new.pass_share), (HealthState::Ok, 0, None));
+    assert_eq!((new.health, new.reading.unreadable, new.reading.pass_share), (HealthState::Ok, 0, None));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_end_of_an_older_pass_ends_no_session() {
     rig.wait(2 * DAY);
     let first = rig.running[0].clone();
     let older = PassReport { pass: 7, done: SECTORS, ..PassReport::default() };
-    rig.tell(WatchEvent::Session(first.clone(), SessionNews::Finished(older)));
+    rig.tell(WatchEvent::Session(on(&first), SessionNews::Finished(older)));
     rig.tell(WatchEvent::Tick);
     assert_eq!(rig.running, [first], "and no other member is begun beside it");
 }
@@ -66,7 +66,7 @@ fn an_array_that_is_gone_holds_back_nothing_that_has_a_name_of_its_members() {
     rig.begun.clear();
     rig.tell(WatchEvent::DiskSeen(disk("sda", "OTHER")));
     rig.wait(2 * DAY);
-    assert_eq!((rig.standing("OTHER").held, rig.begun.len()), (None, 1));
+    assert_eq!((rig.standing("OTHER").reading.held, rig.begun.len()), (None, 1));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
     for wrong in [UnixSeconds(40), UnixSeconds(START - 400 * DAY)] {
         let mut rig = old_hand();
         let (before, truth) = (rig.sent.len(), rig.now);
-        let (due, lights) = (rig.standing("S0").due, rig.watch.status(rig.now).lights);
+        let (due, lights) = (rig.standing("S0").reading.due, rig.watch.status(rig.now).lights);
         rig.now = wrong;
         rig.restart(settings());
         see_disks(&mut rig, 2);
@@ -47,7 +47,7 @@ fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
         assert!(status.lights.iter().all(|light| light.colour != LightColour::Green), "{:?}", status.lights);
         rig.now = UnixSeconds(truth.0 + 60);
         rig.wait(HOUR);
-        assert_eq!((rig.standing("S0").health, rig.standing("S0").due), (HealthState::Replace, due));
+        assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.due), (HealthState::Replace, due));
         assert_eq!(rig.watch.status(rig.now).lights, lights);
         assert_eq!(rig.sent.len(), before, "{:?}", rig.since(before));
     }
@@ -64,9 +64,9 @@ fn a_wrong_clock_that_somebody_vouches_for_or_that_stays_is_believed() {
         }
         see_disks(&mut rig, 2);
         rig.wait(if is_synchronised { MINUTE } else { 2 * HOUR });
-        assert_eq!(rig.standing("S0").due.0 <= rig.now.0 + 35 * DAY, is_synchronised);
+        assert_eq!(rig.standing("S0").reading.due.0 <= rig.now.0 + 35 * DAY, is_synchronised);
         rig.wait(2 * HOUR);
-        assert!(rig.standing("S0").due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future for ever");
+        assert!(rig.standing("S0").reading.due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future for ever");
         assert!(rig.standing("S0").name.is_some(), "what was told meanwhile is not lost");
     }
 }
@@ -94,7 +94,7 @@ fn a_first_boot_without_a_clock_writes_no_date_of_1970() {
     rig.now = truth;
     rig.wait(HOUR);
     assert_eq!(rig.sent.len(), 0, "{:?}", rig.subjects());
-    assert_eq!(rig.standing("S0").due.0, truth.0 + 35 * DAY);
+    assert_eq!(rig.standing("S0").reading.due.0, truth.0 + 35 * DAY);
     assert_ne!(rig.watch.status(rig.now).lights[2].colour, LightColour::Yellow, "nothing is overdue");
 }
 

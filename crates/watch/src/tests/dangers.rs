@@ -143,7 +143,7 @@ fn what_a_pass_finds_is_not_hidden_by_more_that_the_last_one_found() {
     rig.wait(HOUR);
     let told = rig.since_of(before, IncidentKind::Stripes);
     assert!(told.len() == 1 && told[0].contains("cannot be rebuilt"), "{told:?}");
-    assert_eq!(rig.standing("S0").unreadable, 72, "and the others are still known");
+    assert_eq!(rig.standing("S0").reading.unreadable, 72, "and the others are still known");
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn what_a_pass_found_stays_known_when_it_begins_again() {
     rig.wait(HOUR);
     rig.progress("sda", 0, &[]); // the session lost its state
     rig.wait(DAY);
-    assert_eq!((rig.standing("S0").health, rig.standing("S0").unreadable), (HealthState::Replace, 8));
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.unreadable), (HealthState::Replace, 8));
     rig.finish("sda", &[]);
-    assert_eq!((rig.standing("S0").health, rig.standing("S0").unreadable), (HealthState::Ok, 0));
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.unreadable), (HealthState::Ok, 0));
 }
 
 #[test]

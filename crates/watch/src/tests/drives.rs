@@ -32,7 +32,7 @@ fn a_disk_that_was_hot_or_testing_and_then_sleeps_or_says_nothing_is_read_in_tim
             rig.smart = then;
             rig.begun.clear();
             rig.wait(30 * DAY);
-            assert!(!rig.begun.is_empty(), "{was:?}: {:?}", rig.standing("S0").held);
+            assert!(!rig.begun.is_empty(), "{was:?}: {:?}", rig.standing("S0").reading.held);
         }
     }
 }
@@ -43,7 +43,7 @@ fn what_a_drive_said_of_its_heat_lapses_when_nothing_more_is_heard() {
     rig.wait(2 * DAY);
     rig.tell(WatchEvent::Smart("sda".into(), state(52, false)));
     rig.watch.handle(rig.now, WatchEvent::Tick);
-    assert_eq!(rig.standing("S0").held, Some(HoldBack::TooHot(52)));
+    assert_eq!(rig.standing("S0").reading.held, Some(HoldBack::TooHot(52)));
     let later = crate::calendar::after(rig.now, 8 * HOUR);
     assert!(!rig.watch.disks[&DiskKey("S0".into())].is_hot(later), "nobody has measured it since");
 }
@@ -67,7 +67,7 @@ fn flash_may_be_hotter() {
     assert_eq!((rig.begun.len(), rig.stopped.len()), (1, 0));
     rig.smart = state(71, false);
     rig.wait(4 * HOUR);
-    assert_eq!(rig.standing("S0").held, Some(HoldBack::TooHot(71)));
+    assert_eq!(rig.standing("S0").reading.held, Some(HoldBack::TooHot(71)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::settings::WatchSettings;
 
 /// Hours from now until the most likely end of each disk's pass.
 fn hours(rig: &Rig, count: usize) -> Vec<u64> {
-    let ends = (0..count).map(|number| rig.standing(&format!("S{number}")).forecast.expect("it ends").likely.0);
+    let ends = (0..count).map(|number| rig.standing(&format!("S{number}")).reading.forecast.expect("it ends").likely.0);
     ends.map(|end| (end - rig.now.0 + HOUR / 2) / HOUR).collect()
 }
 

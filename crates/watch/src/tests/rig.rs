@@ -79,6 +79,22 @@ pub fn array(names: &[&str]) -> ArrayFacts {
         members: names.iter().map(member).collect(),
         activity: ArrayActivity::Idle,
         layout: Layout::new(LayoutKind::Raid5Ls, shape, names.len()).ok().map(|layout| (layout, 1024)),
+        check_sectors: None,
+    }
+}
+
+/// What the rig calls a subject: a disk by its name, an array by its UUID.
+fn called(subject: &SessionSubject) -> String {
+    match subject {
+        SessionSubject::Disk(name) | SessionSubject::Array(name) => name.clone(),
+    }
+}
+
+/// The subject that the rig calls so.
+pub fn on(name: &str) -> SessionSubject {
+    match name.starts_with("sd") {
+        true => SessionSubject::Disk(name.into()),
+        false => SessionSubject::Array(name.into()),
     }
 }
 
@@ -130,7 +146,8 @@ impl Rig {
                 dropped.iter().for_each(|key| drop(self.rows.remove(key)));
             }
             WatchOp::ReadSmart(name) => answers.push_back(WatchEvent::Smart(name, self.smart.clone())),
-            WatchOp::BeginSession(name, pass, begun, _) => {
+            WatchOp::BeginSession(subject, pass, begun, _) => {
+                let name = called(&subject);
                 let kept = self.passes.entry(name.clone()).or_default();
                 if kept.pass != pass || kept.begun < begun {
                     *kept = PassReport { pass, begun, ..PassReport::default() };
@@ -138,11 +155,12 @@ impl Rig {
                 self.begun.push(name.clone());
                 self.running.push(name);
             }
-            WatchOp::StopSession(name, why) => {
+            WatchOp::StopSession(subject, why) => {
+                let name = called(&subject);
                 self.running.retain(|running| *running != name);
                 self.stopped.push((name.clone(), why));
                 let report = self.passes.get(&name).cloned().unwrap_or_default();
-                answers.push_back(WatchEvent::Session(name, SessionNews::Stopped(report)));
+                answers.push_back(WatchEvent::Session(subject, SessionNews::Stopped(report)));
             }
             WatchOp::Send(row) if self.is_up && self.down.as_ref() != Some(&row.channel) => {
                 answers.push_back(WatchEvent::MessageSent(row.number));
@@ -163,7 +181,7 @@ impl Rig {
             let speaking = if self.now.0 == hour { self.running.clone() } else { Vec::new() };
             for name in speaking {
                 let report = self.passes[&name].clone();
-                self.tell(WatchEvent::Session(name, SessionNews::Progress(report)));
+                self.tell(WatchEvent::Session(on(&name), SessionNews::Progress(report)));
             }
             self.tell(WatchEvent::Tick);
         }
@@ -187,7 +205,7 @@ impl Rig {
     pub fn finish(&mut self, name: &str, unreadable: &[SectorRange]) {
         let report = self.report(name, SECTORS, unreadable);
         self.running.retain(|running| running != name);
-        self.tell(WatchEvent::Session(name.into(), SessionNews::Finished(report)));
+        self.tell(WatchEvent::Session(on(name), SessionNews::Finished(report)));
     }
 
     /// A session says something, and time passes.
@@ -195,7 +213,7 @@ impl Rig {
         if news.is_end() {
             self.running.retain(|running| running != name);
         }
-        self.tell(WatchEvent::Session(name.into(), news));
+        self.tell(WatchEvent::Session(on(name), news));
         self.tell(WatchEvent::Tick);
     }
 
@@ -205,6 +223,19 @@ impl Rig {
             if self.running.iter().any(|running| running == name) {
                 return;
             }
+            self.wait(HOUR);
+        }
+        panic!("{name} is not read");
+    }
+
+    /// Lets every other session end, until the one on this subject runs.
+    pub fn finish_until(&mut self, name: &str) {
+        for _ in 0..100 {
+            if self.running.iter().any(|running| running == name) {
+                return;
+            }
+            let others = self.running.clone();
+            others.iter().for_each(|other| self.finish(other, &[]));
             self.wait(HOUR);
         }
         panic!("{name} is not read");

@@ -20,12 +20,12 @@ fn a_size_that_cannot_be_told_for_a_minute_takes_no_history_away() {
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(8, 8)]);
     rig.wait(20 * DAY);
-    let (due, before) = (rig.standing("S0").due, rig.sent.len());
+    let (due, before) = (rig.standing("S0").reading.due, rig.sent.len());
     rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
     rig.tell(WatchEvent::Tick);
     rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(HOUR);
-    assert_eq!((rig.standing("S0").health, rig.standing("S0").due), (HealthState::Replace, due));
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.due), (HealthState::Replace, due));
     assert_eq!(rig.since(before), [""; 0]);
 }
 
@@ -39,11 +39,11 @@ fn another_size_begins_another_pass_and_keeps_what_was_found() {
     rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: SECTORS * 2, ..disk("sda", "S0") }));
     rig.tell(WatchEvent::Tick);
     assert_eq!(rig.stopped.last().map(|(_, why)| why.clone()), Some(HoldBack::Resized));
-    assert_eq!((rig.standing("S0").health, rig.standing("S0").pass_share), (HealthState::Replace, None));
+    assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.pass_share), (HealthState::Replace, None));
     rig.wait(2 * DAY);
     assert_eq!(rig.begun.len(), before + 1);
     assert!(rig.passes["sda"].begun > begun);
-    assert_eq!(rig.standing("S0").oldest_read, None, "its slices are other sectors now");
+    assert_eq!(rig.standing("S0").reading.oldest_read, None, "its slices are other sectors now");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_disk_without_a_size_is_not_read() {
     let mut rig = Rig::new(settings());
     rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
     rig.wait(2 * DAY);
-    assert_eq!((rig.begun.len(), rig.standing("S0").held), (0, Some(HoldBack::SizeUnknown)));
+    assert_eq!((rig.begun.len(), rig.standing("S0").reading.held), (0, Some(HoldBack::SizeUnknown)));
     assert_ne!(read_light(&rig), LightColour::Green);
     rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(2 * DAY);
@@ -70,15 +70,15 @@ fn a_disk_that_was_forgotten_begins_a_pass_that_no_old_reading_belongs_to() {
     let back = rig.now;
     rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
     for news in [SessionNews::Stopped(old.clone()), SessionNews::Finished(old.clone())] {
-        rig.tell(WatchEvent::Session("sda".into(), news)); // as after a start
+        rig.tell(WatchEvent::Session(on("sda"), news)); // as after a start
     }
     rig.wait_for("sda");
     assert_eq!((rig.passes["sda"].pass, rig.passes["sda"].begun >= back), (1, true), "a pass of the same number");
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Finished(old)));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Finished(old)));
     rig.tell(WatchEvent::Tick);
-    assert_eq!(rig.standing("S0").oldest_read, None);
+    assert_eq!(rig.standing("S0").reading.oldest_read, None);
     assert_ne!(read_light(&rig), LightColour::Green, "nothing was read for 300 days");
-    assert!(rig.standing("S0").is_read, "the session goes on");
+    assert!(rig.standing("S0").reading.is_read, "the session goes on");
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn what_a_pass_has_read_counts_after_a_restart() {
     let kept = rig.report("sda", SECTORS / 2, &[SectorRange::at(8, 8)]);
     rig.restart(settings());
     rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-    rig.tell(WatchEvent::Session("sda".into(), SessionNews::Stopped(kept.clone())));
-    assert_eq!(rig.standing("S0").pass_share, Some(0.5));
+    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Stopped(kept.clone())));
+    assert_eq!(rig.standing("S0").reading.pass_share, Some(0.5));
     rig.tell(WatchEvent::Tick);
     assert_eq!(rig.passes["sda"], kept, "it goes on, with the same date");
     assert_eq!(rig.standing("S0").health, HealthState::Replace);
@@ -102,12 +102,12 @@ fn a_persons_scrub_counts_from_when_it_began_and_in_part_not_at_all() {
     let old = |done, begun| PassReport { done, begun, ..PassReport::default() };
     let long_ago = crate::calendar::after(scrubjay_core::units::UnixSeconds(0), START - 100 * DAY);
     rig.news("sda", SessionNews::Stopped(old(SECTORS / 16 * 15, long_ago)));
-    assert_eq!(rig.standing("S0").oldest_read, None);
+    assert_eq!(rig.standing("S0").reading.oldest_read, None);
     rig.news("sda", SessionNews::Finished(old(SECTORS, long_ago)));
-    assert_eq!(rig.standing("S0").oldest_read, Some(long_ago));
+    assert_eq!(rig.standing("S0").reading.oldest_read, Some(long_ago));
     assert_ne!(read_light(&rig), LightColour::Green);
     rig.news("sda", SessionNews::Finished(old(SECTORS, Default::default())));
-    assert_eq!(rig.standing("S0").oldest_read, Some(long_ago), "one without a date adds nothing");
+    assert_eq!(rig.standing("S0").reading.oldest_read, Some(long_ago), "one without a date adds nothing");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_session_that_gets_nowhere_for_a_day_is_told_with_its_reason_and_spoils_no_f
     for hour in 0..30 {
         assert_eq!(rig.running, ["sda"], "hour {hour}");
         rig.news("sda", refused());
-        assert_eq!(rig.standing("S0").pass_share, None, "a pass that could not begin has not begun");
+        assert_eq!(rig.standing("S0").reading.pass_share, None, "a pass that could not begin has not begun");
         rig.wait(HOUR);
     }
     assert_eq!(rig.subjects(), ["[nas1] NOTICE sda (S0): it cannot be scrubbed since 14 Mar 2026"]);
@@ -169,11 +169,11 @@ fn a_session_that_gets_nowhere_for_a_day_is_told_with_its_reason_and_spoils_no_f
     rig.progress("sda", SECTORS / 2, &[]);
     rig.wait(HOUR);
     assert!(rig.subjects()[1].contains("resolved"), "{:?}", rig.subjects());
-    let forecast = rig.watch.disks[&DiskKey("S0".into())].row.forecast.unwrap().0;
+    let forecast = rig.watch.disks[&DiskKey("S0".into())].reading.row.forecast.unwrap().0;
     assert!(rig.now.0 - forecast.likely.0.min(rig.now.0) < 2 * DAY && before.ratios.is_empty());
     assert_eq!(rig.passes["sda"].begun.0 / DAY, (rig.now.0 - 2 * HOUR) / DAY, "it began with the session that could");
     rig.news("sda", refused());
-    assert_eq!(rig.standing("S0").pass_share, Some(0.5), "one that has begun goes on");
+    assert_eq!(rig.standing("S0").reading.pass_share, Some(0.5), "one that has begun goes on");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_range_without_a_verdict_ends_a_pass_and_not_all_reading() {
         }
         rig.wait(6 * HOUR);
     }
-    let passes = &rig.watch.disks[&DiskKey("S0".into())].row.passes;
+    let passes = &rig.watch.disks[&DiskKey("S0".into())].reading.row.passes;
     assert_eq!((u64::from(passes.finished), passes.unjudged), (months + 1, 8), "one a month, not one after the other");
     assert!(passes.read[..15].iter().all(|read| rig.now.0 - read.0 < 35 * DAY), "the rest is read in time");
     assert_eq!(passes.read[15].0, 0, "and of the last slice nothing is said");

@@ -78,7 +78,7 @@ fn a_session_that_does_not_end_is_told_and_the_others_go_on() {
     let told = rig.since_of(0, IncidentKind::Stuck);
     assert!(told.len() == 1 && told[0].contains(&format!("{first} ")) && told[0].contains("hangs"), "{told:?}");
     let report = rig.passes[&first].clone();
-    rig.tell(WatchEvent::Session(first, SessionNews::Stopped(report)));
+    rig.tell(WatchEvent::Session(on(&first), SessionNews::Stopped(report)));
     rig.wait(HOUR);
     assert!(rig.subjects().last().unwrap().contains("resolved"), "{:?}", rig.subjects());
 }
