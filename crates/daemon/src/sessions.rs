@@ -1,4 +1,4 @@
-//! Sessions: one scrub a disk, each on a thread of its own, begun and ended as the watch says.
+//! Sessions: one scrub a disk or array, each on a thread of its own, begun and ended as the watch says.
 //!
 //! A pass of the watch is known to the scrub by its date alone: what the saved state holds counts as that pass if it was
 //! begun no earlier. So whatever a person reads by hand meanwhile counts as well, and nothing that was read before does.
@@ -14,7 +14,8 @@ use scrubjay_device::store::StateStore;
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::{Target, TargetIdentity};
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews};
+use scrubjay_jobs::target::ResolvedTarget;
+use scrubjay_watch::facts::{PassReport, SessionNews, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::CLOCK_SLACK;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -35,10 +36,10 @@ const USUAL_READ: Bytes = Bytes::mib(1);
 pub struct SessionTold {
     /// Which session.
     pub number: u64,
-    /// The kernel's name of its disk,
-    pub name: String,
+    /// Of which disk or array,
+    pub subject: SessionSubject,
     /// and its identity.
-    pub key: DiskKey,
+    pub key: SubjectKey,
     /// What it told.
     pub news: SessionNews,
 }
@@ -46,12 +47,14 @@ pub struct SessionTold {
 /// A pass, as the watch wants it read.
 #[derive(Clone, Debug)]
 pub struct PassOrder {
-    /// The kernel's name of the disk,
+    /// The disk or array,
+    pub subject: SessionSubject,
+    /// what people call it,
     pub name: String,
     /// and its identity.
-    pub key: DiskKey,
-    /// Its device.
-    pub device: PathBuf,
+    pub key: SubjectKey,
+    /// What to open: a disk's device, or whatever drives the array's own checker.
+    pub target: PathBuf,
     /// The number of the pass.
     pub pass: u32,
     /// When it began, as the watch says it,
@@ -96,12 +99,12 @@ pub struct SessionGlance {
     pub is_worse: bool,
 }
 
-/// All sessions that run, by the kernel's names of their disks.
+/// All sessions that run.
 pub struct SessionPool {
     folder: PathBuf,
     is_full_speed: bool,
     tell: Sender<SessionTold>,
-    running: BTreeMap<String, RunningSession>,
+    running: BTreeMap<SessionSubject, RunningSession>,
     next: u64,
 }
 
@@ -113,7 +116,7 @@ impl SessionPool {
 
     /// Begins, or goes on with, a pass. Whatever comes of it is told.
     pub fn begin(&mut self, order: PassOrder) {
-        self.stop(&order.name);
+        self.stop(&order.subject);
         let number = self.next;
         self.next += 1;
         let (control, latest) = (Arc::new(SessionControl::default()), Arc::new(Mutex::new(None)));
@@ -124,7 +127,7 @@ impl SessionPool {
             latest: latest.clone(),
             before: None,
         };
-        self.running.insert(order.name.clone(), running);
+        self.running.insert(order.subject.clone(), running);
         let (folder, tell, is_full_speed) = (self.folder.clone(), self.tell.clone(), self.is_full_speed);
         let named = thread::Builder::new().name(format!("scrub {}", order.name));
         let spawned = named.spawn({
@@ -135,18 +138,18 @@ impl SessionPool {
                     SessionNews::Refused("its scrub failed inside of Scrubjay: report it, with the journal".to_owned())
                 });
                 // Nobody listens any more when the daemon ends.
-                let _ = tell.send(SessionTold { number, name: order.name, key: order.key, news });
+                let _ = tell.send(SessionTold { number, subject: order.subject, key: order.key, news });
             }
         });
         if let Err(error) = spawned {
             let news = SessionNews::Refused(format!("no thread for its scrub: {error}"));
-            let _ = tell.send(SessionTold { number, name: order.name, key: order.key, news });
+            let _ = tell.send(SessionTold { number, subject: order.subject, key: order.key, news });
         }
     }
 
-    /// Asks the session on this disk to end; what it has read is kept, and told. False: there is none.
-    pub fn stop(&self, name: &str) -> bool {
-        self.running.get(name).map(|running| running.control.stop()).is_some()
+    /// Asks the session on this subject to end; what it has read is kept, and told. False: there is none.
+    pub fn stop(&self, subject: &SessionSubject) -> bool {
+        self.running.get(subject).map(|running| running.control.stop()).is_some()
     }
 
     /// Asks all of them.
@@ -155,24 +158,24 @@ impl SessionPool {
     }
 
     /// The disk is gone: its session ends by itself, and nothing it tells matters.
-    pub fn forget(&mut self, name: &str) {
-        if let Some(running) = self.running.remove(name) {
+    pub fn forget(&mut self, subject: &SessionSubject) {
+        if let Some(running) = self.running.remove(subject) {
             running.control.stop();
         }
     }
 
-    /// Is this still the session of its disk, or one of a disk that is not there any more? It has ended.
+    /// Is this still the session of its subject, or one of what is not there any more? It has ended.
     pub fn ended(&mut self, told: &SessionTold) -> bool {
-        let is_current = self.running.get(&told.name).is_some_and(|running| running.number == told.number);
+        let is_current = self.running.get(&told.subject).is_some_and(|running| running.number == told.number);
         if is_current {
-            self.running.remove(&told.name);
+            self.running.remove(&told.subject);
         }
         is_current
     }
 
-    /// Is there a session on this disk?
-    pub fn is_running(&self, name: &str) -> bool {
-        self.running.contains_key(name)
+    /// Is there a session on this subject?
+    pub fn is_running(&self, subject: &SessionSubject) -> bool {
+        self.running.contains_key(subject)
     }
 
     /// Does none run?
@@ -180,9 +183,9 @@ impl SessionPool {
         self.running.is_empty()
     }
 
-    /// What the session on this disk is at, if it has said anything since the last glance.
-    pub fn glance(&mut self, name: &str) -> Option<SessionGlance> {
-        let running = self.running.get_mut(name)?;
+    /// What the session on this subject is at, if it has said anything since the last glance.
+    pub fn glance(&mut self, subject: &SessionSubject) -> Option<SessionGlance> {
+        let running = self.running.get_mut(subject)?;
         let report = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         if running.before.as_ref().is_some_and(|before| before.elapsed == report.elapsed) {
             return None; // it says nothing more: that it hangs is the watch's to find out
@@ -195,9 +198,9 @@ impl SessionPool {
         Some(SessionGlance { pass, share, is_worse })
     }
 
-    /// The last report of the session on this disk, without taking note of it.
-    pub fn latest(&self, name: &str) -> Option<ScrubReport> {
-        self.running.get(name)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The last report of the session on this subject, without taking note of it.
+    pub fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport> {
+        self.running.get(subject)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -217,9 +220,17 @@ fn read(
     control: &SessionControl,
     latest: &Mutex<Option<ScrubReport>>,
 ) -> SessionNews {
-    let subject = match Target::open(&order.device) {
-        Ok(target) => Box::new(target),
-        Err(error) => return SessionNews::Refused(error.to_string()),
+    let subject: Result<Box<dyn Subject>, String> = match order.subject {
+        SessionSubject::Disk(_) => Target::open(&order.target)
+            .map(|disk| Box::new(disk) as Box<dyn Subject>)
+            .map_err(|error| error.to_string()),
+        SessionSubject::Array(_) => {
+            ResolvedTarget::open(&order.target).map(|array| array.subject).map_err(|error| error.to_string())
+        }
+    };
+    let subject = match subject {
+        Ok(subject) => subject,
+        Err(why) => return SessionNews::Refused(why),
     };
     let kept = match order.is_twin {
         true => KeptPass::Older,
@@ -263,6 +274,8 @@ fn told_of(order: &PassOrder, report: &ScrubReport) -> PassReport {
         done: report.bytes_verified.sectors() + report.unreadable_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,
+        corrected: report.corrected,
+        mismatched: 0,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {
             true => (seconds * 1e9 * USUAL_READ.0 as f64 / bytes.0 as f64) as u64,
@@ -309,6 +322,7 @@ impl KeptPass {
                 done: pass.done.count(),
                 unreadable: runs.collect(),
                 retries: pass.transient_errors,
+                corrected: pass.corrected,
                 ..PassReport::default()
             });
         }

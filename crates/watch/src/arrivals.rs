@@ -2,7 +2,7 @@
 
 use crate::calendar::{after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, SubjectKey};
-use crate::reading::{Reading, SessionPhase};
+use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::state::{ArrayState, DiskState, GONE, Watch};
 use scrubjay_core::units::UnixSeconds;
@@ -67,7 +67,7 @@ impl Watch {
         }
         if disk.live.name.is_none() {
             // What was known of it while it was there before is old.
-            let reading = Reading::restored(disk.reading.row.clone(), disk.reading.idle.clone());
+            let reading = ReadingState::restored(disk.reading.row.clone(), disk.reading.idle.clone());
             *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
         disk.live.name = Some(name);
@@ -103,11 +103,11 @@ impl Watch {
             (None, known) => known,
             (Some(sectors), None) => {
                 self.changed.insert(row);
-                Some(Reading::new(sectors, MediaKind::Spinning, now))
+                Some(ReadingState::new(sectors, MediaKind::Spinning, now))
             }
             (Some(sectors), Some(mut known)) => {
                 if was_gone {
-                    known = Reading::restored(known.row, known.idle);
+                    known = ReadingState::restored(known.row, known.idle);
                 }
                 if known.resize(sectors, now) {
                     self.changed.insert(row);

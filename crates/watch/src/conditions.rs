@@ -7,10 +7,11 @@ use crate::forecast::PassForecast;
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
-use crate::reading::{Reading, SessionPhase, Subject};
+use crate::reading::{ReadingState, SessionPhase};
 use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
 use crate::state::{ArrayState, DiskState, GONE, STALE, Watch};
+use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +47,8 @@ impl Watch {
             let (facts, of) =
                 (&array.facts, |kind| IncidentKey { subject: IncidentSubject::Array(array.facts.key.clone()), kind });
             if let Some(gone) = array.gone {
-                let kinds = [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Flawed];
+                let kinds =
+                    [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Disagreement];
                 all.unjudged.extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(of));
                 if elapsed(now, gone) >= GONE {
                     let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
@@ -69,11 +71,11 @@ impl Watch {
             if let Some(condition) = self.degraded(facts) {
                 all.found.insert(of(IncidentKind::Degraded), condition);
             }
-            if let Some(subject) = Subject::of_array(array) {
+            if let Some(subject) = WatchedSubject::of_array(array) {
                 let ends = |key: &SubjectKey| foreseen.get_or_init(|| self.foresee(now))[key].ends;
                 let found = [
                     (IncidentKind::Lost, lost(array, subject.reading())),
-                    (IncidentKind::Flawed, flawed(array, subject.reading())),
+                    (IncidentKind::Disagreement, disagreement(array, subject.reading())),
                     (IncidentKind::Unread, self.unread(subject, now, &ends)),
                     (IncidentKind::Stuck, self.stuck(subject)),
                 ];
@@ -154,16 +156,16 @@ impl Watch {
             ];
             all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
         }
-        if let Some(condition) = self.unread(Subject::Disk(disk), now, ends) {
+        if let Some(condition) = self.unread(WatchedSubject::Disk(disk), now, ends) {
             all.found.insert(of(IncidentKind::Unread), of_disk(condition));
         }
-        if let Some(condition) = self.stuck(Subject::Disk(disk)) {
+        if let Some(condition) = self.stuck(WatchedSubject::Disk(disk)) {
             all.found.insert(of(IncidentKind::Stuck), of_disk(condition));
         }
     }
 
     /// Its sessions cannot begin, or one does not end.
-    fn stuck(&self, subject: Subject<'_>) -> Option<Condition> {
+    fn stuck(&self, subject: WatchedSubject<'_>) -> Option<Condition> {
         let reading = subject.reading();
         if reading.hangs() {
             let headline = format!("NOTICE {}: its session hangs", subject.label());
@@ -206,10 +208,10 @@ impl Watch {
     }
 
     /// The line that says which disk or array is meant.
-    fn subject_line(&self, subject: Subject<'_>) -> String {
+    fn subject_line(&self, subject: WatchedSubject<'_>) -> String {
         match subject {
-            Subject::Disk(disk) => self.disk_line(disk),
-            Subject::Array(array, _) => array_line(array),
+            WatchedSubject::Disk(disk) => self.disk_line(disk),
+            WatchedSubject::Array(array, _) => array_line(array),
         }
     }
 
@@ -338,7 +340,7 @@ impl Watch {
         Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
-    fn unread(&self, subject: Subject<'_>, now: UnixSeconds, ends: &PassEnds<'_>) -> Option<Condition> {
+    fn unread(&self, subject: WatchedSubject<'_>, now: UnixSeconds, ends: &PassEnds<'_>) -> Option<Condition> {
         let reading = subject.reading();
         let due = reading.row.passes.due(self.settings.every);
         let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
@@ -382,7 +384,7 @@ fn array_line(array: &ArrayState) -> String {
 }
 
 /// Its checker found what cannot be rebuilt.
-fn lost(array: &ArrayState, reading: &Reading) -> Option<Condition> {
+fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let sectors = reading.row.passes.unreadable_sectors();
     if sectors == 0 {
         return None;
@@ -401,7 +403,7 @@ fn lost(array: &ArrayState, reading: &Reading) -> Option<Condition> {
 }
 
 /// Its checker found what disagrees.
-fn flawed(array: &ArrayState, reading: &Reading) -> Option<Condition> {
+fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let ArrayFlaws { corrected, mismatched } = reading.row.passes.known_flaws();
     let (what, meaning, act) = match (corrected, mismatched) {
         (0, 0) => return None,

@@ -35,7 +35,7 @@ pub enum IncidentKind {
     /// An array's own checker found data that cannot be rebuilt.
     Lost,
     /// It found copies or parity that disagree: made right from the others, or left as they are.
-    Flawed,
+    Disagreement,
     /// It is not proven that messages arrive this way.
     Unproven,
     /// Messages are not accepted this way, for a day or longer.
@@ -54,7 +54,7 @@ impl IncidentKind {
             IncidentKind::Degraded => "degraded",
             IncidentKind::Stripes => "stripes",
             IncidentKind::Lost => "lost",
-            IncidentKind::Flawed => "flawed",
+            IncidentKind::Disagreement => "disagreement",
             IncidentKind::Unproven => "unproven",
             IncidentKind::Undelivered => "undelivered",
         }

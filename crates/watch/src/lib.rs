@@ -57,6 +57,7 @@ pub mod settings;
 pub mod single;
 mod state;
 pub mod status;
+mod subject;
 mod telling;
 mod turn;
 

@@ -7,7 +7,7 @@ use crate::facts::{
     MediaKind, PassReport, SessionNews, SessionSubject, SmartFacts, SmartReading, SmartRefusal, SubjectKey,
 };
 use crate::health::DriveWord;
-use crate::reading::{Reading, SessionPhase};
+use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
 use crate::state::{DiskState, Watch};
 use scrubjay_core::units::UnixSeconds;
@@ -125,7 +125,7 @@ impl Watch {
 
 /// Is this of the pass that goes on? A session that says since when it reads is known by that; for one that does not the pump
 /// vouches as long as it runs.
-fn is_current(reading: &Reading, report: &PassReport) -> bool {
+fn is_current(reading: &ReadingState, report: &PassReport) -> bool {
     let passes = &reading.row.passes;
     let is_running = matches!(reading.live.session, SessionPhase::Running | SessionPhase::Stopping);
     let is_of_it = if report.begun.0 == 0 { is_running } else { report.begun >= passes.begun };
@@ -133,7 +133,7 @@ fn is_current(reading: &Reading, report: &PassReport) -> bool {
 }
 
 /// News of the pass that goes on.
-fn of_pass(reading: &mut Reading, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
+fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
     let is_further = report.done > reading.row.passes.done;
     let is_by_itself = reading.live.session == SessionPhase::Running;
     if is_by_itself {
@@ -178,7 +178,7 @@ fn of_pass(reading: &mut Reading, now: UnixSeconds, news: &SessionNews, report: 
 }
 
 /// News of a session that somebody else began.
-fn by_others(reading: &mut Reading, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
+fn by_others(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
     let is_whole = matches!(news, SessionNews::Finished(_)) && report.begun.0 > 0;
     reading.row.passes.read_by_others(now, report, is_whole);
     match reading.live.session {
@@ -194,7 +194,7 @@ fn by_others(reading: &mut Reading, now: UnixSeconds, news: &SessionNews, report
 const BY_ITSELF: &str = "its session ended by itself";
 
 /// A session did not begin, or got nowhere: the next one is later. A pass of which nothing is read yet has not begun.
-fn refuse(reading: &mut Reading, now: UnixSeconds, why: &str) {
+fn refuse(reading: &mut ReadingState, now: UnixSeconds, why: &str) {
     let since = reading.row.refused.as_ref().map_or(now, |refused| refused.since);
     reading.row.refused = Some(SessionRefusal { since, last: now, why: why.to_owned() });
     reading.live.refusal = Some((why.to_owned(), after(now, BEGIN_AGAIN)));

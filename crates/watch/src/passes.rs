@@ -143,7 +143,8 @@ impl PassHistory {
             }
         }
         (self.done, self.reported, self.retries) = (done, now, report.retries);
-        self.flaws = ArrayFlaws::of(report);
+        // What was told once was so, also if a session has lost count.
+        self.flaws = self.flaws.max(ArrayFlaws::of(report));
         self.unreadable = union(&self.unreadable, &report.unreadable);
     }
 

@@ -3,8 +3,8 @@
 use crate::calendar::{DAY, after};
 use crate::facts::SubjectKey;
 use crate::forecast::PassForecast;
-use crate::reading::Subject;
 use crate::state::Watch;
+use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Watch {
             shared.extend(
                 member_of.filter(|(array, _)| subject.is_there() && subject.is_in(array)).map(|(_, places)| places),
             );
-            if let Subject::Disk(disk) = subject
+            if let WatchedSubject::Disk(disk) = subject
                 && let Some(controller) = disk.row.facts.controller.as_deref().filter(|_| subject.is_there())
             {
                 let free = || vec![now; self.settings.controller_max.max(1)];
@@ -71,7 +71,7 @@ impl Watch {
     }
 
     /// When a subject could be read if no other stood in its way: now, if it is not known until when it is held.
-    fn ready(&self, subject: Subject<'_>, now: UnixSeconds) -> UnixSeconds {
+    fn ready(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> UnixSeconds {
         let begins = if subject.reading().row.passes.begun.0 > 0 { now } else { self.begins(subject) };
         let held = self.held(subject, now).and_then(|why| why.until());
         held.map_or(begins, |until| begins.max(until)).max(now)

@@ -1,11 +1,10 @@
-//! What is read in passes, and how its reading stands: of a disk, or of an array by its own checker.
+//! How the reading of a disk, or of an array by its own checker, stands.
 
 use crate::calendar::{HOUR, MINUTE};
-use crate::facts::{ArrayFacts, DiskKey, MediaKind, SessionSubject, SubjectKey};
+use crate::facts::MediaKind;
 use crate::forecast::IdleWeek;
 use crate::passes::PassHistory;
 use crate::rows::ReadingRow;
-use crate::state::{ArrayState, DiskState};
 use scrubjay_core::units::UnixSeconds;
 
 /// A session that runs is to tell something once an hour; one of which nothing was heard for so long hangs;
@@ -51,21 +50,21 @@ pub(crate) struct ReadingLive {
 
 /// How its reading stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingState {
     pub row: ReadingRow,
     pub idle: IdleWeek,
     pub live: ReadingLive,
 }
 
-impl Reading {
-    pub fn new(sectors: u64, media: MediaKind, now: UnixSeconds) -> Reading {
+impl ReadingState {
+    pub fn new(sectors: u64, media: MediaKind, now: UnixSeconds) -> ReadingState {
         let row =
             ReadingRow { passes: PassHistory::new(sectors, now), failed_sessions: 0, refused: None, forecast: None };
-        Reading::restored(row, IdleWeek::new(media))
+        ReadingState::restored(row, IdleWeek::new(media))
     }
 
     /// Nobody has seen the subject yet.
-    pub fn restored(row: ReadingRow, idle: IdleWeek) -> Reading {
+    pub fn restored(row: ReadingRow, idle: IdleWeek) -> ReadingState {
         let live = ReadingLive {
             session: SessionPhase::None,
             silence: 0,
@@ -77,7 +76,7 @@ impl Reading {
             need: None,
             begin_by: UnixSeconds(0),
         };
-        Reading { row, idle, live }
+        ReadingState { row, idle, live }
     }
 
     /// Does its session not answer? What waits for it goes on.
@@ -119,76 +118,5 @@ impl Reading {
             self.live.is_resized = self.live.session == SessionPhase::Running;
         }
         is_other
-    }
-}
-
-/// Something that is read in passes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Subject<'a> {
-    Disk(&'a DiskState),
-    /// By its own checker.
-    Array(&'a ArrayState, &'a Reading),
-}
-
-impl<'a> Subject<'a> {
-    /// None of an array whose checker cannot be driven.
-    pub fn of_array(array: &'a ArrayState) -> Option<Subject<'a>> {
-        array.reading.as_ref().map(|reading| Subject::Array(array, reading))
-    }
-
-    pub fn reading(self) -> &'a Reading {
-        match self {
-            Subject::Disk(disk) => &disk.reading,
-            Subject::Array(_, reading) => reading,
-        }
-    }
-
-    pub fn key(self) -> SubjectKey {
-        match self {
-            Subject::Disk(disk) => SubjectKey::Disk(disk.row.facts.key.clone()),
-            Subject::Array(array, _) => SubjectKey::Array(array.facts.key.clone()),
-        }
-    }
-
-    /// 0 to 1, the same for ever: so that not all passes begin at one time.
-    pub fn spread(self) -> f64 {
-        match self {
-            Subject::Disk(disk) => disk.row.facts.key.spread(),
-            Subject::Array(array, _) => DiskKey(array.facts.key.clone()).spread(),
-        }
-    }
-
-    /// What the pump calls it; none: it is not there.
-    pub fn name(self) -> Option<SessionSubject> {
-        match self {
-            Subject::Disk(disk) => disk.live.name.clone().map(SessionSubject::Disk),
-            Subject::Array(array, _) => array.gone.is_none().then(|| SessionSubject::Array(array.facts.key.clone())),
-        }
-    }
-
-    pub fn is_there(self) -> bool {
-        match self {
-            Subject::Disk(disk) => disk.live.name.is_some(),
-            Subject::Array(array, _) => array.gone.is_none(),
-        }
-    }
-
-    /// Does an array read what this one does?
-    pub fn is_in(self, other: &ArrayFacts) -> bool {
-        match self {
-            Subject::Disk(disk) => disk.live.name.as_deref().is_some_and(|name| other.has(name)),
-            Subject::Array(array, _) => {
-                let mut names = array.facts.members.iter().filter_map(|member| member.disk.as_deref());
-                array.facts.key == other.key || names.any(|name| other.has(name))
-            }
-        }
-    }
-
-    /// What people can find it by.
-    pub fn label(self) -> String {
-        match self {
-            Subject::Disk(disk) => disk.label(),
-            Subject::Array(array, _) => format!("array {}", array.facts.name),
-        }
     }
 }

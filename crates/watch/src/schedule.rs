@@ -5,10 +5,11 @@ use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayActivity, ArrayFacts, MediaKind, SubjectKey};
 use crate::forecast::PassForecast;
 use crate::hold::HoldBack;
-use crate::reading::{Reading, SessionPhase, Subject};
+use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
 use crate::settings;
 use crate::state::{DiskState, Watch};
+use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Nanos, SECTOR_BYTES, UnixSeconds};
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ impl Watch {
     }
 
     /// The bytes of a disk, or of what an array's checker goes over.
-    fn bytes(reading: &Reading) -> f64 {
+    fn bytes(reading: &ReadingState) -> f64 {
         reading.row.passes.sectors as f64 * SECTOR_BYTES as f64
     }
 
@@ -50,13 +51,13 @@ impl Watch {
         for reading in self.readings_mut() {
             reading.live.need = reading.idle.seconds_for(Self::bytes(reading), hour, &open);
         }
-        let mut controllers: BTreeMap<&str, Vec<Subject<'_>>> = BTreeMap::new();
+        let mut controllers: BTreeMap<&str, Vec<WatchedSubject<'_>>> = BTreeMap::new();
         for disk in self.disks.values().filter(|disk| disk.live.name.is_some()) {
             if let Some(controller) = &disk.row.facts.controller {
-                controllers.entry(controller).or_default().push(Subject::Disk(disk));
+                controllers.entry(controller).or_default().push(WatchedSubject::Disk(disk));
             }
         }
-        let in_array = |array: &ArrayFacts| -> Vec<Subject<'_>> {
+        let in_array = |array: &ArrayFacts| -> Vec<WatchedSubject<'_>> {
             self.subjects().filter(|subject| subject.is_there() && subject.is_in(array)).collect()
         };
         let alone = self.subjects().map(|subject| (vec![subject], 1));
@@ -64,7 +65,7 @@ impl Watch {
         let behind = controllers.into_values().map(|disks| (disks, self.settings.controller_max.max(1) as u64));
         let mut latest: BTreeMap<SubjectKey, UnixSeconds> = BTreeMap::new();
         for (subjects, at_a_time) in alone.chain(arrays).chain(behind) {
-            let due = |subject: &Subject<'_>| subject.reading().row.passes.planned_due(self.settings.every);
+            let due = |subject: &WatchedSubject<'_>| subject.reading().row.passes.planned_due(self.settings.every);
             let mut by_date: Vec<_> = subjects.iter().map(|subject| (due(subject), subject.key(), subject)).collect();
             by_date.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
             let mut next = UnixSeconds(u64::MAX);
@@ -83,13 +84,13 @@ impl Watch {
     }
 
     /// When the pass to come should begin: a margin before it must, and spread.
-    fn should_begin(&self, subject: Subject<'_>) -> UnixSeconds {
+    fn should_begin(&self, subject: WatchedSubject<'_>) -> UnixSeconds {
         let spread = (subject.spread() * SPREAD as f64) as u64;
         UnixSeconds(subject.reading().live.begin_by.0.saturating_sub(self.margin() + spread))
     }
 
     /// When the next pass begins. The first one at once, but for the spread: nobody has read it yet.
-    pub(crate) fn begins(&self, subject: Subject<'_>) -> UnixSeconds {
+    pub(crate) fn begins(&self, subject: WatchedSubject<'_>) -> UnixSeconds {
         let passes = &subject.reading().row.passes;
         match passes.is_read() {
             true => self.should_begin(subject),
@@ -98,10 +99,10 @@ impl Watch {
     }
 
     /// The disks that are read with a subject: itself, or the members of an array that are there.
-    fn disks_of<'a>(&'a self, subject: Subject<'a>) -> Vec<&'a DiskState> {
+    fn disks_of<'a>(&'a self, subject: WatchedSubject<'a>) -> Vec<&'a DiskState> {
         match subject {
-            Subject::Disk(disk) => vec![disk],
-            Subject::Array(array, _) => {
+            WatchedSubject::Disk(disk) => vec![disk],
+            WatchedSubject::Array(array, _) => {
                 let names = array.facts.members.iter().filter_map(|member| member.disk.as_deref());
                 names.filter_map(|name| self.disks.get(self.names.get(name)?)).collect()
             }
@@ -109,12 +110,12 @@ impl Watch {
     }
 
     /// What holds a subject back by itself, whether or not it is being read.
-    pub(crate) fn held(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<HoldBack> {
+    pub(crate) fn held(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
         let reading = subject.reading();
         if !subject.is_there() {
             return Some(HoldBack::Missing);
         }
-        if matches!(subject, Subject::Array(array, _) if array.facts.check_sectors.is_none()) {
+        if matches!(subject, WatchedSubject::Array(array, _) if array.facts.check_sectors.is_none()) {
             return Some(HoldBack::SizeUnknown);
         }
         if reading.live.is_resized {
@@ -164,33 +165,33 @@ impl Watch {
     }
 
     /// Who else is being read that may not be read beside it.
-    fn in_the_way(&self, subject: Subject<'_>) -> Option<HoldBack> {
+    fn in_the_way(&self, subject: WatchedSubject<'_>) -> Option<HoldBack> {
         let key = subject.key();
-        let is_busy = |other: &Subject<'_>| other.reading().is_busy() && other.key() != key;
+        let is_busy = |other: &WatchedSubject<'_>| other.reading().is_busy() && other.key() != key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
             for array in self.arrays_there().filter(|array| subject.is_in(array)) {
                 match self.subjects().filter(|other| other.is_in(array)).find(is_busy) {
-                    Some(Subject::Disk(_)) => return Some(HoldBack::MemberBusy(array.name.clone())),
-                    Some(Subject::Array(busy, _)) => return Some(HoldBack::ArrayBusy(busy.facts.name.clone())),
+                    Some(WatchedSubject::Disk(_)) => return Some(HoldBack::MemberBusy(array.name.clone())),
+                    Some(WatchedSubject::Array(busy, _)) => return Some(HoldBack::ArrayBusy(busy.facts.name.clone())),
                     None => {}
                 }
             }
         }
-        let Subject::Disk(disk) = subject else { return None };
+        let WatchedSubject::Disk(disk) = subject else { return None };
         let controller = disk.row.facts.controller.as_ref()?;
         let is_behind = |disk: &DiskState| disk.row.facts.controller.as_ref() == Some(controller);
         // An array's check reads all members at once, however many those are: beside it nothing else is read there.
         let is_full = self
             .subjects()
             .filter(is_busy)
-            .any(|other| matches!(other, Subject::Array(..)) && self.disks_of(other).into_iter().any(is_behind));
-        let beside = self.disks.values().filter(|other| is_behind(other) && is_busy(&Subject::Disk(other)));
+            .any(|other| matches!(other, WatchedSubject::Array(..)) && self.disks_of(other).into_iter().any(is_behind));
+        let beside = self.disks.values().filter(|other| is_behind(other) && is_busy(&WatchedSubject::Disk(other)));
         let is_full = is_full || beside.count() >= self.settings.controller_max.max(1);
         (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
     }
 
     /// What holds a subject back that is not being read; none: it could begin.
-    pub(crate) fn hold_back(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<HoldBack> {
+    pub(crate) fn hold_back(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
         let (begins, passes) = (self.begins(subject), &subject.reading().row.passes);
         if subject.is_there() && passes.sectors == 0 {
             return Some(HoldBack::SizeUnknown);
@@ -227,7 +228,7 @@ impl Watch {
             wake = wake.min(hours.next_edge(now, &*self.calendar));
         }
         for (key, why) in stops {
-            let name = self.subject(&key).and_then(Subject::name);
+            let name = self.subject(&key).and_then(WatchedSubject::name);
             let Some(reading) = self.reading_mut(&key) else { continue };
             // One that hung before it was told to end hangs on.
             reading.live.silence = if reading.hangs() { reading.live.silence } else { 0 };
@@ -247,18 +248,18 @@ impl Watch {
                 .any(|disk| disk.live.name.as_ref().is_some_and(|name| kept.contains(name)));
             if !is_kept && self.in_the_way(subject).is_none() {
                 self.begin(now, &key);
-            } else if let Subject::Array(array, _) = subject {
+            } else if let WatchedSubject::Array(array, _) = subject {
                 kept.extend(array.facts.members.iter().filter_map(|member| member.disk.clone()));
             }
         }
     }
 
     /// What a session on a subject may cost the requests of others.
-    pub(crate) fn budget_of(&self, subject: Subject<'_>) -> Nanos {
+    pub(crate) fn budget_of(&self, subject: WatchedSubject<'_>) -> Nanos {
         let media = match subject {
-            Subject::Disk(disk) => disk.row.facts.media,
+            WatchedSubject::Disk(disk) => disk.row.facts.media,
             // What others feel of an array's check is what the slowest of its members makes them wait.
-            Subject::Array(..) => {
+            WatchedSubject::Array(..) => {
                 let disks = self.disks_of(subject);
                 let is_flash = !disks.is_empty() && disks.iter().all(|disk| disk.row.facts.media == MediaKind::Flash);
                 if is_flash { MediaKind::Flash } else { MediaKind::Spinning }
@@ -286,14 +287,14 @@ impl Watch {
     }
 
     /// Seconds that the rest of a pass takes from now on, most likely.
-    pub(crate) fn rest_seconds(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<u64> {
+    pub(crate) fn rest_seconds(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<u64> {
         let hour = self.calendar.local(now).week_hour();
         let reading = subject.reading();
         reading.idle.seconds_for(Self::bytes(reading) * reading.row.passes.rest(), hour, &self.open_hours())
     }
 
     /// When a pass will end that goes on, or begins, now; and how many seconds that most likely are.
-    fn forecast_of(&self, subject: Subject<'_>, now: UnixSeconds) -> Option<(PassForecast, u64)> {
+    fn forecast_of(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<(PassForecast, u64)> {
         let seconds = self.rest_seconds(subject, now)?;
         Some((self.forecast_from(now, seconds), seconds))
     }
@@ -319,7 +320,7 @@ impl Watch {
     }
 
     /// What would help a disk that is not read in time.
-    pub(crate) fn help(&self, reading: &Reading) -> String {
+    pub(crate) fn help(&self, reading: &ReadingState) -> String {
         let open = self.open_hours();
         let seen = reading.idle.hours_a_week(&open);
         let weeks = self.settings.every.saturating_sub(self.margin()).max(DAY) as f64 / (7 * DAY) as f64;

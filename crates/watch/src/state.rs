@@ -4,10 +4,10 @@ use crate::calendar::{Calendar, HOUR, MINUTE, elapsed};
 use crate::channel::ChannelRow;
 use crate::clock::ClockTrust;
 use crate::events::{WatchBug, WatchOp};
-use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SessionSubject, SmartRefusal, SubjectKey};
+use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
 use crate::health::{self, DriveWord, HealthSign, HealthState, OwnEvidence};
 use crate::incident::{IncidentKey, IncidentRow};
-use crate::reading::{Reading, Subject};
+use crate::reading::ReadingState;
 use crate::rows::{DiskRow, HostRow, MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use scrubjay_core::units::UnixSeconds;
@@ -50,13 +50,13 @@ pub(crate) struct DiskLive {
 #[derive(Clone, Debug)]
 pub(crate) struct DiskState {
     pub row: DiskRow,
-    pub reading: Reading,
+    pub reading: ReadingState,
     pub live: DiskLive,
 }
 
 impl DiskState {
     pub fn new(facts: DiskFacts, now: UnixSeconds) -> DiskState {
-        let reading = Reading::new(facts.sectors, facts.media, now);
+        let reading = ReadingState::new(facts.sectors, facts.media, now);
         let row = DiskRow {
             facts,
             counters: BTreeMap::new(),
@@ -70,7 +70,7 @@ impl DiskState {
     }
 
     /// Nobody has seen it yet.
-    pub fn restored(row: DiskRow, reading: Reading, now: UnixSeconds) -> DiskState {
+    pub fn restored(row: DiskRow, reading: ReadingState, now: UnixSeconds) -> DiskState {
         let live = DiskLive {
             name: None,
             since: now,
@@ -145,7 +145,7 @@ pub(crate) struct ArrayState {
     /// Not there since then; none: it is there.
     pub gone: Option<UnixSeconds>,
     /// How its own check stands; none: nothing here can drive one.
-    pub reading: Option<Reading>,
+    pub reading: Option<ReadingState>,
 }
 
 /// The machine that watches over disks. See the crate's head.
@@ -210,46 +210,6 @@ impl Watch {
 
     pub(crate) fn disk_by_name(&mut self, name: &str) -> Option<&mut DiskState> {
         self.disks.get_mut(self.names.get(name)?)
-    }
-
-    /// All that is read in passes: the disks, then the arrays whose checkers can be driven; also what is not there.
-    pub(crate) fn subjects(&self) -> impl Iterator<Item = Subject<'_>> {
-        self.disks.values().map(Subject::Disk).chain(self.arrays.values().filter_map(Subject::of_array))
-    }
-
-    /// One of them; none: there is no such thing.
-    pub(crate) fn subject(&self, key: &SubjectKey) -> Option<Subject<'_>> {
-        match key {
-            SubjectKey::Disk(key) => self.disks.get(key).map(Subject::Disk),
-            SubjectKey::Array(key) => self.arrays.get(key).and_then(Subject::of_array),
-        }
-    }
-
-    pub(crate) fn reading(&self, key: &SubjectKey) -> Option<&Reading> {
-        self.subject(key).map(Subject::reading)
-    }
-
-    pub(crate) fn reading_mut(&mut self, key: &SubjectKey) -> Option<&mut Reading> {
-        match key {
-            SubjectKey::Disk(key) => self.disks.get_mut(key).map(|disk| &mut disk.reading),
-            SubjectKey::Array(key) => self.arrays.get_mut(key)?.reading.as_mut(),
-        }
-    }
-
-    pub(crate) fn readings_mut(&mut self) -> impl Iterator<Item = &mut Reading> {
-        let arrays = self.arrays.values_mut().filter_map(|array| array.reading.as_mut());
-        self.disks.values_mut().map(|disk| &mut disk.reading).chain(arrays)
-    }
-
-    /// What the pump calls so; none: nothing is, now.
-    pub(crate) fn key_of(&self, subject: &SessionSubject) -> Option<SubjectKey> {
-        match subject {
-            SessionSubject::Disk(name) => self.names.get(name).cloned().map(SubjectKey::Disk),
-            SessionSubject::Array(key) => {
-                self.arrays.get(key).filter(|array| array.gone.is_none())?;
-                Some(SubjectKey::Array(key.clone()))
-            }
-        }
     }
 
     /// A row as it is to be kept; none: it is not there any more.

@@ -11,9 +11,10 @@ use crate::incident::{IncidentRow, Urgency};
 use crate::outbox::WAITS_LONG;
 use crate::passes::ArrayFlaws;
 use crate::queue::{AllForeseen, ForeseenPass};
-use crate::reading::{SessionPhase, Subject};
+use crate::reading::SessionPhase;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, Watch};
+use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// The colour of a light. What is not known is grey, never green.
@@ -136,7 +137,7 @@ impl Watch {
             .map(|array| ArrayStanding {
                 facts: array.facts.clone(),
                 is_there: array.gone.is_none(),
-                reading: Subject::of_array(array).map(|subject| self.standing(subject, &foreseen, now)),
+                reading: WatchedSubject::of_array(array).map(|subject| self.standing(subject, &foreseen, now)),
             })
             .collect();
         let mut lights = [
@@ -199,11 +200,11 @@ impl Watch {
             facts: disk.row.facts.clone(),
             health,
             signs,
-            reading: self.standing(Subject::Disk(disk), foreseen, now),
+            reading: self.standing(WatchedSubject::Disk(disk), foreseen, now),
         }
     }
 
-    fn standing(&self, subject: Subject<'_>, foreseen: &AllForeseen, now: UnixSeconds) -> ReadingStanding {
+    fn standing(&self, subject: WatchedSubject<'_>, foreseen: &AllForeseen, now: UnixSeconds) -> ReadingStanding {
         let reading = subject.reading();
         let passes = &reading.row.passes;
         let ForeseenPass { starts, rest, ends } = foreseen[&subject.key()];

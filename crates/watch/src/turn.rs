@@ -6,7 +6,7 @@ use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
 use crate::forecast::IdleWeek;
 use crate::incident::{IncidentRow, IncidentSubject, MessageReason};
-use crate::reading::{Reading, SessionPhase};
+use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use crate::state::{ArrayState, DiskState, GONE, Watch};
@@ -51,14 +51,14 @@ impl Watch {
             match row {
                 WatchRow::Host(row) => watch.host = row,
                 WatchRow::Disk(row) => {
-                    let reading = Reading::new(row.facts.sectors, row.facts.media, now);
+                    let reading = ReadingState::new(row.facts.sectors, row.facts.media, now);
                     watch.disks.insert(row.facts.key.clone(), DiskState::restored(*row, reading, now));
                 }
                 WatchRow::Reading(key, row) => drop(readings.insert(key, *row)),
                 WatchRow::Idle(key, week) => drop(idle.insert(key, *week)),
                 WatchRow::Array(facts) => {
                     let sectors = facts.check_sectors.unwrap_or(0);
-                    let reading = Reading::new(sectors, MediaKind::Spinning, now);
+                    let reading = ReadingState::new(sectors, MediaKind::Spinning, now);
                     let array = ArrayState { facts, gone: Some(now), reading: Some(reading) };
                     watch.arrays.insert(array.facts.key.clone(), array);
                 }
@@ -76,7 +76,7 @@ impl Watch {
         for (key, row) in readings {
             if let Some(reading) = watch.reading_mut(&key) {
                 let week = idle.remove(&key).unwrap_or_else(|| reading.idle.clone());
-                *reading = Reading::restored(row, week);
+                *reading = ReadingState::restored(row, week);
             }
         }
         if watch.clock.believes(now, watch.host.latest) {
@@ -226,7 +226,7 @@ impl Watch {
 
     fn read_smart(&mut self, now: UnixSeconds) {
         let mut wake = UnixSeconds(u64::MAX);
-        let busy = self.arrays.values().filter(|array| array.reading.as_ref().is_some_and(Reading::is_busy));
+        let busy = self.arrays.values().filter(|array| array.reading.as_ref().is_some_and(ReadingState::is_busy));
         let members = busy.flat_map(|array| array.facts.members.iter().filter_map(|member| member.disk.clone()));
         let checked: BTreeSet<String> = members.collect();
         for disk in self.disks.values_mut() {

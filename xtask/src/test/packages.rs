@@ -15,6 +15,13 @@ pub const FAULTY_DISK: &[&str] = &[
     "jq",                // reads the scrubber's JSON
 ];
 
+/// What a served volume under the watch needs.
+pub const WATCHED_VOLUME: &[&str] = &[
+    "fio",     // writes to it, as a client
+    "jq",      // reads our JSON
+    "sqlite3", // reads the history
+];
+
 /// The watch with disks, a mail server and an HTTP receiver. (The mail server itself comes by pip.)
 pub const WATCHED: &[&str] = &[
     "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)

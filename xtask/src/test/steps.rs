@@ -4,6 +4,7 @@
 
 use super::packages::{
     ARRAYS, ARRAYS_OF_OURS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING, WATCHED,
+    WATCHED_VOLUME,
 };
 
 /// One step.
@@ -174,6 +175,12 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: the watch: disks found, read and told of by mail, killed, full, and set back a day",
         command: &["tests/lab/watch.sh"],
         packages: WATCHED,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: the watch and a served volume: scrubbed as one, beside its members",
+        command: &["tests/lab/watch-volume.sh"],
+        packages: WATCHED_VOLUME,
         ..LAB
     },
     TestStep {

@@ -2,7 +2,7 @@
 
 use super::ask;
 use crate::say::shown;
-use scrubjay_daemon::control::{LightEntry, WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_daemon::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
 use scrubjay_watch::calendar::DAY;
 use std::io::Write;
 
@@ -53,7 +53,7 @@ fn state(seen: &WatchDocument) -> CheckState {
     // What a person accepts excuses its own light, and no other.
     let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
         ("green", _) => CheckState::Ok,
-        ("yellow" | "red", "Disks") if is_accepted(&["health", "missing"]) => CheckState::Ok,
+        (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => of_others(seen),
         ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes", "missing"]) => CheckState::Ok,
         ("yellow" | "red", "All sectors read") if is_accepted(&["unread"]) => CheckState::Ok,
         ("yellow" | "red", _) => CheckState::Warning,
@@ -67,12 +67,26 @@ fn state(seen: &WatchDocument) -> CheckState {
     }
 }
 
+/// How the disks are of which nothing was accepted.
+fn of_others(seen: &WatchDocument) -> CheckState {
+    let is_accepted =
+        |disk: &&DiskEntry| seen.incidents.iter().any(|incident| incident.is_accepted && incident.subject == disk.key);
+    let states = seen.disks.iter().filter(|disk| !is_accepted(disk)).map(|disk| match disk.health.as_str() {
+        "ok" => CheckState::Ok,
+        "asleep" | "unknown" => CheckState::Unknown,
+        _ => CheckState::Warning,
+    });
+    let states: Vec<CheckState> = states.collect();
+    let is_any = |state| states.contains(&state).then_some(state);
+    is_any(CheckState::Warning).or_else(|| is_any(CheckState::Unknown)).unwrap_or(CheckState::Ok)
+}
+
 /// The sentence, and behind it what can be drawn.
 fn line(seen: &WatchDocument) -> String {
-    let unreadable: u64 = seen.disks.iter().map(|disk| disk.unreadable).sum();
+    let unreadable: u64 = seen.disks.iter().map(|disk| disk.reading.unreadable).sum();
     let ok = seen.disks.iter().filter(|disk| disk.health == "ok").count();
     let degraded = seen.arrays.iter().filter(|array| !array.is_there || array.redundancy_left <= 0).count();
-    let oldest = seen.disks.iter().filter_map(|disk| disk.oldest_read).min();
+    let oldest = seen.disks.iter().filter_map(|disk| disk.reading.oldest_read).min();
     let age = oldest.map_or("U".to_owned(), |oldest| (seen.time.saturating_sub(oldest) / DAY).to_string());
     let sentence = seen.sentence.trim_end_matches('.').replace('|', "/");
     format!(
@@ -126,6 +140,13 @@ mod tests {
         ] {
             let accepted = seen(others, &[("health", "replace", true)]);
             assert_eq!(state(&accepted), is, "what is accepted of a disk excuses nothing else");
+        }
+        let disk =
+            |key: &str, health: &str| DiskEntry { key: key.into(), health: health.into(), ..DiskEntry::default() };
+        for (health, is) in [("ok", CheckState::Ok), ("unknown", CheckState::Unknown), ("watch", CheckState::Warning)] {
+            let disks = vec![disk("S0", "replace"), disk("S1", health)];
+            let of_two = WatchDocument { disks, ..accepted.clone() };
+            assert_eq!(state(&of_two), is, "of the disk that was not accepted");
         }
         let troubled = WatchDocument { troubles: vec!["history: full".into()], ..seen(green, &[]) };
         assert_eq!(state(&troubled), CheckState::Warning);

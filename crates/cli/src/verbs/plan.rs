@@ -1,4 +1,4 @@
-//! `scrubjay plan`: when each disk is read, until when, and which one will be late.
+//! `scrubjay plan`: when each disk is read and each array checked, until when, and what will be late.
 
 use super::picture;
 use super::words::{ago, date, span};
@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_daemon::control::{DiskEntry, WatchDocument};
+use scrubjay_daemon::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_time;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -21,6 +21,7 @@ struct PlanDocument<'d> {
     time: u64,
     paused_until: Option<u64>,
     disks: &'d [DiskEntry],
+    arrays: &'d [ArrayEntry],
 }
 
 /// Prints the plan.
@@ -28,34 +29,67 @@ pub fn run(json: bool) -> Result<Exit> {
     let seen = picture()?;
     let mut out = io::stdout().lock();
     if json {
-        let WatchDocument { time, paused_until, disks, .. } = &*seen;
-        let document = PlanDocument { schema: 1, time: *time, paused_until: *paused_until, disks };
+        let WatchDocument { time, paused_until, disks, arrays, .. } = &*seen;
+        let document = PlanDocument { schema: 1, time: *time, paused_until: *paused_until, disks, arrays };
         writeln!(out, "{}", serde_json::to_string(&document).context("the plan as JSON")?)?;
     } else {
         write(&seen, disks::width(), &mut out)?;
     }
-    let is_late = seen.disks.iter().any(|disk| disk.name.is_some() && disk.lateness != Some(0));
+    let is_late = planned(&seen).iter().any(|planned| planned.reading.lateness != Some(0));
     Ok(if is_late { Exit::Found } else { Exit::Clean })
+}
+
+/// Something that is read in passes.
+struct Planned<'d> {
+    name: String,
+    bytes: Option<u64>,
+    is_array: bool,
+    reading: &'d ReadingEntry,
+}
+
+/// All that is there: the disks, then the arrays whose checkers are driven.
+fn planned(seen: &WatchDocument) -> Vec<Planned<'_>> {
+    let disks = seen.disks.iter().filter_map(|disk| {
+        let (name, bytes) = (disk.name.clone()?, Some(disk.bytes));
+        Some(Planned { name, bytes, is_array: false, reading: &disk.reading })
+    });
+    let arrays = seen.arrays.iter().filter(|array| array.is_there).filter_map(|array| {
+        let name = format!("array {}", array.name);
+        Some(Planned { name, bytes: None, is_array: true, reading: array.check.as_ref()? })
+    });
+    disks.chain(arrays).collect()
+}
+
+/// `8 disks and 1 array`
+fn count_words(planned: &[&Planned<'_>]) -> String {
+    let arrays = planned.iter().filter(|planned| planned.is_array).count();
+    let words = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let words: Vec<String> =
+        [words(planned.len() - arrays, "disk"), words(arrays, "array")].into_iter().flatten().collect();
+    words.join(" and ")
 }
 
 /// Writes it for people.
 pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    let there: Vec<&DiskEntry> = seen.disks.iter().filter(|disk| disk.name.is_some()).collect();
-    let late = there.iter().filter(|disk| disk.lateness != Some(0)).count();
-    match (there.len(), late) {
+    let all = planned(seen);
+    let there: Vec<&Planned<'_>> = all.iter().collect();
+    let late: Vec<&Planned<'_>> = all.iter().filter(|planned| planned.reading.lateness != Some(0)).collect();
+    match (there.len(), late.len()) {
         (0, _) => writeln!(out, "There is no disk to be read.")?,
-        (1, 0) => writeln!(out, "The disk will be read in time.")?,
-        (all, 0) => writeln!(out, "All {all} disks will be read in time.")?,
-        (1, 1) => writeln!(out, "The disk will most likely be late.")?,
-        (all, late) => writeln!(out, "{late} of {all} disks will most likely be late.")?,
+        (_, 0) => writeln!(out, "{} will be read in time.", count_words(&there))?,
+        _ => writeln!(out, "Of {}, {} will most likely be late.", count_words(&there), count_words(&late))?,
     }
     if there.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    let rows: Vec<Vec<String>> = there.iter().map(|disk| row(disk, seen.time)).collect();
+    let rows: Vec<Vec<String>> = there.iter().map(|planned| row(planned, seen.time)).collect();
     columns::print(&HEADINGS, &LEAST, &rows, width, out)?;
-    let budgets: std::collections::BTreeSet<u64> = there.iter().map(|disk| disk.budget_nanos).collect();
+    let budgets: std::collections::BTreeSet<u64> = there.iter().map(|planned| planned.reading.budget_nanos).collect();
     let budgets: Vec<String> = budgets.into_iter().rev().map(|nanos| show_time(Nanos(nanos))).collect();
     writeln!(
         out,
@@ -64,18 +98,19 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
     )
 }
 
-fn row(disk: &DiskEntry, now: u64) -> Vec<String> {
-    let ends = disk.forecast.map_or("not in sight".to_owned(), |forecast| {
+fn row(planned: &Planned<'_>, now: u64) -> Vec<String> {
+    let reading = planned.reading;
+    let ends = reading.forecast.map_or("not in sight".to_owned(), |forecast| {
         let (low, high) = (date(forecast.low), date(forecast.high));
         if low == high { low } else { format!("{low} to {high}") }
     });
-    let in_time = match disk.lateness {
+    let in_time = match reading.lateness {
         Some(0) => "yes".to_owned(),
         Some(seconds) => format!("{} late", span(seconds)),
         None => "no end in sight".to_owned(),
     };
-    let share = disk.pass_share.map(|share| format!("{:.0} % read", (share * 100.0).floor()));
-    let now_text = match (disk.activity.as_str(), share, &disk.why) {
+    let share = reading.pass_share.map(|share| format!("{:.0} % read", (share * 100.0).floor()));
+    let now_text = match (reading.activity.as_str(), share, &reading.why) {
         ("held", Some(share), Some(why)) => format!("{share}; {why}"),
         ("held", None, Some(why)) => why.clone(),
         ("held", _, None) => "next in turn".to_owned(),
@@ -83,10 +118,10 @@ fn row(disk: &DiskEntry, now: u64) -> Vec<String> {
         (_, None, _) => "being read".to_owned(),
     };
     vec![
-        disk.name.clone().unwrap_or_default(),
-        Bytes(disk.bytes).to_string(),
-        ago(now, disk.oldest_read),
-        date(disk.due),
+        planned.name.clone(),
+        planned.bytes.map_or("-".to_owned(), |bytes| Bytes(bytes).to_string()),
+        ago(now, reading.oldest_read),
+        date(reading.due),
         ends,
         in_time,
         now_text,

@@ -3,11 +3,11 @@
 use super::words::{ago, date, moment};
 use crate::columns;
 use crate::say::{print_line, shown};
-use scrubjay_daemon::control::{DiskEntry, WatchDocument};
+use scrubjay_daemon::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_count;
 use std::io::{self, Write};
 
-const ARRAYS: [&str; 5] = ["ARRAY", "LEVEL", "MEMBERS", "SPARE", "NOW"];
+const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "SPARE", "LAST FULL CHECK", "NOW"];
 const DISKS: [&str; 7] = ["DISK", "SERIAL", "MODEL", "STATE", "LAST FULL READ", "BAD SECTORS", "NOW"];
 /// What is left out first in a narrow terminal.
 const LEAST: [&str; 2] = ["MODEL", "SERIAL"];
@@ -37,8 +37,8 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
     }
     if !seen.arrays.is_empty() {
         writeln!(out)?;
-        let rows: Vec<Vec<String>> = seen.arrays.iter().map(array_row).collect();
-        columns::print(&ARRAYS, &["MEMBERS"], &rows, width, out)?;
+        let rows: Vec<Vec<String>> = seen.arrays.iter().map(|array| array_row(array, seen.time)).collect();
+        columns::print(&ARRAYS, &["MEMBERS", "LEVEL"], &rows, width, out)?;
     }
     if !seen.disks.is_empty() {
         writeln!(out)?;
@@ -76,10 +76,10 @@ fn write_rest(seen: &WatchDocument, out: &mut impl Write) -> io::Result<()> {
 
 /// Is there something to tell of it?
 fn is_deviant(disk: &DiskEntry) -> bool {
-    disk.health != "ok" || disk.activity != "held" || disk.scrubbed_by.is_some()
+    disk.health != "ok" || disk.reading.activity != "held" || disk.scrubbed_by.is_some()
 }
 
-fn array_row(array: &scrubjay_daemon::control::ArrayEntry) -> Vec<String> {
+fn array_row(array: &ArrayEntry, now: u64) -> Vec<String> {
     let members: Vec<&str> = array.members.iter().map(|member| member.as_deref().unwrap_or("-")).collect();
     let spare = match array.redundancy_left {
         left if left < 0 => "data lost".to_owned(),
@@ -87,8 +87,13 @@ fn array_row(array: &scrubjay_daemon::control::ArrayEntry) -> Vec<String> {
         1 => "1 disk".to_owned(),
         left => format!("{left} disks"),
     };
-    let now = if array.is_there { array.activity.as_str() } else { "missing" };
-    vec![array.name.clone(), array.level.clone(), members.join(" "), spare, now.to_owned()]
+    let checked = array.check.as_ref().map_or("-".to_owned(), |check| ago(now, check.oldest_read));
+    let now_text = match &array.check {
+        _ if !array.is_there => "missing".to_owned(),
+        Some(check) if array.activity == "idle" => now_of(check),
+        _ => array.activity.clone(),
+    };
+    vec![array.name.clone(), array.level.clone(), members.join(" "), spare, checked, now_text]
 }
 
 fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
@@ -103,20 +108,20 @@ fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
         disk.key.clone(),
         if disk.model.is_empty() { "-".to_owned() } else { disk.model.clone() },
         disk.health.clone(),
-        ago(now, disk.oldest_read),
-        show_count(disk.unreadable),
-        now_of(disk),
+        ago(now, disk.reading.oldest_read),
+        show_count(disk.reading.unreadable),
+        match disk.scrubbed_by {
+            Some(pid) => format!("scrubbed by process {pid}"),
+            None => now_of(&disk.reading),
+        },
     ]
 }
 
 /// What its scrub does.
-fn now_of(disk: &DiskEntry) -> String {
-    if let Some(pid) = disk.scrubbed_by {
-        return format!("scrubbed by process {pid}");
-    }
-    let share = disk.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
-    let ends = disk.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
-    match (disk.activity.as_str(), &disk.why) {
+fn now_of(reading: &ReadingEntry) -> String {
+    let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
+    let ends = reading.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
+    match (reading.activity.as_str(), &reading.why) {
         ("reading", _) => format!("reading, {share}{ends}"),
         ("waiting", Some(why)) => format!("{share}, {why}"),
         ("waiting", None) => format!("{share}, waiting"),

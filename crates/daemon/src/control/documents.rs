@@ -54,7 +54,7 @@ pub struct LightEntry {
 }
 
 /// An array.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrayEntry {
     /// Its UUID.
     pub key: String,
@@ -70,10 +70,41 @@ pub struct ArrayEntry {
     pub activity: String,
     /// Is it there?
     pub is_there: bool,
+    /// How its own check stands, driven by the watch; null: the watch cannot drive one, and only its members are read.
+    pub check: Option<ReadingEntry>,
+}
+
+/// How the reading of a disk, or of an array by its own checker, stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadingEntry {
+    /// When its oldest sector was read; null: some never were.
+    pub oldest_read: Option<u64>,
+    /// When the first of its sectors is due.
+    pub due: u64,
+    /// Sectors that could not be read; of an array: nor rebuilt.
+    pub unreadable: u64,
+    /// Of an array: rows or copies that were wrong, and were made right.
+    pub corrected: u64,
+    /// Of an array: sectors whose copies or parity disagree.
+    pub mismatched: u64,
+    /// `reading`, `waiting`, `held`.
+    pub activity: String,
+    /// What it waits for, or what holds it back, in words.
+    pub why: Option<String>,
+    /// The share of the pass that is done, 0 to 1; null: none is under way.
+    pub pass_share: Option<f64>,
+    /// What the requests of others lost in this session, as a mean in nanoseconds; null: nobody was seen.
+    pub slowdown_nanos: Option<u64>,
+    /// What they may lose.
+    pub budget_nanos: u64,
+    /// When the pass will end.
+    pub forecast: Option<ForecastEntry>,
+    /// By how many seconds the first of its sectors will be late; null: no end is in sight.
+    pub lateness: Option<u64>,
 }
 
 /// A disk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskEntry {
     /// Its identity.
     pub key: String,
@@ -91,26 +122,9 @@ pub struct DiskEntry {
     pub health: String,
     /// Why.
     pub reasons: Vec<String>,
-    /// When its oldest sector was read; null: some never were.
-    pub oldest_read: Option<u64>,
-    /// When the first of its sectors is due.
-    pub due: u64,
-    /// Sectors that could not be read.
-    pub unreadable: u64,
-    /// `reading`, `waiting`, `held`.
-    pub activity: String,
-    /// What it waits for, or what holds it back, in words.
-    pub why: Option<String>,
-    /// The share of the pass that is done, 0 to 1; null: none is under way.
-    pub pass_share: Option<f64>,
-    /// What the requests of others lost in this session, as a mean in nanoseconds; null: nobody was seen.
-    pub slowdown_nanos: Option<u64>,
-    /// What they may lose.
-    pub budget_nanos: u64,
-    /// When the pass will end.
-    pub forecast: Option<ForecastEntry>,
-    /// By how many seconds the first of its sectors will be late; null: no end is in sight.
-    pub lateness: Option<u64>,
+    /// How its reading stands.
+    #[serde(flatten)]
+    pub reading: ReadingEntry,
     /// A process that scrubs it, and is not the daemon.
     pub scrubbed_by: Option<u32>,
 }
@@ -131,7 +145,7 @@ pub struct ForecastEntry {
 pub struct IncidentEntry {
     /// The disk's identity, the array's UUID, the channel's name.
     pub subject: String,
-    /// `health`, `missing`, `unknown`, `unread`, `degraded`, `stripes`, `unproven`, `undelivered`,
+    /// `health`, `missing`, `unknown`, `unread`, `degraded`, `stripes`, `lost`, `disagreement`, `unproven`, `undelivered`,
     /// `stuck`.
     pub kind: String,
     /// `notice`, `replace`, `loss`.

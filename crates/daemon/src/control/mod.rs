@@ -8,7 +8,7 @@ mod server;
 pub use client::{WatchClient, WatchClientError, socket_path};
 pub use documents::{
     AlertDocument, ArrayEntry, ChannelEntry, DeliveryEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry,
-    SCHEMA, WatchDocument,
+    ReadingEntry, SCHEMA, WatchDocument,
 };
 pub use protocol::{WatchAnswer, WatchRequest};
 pub use server::{ControlServer, PendingAnswer, ServerError};

@@ -85,6 +85,7 @@ fn file_system(
         redundancy: redundancy.unwrap_or(0),
         members,
         layout: None, // its chunks lie where its own tree says
+        check_sectors: None,
         name,
     })
 }

@@ -67,6 +67,7 @@ mod tests {
             members: Vec::new(),
             activity: ArrayActivity::Idle,
             layout: None,
+            check_sectors: None,
         }
     }
 

@@ -81,6 +81,7 @@ fn array(
         members: members(&devices, places),
         activity: activity(text("sync_action").as_deref()),
         layout: shape.map().filter(|_| is_located && !is_reshaping),
+        check_sectors: None,
         name,
     })
 }

@@ -32,6 +32,6 @@ pub mod volumes;
 pub use bays::locate;
 pub use changes::changes;
 pub use root::SystemRoot;
-pub use seen::{HostSurvey, OtherScrubber, SeenDisk};
+pub use seen::{CheckWay, HostSurvey, OtherScrubber, SeenDisk};
 pub use survey::survey;
 pub use uevent::UeventSocket;

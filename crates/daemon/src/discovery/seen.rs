@@ -1,6 +1,8 @@
 //! What a survey tells: disks, arrays, power, and who else scrubs.
 
+use scrubjay_device::target::TargetIdentity;
 use scrubjay_watch::facts::{ArrayFacts, DiskFacts};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A disk that is there, with what the pump needs besides.
@@ -16,6 +18,15 @@ pub struct SeenDisk {
     pub serial: Option<String>,
     /// The file that makes the light of its bay blink ([`super::bays::locate`]).
     pub locate: Option<PathBuf>,
+}
+
+/// How an array's own checker is driven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckWay {
+    /// What to scrub for it: the control socket of a volume's server.
+    pub target: PathBuf,
+    /// What its scrub keeps its state under.
+    pub identity: TargetIdentity,
 }
 
 /// Somebody else who reads disks or arrays through, regularly.
@@ -38,6 +49,8 @@ pub struct HostSurvey {
     pub disks: Vec<SeenDisk>,
     /// The arrays, by kind and name.
     pub arrays: Vec<ArrayFacts>,
+    /// How the checkers of those are driven that can be, by the arrays' UUIDs.
+    pub checks: BTreeMap<String, CheckWay>,
     /// Does the machine run on battery?
     pub is_on_battery: bool,
     /// Who else scrubs.

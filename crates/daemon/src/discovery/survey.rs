@@ -7,7 +7,7 @@ use super::others::other_scrubbers;
 use super::power::is_on_battery;
 use super::root::SystemRoot;
 use super::seen::HostSurvey;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What is there now, below `root`. `also` names devices that are to be watched although they are no hardware with a medium that
@@ -29,6 +29,7 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
     HostSurvey {
         disks: found.disks,
         arrays,
+        checks: BTreeMap::new(),
         is_on_battery: is_on_battery(root),
         others: other_scrubbers(root),
         warnings,

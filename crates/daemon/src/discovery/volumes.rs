@@ -2,7 +2,9 @@
 
 use super::below::disk_below;
 use super::root::SystemRoot;
+use super::seen::{CheckWay, HostSurvey};
 use scrubjay_jobs::sockets;
+use scrubjay_serve::remote::{scrub_sectors, volume_identity};
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,34 +16,40 @@ struct ServedVolume {
     /// `4+2`
     shape: String,
     is_busy: bool,
+    /// What its scrub goes over; none: it is broken.
+    check_sectors: Option<u64>,
     /// Of each member: its path, and how it is, in one word.
     members: Vec<(Option<String>, String)>,
 }
 
-/// The volumes that are served on this machine now, and what could not be asked. It takes as long as their servers take to
+/// Adds the volumes that are served on this machine now, and what could not be asked. It takes as long as their servers take to
 /// answer, 20 s for each that hangs; so this is no part of the survey.
-pub fn served_volumes() -> (Vec<ArrayFacts>, Vec<String>) {
+pub fn add_served_volumes(seen: &mut HostSurvey) {
     let sockets = match sockets::sockets() {
         Ok(sockets) => sockets,
-        Err(error) => return (Vec::new(), vec![error.to_string()]),
+        Err(error) => {
+            seen.warnings.push(error.to_string());
+            return;
+        }
     };
-    let (mut arrays, mut warnings) = (Vec::new(), Vec::new());
     for socket in sockets {
         match sockets::status_of(&socket) {
-            Ok(status) => arrays.push(facts(
-                &SystemRoot::default(),
-                ServedVolume {
+            Ok(status) => {
+                let identity = volume_identity(&status.array);
+                let volume = ServedVolume {
                     is_busy: status.regions_to_resync > 0,
+                    check_sectors: scrub_sectors(&status),
                     members: status.members.into_iter().map(|member| (member.path, member.state.to_string())).collect(),
                     uuid: status.array,
                     name: status.name,
                     shape: status.shape,
-                },
-            )),
-            Err(error) => warnings.push(format!("volume {}: {error}", sockets::array_of(&socket))),
+                };
+                seen.checks.insert(volume.uuid.clone(), CheckWay { target: socket, identity });
+                seen.arrays.push(facts(&SystemRoot::default(), volume));
+            }
+            Err(error) => seen.warnings.push(format!("volume {}: {error}", sockets::array_of(&socket))),
         }
     }
-    (arrays, warnings)
 }
 
 fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
@@ -57,6 +65,7 @@ fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
         level: format!("volume {}", volume.shape),
         members: volume.members.into_iter().map(member).collect(),
         activity: if is_filled || volume.is_busy { ArrayActivity::Rebuilding } else { ArrayActivity::Idle },
+        check_sectors: volume.check_sectors,
         layout: None, // its rows are longer than its chunks: `core::layout` counts rows, the watch sectors
     }
 }
@@ -87,6 +96,7 @@ mod tests {
             name: "tank".into(),
             shape: "2+1".into(),
             is_busy: false,
+            check_sectors: Some(4096),
             members: vec![
                 member(Some("/dev/disk/by-id/wwn-1-part1"), "active"),
                 member(Some("/srv/image"), "rebuilding"),
@@ -97,5 +107,6 @@ mod tests {
         let disks: Vec<_> = facts.members.iter().map(|member| (member.disk.as_deref(), member.is_in_sync)).collect();
         assert_eq!(disks, [(Some("sda"), true), (None, false), (None, false)]);
         assert_eq!((facts.redundancy, facts.redundancy_left(), facts.activity), (1, -1, ArrayActivity::Rebuilding));
+        assert_eq!(facts.check_sectors, Some(4096));
     }
 }

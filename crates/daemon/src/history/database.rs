@@ -99,6 +99,14 @@ impl HistoryDatabase {
         self.change(|database| passes::note_pass(database, now, disk, report, begun))
     }
 
+    /// The check of an array that is called so is over. Told twice, it is noted twice.
+    ///
+    /// # Errors
+    /// When it cannot be written; then nothing is changed.
+    pub fn note_check(&mut self, now: UnixSeconds, array: &str, report: &PassReport) -> Result<(), HistoryError> {
+        self.change(|database| passes::note_check(database, now, array, report))
+    }
+
     /// A pass that goes on has found these unreadable sectors so far, ascending. Earlier ones stay what they are: only
     /// [`HistoryDatabase::note_pass`] says that they can be read again.
     ///

@@ -43,6 +43,8 @@ pub enum HistoryEventKind {
     ChannelRemoved,
     /// All of a disk was read.
     PassFinished,
+    /// An array's own checker has gone over all of it.
+    CheckFinished,
     /// Sectors cannot be read that could before, or were never read.
     UnreadableFound,
     /// Sectors can be read again.
@@ -67,6 +69,7 @@ spelled!(HistoryEventKind {
     ChannelProven = "channel-proven",
     ChannelRemoved = "channel-removed",
     PassFinished = "pass-finished",
+    CheckFinished = "check-finished",
     UnreadableFound = "unreadable-found",
     UnreadableGone = "unreadable-gone",
 });

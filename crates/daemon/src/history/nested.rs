@@ -4,7 +4,7 @@ use super::spelling::Spelled;
 use super::values::not_understood;
 use rusqlite::Result;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
-use scrubjay_watch::facts::{ArrayMember, DiskKey};
+use scrubjay_watch::facts::{ArrayMember, DiskKey, SubjectKey};
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -124,6 +124,23 @@ pub fn members_of(text: &str) -> Result<Vec<ArrayMember>> {
     let stored: Vec<StoredMember> = from_json(text)?;
     let member = |StoredMember { disk, is_in_sync, data_start }| ArrayMember { disk, is_in_sync, data_start };
     Ok(stored.into_iter().map(member).collect())
+}
+
+/// What is read: of which sort, and which.
+pub fn subject_key(subject: &SubjectKey) -> (&'static str, &str) {
+    match subject {
+        SubjectKey::Disk(key) => ("disk", &key.0),
+        SubjectKey::Array(key) => ("array", key),
+    }
+}
+
+/// Reads [`subject_key`].
+pub fn subject_key_of(sort: &str, key: String) -> Result<SubjectKey> {
+    match sort {
+        "disk" => Ok(SubjectKey::Disk(DiskKey(key))),
+        "array" => Ok(SubjectKey::Array(key)),
+        _ => Err(not_understood(format!("the sort \"{sort}\""))),
+    }
 }
 
 /// What an incident is about: of which sort, and which.

@@ -52,7 +52,7 @@ pub fn note_pass(
     report: &PassReport,
     begun: UnixSeconds,
 ) -> Result<()> {
-    let PassReport { pass, begun: _, done, unreadable, retries, bytes_per_second, service_nanos } = report;
+    let PassReport { pass, done, unreadable, retries, bytes_per_second, service_nanos, .. } = report;
     let known = disks::find_or_enter(database, now, disk)?;
     let count = unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
     let sql = "INSERT OR IGNORE INTO pass
@@ -71,6 +71,17 @@ pub fn note_pass(
     };
     event::add(database, now, HistoryEventKind::PassFinished, Some(known.id), known.called(disk), &words)?;
     note_findings(database, now, disk, unreadable, true)
+}
+
+/// Notes that the check of an array called so is over, and what it found.
+pub fn note_check(database: &Connection, now: UnixSeconds, array: &str, report: &PassReport) -> Result<()> {
+    let lost = report.unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
+    let counts =
+        [(lost, "sectors lost"), (report.corrected, "rows corrected"), (report.mismatched, "sectors disagree")];
+    let found: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let words = if found.is_empty() { "its members agree".to_owned() } else { found.join(", ") };
+    event::add(database, now, HistoryEventKind::CheckFinished, None, array, &words)
 }
 
 /// Follows the unreadable sectors of a disk: `runs` are the ones of this pass, ascending. When the pass is over (`is_whole`),

@@ -17,17 +17,23 @@ CREATE TABLE disk (
     disk TEXT PRIMARY KEY, name TEXT NOT NULL, model TEXT NOT NULL, serial TEXT, bay TEXT, controller TEXT,
     media TEXT NOT NULL,
     sectors INTEGER NOT NULL,
+    passed INTEGER, nvme_warning INTEGER NOT NULL, spare_low INTEGER, used INTEGER NOT NULL,
+    is_self_test_failed INTEGER NOT NULL, smart_read INTEGER NOT NULL, unknown_since INTEGER NOT NULL,
+    service_first TEXT NOT NULL, service_last INTEGER NOT NULL
+) STRICT;
+CREATE TABLE reading (
+    sort TEXT NOT NULL, subject TEXT NOT NULL,
     pass_sectors INTEGER NOT NULL, known_since INTEGER NOT NULL, begun INTEGER NOT NULL, done INTEGER NOT NULL,
     touched TEXT NOT NULL, read TEXT NOT NULL, oldest_read INTEGER, finished INTEGER NOT NULL,
     unreadable TEXT NOT NULL, unreadable_before TEXT NOT NULL, unreadable_sectors INTEGER NOT NULL,
-    retries INTEGER NOT NULL, retries_before INTEGER NOT NULL, unjudged INTEGER NOT NULL,
-    reported INTEGER NOT NULL,
-    passed INTEGER, nvme_warning INTEGER NOT NULL, spare_low INTEGER, used INTEGER NOT NULL,
-    is_self_test_failed INTEGER NOT NULL, smart_read INTEGER NOT NULL, unknown_since INTEGER NOT NULL,
+    retries INTEGER NOT NULL, retries_before INTEGER NOT NULL,
+    corrected INTEGER NOT NULL, corrected_before INTEGER NOT NULL,
+    mismatched INTEGER NOT NULL, mismatched_before INTEGER NOT NULL,
+    unjudged INTEGER NOT NULL, reported INTEGER NOT NULL,
     failed_sessions INTEGER NOT NULL, refused_since INTEGER, refused_last INTEGER, refused_why TEXT,
     forecast_low INTEGER, forecast_likely INTEGER, forecast_high INTEGER, forecast_seconds INTEGER,
-    service_first TEXT NOT NULL, service_last INTEGER NOT NULL
-) STRICT;
+    PRIMARY KEY (sort, subject)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE disk_counter (
     disk TEXT NOT NULL REFERENCES disk (disk) ON DELETE CASCADE, kind TEXT NOT NULL,
     value INTEGER NOT NULL, growth INTEGER NOT NULL, since INTEGER NOT NULL, grew INTEGER NOT NULL,
@@ -35,12 +41,15 @@ CREATE TABLE disk_counter (
     PRIMARY KEY (disk, kind)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE idle_week (
-    disk TEXT PRIMARY KEY, bytes_per_second INTEGER NOT NULL, share BLOB NOT NULL, weeks BLOB NOT NULL
-) STRICT;
+    sort TEXT NOT NULL, subject TEXT NOT NULL,
+    bytes_per_second INTEGER NOT NULL, share BLOB NOT NULL, weeks BLOB NOT NULL,
+    PRIMARY KEY (sort, subject)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE array (
     array TEXT PRIMARY KEY, name TEXT NOT NULL, level TEXT NOT NULL, redundancy INTEGER NOT NULL,
     activity TEXT NOT NULL, members TEXT NOT NULL,
-    layout TEXT, layout_data INTEGER, layout_parity INTEGER, layout_disks INTEGER, chunk_sectors INTEGER
+    layout TEXT, layout_data INTEGER, layout_parity INTEGER, layout_disks INTEGER, chunk_sectors INTEGER,
+    check_sectors INTEGER
 ) STRICT;
 CREATE TABLE incident (
     sort TEXT NOT NULL, subject TEXT NOT NULL, kind TEXT NOT NULL, opened INTEGER NOT NULL,

@@ -45,6 +45,8 @@ spelled!(IncidentKind {
     Stuck = "stuck",
     Degraded = "degraded",
     Stripes = "stripes",
+    Lost = "lost",
+    Disagreement = "disagreement",
     Unproven = "unproven",
     Undelivered = "undelivered",
 });

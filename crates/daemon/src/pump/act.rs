@@ -6,7 +6,7 @@ use crate::sessions::{KeptPass, PassOrder};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::inventory;
 use scrubjay_watch::events::{WatchEvent, WatchOp};
-use scrubjay_watch::facts::SessionNews;
+use scrubjay_watch::facts::{SessionNews, SessionSubject};
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::MessageRow;
 use std::time::{Duration, Instant};
@@ -39,12 +39,13 @@ impl Daemon<'_> {
                         self.drives.ask(name, disk.facts.key.clone(), disk.device.clone());
                     }
                 }
-                WatchOp::BeginSession(name, pass, begun, budget) => self.begin(&name, pass, begun, budget),
-                WatchOp::StopSession(name, why) => {
+                WatchOp::BeginSession(subject, pass, begun, budget) => self.begin(subject, pass, begun, budget),
+                WatchOp::StopSession(subject, why) => {
+                    let name = self.shown(&subject);
                     (self.say)(&format!("{name}: stopping: {}", why.words(self.watch.calendar())));
-                    if !self.sessions.stop(&name) {
+                    if !self.sessions.stop(&subject) {
                         // It has ended meanwhile, or was another process's: whatever is kept is told.
-                        let told = self.kept(&name).unwrap_or(WatchEvent::Session(name, stopped_nowhere()));
+                        let told = self.kept(&subject).unwrap_or(WatchEvent::Session(subject, stopped_nowhere()));
                         self.tell(told);
                     }
                 }
@@ -64,34 +65,49 @@ impl Daemon<'_> {
         }
     }
 
-    fn begin(&mut self, name: &str, pass: u32, begun: UnixSeconds, budget: Nanos) {
-        let Some(disk) = self.disk(name) else { return }; // the watch will be told that it is gone
-        let key = disk.facts.key.clone();
-        let order = PassOrder {
-            name: name.to_owned(),
+    fn begin(&mut self, subject: SessionSubject, pass: u32, begun: UnixSeconds, budget: Nanos) {
+        // Of one that is not there the watch will be told that it is gone.
+        let Some(key) = self.subject_key(&subject) else { return };
+        let target = match &subject {
+            SessionSubject::Disk(name) => self.disk(name).map(|disk| disk.device.clone()),
+            SessionSubject::Array(key) => self.survey.checks.get(key).map(|check| check.target.clone()),
+        };
+        let Some(target) = target else { return };
+        let is_twin = matches!(&subject, SessionSubject::Disk(name) if self.is_twin(name));
+        let name = self.shown(&subject);
+        (self.say)(&format!("{name}: reading, pass {pass}"));
+        self.sessions.begin(PassOrder {
+            subject,
+            name,
             key,
-            device: disk.device.clone(),
+            target,
             pass,
             begun,
             begun_by_system: self.clock.by_system(begun),
             pace: self.clock.pace(),
-            is_twin: self.is_twin(name),
+            is_twin,
             budget,
-        };
-        (self.say)(&format!("{name}: reading, pass {pass}"));
-        self.sessions.begin(order);
+        });
     }
 
-    /// What the state of this disk holds of the pass that the watch thinks is under way.
-    pub(super) fn kept(&self, name: &str) -> Option<WatchEvent> {
-        let disk = self.disk(name).filter(|_| !self.is_twin(name))?;
-        let mark = *self.marks.get(&disk.facts.key).filter(|mark| mark.begun.0 > 0)?;
-        let identity = inventory::identity(name)?;
-        let (sectors, begun) = (disk.facts.sectors, self.clock.by_system(mark.begun));
-        let kept = KeptPass::of(&self.options.folder, &identity, sectors, begun);
+    /// What the state of this disk or array holds of the pass that the watch thinks is under way.
+    pub(super) fn kept(&self, subject: &SessionSubject) -> Option<WatchEvent> {
+        let key = self.subject_key(subject)?;
+        let mark = *self.marks.get(&key).filter(|mark| mark.begun.0 > 0)?;
+        let (identity, sectors) = match subject {
+            SessionSubject::Disk(name) => {
+                let disk = self.disk(name).filter(|_| !self.is_twin(name))?;
+                (inventory::identity(name)?, disk.facts.sectors)
+            }
+            SessionSubject::Array(key) => {
+                let array = self.survey.arrays.iter().find(|array| array.key == *key)?;
+                (self.survey.checks.get(key)?.identity.clone(), array.check_sectors?)
+            }
+        };
+        let kept = KeptPass::of(&self.options.folder, &identity, sectors, self.clock.by_system(mark.begun));
         let KeptPass::UnderWay(mut report) = kept else { return None };
         (report.pass, report.begun) = (mark.pass, mark.begun);
-        Some(WatchEvent::Session(name.to_owned(), SessionNews::Stopped(report)))
+        Some(WatchEvent::Session(subject.clone(), SessionNews::Stopped(report)))
     }
 
     /// What is known beside a message.

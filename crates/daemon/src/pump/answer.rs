@@ -52,11 +52,12 @@ impl Daemon<'_> {
                 disk.name.as_deref().and_then(|kernel| self.disk(kernel)).is_some_and(|seen| is_called(seen, name));
             by_survey || disk.key.0.eq_ignore_ascii_case(bare) || disk.name.as_deref() == Some(bare)
         });
-        let arrays = status.arrays.iter().filter(|(array, _)| array.key == name || array.name == bare);
+        let arrays =
+            status.arrays.iter().map(|array| &array.facts).filter(|array| array.key == name || array.name == bare);
         let channels = status.channels.iter().filter(|channel| channel.name == name);
         disks
             .map(|disk| IncidentSubject::Disk(disk.key.clone()))
-            .chain(arrays.map(|(array, _)| IncidentSubject::Array(array.key.clone())))
+            .chain(arrays.map(|array| IncidentSubject::Array(array.key.clone())))
             .chain(channels.map(|channel| IncidentSubject::Channel(channel.name.clone())))
             .collect()
     }
@@ -95,7 +96,7 @@ impl Daemon<'_> {
         let status = self.watch.status(self.clock.now());
         let is_there = match &subject {
             IncidentSubject::Disk(key) => status.disks.iter().any(|disk| disk.key == *key && disk.name.is_some()),
-            IncidentSubject::Array(key) => status.arrays.iter().any(|(array, is_there)| array.key == *key && *is_there),
+            IncidentSubject::Array(key) => status.arrays.iter().any(|array| array.facts.key == *key && array.is_there),
             IncidentSubject::Channel(_) => {
                 return refused(&format!("{name} is a channel: take it out of the settings instead"));
             }

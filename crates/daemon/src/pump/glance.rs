@@ -5,7 +5,7 @@ use crate::sessions::SessionGlance;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::HOUR;
 use scrubjay_watch::events::WatchEvent;
-use scrubjay_watch::facts::SessionNews;
+use scrubjay_watch::facts::{SessionNews, SessionSubject, SubjectKey};
 use std::path::Path;
 
 impl Daemon<'_> {
@@ -17,27 +17,34 @@ impl Daemon<'_> {
 
     /// Looks how far sessions are and what disks do, and tells.
     pub(super) fn glance(&mut self) {
-        let names: Vec<String> = self.survey.disks.iter().map(|disk| disk.facts.name.clone()).collect();
-        for name in names {
-            let glance = self.sessions.glance(&name);
-            let is_running = self.sessions.is_running(&name);
+        let disks = self.survey.disks.iter().map(|disk| SessionSubject::Disk(disk.facts.name.clone()));
+        let arrays = self.survey.checks.keys().cloned().map(SessionSubject::Array);
+        for subject in disks.chain(arrays).collect::<Vec<_>>() {
+            let glance = self.sessions.glance(&subject);
+            let is_running = self.sessions.is_running(&subject);
             let share = glance.as_ref().and_then(|glance| glance.share);
-            let busy = self.busy_millis(&name);
-            if !is_running || share.is_some() {
-                self.hours.note(&name, busy, share);
+            match &subject {
+                SessionSubject::Disk(name) if !is_running || share.is_some() => {
+                    let busy = self.busy_millis(name);
+                    self.hours.note(&subject, busy, share);
+                }
+                SessionSubject::Disk(_) => {}
+                // How much of the time an array could be checked is known only while it is.
+                SessionSubject::Array(_) if is_running => self.hours.note(&subject, share.map(|_| 0), share),
+                SessionSubject::Array(_) => self.hours.note(&subject, None, None),
             }
             if let Some(SessionGlance { pass, is_worse, .. }) = glance {
-                if let (true, Some(key)) = (is_worse, self.key_of(&name).cloned()) {
+                if let (true, Some(SubjectKey::Disk(key))) = (is_worse, self.subject_key(&subject)) {
                     let noted = self.history.note_findings(self.clock.now(), &key, &pass.unreadable);
                     self.noted(noted);
                 }
-                self.tell(WatchEvent::Session(name, SessionNews::Progress(pass)));
+                self.tell(WatchEvent::Session(subject, SessionNews::Progress(pass)));
             }
         }
         if let Some((hour, shares)) = self.hours.end(self.clock.now()) {
             let week_hour = self.watch.calendar().local(UnixSeconds(hour * HOUR)).week_hour();
-            for (name, share) in shares {
-                self.tell(WatchEvent::IdleHour(name, week_hour, share));
+            for (subject, share) in shares {
+                self.tell(WatchEvent::IdleHour(subject, week_hour, share));
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::control::DeliveryEntry;
 use crate::sessions::SessionTold;
 use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_watch::events::WatchEvent;
-use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews};
+use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SubjectKey};
 use signal_hook::consts::SIGHUP;
 use std::time::Duration;
 
@@ -46,14 +46,19 @@ impl Daemon<'_> {
         if !self.sessions.ended(&told) {
             return; // its disk is gone, or another session has taken its place
         }
-        let SessionTold { name, key, news, .. } = told;
+        let SessionTold { subject, key, news, .. } = told;
+        let name = self.shown(&subject);
         (self.say)(&format!("{name}: {}", word_of_news(&news)));
         if let SessionNews::Finished(report) = &news {
-            let begun = self.marks.get(&key).map_or(self.clock.now(), |mark| mark.begun);
-            let noted = self.history.note_pass(self.clock.now(), &key, report, begun);
+            let now = self.clock.now();
+            let begun = self.marks.get(&key).map_or(now, |mark| mark.begun);
+            let noted = match &key {
+                SubjectKey::Disk(key) => self.history.note_pass(now, key, report, begun),
+                SubjectKey::Array(_) => self.history.note_check(now, &name, report),
+            };
             self.noted(noted);
         }
-        self.tell(WatchEvent::Session(name, news));
+        self.tell(WatchEvent::Session(subject, news));
     }
 
     fn hear_delivery(&mut self, number: u64, channel: String, outcome: Result<DeliveryReceipt, DeliveryError>) {

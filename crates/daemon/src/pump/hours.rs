@@ -2,6 +2,7 @@
 
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::HOUR;
+use scrubjay_watch::facts::SessionSubject;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -26,11 +27,11 @@ struct HourTally {
     counted: Option<(u64, Instant)>,
 }
 
-/// The hour that goes on, of each disk by the kernel's name.
+/// The hour that goes on, of each disk and array.
 #[derive(Debug)]
 pub(super) struct IdleHours {
     hour: u64,
-    tallies: BTreeMap<String, HourTally>,
+    tallies: BTreeMap<SessionSubject, HourTally>,
     usable: f32,
 }
 
@@ -41,15 +42,15 @@ impl Default for IdleHours {
 }
 
 impl IdleHours {
-    /// The disk is gone.
-    pub(super) fn forget(&mut self, name: &str) {
-        self.tallies.remove(name);
+    /// It is gone.
+    pub(super) fn forget(&mut self, subject: &SessionSubject) {
+        self.tallies.remove(subject);
     }
 
     /// Takes note of what a disk did since the last time. `busy_millis`: the kernel's count of milliseconds with a request, if it
     /// has one. `share`: of that time a session read, if one ran.
-    pub(super) fn note(&mut self, name: &str, busy_millis: Option<u64>, share: Option<f32>) {
-        let tally = self.tallies.entry(name.to_owned()).or_default();
+    pub(super) fn note(&mut self, subject: &SessionSubject, busy_millis: Option<u64>, share: Option<f32>) {
+        let tally = self.tallies.entry(subject.clone()).or_default();
         let now = Instant::now();
         let before = std::mem::replace(&mut tally.counted, busy_millis.map(|count| (count, now)));
         let (Some((counted, at)), Some(count)) = (before, busy_millis) else { return };
@@ -67,20 +68,20 @@ impl IdleHours {
     }
 
     /// The shares of an hour that has ended, and its number; none: it goes on.
-    pub(super) fn end(&mut self, now: UnixSeconds) -> Option<(u64, Vec<(String, f32)>)> {
+    pub(super) fn end(&mut self, now: UnixSeconds) -> Option<(u64, Vec<(SessionSubject, f32)>)> {
         let hour = now.0 / HOUR;
         let ended = std::mem::replace(&mut self.hour, hour);
         if ended == hour || ended == 0 {
             return None;
         }
         let mut shares = Vec::new();
-        for (name, tally) in &mut self.tallies {
+        for (subject, tally) in &mut self.tallies {
             let idle = if tally.alone > 0.0 { 1.0 - tally.busy / tally.alone } else { 0.0 };
             if tally.session > tally.alone {
                 let measured = tally.reading / tally.session;
-                shares.push((name.clone(), measured));
+                shares.push((subject.clone(), measured));
             } else if tally.alone > 0.0 {
-                shares.push((name.clone(), idle * self.usable));
+                shares.push((subject.clone(), idle * self.usable));
             }
             if tally.session > 0.0 && tally.alone > 0.0 && idle > 0.1 {
                 // Both were seen in one hour: how much of the idle time a scrub can use.
@@ -97,18 +98,22 @@ impl IdleHours {
 mod tests {
     use super::*;
 
+    fn disk(name: &str) -> SessionSubject {
+        SessionSubject::Disk(name.to_owned())
+    }
+
     #[test]
     fn an_hour_is_measured_where_it_was_read_and_estimated_where_it_was_not() {
         let mut hours = IdleHours::default();
         assert_eq!(hours.end(UnixSeconds(100 * HOUR)), None, "the first hour was not seen whole");
         let tally = |session, reading, alone, busy| HourTally { session, reading, alone, busy, counted: None };
-        hours.tallies.insert("sda".into(), tally(3600.0, 900.0, 0.0, 0.0));
-        hours.tallies.insert("sdb".into(), tally(0.0, 0.0, 3600.0, 1800.0));
-        hours.tallies.insert("sdc".into(), HourTally::default());
+        hours.tallies.insert(disk("sda"), tally(3600.0, 900.0, 0.0, 0.0));
+        hours.tallies.insert(disk("sdb"), tally(0.0, 0.0, 3600.0, 1800.0));
+        hours.tallies.insert(disk("sdc"), HourTally::default());
         let (hour, shares) = hours.end(UnixSeconds(101 * HOUR)).unwrap();
-        assert_eq!((hour, shares), (100, vec![("sda".into(), 0.25), ("sdb".into(), 0.5 * USE_PRIOR)]));
+        assert_eq!((hour, shares), (100, vec![(disk("sda"), 0.25), (disk("sdb"), 0.5 * USE_PRIOR)]));
         assert_eq!(hours.end(UnixSeconds(101 * HOUR + 60)), None);
-        hours.tallies.insert("sda".into(), tally(1000.0, 900.0, 2000.0, 0.0));
+        hours.tallies.insert(disk("sda"), tally(1000.0, 900.0, 2000.0, 0.0));
         hours.end(UnixSeconds(102 * HOUR)).unwrap();
         assert!((hours.usable - (USE_PRIOR + 0.2 * (0.9 - USE_PRIOR))).abs() < 1e-6);
     }
@@ -116,12 +121,12 @@ mod tests {
     #[test]
     fn a_count_says_something_only_beside_the_one_before() {
         let mut hours = IdleHours::default();
-        hours.note("sda", Some(1000), None);
-        assert_eq!(hours.tallies["sda"].alone, 0.0);
-        hours.note("sda", Some(1000), None);
-        assert!(hours.tallies["sda"].alone > 0.0 && hours.tallies["sda"].busy == 0.0);
-        hours.note("sda", None, None);
-        hours.note("sda", Some(5), None);
-        assert_eq!(hours.tallies["sda"].busy, 0.0, "the counter began anew");
+        hours.note(&disk("sda"), Some(1000), None);
+        assert_eq!(hours.tallies[&disk("sda")].alone, 0.0);
+        hours.note(&disk("sda"), Some(1000), None);
+        assert!(hours.tallies[&disk("sda")].alone > 0.0 && hours.tallies[&disk("sda")].busy == 0.0);
+        hours.note(&disk("sda"), None, None);
+        hours.note(&disk("sda"), Some(5), None);
+        assert_eq!(hours.tallies[&disk("sda")].busy, 0.0, "the counter began anew");
     }
 }

@@ -2,7 +2,8 @@
 
 use super::state::Daemon;
 use crate::control::{
-    AlertDocument, ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, SCHEMA, WatchDocument,
+    AlertDocument, ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, ReadingEntry, SCHEMA,
+    WatchDocument,
 };
 use crate::sessions::bytes_of;
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
@@ -11,11 +12,10 @@ use scrubjay_device::{claim, inventory};
 use scrubjay_jobs::doing::doing;
 use scrubjay_watch::calendar::Calendar;
 use scrubjay_watch::channel::ChannelRow;
-use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, MediaKind};
+use scrubjay_watch::facts::{ArrayActivity, MediaKind, SessionSubject};
 use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
-use scrubjay_watch::settings::budget;
-use scrubjay_watch::status::{DiskStanding, LightColour, WatchStatus};
+use scrubjay_watch::status::{ArrayStanding, DiskStanding, LightColour, ReadingStanding, WatchStatus};
 
 impl Daemon<'_> {
     /// How things stand.
@@ -44,7 +44,7 @@ impl Daemon<'_> {
                 })
                 .collect(),
             to_do: status.to_do,
-            arrays: status.arrays.iter().map(|(facts, is_there)| array_entry(facts, *is_there)).collect(),
+            arrays: status.arrays.into_iter().map(|array| self.array_entry(array, now, calendar)).collect(),
             disks: status.disks.into_iter().map(|disk| self.disk_entry(disk, now, calendar)).collect(),
             incidents: status.incidents.iter().map(incident_entry).collect(),
             channels: status.channels.iter().map(|channel| self.channel_entry(channel, now)).collect(),
@@ -79,16 +79,12 @@ impl Daemon<'_> {
     }
 
     fn disk_entry(&self, disk: DiskStanding, now: UnixSeconds, calendar: &dyn Calendar) -> DiskEntry {
-        let report = disk.name.as_deref().filter(|_| disk.is_read).and_then(|name| self.sessions.latest(name));
-        let (activity, why) = activity(&disk, report.as_ref(), calendar);
-        let slowdown = report.as_ref().filter(|report| report.foreground_requests > 0);
         let scrubbed_by = self.foreign(&disk);
-        // Fresher than what the machine was told last.
-        let pass_share = report.as_ref().map(ScrubReport::share_done).or(disk.pass_share);
+        let subject = disk.name.clone().map(SessionSubject::Disk);
+        let reading = self.reading_entry(subject.as_ref(), &disk.reading, now, calendar);
         let facts = disk.facts;
-        let is_late = disk.lateness.is_none_or(|lateness| lateness > 0) && disk.due.0 > now.0;
         let mut reasons: Vec<String> = disk.signs.iter().map(|sign| sign.words()).collect();
-        reasons.extend(disk.due.0.le(&now.0).then(|| "some of its sectors are overdue to be read".to_owned()));
+        reasons.extend((reading.due <= now.0).then(|| "some of its sectors are overdue to be read".to_owned()));
         DiskEntry {
             key: facts.key.0,
             name: disk.name,
@@ -98,60 +94,86 @@ impl Daemon<'_> {
             media: if facts.media == MediaKind::Spinning { "spinning" } else { "flash" }.to_owned(),
             health: disk.health.word().to_owned(),
             reasons,
-            oldest_read: disk.oldest_read.map(|read| read.0),
-            due: disk.due.0,
-            unreadable: disk.unreadable,
+            reading,
+            scrubbed_by,
+        }
+    }
+
+    fn array_entry(&self, array: ArrayStanding, now: UnixSeconds, calendar: &dyn Calendar) -> ArrayEntry {
+        let ArrayStanding { facts, is_there, reading } = array;
+        let subject = Some(SessionSubject::Array(facts.key.clone())).filter(|_| is_there);
+        let check = reading.map(|reading| self.reading_entry(subject.as_ref(), &reading, now, calendar));
+        ArrayEntry {
+            redundancy_left: facts.redundancy_left(),
+            members: facts.members.iter().map(|member| member.disk.clone()).collect(),
+            key: facts.key,
+            name: facts.name,
+            level: facts.level,
+            activity: match facts.activity {
+                ArrayActivity::Idle => "idle",
+                ArrayActivity::Checking => "checking",
+                ArrayActivity::Rebuilding => "rebuilding",
+            }
+            .to_owned(),
+            is_there,
+            check,
+        }
+    }
+
+    /// How the reading of a disk, or of an array by its own checker, stands: fresher than what the machine was told last.
+    fn reading_entry(
+        &self,
+        subject: Option<&SessionSubject>,
+        reading: &ReadingStanding,
+        now: UnixSeconds,
+        calendar: &dyn Calendar,
+    ) -> ReadingEntry {
+        let report = subject.filter(|_| reading.is_read).and_then(|subject| self.sessions.latest(subject));
+        let (activity, why) = activity(reading, report.as_ref(), calendar);
+        let slowdown = report.as_ref().filter(|report| report.foreground_requests > 0);
+        let is_late = reading.lateness.is_none_or(|lateness| lateness > 0) && reading.due.0 > now.0;
+        ReadingEntry {
+            oldest_read: reading.oldest_read.map(|read| read.0),
+            due: reading.due.0,
+            unreadable: reading.unreadable,
+            corrected: reading.flaws.corrected,
+            mismatched: reading.flaws.mismatched,
             activity: activity.to_owned(),
             why,
-            pass_share,
+            pass_share: report.as_ref().map(ScrubReport::share_done).or(reading.pass_share),
             slowdown_nanos: slowdown.map(|report| report.slowdown.total.0 / report.foreground_requests.max(1)),
-            budget_nanos: budget(facts.media).0,
-            forecast: disk.forecast.map(|forecast| ForecastEntry {
+            budget_nanos: reading.budget.0,
+            forecast: reading.forecast.map(|forecast| ForecastEntry {
                 low: forecast.low.0,
                 likely: forecast.likely.0,
                 high: forecast.high.0,
             }),
-            lateness: if is_late { disk.lateness } else { disk.lateness.map(|_| now.0.saturating_sub(disk.due.0)) },
-            scrubbed_by,
+            lateness: match is_late {
+                true => reading.lateness,
+                false => reading.lateness.map(|_| now.0.saturating_sub(reading.due.0)),
+            },
         }
     }
 
     /// A process that scrubs this disk, and is not this one.
     fn foreign(&self, disk: &DiskStanding) -> Option<u32> {
-        let name = disk.name.as_deref().filter(|_| !disk.is_read)?;
+        let name = disk.name.as_deref().filter(|_| !disk.reading.is_read)?;
         let identity = inventory::identity(name)?;
         claim::holder(&identity.key()).filter(|&pid| pid != std::process::id())
     }
 }
 
-/// What a disk's scrub does, and why it does no more.
+/// What a scrub does, and why it does no more.
 fn activity(
-    disk: &DiskStanding,
+    reading: &ReadingStanding,
     report: Option<&ScrubReport>,
     calendar: &dyn Calendar,
 ) -> (&'static str, Option<String>) {
-    match (disk.is_read, report) {
+    match (reading.is_read, report) {
         (true, Some(report)) if report.activity == ScrubActivity::Waiting => ("waiting", Some(doing(report))),
         (true, Some(_)) => ("reading", None),
         (true, None) => ("waiting", Some("its scrub begins".to_owned())),
-        (false, _) => ("held", disk.held.as_ref().map(|held: &HoldBack| held.words(calendar))),
-    }
-}
-
-fn array_entry(facts: &ArrayFacts, is_there: bool) -> ArrayEntry {
-    ArrayEntry {
-        key: facts.key.clone(),
-        name: facts.name.clone(),
-        level: facts.level.clone(),
-        members: facts.members.iter().map(|member| member.disk.clone()).collect(),
-        redundancy_left: facts.redundancy_left(),
-        activity: match facts.activity {
-            ArrayActivity::Idle => "idle",
-            ArrayActivity::Checking => "checking",
-            ArrayActivity::Rebuilding => "rebuilding",
-        }
-        .to_owned(),
-        is_there,
+        (false, _) => ("held", reading.held.as_ref().map(|held: &HoldBack| held.words(calendar))),
     }
 }
 

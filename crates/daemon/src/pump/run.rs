@@ -16,9 +16,9 @@ use crate::smartctl::run::Smartctl;
 use crate::time::{WatchClock, ZonedCalendar};
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
-use scrubjay_watch::facts::DiskKey;
+use scrubjay_watch::facts::{DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::incident::IncidentSubject;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -173,10 +173,11 @@ impl<'s> Daemon<'s> {
         // A name of the kernel's may be another disk's tomorrow: nothing is forgotten because of it.
         let never = &self.config.never;
         let is_meant = |disk: &SeenDisk| never.iter().any(|name| is_called_for_good(disk, name));
-        let known = |disk: &SeenDisk| self.marks.contains_key(&disk.facts.key) && is_meant(disk);
+        let is_marked = |key: &DiskKey| self.marks.contains_key(&SubjectKey::Disk(key.clone()));
+        let known = |disk: &SeenDisk| is_marked(&disk.facts.key) && is_meant(disk);
         let keys: Vec<DiskKey> = disks.into_iter().filter(known).map(|disk| disk.facts.key).collect();
         for key in keys {
-            self.marks.remove(&key);
+            self.marks.remove(&SubjectKey::Disk(key.clone()));
             self.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(key))));
         }
     }
@@ -198,16 +199,28 @@ impl<'s> Daemon<'s> {
         let events = crate::discovery::changes(&self.survey, &seen);
         let named = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
         let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(named).collect();
+        let arrays = self.survey.arrays.iter().map(|array| SessionSubject::Array(array.key.clone()));
+        let arrays: BTreeSet<SessionSubject> = arrays.collect();
         self.survey = seen;
         for event in events {
             if let WatchEvent::DiskGone(name) = &event {
-                self.sessions.forget(name);
-                self.hours.forget(name);
+                let subject = SessionSubject::Disk(name.clone());
+                self.sessions.forget(&subject);
+                self.hours.forget(&subject);
                 if let Some(key) = keys.get(name) {
                     let noted = self.history.note_presence(self.clock.now(), key, false);
                     self.noted(noted);
                 }
             }
+            if let WatchEvent::ArrayGone(key) = &event {
+                let subject = SessionSubject::Array(key.clone());
+                self.sessions.forget(&subject);
+                self.hours.forget(&subject);
+            }
+            let array = match &event {
+                WatchEvent::ArraySeen(facts) => Some(SessionSubject::Array(facts.key.clone())),
+                _ => None,
+            };
             let seen = if let WatchEvent::DiskSeen(facts) = &event { Some(facts.clone()) } else { None };
             self.tell(event);
             self.act();
@@ -217,8 +230,10 @@ impl<'s> Daemon<'s> {
                 facts.name
             });
             // What a session has kept while nobody watched. (A disk may also be seen because something about it has changed.)
-            let name = name.filter(|name| !keys.contains_key(name) && !self.sessions.is_running(name));
-            if let Some(event) = name.and_then(|name| self.kept(&name)) {
+            let disk = name.filter(|name| !keys.contains_key(name)).map(SessionSubject::Disk);
+            let array = array.filter(|array| !arrays.contains(array));
+            let subject = disk.or(array).filter(|subject| !self.sessions.is_running(subject));
+            if let Some(event) = subject.and_then(|subject| self.kept(&subject)) {
                 self.tell(event);
             }
         }

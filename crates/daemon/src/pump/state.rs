@@ -15,14 +15,14 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::inventory::is_alike;
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{WatchEvent, WatchOp};
-use scrubjay_watch::facts::DiskKey;
+use scrubjay_watch::facts::{DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::WatchRow;
 use scrubjay_watch::settings::WatchSettings;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Instant;
 
-/// What is known of a disk's pass, as the rows have it.
+/// What is known of the pass of a disk or an array, as the rows have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PassMark {
     /// The number of the pass that is under way, or next.
@@ -51,7 +51,7 @@ pub struct Daemon<'s> {
     pub(super) drives: SmartQueue,
     pub(super) messengers: Messengers,
     pub(super) hours: IdleHours,
-    pub(super) marks: BTreeMap<DiskKey, PassMark>,
+    pub(super) marks: BTreeMap<SubjectKey, PassMark>,
     /// What came of the last attempt by each channel.
     pub(super) deliveries: BTreeMap<String, DeliveryEntry>,
     /// What is to be done, in order; the first may have failed, and is tried again then.
@@ -103,6 +103,25 @@ impl Daemon<'_> {
         self.survey.disks.iter().find(|disk| disk.facts.name == name)
     }
 
+    /// What people call a disk or an array that is there.
+    pub(super) fn shown(&self, subject: &SessionSubject) -> String {
+        match subject {
+            SessionSubject::Disk(name) => name.clone(),
+            SessionSubject::Array(key) => {
+                let array = self.survey.arrays.iter().find(|array| array.key == *key);
+                array.map_or_else(|| key.clone(), |array| array.name.clone())
+            }
+        }
+    }
+
+    /// Its identity, while it is there.
+    pub(super) fn subject_key(&self, subject: &SessionSubject) -> Option<SubjectKey> {
+        match subject {
+            SessionSubject::Disk(name) => self.key_of(name).cloned().map(SubjectKey::Disk),
+            SessionSubject::Array(key) => self.survey.checks.contains_key(key).then(|| SubjectKey::Array(key.clone())),
+        }
+    }
+
     /// Does another disk here give the same identity?
     pub(super) fn is_twin(&self, name: &str) -> bool {
         let key = self.key_of(name);
@@ -129,7 +148,7 @@ pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
 }
 
 /// The pass that a row is at.
-pub(super) fn mark_of(row: &WatchRow) -> Option<(DiskKey, PassMark)> {
-    let WatchRow::Disk(row) = row else { return None };
-    Some((row.facts.key.clone(), PassMark { pass: row.passes.finished + 1, begun: row.passes.begun }))
+pub(super) fn mark_of(row: &WatchRow) -> Option<(SubjectKey, PassMark)> {
+    let WatchRow::Reading(key, row) = row else { return None };
+    Some((key.clone(), PassMark { pass: row.passes.finished + 1, begun: row.passes.begun }))
 }

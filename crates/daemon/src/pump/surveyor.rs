@@ -28,9 +28,7 @@ impl Surveyor {
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
                 let mut seen = survey(&SystemRoot::default(), &of_thread);
-                let (arrays, warnings) = volumes::served_volumes();
-                seen.arrays.extend(arrays);
-                seen.warnings.extend(warnings);
+                volumes::add_served_volumes(&mut seen);
                 if tell.send(DaemonNews::Surveyed(Box::new(seen))).is_err() {
                     return;
                 }

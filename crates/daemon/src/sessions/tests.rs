@@ -2,6 +2,7 @@
 
 use super::*;
 use scrubjay_device::clock;
+use scrubjay_watch::facts::DiskKey;
 use std::fs::File;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -26,12 +27,13 @@ impl Scene {
     }
 
     fn order(&self, pass: u32, begun: UnixSeconds) -> PassOrder {
-        let device = self.folder.path().join("disk.img");
+        let target = self.folder.path().join("disk.img");
         let budget = Nanos::from_millis(2);
         PassOrder {
+            subject: SessionSubject::Disk("sda".into()),
             name: "sda".into(),
-            key: DiskKey("S0".into()),
-            device,
+            key: SubjectKey::Disk(DiskKey("S0".into())),
+            target,
             pass,
             begun,
             begun_by_system: begun,
@@ -71,7 +73,7 @@ fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
 #[test]
 fn a_session_that_cannot_begin_blames_nobody() {
     let mut scene = Scene::new();
-    let missing = PassOrder { device: scene.folder.path().join("none"), ..scene.order(1, clock::today()) };
+    let missing = PassOrder { target: scene.folder.path().join("none"), ..scene.order(1, clock::today()) };
     let SessionNews::Refused(why) = scene.run(missing) else { panic!("there is no such disk") };
     assert!(why.contains("no such device"), "{why}");
     std::fs::write(scene.folder.path().join("state"), "a file").unwrap();

@@ -49,6 +49,19 @@ pub enum RemoteError {
     Broken,
 }
 
+/// What the scrub of the volume with this UUID keeps its state under.
+pub fn volume_identity(array: &str) -> TargetIdentity {
+    TargetIdentity::new(&format!("volume {array}"), String::new(), true)
+}
+
+/// The sectors that a scrub of a volume goes over: those of one member's data rows. None: it cannot be scrubbed, or its server
+/// says what cannot be.
+pub fn scrub_sectors(status: &Status) -> Option<u64> {
+    let is_sound = status.chunk_bytes.is_power_of_two() && status.chunk_bytes >= SECTOR_BYTES && status.stripes > 0;
+    let bytes = status.stripes.checked_mul(status.chunk_bytes)?;
+    (is_sound && status.state != VolumeCondition::Broken).then_some(bytes / SECTOR_BYTES)
+}
+
 impl Remote {
     /// Asks the server behind `socket` what it serves; `path` is what the user calls it.
     ///
@@ -59,17 +72,16 @@ impl Remote {
             CommandAnswer::Status(status) => *status,
             _ => return Err(ClientError::Nonsense(socket.to_owned()).into()),
         };
-        let is_sound = status.chunk_bytes.is_power_of_two() && status.chunk_bytes >= SECTOR_BYTES && status.stripes > 0;
-        if !is_sound || status.stripes.checked_mul(status.chunk_bytes).is_none() {
-            return Err(ClientError::Nonsense(socket.to_owned()).into());
-        }
         if status.state == VolumeCondition::Broken {
             return Err(RemoteError::Broken);
+        }
+        if scrub_sectors(&status).is_none() {
+            return Err(ClientError::Nonsense(socket.to_owned()).into());
         }
         Ok(Remote {
             path: path.to_owned(),
             socket: socket.to_owned(),
-            id: TargetIdentity::new(&format!("volume {}", status.array), String::new(), true),
+            id: volume_identity(&status.array),
             finds: FindingsFeed::new(socket, status.events),
             status,
         })

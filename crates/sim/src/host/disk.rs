@@ -163,6 +163,8 @@ impl HostDisk {
             done: (self.done * self.facts.sectors as f64) as u64,
             unreadable,
             retries: 0,
+            corrected: 0,
+            mismatched: 0,
             bytes_per_second: self.speed_here() as u64,
             service_nanos: 0,
         }

@@ -10,7 +10,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::Watch;
 use scrubjay_watch::calendar::{Calendar, DAY, HOUR};
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
-use scrubjay_watch::facts::{ArrayFacts, PassReport, SessionNews, SmartReading};
+use scrubjay_watch::facts::{ArrayFacts, PassReport, SessionNews, SessionSubject, SmartReading};
 use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::{RowKey, WatchRow};
 use scrubjay_watch::settings::AlertChannel;
@@ -210,12 +210,12 @@ impl<'o> ModelledHost<'o> {
                 }
                 Some(WatchEvent::Smart(name, reading))
             }
-            WatchOp::BeginSession(name, pass, begun, _) => {
-                let number = self.by_name(&name)?;
+            WatchOp::BeginSession(subject, pass, begun, _) => {
+                let number = self.by_subject(&subject)?;
                 if self.rng.below(REFUSED_ONE_IN) == 0 {
                     self.observe(&HostFact::Refused(number));
                     let why = "the state folder is full".to_owned();
-                    return Some(WatchEvent::Session(name, SessionNews::Refused(why)));
+                    return Some(WatchEvent::Session(subject, SessionNews::Refused(why)));
                 }
                 let disk = &mut self.disks[number];
                 let is_new = disk.pass != pass || disk.begun < begun;
@@ -226,12 +226,12 @@ impl<'o> ModelledHost<'o> {
                 self.begin_session(number, is_new);
                 None
             }
-            WatchOp::StopSession(name, _) => {
-                let number = self.by_name(&name)?;
+            WatchOp::StopSession(subject, _) => {
+                let number = self.by_subject(&subject)?;
                 self.read(number);
                 self.end_session(number);
                 let report = self.report(number);
-                Some(WatchEvent::Session(name, SessionNews::Stopped(report)))
+                Some(WatchEvent::Session(subject, SessionNews::Stopped(report)))
             }
             WatchOp::Send(row) => {
                 let channels = &self.setup.settings.channels;
@@ -258,6 +258,14 @@ impl<'o> ModelledHost<'o> {
         }
     }
 
+    /// The number of a disk that is read; none: it is an array, of which the model has no checkers.
+    fn by_subject(&self, subject: &SessionSubject) -> Option<usize> {
+        match subject {
+            SessionSubject::Disk(name) => self.by_name(name),
+            SessionSubject::Array(_) => None,
+        }
+    }
+
     fn by_name(&self, name: &str) -> Option<usize> {
         let is_it = |number: &&usize| self.disks[**number].is_in && self.disks[**number].facts.name == name;
         self.places.iter().find(is_it).copied()
@@ -273,7 +281,7 @@ impl<'o> ModelledHost<'o> {
             let key = &self.disks[number].facts.key;
             let status = self.watch.as_ref().map(|watch| watch.status(clock));
             let standing = status.iter().flat_map(|status| &status.disks).find(|disk| disk.key == *key);
-            if let Some(forecast) = standing.and_then(|disk| disk.forecast) {
+            if let Some(forecast) = standing.and_then(|disk| disk.reading.forecast) {
                 let truly = |at: UnixSeconds| (at.0 as i64 - self.ahead) as u64;
                 let (low, high) = (truly(forecast.low), truly(forecast.high));
                 self.observe(&HostFact::Foretold(number, low, high));
@@ -351,7 +359,7 @@ impl<'o> ModelledHost<'o> {
                     self.end_session(number);
                     self.observe(&HostFact::Evidence(number, false));
                     let (name, report) = (self.disks[number].facts.name.clone(), self.disks[number].report());
-                    self.tell(WatchEvent::Session(name, SessionNews::Failed(report)));
+                    self.tell(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Failed(report)));
                 }
             }
             HostEvent::Replace(number) => self.replace(number),
@@ -433,20 +441,20 @@ impl<'o> ModelledHost<'o> {
                 continue;
             }
             let share = self.disks[number].share(hour, week_hour) as f32;
-            let name = self.disks[number].facts.name.clone();
-            self.tell(WatchEvent::IdleHour(name.clone(), week_hour, share));
+            let subject = SessionSubject::Disk(self.disks[number].facts.name.clone());
+            self.tell(WatchEvent::IdleHour(subject.clone(), week_hour, share));
             if self.disks[number].session.is_none() || self.disks[number].is_mute {
                 continue;
             }
             self.read(number);
             let report = self.report(number);
             if self.disks[number].done < 1.0 {
-                self.tell(WatchEvent::Session(name, SessionNews::Progress(report)));
+                self.tell(WatchEvent::Session(subject, SessionNews::Progress(report)));
                 continue;
             }
             self.end_session(number);
             self.observe(&HostFact::PassOver(number));
-            self.tell(WatchEvent::Session(name, SessionNews::Finished(report)));
+            self.tell(WatchEvent::Session(subject, SessionNews::Finished(report)));
         }
         self.tell(WatchEvent::Tick);
         let status = self.watch.as_ref().filter(|_| self.now % DAY == DAY / 2).map(|watch| watch.status(self.clock()));
@@ -497,7 +505,7 @@ impl<'o> ModelledHost<'o> {
                 self.tell(WatchEvent::DiskSeen(self.disks[number].facts.clone()));
                 if self.disks[number].report().done > 0 {
                     let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
-                    self.tell(WatchEvent::Session(name, SessionNews::Stopped(report)));
+                    self.tell(WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Stopped(report)));
                 }
             }
         }

@@ -174,6 +174,7 @@ fn arrays(disks: usize, size: &mut dyn FnMut(usize) -> usize) -> Vec<ArrayFacts>
             members: (first..first + members).map(member).collect(),
             activity: ArrayActivity::Idle,
             layout: Layout::new(kind, shape, members).ok().map(|layout| (layout, 1024)),
+            check_sectors: None,
         });
         first += members;
     }

@@ -54,7 +54,7 @@ fn while_it_is_checked_nothing_else_is_read_behind_its_controller_and_a_degraded
     let mut rig = Rig::with_disks(3);
     rig.tell(WatchEvent::ArraySeen(ArrayFacts { key: key.clone(), ..checked(&["sda", "sdb"]) }));
     rig.wait(HOUR);
-    assert_eq!(rig.running, [key.clone()]);
+    assert_eq!(rig.running, std::slice::from_ref(&key));
     let held = |serial: &str| rig.standing(serial).reading.held;
     assert_eq!((held("S0"), held("S2")), (Some(HoldBack::ArrayBusy("tank".into())), Some(HoldBack::ControllerBusy)));
     let mut degraded = ArrayFacts { key: key.clone(), ..checked(&["sda", "sdb"]) };
@@ -87,7 +87,7 @@ fn what_the_check_finds_is_told_of_the_array_and_of_no_disk() {
     rig.passes.insert("uuid".into(), report.clone());
     rig.news("uuid", SessionNews::Progress(report.clone()));
     rig.wait(HOUR);
-    let told = rig.since_of(0, IncidentKind::Flawed);
+    let told = rig.since_of(0, IncidentKind::Disagreement);
     assert_eq!(told, ["[nas1] WATCH array tank: 3 rows were wrong, and were made right"]);
     report.unreadable = vec![SectorRange::at(4096, 256)];
     rig.passes.insert("uuid".into(), report.clone());

@@ -1,7 +1,7 @@
 //! The status as people see it.
 
 use super::*;
-use scrubjay_daemon::control::{ArrayEntry, ForecastEntry, IncidentEntry, LightEntry};
+use scrubjay_daemon::control::{ForecastEntry, IncidentEntry, LightEntry};
 
 const NOW: u64 = 1_773_320_400; // 12 Mar 2026
 
@@ -15,30 +15,31 @@ fn disk(name: &str, key: &str) -> DiskEntry {
         media: "spinning".into(),
         health: "ok".into(),
         reasons: Vec::new(),
-        oldest_read: Some(NOW - 12 * 86_400),
-        due: NOW + 20 * 86_400,
-        unreadable: 0,
-        activity: "held".into(),
-        why: Some("the next pass begins 21 Mar 2026 03:10".into()),
-        pass_share: None,
-        slowdown_nanos: None,
-        budget_nanos: 2_000_000,
-        forecast: None,
-        lateness: Some(0),
+        reading: ReadingEntry {
+            oldest_read: Some(NOW - 12 * 86_400),
+            due: NOW + 20 * 86_400,
+            activity: "held".into(),
+            why: Some("the next pass begins 21 Mar 2026 03:10".into()),
+            budget_nanos: 2_000_000,
+            lateness: Some(0),
+            ..ReadingEntry::default()
+        },
         scrubbed_by: None,
     }
 }
 
 fn seen() -> WatchDocument {
     let light = |name: &str, words: &str| LightEntry { name: name.into(), colour: "green".into(), words: words.into() };
-    let reading = DiskEntry {
+    let reading = ReadingEntry {
         activity: "reading".into(),
         why: None,
         pass_share: Some(0.439),
         forecast: Some(ForecastEntry { low: NOW + 86_400, likely: NOW + 3 * 86_400, high: NOW + 5 * 86_400 }),
-        ..disk("sdb", "ZL2ABCDF")
+        ..disk("sdb", "ZL2ABCDF").reading
     };
-    let bad = DiskEntry { health: "replace".into(), unreadable: 8, bay: Some("3".into()), ..disk("sdc", "ZL2ABCDE") };
+    let read = DiskEntry { reading: reading.clone(), ..disk("sdb", "ZL2ABCDF") };
+    let mut bad = DiskEntry { health: "replace".into(), bay: Some("3".into()), ..disk("sdc", "ZL2ABCDE") };
+    bad.reading.unreadable = 8;
     WatchDocument {
         host: "nas1".into(),
         time: NOW,
@@ -53,8 +54,9 @@ fn seen() -> WatchDocument {
             redundancy_left: 0,
             activity: "idle".into(),
             is_there: true,
+            check: Some(reading),
         }],
-        disks: vec![disk("sda", "ZL2ABCDD"), reading, bad],
+        disks: vec![disk("sda", "ZL2ABCDD"), read, bad],
         incidents: vec![IncidentEntry {
             subject: "ZL2ABCDE".into(),
             kind: "health".into(),
@@ -78,7 +80,10 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
     let text = text(&seen(), None);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], "1 problem: bay 3 (ZL2ABCDE) should be replaced");
-    assert!(text.contains("tank   RAID5  sda sdb -  none   idle"), "{text}");
+    assert!(
+        text.contains("tank   RAID5  sda sdb -  none   12 d ago         reading, 43 %, ends 15 Mar 2026"),
+        "{text}"
+    );
     assert!(text.contains("12 d ago        8            the next pass begins 21 Mar 2026 03:10"), "{text}");
     assert!(text.contains("reading, 43 %, ends 15 Mar 2026"), "{text}");
     assert!(text.contains("Accepted\n  bay 3"), "{text}");

@@ -2,14 +2,14 @@
 
 use crate::history::nested;
 use crate::history::spelling::Spelled;
-use crate::history::values::{all, kind, not_understood, put, signed, unsigned};
+use crate::history::values::{all, kind, not_understood, put, signed, unsigned, unsigned_or_none};
 use rusqlite::{Connection, Result, Row};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_watch::facts::ArrayFacts;
 use scrubjay_watch::rows::WatchRow;
 
 pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
-    let ArrayFacts { key, name, level, redundancy, members, activity, layout } = facts;
+    let ArrayFacts { key, name, level, redundancy, members, activity, layout, check_sectors } = facts;
     let kind = layout.map(|(layout, _)| layout.kind().name());
     // Disks of an array are 256 at most.
     let data = layout.map(|(layout, _)| signed(layout.shape().data as u64));
@@ -30,6 +30,7 @@ pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
             ("layout_parity", &parity),
             ("layout_disks", &disks),
             ("chunk_sectors", &layout.map(|(_, chunk)| signed(chunk))),
+            ("check_sectors", &check_sectors.map(signed)),
         ],
     )
 }
@@ -44,6 +45,7 @@ pub fn load_arrays(database: &Connection) -> Result<Vec<WatchRow>> {
             members: nested::members_of(&row.get::<_, String>("members")?)?,
             activity: kind(row, "activity")?,
             layout: layout(row)?,
+            check_sectors: unsigned_or_none(row, "check_sectors")?,
         }))
     })
 }

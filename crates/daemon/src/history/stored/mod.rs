@@ -7,6 +7,7 @@ mod disk;
 mod host;
 mod incident;
 mod message;
+mod reading;
 
 use rusqlite::{Connection, Result, params};
 use scrubjay_watch::rows::{RowKey, WatchRow};
@@ -16,7 +17,8 @@ pub fn keep(database: &Connection, row: &WatchRow) -> Result<()> {
     match row {
         WatchRow::Host(row) => host::keep_host(database, row),
         WatchRow::Disk(row) => disk::keep_disk(database, row),
-        WatchRow::Idle(key, week) => disk::keep_idle(database, key, week),
+        WatchRow::Reading(key, row) => reading::keep_reading(database, key, row),
+        WatchRow::Idle(key, week) => reading::keep_idle(database, key, week),
         WatchRow::Array(facts) => array::keep_array(database, facts),
         WatchRow::Incident(row) => incident::keep_incident(database, row),
         WatchRow::Message(row) => message::keep_message(database, row),
@@ -29,7 +31,14 @@ pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
     let removed = match key {
         RowKey::Host => database.execute("DELETE FROM host", []),
         RowKey::Disk(key) => database.execute("DELETE FROM disk WHERE disk = ?1", [&key.0]),
-        RowKey::Idle(key) => database.execute("DELETE FROM idle_week WHERE disk = ?1", [&key.0]),
+        RowKey::Reading(key) => {
+            let (sort, subject) = super::nested::subject_key(key);
+            database.execute("DELETE FROM reading WHERE sort = ?1 AND subject = ?2", [sort, subject])
+        }
+        RowKey::Idle(key) => {
+            let (sort, subject) = super::nested::subject_key(key);
+            database.execute("DELETE FROM idle_week WHERE sort = ?1 AND subject = ?2", [sort, subject])
+        }
         RowKey::Array(key) => database.execute("DELETE FROM array WHERE array = ?1", [key]),
         RowKey::Incident(key) => {
             let (sort, subject) = super::nested::subject(&key.subject);
@@ -49,7 +58,8 @@ pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
 pub fn load(database: &Connection) -> Result<Vec<WatchRow>> {
     let mut rows = host::load_host(database)?;
     rows.extend(disk::load_disks(database)?);
-    rows.extend(disk::load_idle(database)?);
+    rows.extend(reading::load_readings(database)?);
+    rows.extend(reading::load_idle(database)?);
     rows.extend(array::load_arrays(database)?);
     rows.extend(incident::load_incidents(database)?);
     rows.extend(message::load_messages(database)?);

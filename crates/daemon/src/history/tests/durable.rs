@@ -1,6 +1,6 @@
 //! Whatever is acknowledged is there after a kill, and a full disk is said to be full and harms nothing.
 
-use super::samples::{database, disk, later, message};
+use super::samples::{database, disk, later, message, reading_row};
 use crate::history::{HistoryDatabase, HistoryError};
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::rows::{HostRow, RowKey, WatchRow};
@@ -13,11 +13,11 @@ const CHILD_FILE: &str = "SCRUBJAY_TEST_HISTORY_FILE";
 
 fn step(history: &mut HistoryDatabase, number: u64) -> Result<(), HistoryError> {
     let mut disk = disk("ZL2", "sda");
-    disk.passes.done = number;
     disk.facts.name = format!("sd{number}"); // an event each time
     let rows = [
         WatchRow::Host(HostRow { next_message: number, ..HostRow::default() }),
         WatchRow::Disk(Box::new(disk)),
+        reading_row("ZL2", number),
         WatchRow::Message(Box::new(message(number, &"body ".repeat(200)))),
     ];
     history.keep(later(number), &rows, &[RowKey::Message(number - 1)])
@@ -29,11 +29,13 @@ fn reached(history: &HistoryDatabase) -> u64 {
     if rows.is_empty() {
         return 0;
     }
-    let [WatchRow::Host(host), WatchRow::Disk(disk), WatchRow::Message(message)] = &rows[..] else {
-        panic!("a host, a disk and a message: {rows:?}")
+    let [WatchRow::Host(host), WatchRow::Disk(_), WatchRow::Reading(_, reading), WatchRow::Message(message)] =
+        &rows[..]
+    else {
+        panic!("a host, a disk, its reading and a message: {rows:?}")
     };
     let number = host.next_message;
-    assert_eq!((disk.passes.done, message.number), (number, number));
+    assert_eq!((reading.passes.done, message.number), (number, number));
     let count = |sql: &str| history.connection.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
     assert_eq!(u64::from(count("SELECT count(*) FROM message_history")), number);
     assert_eq!(u64::from(count("SELECT count(*) FROM event WHERE kind LIKE 'disk-%'")), number);

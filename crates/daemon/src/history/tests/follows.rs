@@ -4,7 +4,7 @@ use super::samples::{NOW, array_row, database, disk_row, incident, key, later, m
 use crate::history::{HistoryDatabase, HistoryEventKind};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::channel::ChannelRow;
-use scrubjay_watch::facts::PassReport;
+use scrubjay_watch::facts::{PassReport, SubjectKey};
 use scrubjay_watch::incident::{IncidentRow, Urgency};
 use scrubjay_watch::rows::{RowKey, WatchRow};
 
@@ -31,7 +31,7 @@ fn a_disk_is_what_it_is_whatever_the_kernel_calls_it() {
     history.note_presence(later(90), &key("ZL2"), false).unwrap();
     history.note_presence(later(100), &key("ZL2"), true).unwrap();
     history.note_presence(later(110), &key("ZL2"), false).unwrap();
-    history.keep(later(120), &[], &[RowKey::Disk(key("ZL2")), RowKey::Idle(key("ZL2"))]).unwrap();
+    history.keep(later(120), &[], &[RowKey::Disk(key("ZL2")), RowKey::Idle(SubjectKey::Disk(key("ZL2")))]).unwrap();
     history.keep(later(130), &[disk_row("ZL2", "sdc")], &[]).unwrap();
     let of_disk: Vec<_> = history.events(100, Some(&key("ZL2"))).unwrap().into_iter().rev().collect();
     let short: Vec<(&str, HistoryEventKind)> =
@@ -176,6 +176,7 @@ fn a_pass_is_entered_once_and_unreadable_sectors_come_and_go() {
         retries: 3,
         bytes_per_second: 150_000_000,
         service_nanos: 4_000_000,
+        ..PassReport::default()
     };
     // Four of the eight were written over, four more were found behind them.
     history.note_pass(later(100), &disk, &report(1, &[SectorRange::at(1004, 8)]), NOW).unwrap();

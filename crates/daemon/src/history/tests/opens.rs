@@ -1,6 +1,6 @@
 //! Opening: the file is made for its owner only, and what is not ours, newer or damaged is refused and left as it is.
 
-use super::samples::{NOW, database, disk_row, later};
+use super::samples::{NOW, database, disk_row, later, reading_row};
 use crate::history::opening::{KNOWN, migrate};
 use crate::history::schema::STEPS;
 use crate::history::{HistoryDatabase, HistoryError};
@@ -95,16 +95,17 @@ fn a_damaged_file_is_refused_by_its_name_and_never_deleted() {
 #[test]
 fn a_value_that_nobody_wrote_is_damage_and_no_panic() {
     let (_folder, mut history) = database();
-    history.keep(NOW, &[disk_row("ZL2", "sda")], &[]).unwrap();
-    for (column, value) in [
-        ("media", "'tape'"),
-        ("touched", "'[1,2]'"),
-        ("unreadable", "'[[9,1]]'"),
-        ("unreadable", "'nonsense'"),
-        ("finished", "-1"),
-        ("forecast_low", "7"),
+    history.keep(NOW, &[disk_row("ZL2", "sda"), reading_row("ZL2", 5)], &[]).unwrap();
+    for (table, column, value) in [
+        ("disk", "media", "'tape'"),
+        ("reading", "sort", "'tape'"),
+        ("reading", "touched", "'[1,2]'"),
+        ("reading", "unreadable", "'[[9,1]]'"),
+        ("reading", "unreadable", "'nonsense'"),
+        ("reading", "finished", "-1"),
+        ("reading", "forecast_low", "7"),
     ] {
-        let sql = format!("SAVEPOINT before; UPDATE disk SET {column} = {value}");
+        let sql = format!("SAVEPOINT before; UPDATE {table} SET {column} = {value}");
         history.connection.execute_batch(&sql).unwrap();
         // The look of `rows` is a transaction of its own; here it must be without.
         let error = crate::history::stored::load(&history.connection).unwrap_err();
@@ -112,7 +113,7 @@ fn a_value_that_nobody_wrote_is_damage_and_no_panic() {
         assert!(matches!(error, HistoryError::Damaged { .. }), "{column}: {error:?}");
         history.connection.execute_batch("ROLLBACK TO before; RELEASE before").unwrap();
     }
-    assert_eq!(history.rows().unwrap().len(), 1);
+    assert_eq!(history.rows().unwrap().len(), 2);
 }
 
 #[test]

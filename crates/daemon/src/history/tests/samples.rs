@@ -6,14 +6,14 @@ use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::channel::ChannelRow;
 use scrubjay_watch::counters::{CounterHistory, CounterKind};
-use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind};
+use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, DiskKey, MediaKind, SubjectKey};
 use scrubjay_watch::forecast::{ForecastErrors, IdleWeek, PassForecast};
 use scrubjay_watch::health::DriveWord;
 use scrubjay_watch::incident::{
     Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, MessageReason, Urgency,
 };
-use scrubjay_watch::passes::PassHistory;
-use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, SessionRefusal, WatchRow};
+use scrubjay_watch::passes::{ArrayFlaws, PassHistory};
+use scrubjay_watch::rows::{DiskRow, HostRow, MessageRow, ReadingRow, SessionRefusal, WatchRow};
 use tempfile::TempDir;
 
 pub const NOW: UnixSeconds = UnixSeconds(1_773_000_000);
@@ -46,18 +46,21 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
         sectors: 31_251_759_104,
     };
     DiskRow {
-        passes: PassHistory::new(facts.sectors, NOW),
         facts,
         counters: Default::default(),
         word: DriveWord::default(),
         smart_read: UnixSeconds(0),
         unknown_since: UnixSeconds(0),
-        failed_sessions: 0,
-        refused: None,
-        forecast: None,
         service_first: Vec::new(),
         service_last: 0,
     }
+}
+
+/// That of a disk of which so many sectors are read.
+pub fn reading_row(key: &str, done: u64) -> WatchRow {
+    let passes = PassHistory { done, ..PassHistory::new(31_251_759_104, NOW) };
+    let reading = ReadingRow { passes, failed_sessions: 0, refused: None, forecast: None };
+    WatchRow::Reading(SubjectKey::Disk(DiskKey(key.to_owned())), Box::new(reading))
 }
 
 pub fn disk_row(key: &str, name: &str) -> WatchRow {
@@ -74,6 +77,7 @@ pub fn array_row(disks: &[&str]) -> WatchRow {
         members: disks.iter().map(member).collect(),
         activity: ArrayActivity::Idle,
         layout: None,
+        check_sectors: None,
     })
 }
 
@@ -225,6 +229,27 @@ impl Draw {
                 media: self.one_of(&[MediaKind::Spinning, MediaKind::Flash]),
                 sectors: self.number(),
             },
+            counters: self.some(7, Draw::counter).into_iter().collect(),
+            word: DriveWord {
+                passed: self.maybe(Draw::flag),
+                nvme_warning: self.number() as u8,
+                spare_low: self.maybe(|draw| draw.number() as u8),
+                used: self.number() as u8,
+                is_self_test_failed: self.flag(),
+            },
+            smart_read: self.date(),
+            unknown_since: self.date(),
+            service_first: self.some(3, Draw::number),
+            service_last: self.number(),
+        }
+    }
+
+    fn flaws(&mut self) -> ArrayFlaws {
+        ArrayFlaws { corrected: self.number(), mismatched: self.number() }
+    }
+
+    pub fn reading(&mut self) -> ReadingRow {
+        ReadingRow {
             passes: PassHistory {
                 sectors: self.number(),
                 known_since: self.date(),
@@ -237,36 +262,27 @@ impl Draw {
                 unreadable_before: self.some(9, Draw::run),
                 retries: self.number(),
                 retries_before: self.number(),
+                flaws: self.flaws(),
+                flaws_before: self.flaws(),
                 unjudged: self.number(),
                 reported: self.date(),
             },
-            counters: self.some(7, Draw::counter).into_iter().collect(),
-            word: DriveWord {
-                passed: self.maybe(Draw::flag),
-                nvme_warning: self.number() as u8,
-                spare_low: self.maybe(|draw| draw.number() as u8),
-                used: self.number() as u8,
-                is_self_test_failed: self.flag(),
-            },
-            smart_read: self.date(),
-            unknown_since: self.date(),
             refused: self.maybe(|draw| SessionRefusal { since: draw.date(), last: draw.date(), why: draw.text() }),
             failed_sessions: self.number() as u32,
             forecast: self.maybe(|draw| {
                 (PassForecast { low: draw.date(), likely: draw.date(), high: draw.date() }, draw.number())
             }),
-            service_first: self.some(3, Draw::number),
-            service_last: self.number(),
         }
     }
 
-    pub fn idle(&mut self) -> (DiskKey, IdleWeek) {
+    pub fn idle(&mut self) -> (SubjectKey, IdleWeek) {
         let week = IdleWeek {
             share: std::array::from_fn(|_| self.float()),
             weeks: std::array::from_fn(|_| self.number() as u16),
             bytes_per_second: self.number(),
         };
-        (DiskKey(self.text()), week)
+        let key = self.text();
+        (if self.flag() { SubjectKey::Disk(DiskKey(key)) } else { SubjectKey::Array(key) }, week)
     }
 
     fn layout(&mut self) -> Layout {
@@ -292,6 +308,7 @@ impl Draw {
             }),
             activity: self.one_of(&[ArrayActivity::Idle, ArrayActivity::Checking, ArrayActivity::Rebuilding]),
             layout: self.maybe(|draw| (draw.layout(), draw.number())),
+            check_sectors: self.maybe(Draw::number),
         }
     }
 
@@ -303,6 +320,9 @@ impl Draw {
             IncidentKind::Unread,
             IncidentKind::Degraded,
             IncidentKind::Stripes,
+            IncidentKind::Lost,
+            IncidentKind::Disagreement,
+            IncidentKind::Stuck,
             IncidentKind::Unproven,
             IncidentKind::Undelivered,
         ];
@@ -388,6 +408,7 @@ impl Draw {
             WatchRow::Host(self.host()),
             WatchRow::Disk(Box::new(self.disk())),
             WatchRow::Disk(Box::new(self.disk())),
+            WatchRow::Reading(key.clone(), Box::new(self.reading())),
             WatchRow::Idle(key, Box::new(week)),
             WatchRow::Array(self.array()),
             WatchRow::Incident(Box::new(self.incident())),

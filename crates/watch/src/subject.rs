@@ -1,0 +1,120 @@
+//! What is read in passes: a disk, or an array by its own checker.
+
+use crate::facts::{ArrayFacts, DiskKey, SessionSubject, SubjectKey};
+use crate::reading::ReadingState;
+use crate::state::{ArrayState, DiskState, Watch};
+
+/// Something that is read in passes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WatchedSubject<'a> {
+    Disk(&'a DiskState),
+    /// By its own checker.
+    Array(&'a ArrayState, &'a ReadingState),
+}
+
+impl<'a> WatchedSubject<'a> {
+    /// None of an array whose checker cannot be driven.
+    pub fn of_array(array: &'a ArrayState) -> Option<WatchedSubject<'a>> {
+        array.reading.as_ref().map(|reading| WatchedSubject::Array(array, reading))
+    }
+
+    pub fn reading(self) -> &'a ReadingState {
+        match self {
+            WatchedSubject::Disk(disk) => &disk.reading,
+            WatchedSubject::Array(_, reading) => reading,
+        }
+    }
+
+    pub fn key(self) -> SubjectKey {
+        match self {
+            WatchedSubject::Disk(disk) => SubjectKey::Disk(disk.row.facts.key.clone()),
+            WatchedSubject::Array(array, _) => SubjectKey::Array(array.facts.key.clone()),
+        }
+    }
+
+    /// 0 to 1, the same for ever: so that not all passes begin at one time.
+    pub fn spread(self) -> f64 {
+        match self {
+            WatchedSubject::Disk(disk) => disk.row.facts.key.spread(),
+            WatchedSubject::Array(array, _) => DiskKey(array.facts.key.clone()).spread(),
+        }
+    }
+
+    /// What the pump calls it; none: it is not there.
+    pub fn name(self) -> Option<SessionSubject> {
+        match self {
+            WatchedSubject::Disk(disk) => disk.live.name.clone().map(SessionSubject::Disk),
+            WatchedSubject::Array(array, _) => {
+                array.gone.is_none().then(|| SessionSubject::Array(array.facts.key.clone()))
+            }
+        }
+    }
+
+    pub fn is_there(self) -> bool {
+        match self {
+            WatchedSubject::Disk(disk) => disk.live.name.is_some(),
+            WatchedSubject::Array(array, _) => array.gone.is_none(),
+        }
+    }
+
+    /// Does an array read what this one does?
+    pub fn is_in(self, other: &ArrayFacts) -> bool {
+        match self {
+            WatchedSubject::Disk(disk) => disk.live.name.as_deref().is_some_and(|name| other.has(name)),
+            WatchedSubject::Array(array, _) => {
+                let mut names = array.facts.members.iter().filter_map(|member| member.disk.as_deref());
+                array.facts.key == other.key || names.any(|name| other.has(name))
+            }
+        }
+    }
+
+    /// What people can find it by.
+    pub fn label(self) -> String {
+        match self {
+            WatchedSubject::Disk(disk) => disk.label(),
+            WatchedSubject::Array(array, _) => format!("array {}", array.facts.name),
+        }
+    }
+}
+
+impl Watch {
+    /// All that is read in passes: the disks, then the arrays whose checkers can be driven; also what is not there.
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = WatchedSubject<'_>> {
+        self.disks.values().map(WatchedSubject::Disk).chain(self.arrays.values().filter_map(WatchedSubject::of_array))
+    }
+
+    /// One of them; none: there is no such thing.
+    pub(crate) fn subject(&self, key: &SubjectKey) -> Option<WatchedSubject<'_>> {
+        match key {
+            SubjectKey::Disk(key) => self.disks.get(key).map(WatchedSubject::Disk),
+            SubjectKey::Array(key) => self.arrays.get(key).and_then(WatchedSubject::of_array),
+        }
+    }
+
+    pub(crate) fn reading(&self, key: &SubjectKey) -> Option<&ReadingState> {
+        self.subject(key).map(WatchedSubject::reading)
+    }
+
+    pub(crate) fn reading_mut(&mut self, key: &SubjectKey) -> Option<&mut ReadingState> {
+        match key {
+            SubjectKey::Disk(key) => self.disks.get_mut(key).map(|disk| &mut disk.reading),
+            SubjectKey::Array(key) => self.arrays.get_mut(key)?.reading.as_mut(),
+        }
+    }
+
+    pub(crate) fn readings_mut(&mut self) -> impl Iterator<Item = &mut ReadingState> {
+        let arrays = self.arrays.values_mut().filter_map(|array| array.reading.as_mut());
+        self.disks.values_mut().map(|disk| &mut disk.reading).chain(arrays)
+    }
+
+    /// What the pump calls so; none: nothing is, now.
+    pub(crate) fn key_of(&self, subject: &SessionSubject) -> Option<SubjectKey> {
+        match subject {
+            SessionSubject::Disk(name) => self.names.get(name).cloned().map(SubjectKey::Disk),
+            SessionSubject::Array(key) => {
+                self.arrays.get(key).filter(|array| array.gone.is_none())?;
+                Some(SubjectKey::Array(key.clone()))
+            }
+        }
+    }
+}
