@@ -17,6 +17,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod btrfs;
 pub mod buffer;
 pub mod capture;
 pub mod claim;

@@ -2,6 +2,7 @@
 //!
 //! Disks and files are here; a served volume is one in the crate that serves volumes.
 
+use crate::btrfs::label;
 use crate::detector;
 use crate::target::{Target, TargetIdentity};
 use crate::verify::{self, VerifierError};
@@ -102,6 +103,10 @@ impl Subject for Target {
     fn notes(&self) -> Vec<String> {
         const THROUGH_CACHE: &str =
             "read through the page cache (no O_DIRECT here): what lies in memory is not read from the medium";
-        (!self.is_direct).then(|| THROUGH_CACHE.to_owned()).into_iter().collect()
+        const BTRFS: &str = "it belongs to a btrfs, whose checksums a scrub of the disk does not know: mount it, and \
+                             `scrubjay scrub MOUNTPOINT` checks them";
+        let cached = (!self.is_direct).then(|| THROUGH_CACHE.to_owned());
+        let btrfs = label::is_member(&self.file).then(|| BTRFS.to_owned());
+        cached.into_iter().chain(btrfs).collect()
     }
 }

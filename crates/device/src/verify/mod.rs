@@ -156,7 +156,7 @@ pub const REQUEST_MAX: Bytes = Bytes::mib(16);
 pub struct OpenedVerifier {
     /// The verifier.
     pub verifier: Box<dyn Verifier>,
-    /// What it is: `read`, `scsi`, `ata`, `nvme`, or `volume`; never `auto`.
+    /// What it is: `read`, `scsi`, `ata`, `nvme`, `volume`, or `btrfs`; never `auto`.
     pub name: &'static str,
     /// By what it reaches the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, or a volume's `control socket`.
     pub engine: &'static str,
@@ -175,6 +175,9 @@ pub enum VerifierError {
     /// A volume is verified by its server.
     #[error("the verifier {0} needs a disk, and this is a volume: use the verifier auto")]
     Served(VerifierKind),
+    /// A file system is verified by its checksums.
+    #[error("the verifier {0} needs a disk, and this is a btrfs: use the verifier auto")]
+    Checked(VerifierKind),
     /// The device mapper hands pass-through commands to the disk below, without translating their addresses.
     #[error(
         "the verifier {0} would verify other sectors below the device mapper: name the disk itself, or use the verifier read"

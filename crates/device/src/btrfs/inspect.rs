@@ -1,0 +1,346 @@
+//! Reads what lies on one device and holds it against what btrfs's trees say should lie there. Writes nothing.
+//!
+//! The trees are searched as they are now, and written to while we read. So whatever does not fit is looked at again, with
+//! new searches, before it is believed; and it counts only if something uses the place.
+
+use super::ioctl::{FsHandle, SearchRange};
+use super::items::{self, ChunkItem, DeviceExtent, ItemKey, STRIPE_BYTES, TreeBlock};
+use super::judge::{self, CSUM_BYTES, Checksums, TreeRules, Wrong, WrongBlock};
+use super::members::{self, PoolMember, SUPERBLOCK};
+use super::space::ExtentRun;
+use crate::buffer::PageBuffer;
+use scrubjay_core::units::SECTOR_BYTES;
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// No device extent is longer, in bytes. Those of files' data have 1 GiB at the most; this leaves room.
+const EXTENT_BYTES_MAX: u64 = 16 << 30;
+/// No extent of data is longer, in bytes (`BTRFS_MAX_EXTENT_SIZE`).
+const DATA_EXTENT_BYTES_MAX: u64 = 128 << 20;
+/// What does not fit is looked at so many times more,
+const LOOKS: u32 = 2;
+/// after such a pause: longer than a write that is under way, and the commit that follows it, mostly takes.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
+/// A device extent, and its chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlacedExtent {
+    /// The extent.
+    pub extent: DeviceExtent,
+    /// Its chunk.
+    pub chunk: ChunkItem,
+    /// Which of the chunk's stripes it is.
+    pub stripe: usize,
+}
+
+/// Looks at places.
+pub(super) struct Inspector {
+    fs: FsHandle,
+    members: Arc<Vec<PoolMember>>,
+    rules: TreeRules,
+    sector: u64,
+    buffer: PageBuffer,
+    /// Sectors that could not be read, and that nothing uses.
+    pub unused_unreadable: BTreeSet<(u64, u64)>,
+}
+
+/// What was read, and what was not.
+struct ReadBytes {
+    /// Where the bytes in the buffer begin, counted from the beginning of the device extent.
+    start: u64,
+    length: usize,
+    /// Blocks that could not be read, likewise.
+    unreadable: BTreeSet<u64>,
+}
+
+fn nonsense(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// Does the errno say that these data cannot be had?
+fn is_medium_error(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EIO | libc::ENODATA | libc::EILSEQ))
+}
+
+impl Inspector {
+    /// Looks at the members of this file system.
+    pub fn new(fs: FsHandle, members: Arc<Vec<PoolMember>>, rules: TreeRules, sector: u64) -> Inspector {
+        Inspector { fs, members, rules, sector, buffer: PageBuffer::new(0, 1), unused_unreadable: BTreeSet::new() }
+    }
+
+    /// The device extents that have a byte in `range` of the device, in order, as they are now.
+    ///
+    /// # Errors
+    /// The trees cannot be searched, or make no sense.
+    pub fn extents(&self, device: u64, range: &Range<u64>) -> io::Result<Vec<PlacedExtent>> {
+        let key = |offset| ItemKey::new(device, items::DEVICE_EXTENT, offset);
+        let (first, last) = (range.start.saturating_sub(EXTENT_BYTES_MAX), range.end - 1);
+        let mut found = Vec::new();
+        self.search(items::DEVICE_TREE, key(first), key(last), &mut |key, item| {
+            let extent = items::device_extent(key, item)?;
+            if extent.end() > range.start {
+                found.push(extent);
+            }
+            Ok(true)
+        })?;
+        let mut placed = Vec::new();
+        for extent in found {
+            // A chunk that was removed between the two searches holds nothing any more.
+            let Some(chunk) = self.chunk(extent.chunk)? else { continue };
+            let stripe = chunk
+                .stripe_at(extent.device, extent.physical)
+                .ok_or_else(|| nonsense("a device extent does not belong to its chunk"))?;
+            if chunk.stripe_length().is_some_and(|length| length != extent.length) {
+                return Err(nonsense("a device extent is not as long as its chunk's stripes"));
+            }
+            placed.push(PlacedExtent { extent, chunk, stripe });
+        }
+        Ok(placed)
+    }
+
+    fn chunk(&self, logical: u64) -> io::Result<Option<ChunkItem>> {
+        let key = ItemKey::new(items::CHUNK_OBJECT, items::CHUNK_ITEM, logical);
+        let mut found = None;
+        self.search(items::CHUNK_TREE, key, key, &mut |key, item| {
+            found = Some(items::chunk(key, item)?);
+            Ok(false)
+        })?;
+        Ok(found)
+    }
+
+    /// What is wrong in these bytes of the extent, as far as something uses them: seen several times, each time with the trees
+    /// as they were then. Nothing when the extent is no longer there.
+    ///
+    /// # Errors
+    /// The trees cannot be searched, or the device does not answer as it should.
+    pub fn wrong_in(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
+        let mut wrong = self.look(placed, inside.clone())?;
+        if wrong.is_empty() {
+            return Ok(wrong);
+        }
+        let durable = self.durable_generation(placed.extent.device)?;
+        for _ in 0..LOOKS {
+            sleep(LOOK_PAUSE);
+            let range = placed.extent.physical..placed.extent.end();
+            if self.extents(placed.extent.device, &range)?.first() != Some(placed) {
+                return Ok(Vec::new());
+            }
+            let again = self.look_at(placed, &wrong, durable)?;
+            wrong.retain(|block| again.contains(block));
+            if wrong.is_empty() {
+                return Ok(wrong);
+            }
+        }
+        let mut used = Vec::new();
+        for block in wrong {
+            if block.is_tree_block || self.is_used(block.logical)? {
+                used.push(block);
+            } else if block.what == Wrong::Unreadable {
+                self.unused_unreadable.insert((placed.extent.device, placed.extent.physical + block.inside));
+            }
+        }
+        Ok(used)
+    }
+
+    /// Is there a copy of the block elsewhere that is right?
+    ///
+    /// # Errors
+    /// The trees cannot be searched.
+    pub fn has_right_copy(&mut self, placed: &PlacedExtent, block: &WrongBlock) -> io::Result<bool> {
+        let length = placed.extent.length;
+        let stripes = placed.chunk.stripes.clone();
+        for (device, physical) in placed.chunk.copies(block.logical) {
+            let stripe = stripes
+                .iter()
+                .position(|(number, start)| *number == device && (*start..start + length).contains(&physical));
+            let Some(stripe) = stripe.filter(|stripe| *stripe != placed.stripe) else { continue };
+            if members::numbered(&self.members, device).is_err() {
+                continue; // it is missing
+            }
+            let extent = DeviceExtent { device, physical: stripes[stripe].1, ..placed.extent };
+            let copy = PlacedExtent { extent, chunk: placed.chunk.clone(), stripe };
+            let inside = physical - stripes[stripe].1;
+            if self.look(&copy, inside..inside + block.bytes).is_ok_and(|wrong| wrong.is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Those of these blocks that are wrong still. Tree blocks that are newer than `durable` are being written.
+    fn look_at(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock], durable: u64) -> io::Result<Vec<WrongBlock>> {
+        let mut still = Vec::new();
+        for block in wrong {
+            if block.is_tree_block {
+                let newer = self.tree_blocks(&(block.logical..block.logical + 1))?;
+                if newer.iter().any(|one| one.logical == block.logical && one.generation > durable) {
+                    continue;
+                }
+            }
+            let again = self.look(placed, block.inside..block.inside + block.bytes)?;
+            still.extend(again.into_iter().filter(|one| one == block));
+        }
+        Ok(still)
+    }
+
+    /// One look.
+    fn look(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
+        let (chunk, length) = (&placed.chunk, placed.extent.length);
+        let holds_tree_blocks = chunk.holds_tree_blocks();
+        // A tree block is judged as a whole.
+        let wide = if holds_tree_blocks {
+            let start = inside.start.saturating_sub(self.rules.node_bytes) / STRIPE_BYTES * STRIPE_BYTES;
+            start..(inside.end + self.rules.node_bytes).next_multiple_of(STRIPE_BYTES).min(length)
+        } else {
+            inside.clone()
+        };
+        let runs = chunk.runs(placed.stripe, wide.clone());
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
+            return Err(nonsense("a chunk with parities cannot be looked at"));
+        };
+        let logical = first.logical..last.logical + (last.inside.end - last.inside.start);
+        let sums = if chunk.holds_data() { self.checksums(&logical)? } else { Checksums::default() };
+        let blocks = if holds_tree_blocks { self.tree_blocks(&logical)? } else { Vec::new() };
+        let read = self.read(placed, wide)?;
+        let bytes = &self.buffer.as_mut_slice()[..read.length];
+        let mut wrong = Vec::new();
+        let mut told = BTreeSet::new();
+        for block in blocks {
+            let Some(at) = judge::place_of(&runs, block.logical, self.rules.node_bytes) else { continue };
+            let is_unreadable = read.unreadable.range(at..at + self.rules.node_bytes).next().is_some();
+            let from = (at - read.start) as usize;
+            let what = if is_unreadable {
+                Some(Wrong::Unreadable)
+            } else {
+                judge::judge_tree_block(&bytes[from..from + self.rules.node_bytes as usize], block, &self.rules)
+            };
+            let Some(what) = what else { continue };
+            told.extend((at..at + self.rules.node_bytes).step_by(self.sector as usize));
+            let (logical, bytes) = (block.logical, self.rules.node_bytes);
+            wrong.push(WrongBlock { inside: at, logical, bytes, what, is_tree_block: true });
+        }
+        let data = judge::judge_data(bytes, read.start, &runs, &sums, self.sector);
+        wrong.extend(data.into_iter().filter(|block| !read.unreadable.contains(&block.inside)));
+        for at in read.unreadable.iter().filter(|at| !told.contains(at)) {
+            let logical = logical_of(&runs, *at).ok_or_else(|| nonsense("a block outside of what was read"))?;
+            let (inside, bytes) = (*at, self.sector);
+            wrong.push(WrongBlock { inside, logical, bytes, what: Wrong::Unreadable, is_tree_block: false });
+        }
+        wrong.retain(|block| block.inside < inside.end && inside.start < block.inside + block.bytes);
+        wrong.sort_unstable_by_key(|block| block.inside);
+        Ok(wrong)
+    }
+
+    /// The checksums of these logical addresses.
+    fn checksums(&self, logical: &Range<u64>) -> io::Result<Checksums> {
+        // An item begins so far in front of its last block, at most: it lies in one tree block.
+        let reach = self.rules.node_bytes / CSUM_BYTES * self.sector;
+        let key = |offset| ItemKey::new(items::CSUM_OBJECT, items::CSUM_ITEM, offset);
+        let mut sums = Checksums::default();
+        let (first, last) = (key(logical.start.saturating_sub(reach)), key(logical.end - 1));
+        self.search(items::CSUM_TREE, first, last, &mut |key, item| {
+            sums.take(key, item, self.sector, logical);
+            Ok(true)
+        })?;
+        Ok(sums)
+    }
+
+    /// The tree blocks that have a byte in these logical addresses.
+    fn tree_blocks(&self, logical: &Range<u64>) -> io::Result<Vec<TreeBlock>> {
+        let first = ItemKey::new(logical.start.saturating_sub(self.rules.node_bytes - 1), items::EXTENT_ITEM, 0);
+        let last = ItemKey::new(logical.end - 1, items::METADATA_ITEM, u64::MAX);
+        let mut blocks = Vec::new();
+        self.search(items::EXTENT_TREE, first, last, &mut |key, item| {
+            blocks.extend(items::tree_block(key, item)?);
+            Ok(true)
+        })?;
+        Ok(blocks)
+    }
+
+    /// Does an extent lie there?
+    fn is_used(&self, logical: u64) -> io::Result<bool> {
+        let first = ItemKey::new(logical.saturating_sub(DATA_EXTENT_BYTES_MAX), items::EXTENT_ITEM, 0);
+        let last = ItemKey::new(logical, items::METADATA_ITEM, u64::MAX);
+        let mut is_used = false;
+        self.search(items::EXTENT_TREE, first, last, &mut |key, _| {
+            is_used |= items::covers(key, self.rules.node_bytes, logical);
+            Ok(!is_used)
+        })?;
+        Ok(is_used)
+    }
+
+    /// The last transaction that the device's own superblock knows of: tree blocks up to that one are written.
+    fn durable_generation(&mut self, device: u64) -> io::Result<u64> {
+        let members = Arc::clone(&self.members);
+        let member = members::numbered(&members, device)?.reader();
+        self.room((SUPERBLOCK.end - SUPERBLOCK.start) as usize);
+        let bytes = &mut self.buffer.as_mut_slice()[..4096];
+        member.read(bytes, SUPERBLOCK.start)?;
+        Ok(u64::from_le_bytes(bytes[72..80].try_into().expect("eight bytes")))
+    }
+
+    /// Reads these bytes of an extent into the buffer; where that fails, block by block.
+    fn read(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<ReadBytes> {
+        let members = Arc::clone(&self.members);
+        let member = members::numbered(&members, placed.extent.device)?.reader();
+        let length = (inside.end - inside.start) as usize;
+        let sector = self.sector as usize;
+        self.room(length);
+        let bytes = &mut self.buffer.as_mut_slice()[..length];
+        let physical = placed.extent.physical + inside.start;
+        let mut unreadable = BTreeSet::new();
+        match member.read(bytes, physical) {
+            Ok(()) => (),
+            Err(error) if is_medium_error(&error) => {
+                for at in (0..length).step_by(sector) {
+                    match member.read(&mut bytes[at..at + sector], physical + at as u64) {
+                        Ok(()) => (),
+                        Err(error) if is_medium_error(&error) => {
+                            unreadable.insert(inside.start + at as u64);
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(ReadBytes { start: inside.start, length, unreadable })
+    }
+
+    fn room(&mut self, length: usize) {
+        if self.buffer.len() < length {
+            self.buffer = PageBuffer::new(length.next_multiple_of(1 << 20), self.sector as usize);
+        }
+    }
+
+    fn search(
+        &self,
+        tree: u64,
+        first: ItemKey,
+        last: ItemKey,
+        each: &mut dyn FnMut(ItemKey, &[u8]) -> io::Result<bool>,
+    ) -> io::Result<()> {
+        let mut failed = None;
+        self.fs.search(SearchRange { tree, first, last }, &mut |key, item| match each(key, item) {
+            Ok(goes_on) => goes_on,
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// 512-byte sectors that were read from all members so far.
+    pub fn sectors_read(&self) -> u64 {
+        self.members.iter().map(|member| member.traffic.bytes() / SECTOR_BYTES).sum()
+    }
+}
+
+fn logical_of(runs: &[ExtentRun], inside: u64) -> Option<u64> {
+    let run = runs.iter().find(|run| run.inside.contains(&inside))?;
+    Some(run.logical + (inside - run.inside.start))
+}

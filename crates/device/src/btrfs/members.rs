@@ -1,0 +1,231 @@
+//! The devices of a mounted btrfs, each opened for reading only, and known to be what the file system says it is.
+
+use super::ioctl::{FsHandle, FsInfo};
+use crate::buffer::PageBuffer;
+use crate::shown::shown;
+use crate::target::{Target, TargetError};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The place of a device's first superblock, in bytes.
+pub(super) const SUPERBLOCK: Range<u64> = 64 << 10..68 << 10;
+
+/// No file system has more devices, or larger numbers of them.
+const DEVICES_MAX: u64 = 1 << 16;
+
+/// One device.
+#[derive(Debug)]
+pub(super) struct PoolMember {
+    /// Its number in the file system.
+    pub number: u64,
+    /// Its size in bytes, as far as the file system uses it.
+    pub bytes: u64,
+    /// It, opened.
+    pub target: Target,
+    /// What was read of it.
+    pub traffic: Arc<MemberTraffic>,
+}
+
+/// What we have read of one device.
+#[derive(Debug, Default)]
+pub(super) struct MemberTraffic {
+    bytes: AtomicU64,
+    requests: AtomicU64,
+    in_flight: AtomicU32,
+}
+
+impl MemberTraffic {
+    /// Bytes that were read.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Reads that are over.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Reads that are at the disk.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads one device.
+pub(super) struct MemberReader<'a> {
+    file: &'a File,
+    traffic: &'a MemberTraffic,
+}
+
+impl MemberReader<'_> {
+    /// Reads all of `bytes` from `offset` on.
+    ///
+    /// # Errors
+    /// As the kernel says; ENODEV where the device ends before.
+    pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let length = bytes.len() as u64;
+        self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
+        let result = self.file.read_exact_at(bytes, offset);
+        self.traffic.bytes.fetch_add(length, Ordering::Relaxed);
+        self.traffic.requests.fetch_add(1, Ordering::Relaxed);
+        self.traffic.in_flight.fetch_sub(1, Ordering::Relaxed);
+        result.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::from_raw_os_error(libc::ENODEV),
+            _ => error,
+        })
+    }
+}
+
+/// The devices of a file system, and the numbers of those that are missing.
+#[derive(Debug)]
+pub(super) struct OpenedMembers {
+    /// Those that are there.
+    pub there: Vec<PoolMember>,
+    /// Those that are not.
+    pub missing: Vec<u64>,
+    /// Bytes that are allocated to chunks on those that are there.
+    pub allocated: u64,
+}
+
+/// A device of the file system cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolMemberError {
+    /// It cannot be opened.
+    #[error("its device {device}: {source}")]
+    Target {
+        /// Its number.
+        device: u64,
+        /// The error below.
+        source: TargetError,
+    },
+    /// What is there is something else.
+    #[error("its device {device} should be {path}, but that is {what}: is a copy of the disk attached?")]
+    Other {
+        /// Its number.
+        device: u64,
+        /// Where it should be.
+        path: String,
+        /// What is there.
+        what: &'static str,
+    },
+    /// The kernel refuses.
+    #[error("its device {device}: {source}")]
+    Io {
+        /// Its number.
+        device: u64,
+        /// The error of the system below.
+        source: io::Error,
+    },
+}
+
+impl PoolMember {
+    /// To read it, and have that counted.
+    pub fn reader(&self) -> MemberReader<'_> {
+        MemberReader { file: &self.target.file, traffic: &self.traffic }
+    }
+}
+
+/// The member of this number.
+///
+/// # Errors
+/// ENODEV: there is none.
+pub(super) fn numbered(members: &[PoolMember], device: u64) -> io::Result<&PoolMember> {
+    let member = members.iter().find(|member| member.number == device);
+    member.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
+}
+
+/// Opens all devices of `fs`, whose folder in `/sys` is `folder`. `is_temporary`: its UUID is not the one on its devices.
+///
+/// # Errors
+/// [`PoolMemberError`].
+pub(super) fn open(
+    fs: &FsHandle,
+    info: &FsInfo,
+    folder: &Path,
+    is_temporary: bool,
+) -> Result<OpenedMembers, PoolMemberError> {
+    let known = known_numbers(folder);
+    let mut opened = OpenedMembers { there: Vec::new(), missing: Vec::new(), allocated: 0 };
+    for device in 1..=info.max_id.min(DEVICES_MAX) {
+        let about = fs.device(device).map_err(|source| PoolMemberError::Io { device, source })?;
+        let Some(about) = about else { continue };
+        let is_missing = fs::read_to_string(folder.join(format!("devinfo/{device}/missing")))
+            .map_or(about.path.is_empty(), |text| text.trim() == "1");
+        if is_missing {
+            opened.missing.push(device);
+            continue;
+        }
+        let path = PathBuf::from(OsStr::from_bytes(&about.path));
+        let target = Target::open(&path).map_err(|source| PoolMemberError::Target { device, source })?;
+        let other = |what| PoolMemberError::Other { device, path: shown(&path.to_string_lossy()).into_owned(), what };
+        let io = |source| PoolMemberError::Io { device, source };
+        if !target.is_block_device || !target.is_direct {
+            return Err(other("no disk"));
+        }
+        let number = fs::metadata(&path).map_err(io)?.rdev();
+        if known.as_ref().is_some_and(|known| !known.contains(&number)) {
+            return Err(other("a disk that the file system does not use"));
+        }
+        check_superblock(&target, device, (!is_temporary).then_some(&info.fsid))
+            .map_err(io)?
+            .map_or(Ok(()), |what| Err(other(what)))?;
+        opened.allocated += about.bytes_used;
+        let traffic = Arc::default();
+        opened.there.push(PoolMember { number: device, bytes: about.total_bytes, target, traffic });
+    }
+    Ok(opened)
+}
+
+/// The numbers of the block devices that the file system uses, by `/sys`.
+fn known_numbers(folder: &Path) -> Option<Vec<u64>> {
+    let entries = fs::read_dir(folder.join("devices")).ok()?;
+    let number = |entry: io::Result<fs::DirEntry>| {
+        let text = fs::read_to_string(entry.ok()?.path().join("dev")).ok()?;
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
+    };
+    Some(entries.filter_map(number).collect())
+}
+
+/// What is wrong with the first superblock there, for a device of this number: `struct btrfs_super_block`.
+fn check_superblock(target: &Target, device: u64, fsid: Option<&[u8; 16]>) -> io::Result<Option<&'static str>> {
+    let mut buffer = PageBuffer::new((SUPERBLOCK.end - SUPERBLOCK.start) as usize, 4096);
+    let bytes = buffer.as_mut_slice();
+    target.file.read_exact_at(bytes, SUPERBLOCK.start)?;
+    Ok(judge_superblock(bytes, device, fsid))
+}
+
+fn judge_superblock(bytes: &[u8], device: u64, fsid: Option<&[u8; 16]>) -> Option<&'static str> {
+    let number = u64::from_le_bytes(bytes[201..209].try_into().expect("eight bytes"));
+    if &bytes[64..72] != b"_BHRfS_M" {
+        return Some("no btrfs, or its superblock is destroyed");
+    }
+    if fsid.is_some_and(|fsid| bytes[32..48] != fsid[..]) {
+        return Some("another btrfs");
+    }
+    (number != device).then_some("another device of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_superblock_says_whose_it_is() {
+        let mut bytes = vec![0; 4096];
+        assert!(judge_superblock(&bytes, 2, None).unwrap().starts_with("no btrfs"));
+        bytes[64..72].copy_from_slice(b"_BHRfS_M");
+        bytes[32..48].fill(9);
+        bytes[201] = 2;
+        assert_eq!(judge_superblock(&bytes, 2, Some(&[9; 16])), None);
+        assert_eq!(judge_superblock(&bytes, 2, Some(&[8; 16])), Some("another btrfs"));
+        assert_eq!(judge_superblock(&bytes, 1, None), Some("another device of it"));
+    }
+}

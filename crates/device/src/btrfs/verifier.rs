@@ -1,0 +1,104 @@
+//! The verifier of a btrfs: a thread of its own, since btrfs's own scrub blocks for as long as a device extent takes.
+
+use super::ioctl::FsHandle;
+use super::worker::{Worker, WorkerSetup, WorkerSignals};
+use crate::clock;
+use crate::ioprio;
+use crate::verify::{Verifier, VerifyCompletion};
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::VerifyOutcome;
+use scrubjay_core::units::{Nanos, SectorRange};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// See the module's head.
+pub(super) struct PoolVerifier {
+    fs: FsHandle,
+    devices: Vec<u64>,
+    signals: Arc<WorkerSignals>,
+    orders: Option<Sender<(OpId, SectorRange)>>,
+    answers: Receiver<VerifyCompletion>,
+    at_work: Option<(OpId, Nanos)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PoolVerifier {
+    /// Begins to wait for ranges. `fs` is to cancel a scrub of ours with.
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub fn start(fs: FsHandle, setup: WorkerSetup) -> io::Result<PoolVerifier> {
+        let signals = Arc::clone(&setup.signals);
+        let devices = setup.space.devices().iter().map(|(device, _)| *device).collect();
+        let (orders, ordered) = mpsc::channel::<(OpId, SectorRange)>();
+        let (answer, answers) = mpsc::channel();
+        let thread = thread::Builder::new().name("btrfs".to_owned()).spawn(move || {
+            // What it hands to the kernel bears its class, a scrub's reads included. The session says it if that is refused.
+            let _ = ioprio::enter_idle_class();
+            let mut worker = Worker::new(setup);
+            for (id, range) in ordered {
+                let (started, before) = (clock::now(), worker.sectors_read());
+                let outcome = worker.verify(range);
+                let counted = worker.sectors_read() - before;
+                let ended = VerifyCompletion { id, outcome, started, finished: clock::now(), counted };
+                if answer.send(ended).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(PoolVerifier { fs, devices, signals, orders: Some(orders), answers, at_work: None, thread: Some(thread) })
+    }
+
+    /// Cancels a scrub of ours that is in the kernel. All scrubs of a file system are cancelled together: where another one
+    /// runs on another device, ours is left to end by itself.
+    fn cancel(&self) {
+        if self.signals.is_in_kernel.load(Ordering::SeqCst) {
+            let running = self.devices.iter().filter(|device| self.fs.is_scrubbing(**device).unwrap_or(true)).count();
+            if running <= 1 {
+                let _ = self.fs.cancel_scrubs();
+            }
+        }
+    }
+}
+
+impl Verifier for PoolVerifier {
+    fn submit(&mut self, id: OpId, range: SectorRange) {
+        self.at_work = Some((id, clock::now()));
+        if let Some(orders) = &self.orders {
+            let _ = orders.send((id, range)); // a thread that is gone is found out about by waiting
+        }
+    }
+
+    fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion> {
+        let (id, started) = self.at_work?;
+        match self.answers.recv_timeout(Duration::from_nanos(timeout.0)) {
+            Ok(answer) => {
+                self.at_work = None;
+                Some(answer)
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                self.at_work = None;
+                let finished = clock::now();
+                Some(VerifyCompletion { id, outcome: VerifyOutcome::Gone, started, finished, counted: 0 })
+            }
+        }
+    }
+}
+
+impl Drop for PoolVerifier {
+    fn drop(&mut self) {
+        self.signals.is_stopped.store(true, Ordering::SeqCst);
+        self.orders = None;
+        if self.at_work.is_some() {
+            self.cancel();
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

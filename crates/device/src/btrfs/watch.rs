@@ -1,0 +1,191 @@
+//! The foreground of a btrfs: what others ask of the disks below it, all of them together.
+//!
+//! Each disk has a detector of its own. Ours is what is in the idle class: that is so of our reads, of the trees that are read
+//! for us, and of what btrfs's own scrub reads for us. (Seen on Linux 6.18: of 409 requests of a scrub all were of the class of
+//! the thread that asked for it. What it writes to repair something is not, nor is what it reads of chunks with parities: while it
+//! does those, what is seen is nobody's, and the figures are called estimates from then on.)
+
+use super::members::{MemberTraffic, PoolMember};
+use super::worker::WorkerSignals;
+use crate::clock;
+use crate::detector::{self, Detector, DetectorKind, OpenedDetector, OwnTraffic};
+use crate::sysfs::DiskNode;
+use scrubjay_core::scrub::machine::Event;
+use scrubjay_core::units::{Nanos, SECTOR_BYTES};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// One disk.
+struct WatchedDisk {
+    detector: Box<dyn Detector>,
+    traffic: Vec<Arc<MemberTraffic>>,
+    is_open: bool,
+}
+
+/// See the module's head.
+struct PoolDetector {
+    disks: Vec<WatchedDisk>,
+    told: Nanos,
+    is_counted: bool,
+    signals: Arc<WorkerSignals>,
+    /// As of the last look.
+    parity_turns: u64,
+}
+
+/// Watches all disks of these members, at most as well as `wish`.
+pub(super) fn open(members: &[PoolMember], signals: Arc<WorkerSignals>, wish: Option<DetectorKind>) -> OpenedDetector {
+    let mut disks: Vec<(&DiskNode, Vec<Arc<MemberTraffic>>)> = Vec::new();
+    for member in members {
+        let Some(disk) = &member.target.disk else {
+            return detector::blind(
+                "of a disk below the file system nothing is known, so nothing can be seen of its users",
+            );
+        };
+        match disks.iter_mut().find(|(known, _)| *known == disk) {
+            Some((_, traffic)) => traffic.push(Arc::clone(&member.traffic)),
+            None => disks.push((disk, vec![Arc::clone(&member.traffic)])),
+        }
+    }
+    let names: Vec<&str> = disks.iter().map(|(disk, _)| disk.name.as_str()).collect();
+    let names = names.join(", ");
+    let mut watched = Vec::new();
+    let mut worst: Option<(DetectorKind, String)> = None;
+    for (disk, traffic) in disks {
+        let OpenedDetector { detector, kind, why } = detector::open(Some(disk), wish);
+        let rank = |kind| DetectorKind::ALL.iter().position(|one| *one == kind);
+        if worst.as_ref().is_none_or(|(known, _)| rank(kind) > rank(*known)) {
+            worst = Some((kind, why));
+        }
+        watched.push(WatchedDisk { detector, traffic, is_open: false });
+    }
+    let (kind, why) = worst.unwrap_or((DetectorKind::Blind, "none: there are no disks".to_owned()));
+    let detector =
+        Box::new(PoolDetector { disks: watched, told: Nanos::ZERO, is_counted: false, signals, parity_turns: 0 });
+    OpenedDetector { detector, kind, why: format!("{why} (on each of {names})") }
+}
+
+impl WatchedDisk {
+    /// What we have done to it. The session's own count is of all disks together.
+    fn own(&self) -> OwnTraffic {
+        let sum = |of: fn(&MemberTraffic) -> u64| self.traffic.iter().map(|traffic| of(traffic)).sum::<u64>();
+        OwnTraffic {
+            sectors: sum(MemberTraffic::bytes) / SECTOR_BYTES,
+            requests: sum(MemberTraffic::requests),
+            in_flight: sum(|traffic| traffic.in_flight().into()) as u32,
+        }
+    }
+}
+
+impl Detector for PoolDetector {
+    fn drain(&mut self, _own: OwnTraffic, events: &mut Vec<Event>) {
+        let mut all = Vec::new();
+        for (index, disk) in self.disks.iter_mut().enumerate() {
+            let own = disk.own();
+            let mut seen = Vec::new();
+            disk.detector.drain(own, &mut seen);
+            all.extend(seen.into_iter().map(|event| (index, event)));
+        }
+        // After the looks: whatever a scrub that has begun by now did is not yet in them, or is thrown away.
+        let turns = self.signals.parity_turns.load(Ordering::SeqCst);
+        let is_clear = turns == self.parity_turns && turns.is_multiple_of(2);
+        self.parity_turns = turns;
+        if !is_clear {
+            drop_all(&mut all, self.disks.len(), clock::now());
+        }
+        let mut open: Vec<bool> = self.disks.iter().map(|disk| disk.is_open).collect();
+        merge(&mut all, &mut open, &mut self.told, &mut self.is_counted, events);
+        for (disk, is_open) in self.disks.iter_mut().zip(open) {
+            disk.is_open = is_open;
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        self.disks.iter().map(|disk| disk.detector.lost()).sum()
+    }
+}
+
+/// What is told when those who were seen cannot be told apart: nobody is there, and all is an estimate.
+fn drop_all(all: &mut Vec<(usize, Event)>, disks: usize, now: Nanos) {
+    all.clear();
+    all.push((0, Event::ForegroundCounted { at: now }));
+    all.extend((0..disks).map(|disk| (disk, Event::ForegroundDrained { at: now })));
+}
+
+/// When it happened.
+fn date(event: &Event) -> Nanos {
+    match *event {
+        Event::ForegroundArrived { at, .. }
+        | Event::ForegroundCompleted { at, .. }
+        | Event::ForegroundDrained { at }
+        | Event::ForegroundCounted { at } => at,
+        Event::Completed { finished, .. } => finished,
+        Event::Tick => Nanos::ZERO,
+    }
+}
+
+/// Events of several disks as those of one: in order, none dated earlier than one that was told, drained when all of them are.
+fn merge(
+    all: &mut [(usize, Event)],
+    open: &mut [bool],
+    told: &mut Nanos,
+    is_counted: &mut bool,
+    events: &mut Vec<Event>,
+) {
+    all.sort_by_key(|(_, event)| date(event));
+    for &mut (disk, event) in all {
+        *told = (*told).max(date(&event));
+        let at = *told;
+        match event {
+            Event::ForegroundArrived { count, .. } => {
+                open[disk] = true;
+                events.push(Event::ForegroundArrived { at, count });
+            }
+            Event::ForegroundCompleted { count, .. } => {
+                open[disk] = true;
+                events.push(Event::ForegroundCompleted { at, count });
+            }
+            Event::ForegroundDrained { .. } => {
+                let was_open = open.contains(&true);
+                open[disk] = false;
+                if was_open && !open.contains(&true) {
+                    events.push(Event::ForegroundDrained { at });
+                }
+            }
+            Event::ForegroundCounted { .. } if !*is_counted => {
+                *is_counted = true;
+                events.push(Event::ForegroundCounted { at });
+            }
+            Event::ForegroundCounted { .. } | Event::Completed { .. } | Event::Tick => (),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_drained_when_the_last_one_is() {
+        let arrived = |at, count| Event::ForegroundArrived { at: Nanos(at), count };
+        let completed = |at, count| Event::ForegroundCompleted { at: Nanos(at), count };
+        let drained = |at| Event::ForegroundDrained { at: Nanos(at) };
+        let counted = |at| Event::ForegroundCounted { at: Nanos(at) };
+        let (mut open, mut told, mut is_counted) = (vec![false; 2], Nanos::ZERO, false);
+        let mut merged = |all: &[(usize, Event)]| {
+            let mut events = Vec::new();
+            merge(&mut all.to_vec(), &mut open, &mut told, &mut is_counted, &mut events);
+            events
+        };
+        assert_eq!(merged(&[(0, counted(1)), (1, counted(2))]), [counted(1)]);
+        let both = [(0, arrived(10, 1)), (0, completed(20, 1)), (0, drained(20)), (1, arrived(15, 2))];
+        assert_eq!(merged(&both), [arrived(10, 1), arrived(15, 2), completed(20, 1)]);
+        // The other disk's look was a moment earlier, and is told later.
+        assert_eq!(merged(&[(1, completed(18, 2)), (1, drained(18))]), [completed(20, 2), drained(20)]);
+        assert_eq!(merged(&[]), []);
+        // Where nobody can be told apart, nobody is there.
+        assert_eq!(merged(&[(0, arrived(30, 1))]), [arrived(30, 1)]);
+        let mut unclear = vec![(1, arrived(31, 9))];
+        drop_all(&mut unclear, 2, Nanos(40));
+        assert_eq!(merged(&unclear), [drained(40)]);
+    }
+}

@@ -1,0 +1,467 @@
+//! Verifies ranges: looks at each place itself, and gives what is wrong to btrfs's own scrub, which repairs it.
+//!
+//! ```text
+//! range -> devices -> device extents --- unallocated: nothing lies there
+//!                                    |-- looked at (`inspect`): as it should be: clean
+//!                                    |                          not: all of the extent is looked at, then given to btrfs's
+//!                                    |                               scrub; what is wrong afterwards is not repaired, or lost
+//!                                    `-- parities, other checksums: btrfs's scrub of all of the extent says
+//! ```
+
+use super::findings::{BadEnd, BadKind, BadPlace, PoolFindings};
+use super::inspect::{Inspector, PlacedExtent};
+use super::ioctl::{FsHandle, ScrubCounts};
+use super::judge::{Wrong, WrongBlock};
+use super::members::SUPERBLOCK;
+use super::names::FileNames;
+use super::space::{AddressSpace, DeviceRange};
+use crate::clock;
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
+use scrubjay_core::units::{Nanos, SectorRange};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// An extent is looked at in pieces of so many bytes when all of it is.
+const PIECE_BYTES: u64 = 1 << 20;
+/// So often it is asked whether somebody else scrubs.
+const OTHERS_EVERY: Nanos = Nanos::from_secs(1);
+/// So long another scrub is waited for before a verification is given back unanswered.
+const OTHERS_PATIENCE: Duration = Duration::from_secs(5);
+const OTHERS_PAUSE: Duration = Duration::from_millis(100);
+
+/// What the thread that works shares with whoever may stop it.
+#[derive(Debug, Default)]
+pub(super) struct WorkerSignals {
+    /// It is to end as soon as it can.
+    pub is_stopped: AtomicBool,
+    /// A scrub of ours is in the kernel.
+    pub is_in_kernel: AtomicBool,
+    /// How many scrubs of chunks with parities were begun or ended: odd while one is under way. Their reads are not of our class,
+    /// so nobody can tell them from the foreground's.
+    pub parity_turns: AtomicU64,
+}
+
+/// What a worker is made of.
+pub(super) struct WorkerSetup {
+    pub fs: FsHandle,
+    pub inspector: Inspector,
+    pub space: AddressSpace,
+    pub names: FileNames,
+    pub findings: PoolFindings,
+    pub signals: Arc<WorkerSignals>,
+    /// Nothing may be repaired.
+    pub is_read_only: bool,
+    /// Every extent is left to btrfs's own scrub: its checksums are not ours, or its places.
+    pub is_kernels: bool,
+    /// Bytes of the smallest block that has a checksum.
+    pub sector: u64,
+}
+
+/// See the module's head.
+pub(super) struct Worker {
+    setup: WorkerSetup,
+    /// Blocks that are not right and will not be: (device, physical) -> bytes.
+    lost: BTreeMap<(u64, u64), u64>,
+    /// Blocks that are wrong still although a copy is right: told once.
+    unrepaired: BTreeSet<(u64, u64)>,
+    /// Extents that btrfs's own scrub has answered for, in this run.
+    answered: BTreeSet<(u64, u64)>,
+    /// Repairs that are to be told with the next range that is not lost.
+    owed: u64,
+    others_asked: Option<Nanos>,
+}
+
+/// Why a range has no verdict.
+type Unanswered = io::Error;
+
+impl Worker {
+    pub fn new(setup: WorkerSetup) -> Worker {
+        Worker {
+            setup,
+            lost: BTreeMap::new(),
+            unrepaired: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            owed: 0,
+            others_asked: None,
+        }
+    }
+
+    /// Verifies a range.
+    pub fn verify(&mut self, range: SectorRange) -> VerifyOutcome {
+        let (mut is_allocated, mut is_lost) = (false, false);
+        for part in self.setup.space.parts(range) {
+            match self.verify_part(&part) {
+                Ok(verdict) => {
+                    is_allocated |= verdict.is_allocated;
+                    is_lost |= verdict.is_lost;
+                }
+                Err(error) => return unanswered(&error),
+            }
+        }
+        if is_lost {
+            return VerifyOutcome::Unreadable(Cause::Lost);
+        }
+        match std::mem::take(&mut self.owed) {
+            0 if is_allocated => VerifyOutcome::Clean,
+            0 => VerifyOutcome::Unwritten,
+            owed => VerifyOutcome::Corrected(u32::try_from(owed).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// 512-byte sectors that were read so far.
+    pub fn sectors_read(&self) -> u64 {
+        self.setup.inspector.sectors_read()
+    }
+
+    fn verify_part(&mut self, part: &DeviceRange) -> Result<PartVerdict, Unanswered> {
+        self.yield_to_others()?;
+        let mut verdict = PartVerdict::default();
+        if part.bytes.contains(&SUPERBLOCK.start) {
+            verdict.is_allocated = true;
+            self.verify_superblocks(part.device)?;
+        }
+        for placed in self.setup.inspector.extents(part.device, &part.bytes)? {
+            let extent = placed.extent;
+            let (start, end) = (part.bytes.start.max(extent.physical), part.bytes.end.min(extent.end()));
+            verdict.is_allocated = true;
+            if !self.is_lost(extent.device, &(start..end)) {
+                if self.setup.is_kernels || placed.chunk.is_parity() {
+                    self.leave_to_kernel(&placed)?;
+                } else {
+                    self.look(&placed, start - extent.physical..end - extent.physical)?;
+                }
+            }
+        }
+        verdict.is_lost = self.is_lost(part.device, &part.bytes);
+        Ok(verdict)
+    }
+
+    fn is_lost(&self, device: u64, bytes: &Range<u64>) -> bool {
+        let before = self.lost.range((device, 0)..(device, bytes.end)).next_back();
+        before.is_some_and(|(&(_, physical), &length)| physical + length > bytes.start)
+    }
+
+    /// Looks at a piece of an extent; where something is wrong, at all of it, and has it repaired.
+    fn look(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> Result<(), Unanswered> {
+        let wrong = self.setup.inspector.wrong_in(placed, inside)?;
+        self.note_unused();
+        if wrong.iter().all(|block| self.is_known(placed, block)) {
+            return Ok(());
+        }
+        let mut all = Vec::new();
+        let mut at = 0;
+        while at < placed.extent.length {
+            self.check_stopped()?;
+            let end = (at + PIECE_BYTES).min(placed.extent.length);
+            // A tree block may reach into the next piece.
+            let new: Vec<WrongBlock> = self.setup.inspector.wrong_in(placed, at..end)?;
+            all.extend(new.into_iter().filter(|block| block.inside >= at && !self.is_known(placed, block)));
+            at = end;
+        }
+        all.dedup();
+        // Wrong at first, and right by now: somebody read it, and btrfs repaired it on the way.
+        if all.is_empty() {
+            return Ok(());
+        }
+        let counts = self.scrub(placed.extent.device, placed.extent.physical..placed.extent.physical + 1)?;
+        self.setup.findings.note(|found| found.extents_given += 1);
+        self.settle(placed, &all, &counts)
+    }
+
+    fn is_known(&self, placed: &PlacedExtent, block: &WrongBlock) -> bool {
+        let at = placed.extent.physical + block.inside;
+        let device = placed.extent.device;
+        self.unrepaired.contains(&(device, at)) || self.is_lost(device, &(at..at + block.bytes))
+    }
+
+    /// After btrfs's own scrub: what is right now, what is not?
+    fn settle(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock], counts: &ScrubCounts) -> Result<(), Unanswered> {
+        let mut still = BTreeSet::new();
+        let mut looked_to = 0;
+        for block in wrong {
+            if block.inside < looked_to {
+                continue;
+            }
+            // Many at a time: whatever is wrong is looked at several times, with pauses.
+            looked_to = (block.inside + PIECE_BYTES).min(placed.extent.length);
+            let again = self.setup.inspector.wrong_in(placed, block.inside..looked_to)?;
+            still.extend(again.iter().map(|one| one.inside));
+        }
+        let mut ends = Vec::with_capacity(wrong.len());
+        for block in wrong {
+            ends.push(if !still.contains(&block.inside) {
+                BadEnd::Repaired
+            } else if self.setup.inspector.has_right_copy(placed, block)? {
+                BadEnd::Unrepaired
+            } else {
+                BadEnd::Lost
+            });
+        }
+        let sectors = |end: BadEnd| -> u64 {
+            let blocks = wrong.iter().zip(&ends).filter(|(_, is)| **is == end);
+            blocks.map(|(block, _)| block.bytes.div_ceil(self.setup.sector)).sum()
+        };
+        let repaired = sectors(BadEnd::Repaired);
+        let repaired = if self.setup.is_read_only { repaired } else { repaired.max(counts.corrected_errors) };
+        self.owed += repaired + sectors(BadEnd::Unrepaired);
+        let device = placed.extent.device;
+        for (block, end) in wrong.iter().zip(&ends) {
+            let at = (device, placed.extent.physical + block.inside);
+            match end {
+                BadEnd::Repaired => (),
+                BadEnd::Unrepaired => drop(self.unrepaired.insert(at)),
+                BadEnd::Lost => drop(self.lost.insert(at, block.bytes)),
+            }
+        }
+        for place in places(placed, wrong, &ends) {
+            self.tell(place, placed);
+        }
+        Ok(())
+    }
+
+    /// Keeps a place, with its files.
+    fn tell(&mut self, mut place: BadPlace, placed: &PlacedExtent) {
+        if placed.chunk.holds_tree_blocks() && !placed.chunk.holds_data() {
+            place.files.push("a tree block of btrfs".to_owned());
+        } else if let Some(logical) = place.logical {
+            (place.files, place.files_untold) = self.setup.names.of(logical, place.bytes, self.setup.sector);
+        }
+        self.setup.findings.note(|found| found.add(place));
+    }
+
+    /// All of the extent by btrfs's own scrub, once a run.
+    fn leave_to_kernel(&mut self, placed: &PlacedExtent) -> Result<(), Unanswered> {
+        let extent = placed.extent;
+        if !self.answered.insert((extent.device, extent.physical)) {
+            return Ok(());
+        }
+        let is_parity = placed.chunk.is_parity();
+        let (signals, begun) = (Arc::clone(&self.setup.signals), clock::now());
+        let turn = || is_parity.then(|| signals.parity_turns.fetch_add(1, Ordering::SeqCst));
+        turn();
+        let scrubbed = self.scrub(extent.device, extent.physical..extent.physical + 1);
+        turn();
+        if is_parity {
+            let unwatched = clock::now().since(begun);
+            self.setup.findings.note(|found| found.unwatched += unwatched);
+        }
+        let counts = match scrubbed {
+            Ok(counts) => counts,
+            Err(error) => {
+                self.answered.remove(&(extent.device, extent.physical));
+                return Err(error);
+            }
+        };
+        self.setup.findings.note(|found| found.extents_given += 1);
+        let is_lost = counts.uncorrectable_errors > 0;
+        self.owed += counts.corrected_errors;
+        if is_lost {
+            self.lost.insert((extent.device, extent.physical), extent.length);
+        }
+        if is_lost || counts.corrected_errors > 0 {
+            let place = BadPlace {
+                device: extent.device,
+                physical: extent.physical,
+                logical: None,
+                bytes: extent.length,
+                what: BadKind::Chunk,
+                end: if is_lost { BadEnd::Lost } else { self.end_of_repairs() },
+                files: vec![format!("somewhere in the {} chunk at {}", placed.chunk.profile(), placed.chunk.logical)],
+                files_untold: 0,
+            };
+            self.setup.findings.note(|found| found.add(place));
+        }
+        Ok(())
+    }
+
+    fn end_of_repairs(&self) -> BadEnd {
+        if self.setup.is_read_only { BadEnd::Unrepaired } else { BadEnd::Repaired }
+    }
+
+    /// The superblocks of a device: an empty range, for which btrfs looks at nothing else.
+    fn verify_superblocks(&mut self, device: u64) -> Result<(), Unanswered> {
+        let counts = self.scrub(device, 0..0)?;
+        if counts.super_errors == 0 {
+            return Ok(());
+        }
+        // Where it may, it writes them anew.
+        let left = if self.setup.is_read_only { counts } else { self.scrub(device, 0..0)? };
+        let end = if left.super_errors > 0 { BadEnd::Unrepaired } else { BadEnd::Repaired };
+        self.owed += counts.super_errors;
+        self.setup.findings.note(|found| {
+            found.superblocks_wrong += left.super_errors;
+            found.add(BadPlace {
+                device,
+                physical: SUPERBLOCK.start,
+                logical: None,
+                bytes: SUPERBLOCK.end - SUPERBLOCK.start,
+                what: BadKind::Superblock,
+                end,
+                files: vec![format!("{} of its superblocks", counts.super_errors)],
+                files_untold: 0,
+            });
+        });
+        Ok(())
+    }
+
+    /// Has btrfs's own scrub do all extents of the device in `bytes`. Only what it did to its end counts.
+    fn scrub(&mut self, device: u64, bytes: Range<u64>) -> Result<ScrubCounts, Unanswered> {
+        let signals = Arc::clone(&self.setup.signals);
+        self.check_stopped()?;
+        signals.is_in_kernel.store(true, Ordering::SeqCst);
+        let result = self.setup.fs.scrub(device, bytes.start, bytes.end, self.setup.is_read_only);
+        signals.is_in_kernel.store(false, Ordering::SeqCst);
+        match result {
+            Ok(counts) if counts.malloc_errors > 0 => Err(io::Error::from_raw_os_error(libc::ENOMEM)),
+            Ok(counts) => {
+                self.setup.findings.note(|found| found.counts.add(&counts));
+                Ok(counts)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Never two scrubs at once: waits for another one for a while, then says that it is there.
+    fn yield_to_others(&mut self) -> Result<(), Unanswered> {
+        let now = clock::now();
+        if self.others_asked.is_some_and(|at| now.since(at) < OTHERS_EVERY) {
+            return Ok(());
+        }
+        let mut waited = Duration::ZERO;
+        while self.is_any_scrubbing()? {
+            self.setup.findings.note(|found| found.has_waited = true);
+            self.check_stopped()?;
+            if waited >= OTHERS_PATIENCE {
+                return Err(io::Error::from_raw_os_error(libc::EINPROGRESS));
+            }
+            sleep(OTHERS_PAUSE);
+            waited += OTHERS_PAUSE;
+        }
+        self.others_asked = Some(clock::now());
+        Ok(())
+    }
+
+    fn is_any_scrubbing(&self) -> io::Result<bool> {
+        for (device, _) in self.setup.space.devices() {
+            if self.setup.fs.is_scrubbing(*device)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn check_stopped(&self) -> Result<(), Unanswered> {
+        match self.setup.signals.is_stopped.load(Ordering::SeqCst) {
+            true => Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+            false => Ok(()),
+        }
+    }
+
+    fn note_unused(&mut self) {
+        let count = self.setup.inspector.unused_unreadable.len() as u64;
+        if count > 0 {
+            self.setup.findings.note(|found| found.unused_unreadable = count);
+        }
+    }
+}
+
+/// What a part of a range is.
+#[derive(Clone, Copy, Debug, Default)]
+struct PartVerdict {
+    is_allocated: bool,
+    is_lost: bool,
+}
+
+/// A range without a verdict: whatever went wrong says nothing about what lies there.
+fn unanswered(error: &io::Error) -> VerifyOutcome {
+    match error.raw_os_error() {
+        Some(libc::ENXIO | libc::ENODEV) => VerifyOutcome::Gone,
+        Some(errno) => VerifyOutcome::Inconclusive(Cause::Errno(errno)),
+        None => VerifyOutcome::Inconclusive(Cause::Errno(libc::EPROTO)),
+    }
+}
+
+/// Blocks that lie side by side, on the device and in logical addresses, and fared alike, as one place.
+fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<BadPlace> {
+    let mut places: Vec<BadPlace> = Vec::new();
+    for (block, &end) in wrong.iter().zip(ends) {
+        let physical = placed.extent.physical + block.inside;
+        let what = match block.what {
+            Wrong::Unreadable => BadKind::Unreadable,
+            Wrong::Checksum => BadKind::Checksum,
+            Wrong::Identity => BadKind::Identity,
+        };
+        if let Some(last) = places.last_mut()
+            && (last.what, last.end) == (what, end)
+            && last.physical + last.bytes == physical
+            && last.logical.map(|logical| logical + last.bytes) == Some(block.logical)
+        {
+            last.bytes += block.bytes;
+            continue;
+        }
+        places.push(BadPlace {
+            device: placed.extent.device,
+            physical,
+            logical: Some(block.logical),
+            bytes: block.bytes,
+            what,
+            end,
+            files: Vec::new(),
+            files_untold: 0,
+        });
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::items::{CHUNK_DATA, ChunkItem, DeviceExtent};
+    use super::*;
+
+    #[test]
+    fn what_lies_side_by_side_and_fared_alike_is_one_place() {
+        let extent = DeviceExtent { device: 2, physical: 1 << 20, length: 1 << 20, chunk: 1 << 30 };
+        let chunk = ChunkItem {
+            logical: 1 << 30,
+            length: 1 << 20,
+            flags: CHUNK_DATA,
+            sub_stripes: 1,
+            stripes: vec![(2, 1 << 20)],
+        };
+        let placed = PlacedExtent { extent, chunk, stripe: 0 };
+        let block = |inside: u64, what| WrongBlock {
+            inside,
+            logical: (1 << 30) + inside,
+            bytes: 4096,
+            what,
+            is_tree_block: false,
+        };
+        let wrong = [
+            block(0, Wrong::Checksum),
+            block(4096, Wrong::Checksum),
+            block(8192, Wrong::Unreadable),
+            block(16384, Wrong::Unreadable),
+            block(20480, Wrong::Unreadable),
+        ];
+        let ends = [BadEnd::Repaired, BadEnd::Repaired, BadEnd::Repaired, BadEnd::Repaired, BadEnd::Lost];
+        let told: Vec<_> = places(&placed, &wrong, &ends).iter().map(|place| (place.physical, place.bytes)).collect();
+        let at = |inside: u64| (1 << 20) + inside;
+        assert_eq!(told, [(at(0), 8192), (at(8192), 4096), (at(16384), 4096), (at(20480), 4096)]);
+    }
+
+    #[test]
+    fn what_could_not_be_asked_is_no_verdict() {
+        let of = |errno| unanswered(&io::Error::from_raw_os_error(errno));
+        for errno in [libc::ECANCELED, libc::EINPROGRESS, libc::EROFS, libc::ENOMEM, libc::EIO, libc::EINTR] {
+            assert_eq!(of(errno), VerifyOutcome::Inconclusive(Cause::Errno(errno)));
+        }
+        assert_eq!(of(libc::ENODEV), VerifyOutcome::Gone);
+        let nonsense = io::Error::new(io::ErrorKind::InvalidData, "torn");
+        assert_eq!(unanswered(&nonsense), VerifyOutcome::Inconclusive(Cause::Errno(libc::EPROTO)));
+    }
+}
