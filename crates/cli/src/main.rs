@@ -10,6 +10,7 @@ mod explain;
 mod generate;
 mod heed;
 mod page;
+mod pool;
 mod probe;
 mod progress;
 mod result;

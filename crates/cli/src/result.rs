@@ -1,5 +1,6 @@
 //! The result for people: what was found, what it cost, what to do.
 
+use crate::pool;
 use crate::say::{shown, shown_path};
 use crate::volume::admin::summaries;
 use scrubjay_core::scrub::ScrubState;
@@ -34,7 +35,9 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
     for outcome in outcomes {
         let report = &outcome.ended.report;
         writeln!(out, "{}: {}", shown_path(&outcome.facts.path), shown(&headline(outcome)))?;
-        for found in report.unreadable.iter().take(RUNS_SHOWN) {
+        // A btrfs says it by its own places and files.
+        let runs = if outcome.pool.is_some() { &[] } else { &report.unreadable[..] };
+        for found in runs.iter().take(RUNS_SHOWN) {
             let (start, count) = (found.range.start, found.range.count());
             if outcome.found.is_some() {
                 let chunk = outcome.facts.block.sectors();
@@ -50,8 +53,8 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
                 found.cause
             )?;
         }
-        if report.unreadable.len() > RUNS_SHOWN {
-            writeln!(out, "  ... and {} more places (--json lists all)", report.unreadable.len() - RUNS_SHOWN)?;
+        if runs.len() > RUNS_SHOWN {
+            writeln!(out, "  ... and {} more places (--json lists all)", runs.len() - RUNS_SHOWN)?;
         }
         if let Some(cause) = report.transient_cause {
             let times = show_count(report.transient_errors);
@@ -61,7 +64,7 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             )?;
         }
         findings(outcome, out)?;
-        if !report.unreadable.is_empty() {
+        if !runs.is_empty() {
             let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
             let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
             let advice = match (outcome.found.is_some(), is_undecided) {
@@ -93,7 +96,8 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
 
 /// What a volume found wrong in this run.
 fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
-    for line in summaries(outcome.found.as_deref().unwrap_or_default()) {
+    let of_pool = outcome.pool.iter().flat_map(pool::lines);
+    for line in summaries(outcome.found.as_deref().unwrap_or_default()).into_iter().chain(of_pool) {
         writeln!(out, "  {}", shown(&line))?;
     }
     Ok(())
@@ -104,6 +108,9 @@ fn stripes(count: u64) -> String {
 }
 
 fn headline(outcome: &TargetOutcome) -> String {
+    if let Some(of) = &outcome.pool {
+        return pool::headline(outcome, of);
+    }
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
     let healed = match outcome.rows_healed() {

@@ -8,6 +8,7 @@ use crate::{heed, result, signals};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
+use scrubjay_device::btrfs::PoolError;
 use scrubjay_device::control::SessionControl;
 use scrubjay_device::output::OutputError;
 use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo};
@@ -15,6 +16,7 @@ use scrubjay_device::store::StoreError;
 use scrubjay_device::target::TargetError;
 use scrubjay_device::verify;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
+use scrubjay_jobs::pool::WatchedPool;
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_jobs::target::{ResolvedTarget, TargetNameError};
 use scrubjay_jobs::{config, json};
@@ -76,10 +78,11 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     })
 }
 
-/// A session that is ready to run; of a volume, with what is found meanwhile.
+/// A session that is ready to run; of a volume or a btrfs, with what is found meanwhile.
 struct Prepared {
     session: ScrubSession,
     finds: Option<FindingsFeed>,
+    pool: Option<WatchedPool>,
 }
 
 /// Why it is not ready, and what to exit with.
@@ -108,16 +111,16 @@ impl From<SessionError> for NotReady {
 }
 
 fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
-    let ResolvedTarget { subject, finds } = ResolvedTarget::open(path)?;
+    let ResolvedTarget { subject, finds, pool } = ResolvedTarget::open(path, args.read_only)?;
     let run = RunOptions { range: args.range.clone(), fresh: args.fresh, record: args.record.clone() };
     let options = settings.options(&*subject, &run);
-    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, finds })
+    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, finds, pool })
 }
 
 /// One thread a target; this one draws.
 fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Option<TargetOutcome>> {
-    let (sessions, finds): (Vec<ScrubSession>, Vec<Option<FindingsFeed>>) =
-        prepared.into_iter().map(|Prepared { session, finds }| (session, finds)).unzip();
+    let (sessions, finds): (Vec<ScrubSession>, Vec<_>) =
+        prepared.into_iter().map(|Prepared { session, finds, pool }| (session, (finds, pool))).unzip();
     let facts: Vec<SessionInfo> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -149,8 +152,10 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
         // A thread that died of a fault of ours takes no other target's result with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
         let told = facts.into_iter().zip(finds).zip(ended);
-        told.map(|((facts, finds), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, finds.as_ref())))
-            .collect()
+        told.map(|((facts, (finds, pool)), ended)| {
+            ended.map(|ended| TargetOutcome::new(facts, ended, finds.as_ref(), pool.as_ref()))
+        })
+        .collect()
     })
 }
 
@@ -187,14 +192,19 @@ impl PauseSignal {
 /// A wrong name, what is not permitted, or what cannot be done.
 fn exit_of_name(error: &TargetNameError) -> Exit {
     match error {
-        TargetNameError::Target(TargetError::Permission { .. }) => Exit::Permission,
+        TargetNameError::Target(TargetError::Permission { .. })
+        | TargetNameError::Pool(PoolError::Permission { .. }) => Exit::Permission,
         TargetNameError::Remote { source: RemoteError::Client(ClientError::Io { source, .. }), .. }
             if source.kind() == ErrorKind::PermissionDenied =>
         {
             Exit::Permission
         }
-        TargetNameError::Target(TargetError::Io { .. }) | TargetNameError::Remote { .. } => Exit::Failed,
+        TargetNameError::Target(TargetError::Io { .. })
+        | TargetNameError::Remote { .. }
+        | TargetNameError::Pool(PoolError::Io { .. }) => Exit::Failed,
         TargetNameError::Target(_)
+        | TargetNameError::Pool(_)
+        | TargetNameError::Repairs(_)
         | TargetNameError::Absent(_)
         | TargetNameError::Both { .. }
         | TargetNameError::Several { .. } => Exit::Usage,
@@ -209,7 +219,9 @@ fn hint(error: &SessionError) -> &'static str {
         SessionError::Verifier { source, .. } if source.to_string().contains("use the verifier read") => {
             " (--verify read)"
         }
-        SessionError::Verifier { source: verify::VerifierError::Served(_), .. } => " (--verify auto)",
+        SessionError::Verifier {
+            source: verify::VerifierError::Served(_) | verify::VerifierError::Checked(_), ..
+        } => " (--verify auto)",
         _ => "",
     }
 }

@@ -1,6 +1,7 @@
 //! A scrub's outcome as JSON: schema 1. Fields are added, never renamed or taken away, within a schema.
 
 use crate::outcome::TargetOutcome;
+use crate::pool::PoolDocument;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::Nanos;
@@ -51,6 +52,8 @@ struct TargetDocument {
     lost: Vec<Finding>,
     /// Of a volume: how it was at the end, as its status says it.
     volume_state: Option<VolumeCondition>,
+    /// Of a btrfs: counts as it counts, and what was wrong.
+    btrfs: Option<PoolDocument>,
     /// Why it could not be completed.
     error: Option<String>,
     notes: Vec<String>,
@@ -162,6 +165,7 @@ impl TargetDocument {
             healed: outcome.healed().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
             volume_state: outcome.volume.as_ref().map(|volume| volume.state),
+            btrfs: outcome.pool.as_ref().map(PoolDocument::new),
             error: outcome.error(),
             notes: outcome.notes(),
         }

@@ -32,6 +32,7 @@ pub mod named;
 pub mod outcome;
 pub mod parallel;
 pub mod parameter;
+pub mod pool;
 pub mod quantity;
 mod serde_words;
 pub mod settings;

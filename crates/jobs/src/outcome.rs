@@ -1,5 +1,6 @@
 //! What became of one target: what JSON, text and alerts tell.
 
+use crate::pool::{PoolOutcome, WatchedPool};
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use scrubjay_core::volume::finding::Resolution;
@@ -32,17 +33,31 @@ pub struct TargetOutcome {
     pub found: Option<Vec<Finding>>,
     /// And how it is now, if its server says so.
     pub volume: Option<Status>,
+    /// Of a btrfs: how it is, and what was found wrong in this run.
+    pub pool: Option<PoolOutcome>,
     /// Why that may not be all.
     unfetched: Option<String>,
 }
 
 impl TargetOutcome {
     /// Of a session that has ended; asks a volume's server for the last of its findings.
-    pub fn new(facts: SessionInfo, ended: SessionEnded, finds: Option<&FindingsFeed>) -> TargetOutcome {
+    pub fn new(
+        facts: SessionInfo,
+        ended: SessionEnded,
+        finds: Option<&FindingsFeed>,
+        pool: Option<&WatchedPool>,
+    ) -> TargetOutcome {
         let error = finds.and_then(|finds| finds.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
         let volume = finds.and_then(|finds| finds.status().ok());
-        TargetOutcome { facts, ended, found: finds.map(FindingsFeed::all), volume, unfetched }
+        TargetOutcome {
+            facts,
+            ended,
+            found: finds.map(FindingsFeed::all),
+            volume,
+            pool: pool.map(PoolOutcome::new),
+            unfetched,
+        }
     }
 
     /// Does the volume do without a member? What was verified is then less than it should be.
@@ -79,6 +94,9 @@ impl TargetOutcome {
     /// Why the job was not done, if it was not.
     pub fn error(&self) -> Option<String> {
         let report = &self.ended.report;
+        if let Some(error) = self.pool.as_ref().and_then(|pool| pool.error(report.state)) {
+            return Some(error);
+        }
         match self.ended.report.state {
             ScrubState::Gone if self.found.is_some() => {
                 Some("the volume is no longer served, or is broken; what was verified is saved".to_owned())
@@ -104,13 +122,16 @@ impl TargetOutcome {
             format!("{} foreground requests went by uncounted: what they lost is not known", self.ended.foreground_lost)
         });
         let troubles = self.ended.troubles.iter().cloned();
-        self.facts.notes.iter().cloned().chain(troubles).chain(lost).chain(self.unfetched.clone()).collect()
+        let pool = self.pool.iter().flat_map(PoolOutcome::notes);
+        self.facts.notes.iter().cloned().chain(pool).chain(troubles).chain(lost).chain(self.unfetched.clone()).collect()
     }
 
     /// In one word.
     pub fn kind(&self) -> OutcomeKind {
         let report = &self.ended.report;
-        let is_spotless = report.unreadable.is_empty() && report.transient_errors == 0 && report.corrected == 0;
+        let is_pool_clean = self.pool.as_ref().is_none_or(PoolOutcome::is_clean);
+        let is_spotless =
+            is_pool_clean && report.unreadable.is_empty() && report.transient_errors == 0 && report.corrected == 0;
         match report.state {
             ScrubState::Gone | ScrubState::Failed(_) => OutcomeKind::Failed,
             ScrubState::Running if !self.ended.is_saved => OutcomeKind::Failed,

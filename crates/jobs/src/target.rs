@@ -1,6 +1,9 @@
-//! What the name of a scrub's target stands for: a disk or a file by its path, or a volume by its name or its socket.
+//! What the name of a scrub's target stands for: a disk or a file by its path, a btrfs by where it is mounted, or a volume by
+//! its name or its socket.
 
+use crate::pool::WatchedPool;
 use crate::sockets;
+use scrubjay_device::btrfs::{BtrfsPool, PoolError};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::{Target, TargetError};
 use scrubjay_serve::remote::{FindingsFeed, Remote, RemoteError};
@@ -15,6 +18,8 @@ pub struct ResolvedTarget {
     pub subject: Box<dyn Subject>,
     /// Of a volume: what it finds wrong from now on.
     pub finds: Option<FindingsFeed>,
+    /// Of a btrfs: how it is, and what is found.
+    pub pool: Option<WatchedPool>,
 }
 
 /// It stands for nothing that can be scrubbed.
@@ -23,6 +28,12 @@ pub enum TargetNameError {
     /// The disk or file cannot be opened.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// The btrfs cannot be scrubbed.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// A volume's server repairs, or not, as it was told.
+    #[error("{0}: a volume repairs itself while it is scrubbed: serve it read-only if it is not to")]
+    Repairs(PathBuf),
     /// Neither a file nor a volume is called so.
     #[error("{0}: no such device or file, and no volume of this name is running")]
     Absent(PathBuf),
@@ -53,14 +64,14 @@ pub enum TargetNameError {
 }
 
 impl ResolvedTarget {
-    /// Opens what the user calls `path`.
+    /// Opens what the user calls `path`. `is_read_only`: whoever would repair what is found wrong is not to.
     ///
     /// # Errors
     /// [`TargetNameError`].
-    pub fn open(path: &Path) -> Result<ResolvedTarget, TargetNameError> {
+    pub fn open(path: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
         let kind = fs::metadata(path).map(|metadata| metadata.file_type());
         if kind.as_ref().is_ok_and(FileTypeExt::is_socket) {
-            return ResolvedTarget::volume(path, path);
+            return ResolvedTarget::volume(path, path, is_read_only);
         }
         // A name is one word; `./word` is a path.
         let is_word = path.components().count() == 1 && !path.to_string_lossy().contains('/');
@@ -73,18 +84,28 @@ impl ResolvedTarget {
         let is_target = kind.as_ref().is_ok_and(|kind| kind.is_file() || kind.is_block_device());
         match (socket, kind) {
             (Some(socket), _) if is_target => Err(TargetNameError::Both { path: path.to_owned(), socket }),
-            (Some(socket), _) => ResolvedTarget::volume(path, &socket),
+            (Some(socket), _) => ResolvedTarget::volume(path, &socket, is_read_only),
             (None, Err(error)) if is_word && error.kind() == ErrorKind::NotFound => {
                 Err(TargetNameError::Absent(path.to_owned()))
             }
-            (None, _) => Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), finds: None }),
+            (None, Ok(kind)) if kind.is_dir() => ResolvedTarget::pool(path, is_read_only),
+            (None, _) => Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), finds: None, pool: None }),
         }
     }
 
-    fn volume(path: &Path, socket: &Path) -> Result<ResolvedTarget, TargetNameError> {
+    fn pool(path: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
+        let btrfs = BtrfsPool::open(path, is_read_only)?;
+        let pool = Some(WatchedPool { facts: btrfs.facts(), findings: btrfs.findings() });
+        Ok(ResolvedTarget { subject: Box::new(btrfs), finds: None, pool })
+    }
+
+    fn volume(path: &Path, socket: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
+        if is_read_only {
+            return Err(TargetNameError::Repairs(path.to_owned()));
+        }
         let failed = |source| TargetNameError::Remote { path: path.to_owned(), source };
         let remote = Remote::open(path, socket).map_err(failed)?;
         let finds = Some(remote.finds());
-        Ok(ResolvedTarget { subject: Box::new(remote), finds })
+        Ok(ResolvedTarget { subject: Box::new(remote), finds, pool: None })
     }
 }

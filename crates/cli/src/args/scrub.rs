@@ -22,11 +22,13 @@ Examples:
   scrubjay scrub disk.img --json             an image file, and a result for a program
   scrubjay scrub /dev/sda --range 1TiB..     all but the first TiB
   scrubjay scrub /dev/sda --config sda.toml  with the settings that `scrubjay tune` wrote
+  scrubjay scrub /mnt/pool                   a mounted btrfs: all its checksums; btrfs repairs
   scrubjay scrub photos                      a running volume: all chunks, checksums and parities
   scrubjay scrub photos /dev/sda             the two side by side
 
-Scrubjay opens disks and files read-only. Only the scrub of a running volume repairs its members (unless the volume is
-served read-only); its sizes and places are those of one member.
+Scrubjay opens disks and files read-only. The scrub of a running volume repairs its members (unless the volume is served
+read-only); its sizes and places are those of one member. Of a mounted btrfs, the kernel repairs what scrubjay finds wrong
+(unless --read-only is given); its places are those of its devices, one behind the other.
 
 Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command again to go on.";
 
@@ -34,7 +36,7 @@ Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ScrubArgs {
-    /// Disks, partitions, image files, or running volumes (name or control socket)
+    /// Disks, partitions, image files, mounted btrfs (mount point), or running volumes (name or control socket)
     #[arg(required = true, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub targets: Vec<PathBuf>,
 
@@ -45,6 +47,10 @@ pub struct ScrubArgs {
     /// Scrub only this byte range of each target
     #[arg(long, value_name = "A..B", value_parser = quantity::range, help_heading = "What")]
     pub range: Option<Range<Option<u64>>>,
+
+    /// Have btrfs repair nothing: only tell what is wrong
+    #[arg(long, help_heading = "What")]
+    pub read_only: bool,
 
     /// Read settings from the table `scrub` of this TOML file; command-line options override it
     #[arg(long, value_name = "FILE", help_heading = "State and output")]

@@ -1,0 +1,106 @@
+//! The result of a btrfs for people: what was wrong, in which files, and what to do.
+
+use scrubjay_core::scrub::ScrubState;
+use scrubjay_core::units::Bytes;
+use scrubjay_device::btrfs::{BadEnd, BadKind, BadPlace, ScrubCounts};
+use scrubjay_jobs::outcome::TargetOutcome;
+use scrubjay_jobs::pool::PoolOutcome;
+use scrubjay_jobs::quantity::show_count;
+
+/// So many places are listed; `--json` has more.
+const PLACES_SHOWN: usize = 20;
+
+/// What to do about what is lost.
+const ADVICE_LOST: &str = "whoever reads what was lost gets an I/O error: restore the files from a backup, or delete them (see docs/btrfs.md)";
+/// What to do about what was not repaired.
+const ADVICE_UNREPAIRED: &str = "what was not repaired has a right copy: scrub without --read-only, on a writable mount; \
+                                 if it stays so, replace the device";
+
+/// The first line.
+pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome) -> String {
+    let report = &outcome.ended.report;
+    let (block, allocated) = (outcome.facts.block, pool.facts.allocated);
+    let mut wrong = String::new();
+    if !pool.facts.missing.is_empty() {
+        let missing: Vec<String> = pool.facts.missing.iter().map(u64::to_string).collect();
+        wrong += &format!("DEGRADED: device {} is missing; ", missing.join(", "));
+    }
+    let lost = report.unreadable_sectors() / block.sectors();
+    if lost > 0 {
+        wrong += &format!("{} LOST: no copy is right; ", blocks(lost));
+    }
+    if report.corrected > 0 {
+        let end = if pool.facts.is_read_only { "NOT repaired" } else { "repaired by btrfs" };
+        wrong += &format!("{} WRONG, {end}; ", blocks(report.corrected));
+    }
+    let all = format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes);
+    match report.state {
+        ScrubState::Complete if wrong.is_empty() => format!("clean: {all}"),
+        ScrubState::Complete if lost > 0 => format!("{wrong}all the rest of {allocated} of {} verified", report.bytes),
+        ScrubState::Complete => format!("{wrong}{all}"),
+        ScrubState::Running if outcome.ended.is_saved => format!(
+            "paused: {wrong}{} of {}, allocated or not, done; the same command goes on from here",
+            report.bytes_verified, report.bytes
+        ),
+        _ => format!(
+            "NOT DONE: {}; {wrong}{} of {}, allocated or not, done",
+            outcome.error().unwrap_or_default(),
+            report.bytes_verified,
+            report.bytes
+        ),
+    }
+}
+
+/// What follows it.
+pub fn lines(pool: &PoolOutcome) -> Vec<String> {
+    let found = &pool.found;
+    let mut lines: Vec<String> = found.places.iter().take(PLACES_SHOWN).map(|place| line(pool, place)).collect();
+    let more = found.places.len().saturating_sub(PLACES_SHOWN) as u64 + found.places_untold;
+    if more > 0 {
+        lines.push(format!("... and {} more places (--json lists up to 1000)", show_count(more)));
+    }
+    if !found.places.is_empty() {
+        lines.push(counts(&found.counts, found.extents_given));
+    }
+    let has = |end| found.places.iter().any(|place| place.end == end);
+    lines.extend(has(BadEnd::Lost).then(|| ADVICE_LOST.to_owned()));
+    lines.extend(has(BadEnd::Unrepaired).then(|| ADVICE_UNREPAIRED.to_owned()));
+    lines
+}
+
+fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
+    let end = match place.end {
+        BadEnd::Repaired => "repaired",
+        BadEnd::Unrepaired => "not repaired",
+        BadEnd::Lost => "LOST",
+    };
+    let what = match place.what {
+        BadKind::Unreadable => "cannot be read",
+        BadKind::Checksum => "does not fit its checksum",
+        BadKind::Identity => "is another or an old tree block",
+        BadKind::Superblock => "is wrong",
+        BadKind::Chunk => "holds something wrong",
+    };
+    let files = match (place.files.join(", "), place.files_untold) {
+        (files, 0) if files.is_empty() => "no file uses it now".to_owned(),
+        (files, 0) => files,
+        (files, more) => format!("{files} and {} more", show_count(more)),
+    };
+    let (bytes, device) = (Bytes(place.bytes), pool.device(place.device));
+    format!("{end}: {bytes} at byte {} of {device} {what}: {files}", place.physical)
+}
+
+/// What btrfs counted, in its own words.
+fn counts(counts: &ScrubCounts, extents: u64) -> String {
+    let ScrubCounts { csum_errors, read_errors, verify_errors, super_errors, .. } = counts;
+    let ScrubCounts { corrected_errors, uncorrectable_errors, unverified_errors, .. } = counts;
+    format!(
+        "btrfs's own scrub, of {} and the superblocks, counted: read={read_errors} super={super_errors} verify={verify_errors} \
+         csum={csum_errors}; corrected={corrected_errors} uncorrectable={uncorrectable_errors} unverified={unverified_errors}",
+        if extents == 1 { "one extent".to_owned() } else { format!("{} extents", show_count(extents)) }
+    )
+}
+
+fn blocks(count: u64) -> String {
+    if count == 1 { "one block".to_owned() } else { format!("{} blocks", show_count(count)) }
+}

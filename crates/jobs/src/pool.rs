@@ -1,0 +1,212 @@
+//! What a scrub of a btrfs came to: what JSON and text tell of it beside the rest.
+
+use crate::quantity::show_time;
+use scrubjay_core::scrub::ScrubState;
+use scrubjay_core::scrub::verdict::Cause;
+use scrubjay_core::units::Nanos;
+use scrubjay_device::btrfs::{BadPlace, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
+use serde::Serialize;
+
+/// A btrfs that is being scrubbed: how it was at first, and what is found meanwhile.
+#[derive(Clone, Debug)]
+pub struct WatchedPool {
+    /// How it was.
+    pub facts: PoolFacts,
+    /// What is found.
+    pub findings: PoolFindings,
+}
+
+/// What a scrub of a btrfs came to.
+#[derive(Clone, Debug)]
+pub struct PoolOutcome {
+    /// How it was.
+    pub facts: PoolFacts,
+    /// What was found in this run.
+    pub found: PoolFound,
+}
+
+/// Linux: operation now in progress.
+const EINPROGRESS: i32 = 115;
+/// Linux: operation cancelled.
+const ECANCELED: i32 = 125;
+/// Linux: read-only file system.
+const EROFS: i32 = 30;
+/// Linux: structure needs cleaning.
+const EUCLEAN: i32 = 117;
+/// Linux: input/output error.
+const EIO: i32 = 5;
+/// Linux: out of memory.
+const ENOMEM: i32 = 12;
+
+impl PoolOutcome {
+    /// Of a run that is over.
+    pub fn new(watched: &WatchedPool) -> PoolOutcome {
+        PoolOutcome { facts: watched.facts.clone(), found: watched.findings.all() }
+    }
+
+    /// Is nothing wrong with it?
+    pub fn is_clean(&self) -> bool {
+        self.facts.missing.is_empty() && self.found.is_clean()
+    }
+
+    /// Why it could not be done, where that is known better than of a disk.
+    pub fn error(&self, state: ScrubState) -> Option<String> {
+        let why = match state {
+            ScrubState::Gone => "it is no longer mounted, or a device of it is gone",
+            ScrubState::Failed(Cause::Errno(EINPROGRESS)) => {
+                "another scrub of it has been running for minutes: run this again when that is over"
+            }
+            ScrubState::Failed(Cause::Errno(ECANCELED)) => {
+                "btrfs's own scrub was cancelled, by `btrfs scrub cancel`, a suspend or a freeze: run this again"
+            }
+            ScrubState::Failed(Cause::Errno(EROFS)) => {
+                "btrfs has become read-only, mostly because of an error: see the kernel's log"
+            }
+            ScrubState::Failed(Cause::Errno(EUCLEAN | EIO)) => {
+                "the trees that say what is right cannot be read: see the kernel's log and `btrfs check`"
+            }
+            ScrubState::Failed(Cause::Errno(ENOMEM)) => "btrfs's own scrub had too little memory: run this again",
+            _ => return None,
+        };
+        Some(format!("{why}; what was verified is saved"))
+    }
+
+    /// What else the user should know.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.found.has_waited {
+            notes.push("another scrub of it was running, and was waited for".to_owned());
+        }
+        if self.found.unwatched > Nanos::ZERO {
+            notes.push(format!(
+                "for {} of it, while btrfs's own scrub did chunks with parities, requests of others could not be told from its \
+                 own: what they lost then is not known",
+                show_time(self.found.unwatched)
+            ));
+        }
+        if self.found.unused_unreadable > 0 {
+            notes.push(format!(
+                "{} blocks cannot be read where btrfs stores nothing: nothing is lost, but the disk is not sound",
+                self.found.unused_unreadable
+            ));
+        }
+        notes
+    }
+
+    /// Where a device is.
+    pub fn device(&self, number: u64) -> String {
+        let known = self.facts.paths.iter().find(|(device, _)| *device == number);
+        known.map_or_else(|| format!("device {number}"), |(_, path)| format!("device {number} ({path})"))
+    }
+}
+
+/// Of a btrfs, in JSON.
+#[derive(Debug, Serialize)]
+pub struct PoolDocument {
+    devices: usize,
+    /// Numbers of devices that are missing, and were not checked.
+    devices_missing: Vec<u64>,
+    /// What was allocated at first, in bytes: the rest of the devices holds nothing.
+    allocated_bytes: u64,
+    read_only: bool,
+    /// What btrfs's own scrub counted in this run, wherever it was asked.
+    counts: CountsDocument,
+    /// Device extents that were given to it.
+    extents_given: u64,
+    /// What was wrong, in this run.
+    places: Vec<PlaceDocument>,
+    /// Places that are not in the list.
+    places_untold: u64,
+    /// Bytes without a right copy.
+    lost_bytes: u64,
+    unused_unreadable_blocks: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct CountsDocument {
+    csum_errors: u64,
+    read_errors: u64,
+    verify_errors: u64,
+    super_errors: u64,
+    corrected_errors: u64,
+    uncorrectable_errors: u64,
+    unverified_errors: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct PlaceDocument {
+    device: u64,
+    physical: u64,
+    logical: Option<u64>,
+    bytes: u64,
+    what: &'static str,
+    end: &'static str,
+    files: Vec<String>,
+    files_untold: u64,
+}
+
+impl PoolDocument {
+    /// Of this outcome.
+    pub fn new(outcome: &PoolOutcome) -> PoolDocument {
+        let PoolOutcome { facts, found } = outcome;
+        PoolDocument {
+            devices: facts.devices,
+            devices_missing: facts.missing.clone(),
+            allocated_bytes: facts.allocated.0,
+            read_only: facts.is_read_only,
+            counts: CountsDocument::new(&found.counts),
+            extents_given: found.extents_given,
+            places: found.places.iter().map(PlaceDocument::new).collect(),
+            places_untold: found.places_untold,
+            lost_bytes: found.lost_bytes,
+            unused_unreadable_blocks: found.unused_unreadable,
+        }
+    }
+}
+
+impl CountsDocument {
+    fn new(counts: &ScrubCounts) -> CountsDocument {
+        let ScrubCounts { csum_errors, read_errors, verify_errors, super_errors, .. } = *counts;
+        let ScrubCounts { corrected_errors, uncorrectable_errors, unverified_errors, .. } = *counts;
+        CountsDocument {
+            csum_errors,
+            read_errors,
+            verify_errors,
+            super_errors,
+            corrected_errors,
+            uncorrectable_errors,
+            unverified_errors,
+        }
+    }
+}
+
+impl PlaceDocument {
+    fn new(place: &BadPlace) -> PlaceDocument {
+        let BadPlace { device, physical, logical, bytes, what, end, files, files_untold } = place.clone();
+        PlaceDocument { device, physical, logical, bytes, what: what.name(), end: end.name(), files, files_untold }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::units::Bytes;
+
+    #[test]
+    fn a_failure_is_told_by_what_it_means() {
+        let facts = PoolFacts {
+            devices: 2,
+            missing: vec![2],
+            allocated: Bytes::mib(1),
+            is_read_only: false,
+            paths: vec![(1, "/dev/sda".to_owned())],
+        };
+        let outcome = PoolOutcome { facts, found: PoolFound::default() };
+        let of = |errno| outcome.error(ScrubState::Failed(Cause::Errno(errno))).unwrap_or_default();
+        assert!(of(EINPROGRESS).starts_with("another scrub of it"));
+        assert!(of(ECANCELED).contains("cancelled") && of(EROFS).contains("read-only"));
+        assert_eq!((of(1), outcome.error(ScrubState::Complete)), (String::new(), None));
+        assert!(!outcome.is_clean(), "a device is missing");
+        assert_eq!((outcome.device(1), outcome.device(2)), ("device 1 (/dev/sda)".into(), "device 2".into()));
+    }
+}
