@@ -72,7 +72,10 @@ pub fn run<M: Machine>(
             _ if stopping.is_some() => {}
             Steering::GoOn => pump.start_ops(now, verifier),
             Steering::Hold => {}
-            Steering::Stop => stopping = Some(now),
+            Steering::Stop => {
+                stopping = Some(now);
+                verifier.stop();
+            }
         }
         pump.watcher.turned(now, pump.machine);
         let is_idle = pump.own.in_flight == 0;

@@ -35,6 +35,10 @@ const EROFS: i32 = 30;
 const EUCLEAN: i32 = 117;
 /// Linux: input/output error.
 const EIO: i32 = 5;
+/// Linux: text file busy.
+const ETXTBSY: i32 = 26;
+/// Linux: try again.
+const EAGAIN: i32 = 11;
 /// Linux: out of memory.
 const ENOMEM: i32 = 12;
 
@@ -65,6 +69,12 @@ impl PoolOutcome {
             ScrubState::Failed(Cause::Errno(EUCLEAN | EIO)) => {
                 "the trees that say what is right cannot be read: see the kernel's log and `btrfs check`"
             }
+            ScrubState::Failed(Cause::Errno(ETXTBSY)) => {
+                "btrfs leaves out the chunk of a swap file that is in use: `swapoff` it, and run this again"
+            }
+            ScrubState::Failed(Cause::Errno(EAGAIN)) => {
+                "its chunks moved faster than they could be looked at (a balance?): run this again"
+            }
             ScrubState::Failed(Cause::Errno(ENOMEM)) => "btrfs's own scrub had too little memory: run this again",
             _ => return None,
         };
@@ -76,6 +86,12 @@ impl PoolOutcome {
         let mut notes = Vec::new();
         if self.found.has_waited {
             notes.push("another scrub of it was running, and was waited for".to_owned());
+        }
+        if self.found.chunks_new > 0 {
+            notes.push(format!(
+                "{} chunks were allocated while it was scrubbed, for new data or by a balance: the next pass reads them",
+                self.found.chunks_new
+            ));
         }
         if self.found.unwatched > Nanos::ZERO {
             notes.push(format!(
@@ -120,6 +136,8 @@ pub struct PoolDocument {
     /// Bytes without a right copy.
     lost_bytes: u64,
     unused_unreadable_blocks: u64,
+    /// Chunks that were allocated meanwhile, and may not have been looked at.
+    chunks_new: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,6 +178,7 @@ impl PoolDocument {
             places_untold: found.places_untold,
             lost_bytes: found.lost_bytes,
             unused_unreadable_blocks: found.unused_unreadable,
+            chunks_new: found.chunks_new,
         }
     }
 }

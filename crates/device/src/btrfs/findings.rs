@@ -32,6 +32,8 @@ pub struct PoolFound {
     pub unused_unreadable: u64,
     /// So long others could not be told from btrfs's own scrub, which did chunks with parities.
     pub unwatched: Nanos,
+    /// Chunks that were allocated since it was opened: what lies there may not have been looked at.
+    pub chunks_new: u64,
     /// Another scrub of the file system was waited for.
     pub has_waited: bool,
 }

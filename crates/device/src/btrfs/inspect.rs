@@ -60,6 +60,11 @@ fn nonsense(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
+/// What was looked up is no longer so.
+fn has_moved() -> io::Error {
+    io::Error::from_raw_os_error(libc::EAGAIN)
+}
+
 /// Does the errno say that these data cannot be had?
 fn is_medium_error(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::ENODATA | libc::EILSEQ))
@@ -88,8 +93,8 @@ impl Inspector {
         })?;
         let mut placed = Vec::new();
         for extent in found {
-            // A chunk that was removed between the two searches holds nothing any more.
-            let Some(chunk) = self.chunk(extent.chunk)? else { continue };
+            // It was removed between the two searches: to be asked again.
+            let chunk = self.chunk(extent.chunk)?.ok_or_else(has_moved)?;
             let stripe = chunk
                 .stripe_at(extent.device, extent.physical)
                 .ok_or_else(|| nonsense("a device extent does not belong to its chunk"))?;
@@ -112,21 +117,22 @@ impl Inspector {
     }
 
     /// What is wrong in these bytes of the extent, as far as something uses them: seen several times, each time with the trees
-    /// as they were then. Nothing when the extent is no longer there.
+    /// as they were then.
     ///
     /// # Errors
-    /// The trees cannot be searched, or the device does not answer as it should.
+    /// The trees cannot be searched, or the device does not answer as it should; EAGAIN: the extent is no longer there;
+    /// [`io::ErrorKind::Unsupported`]: a tree block lies across two stripes, so only btrfs can judge it.
     pub fn wrong_in(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
         let mut wrong = self.look(placed, inside.clone())?;
         if wrong.is_empty() {
             return Ok(wrong);
         }
-        let durable = self.durable_generation(placed.extent.device)?;
+        let durable = self.durable_generation()?;
         for _ in 0..LOOKS {
             sleep(LOOK_PAUSE);
             let range = placed.extent.physical..placed.extent.end();
             if self.extents(placed.extent.device, &range)?.first() != Some(placed) {
-                return Ok(Vec::new());
+                return Err(has_moved());
             }
             let again = self.look_at(placed, &wrong, durable)?;
             wrong.retain(|block| again.contains(block));
@@ -209,7 +215,12 @@ impl Inspector {
         let mut wrong = Vec::new();
         let mut told = BTreeSet::new();
         for block in blocks {
-            let Some(at) = judge::place_of(&runs, block.logical, self.rules.node_bytes) else { continue };
+            let Some(at) = judge::place_of(&runs, block.logical, self.rules.node_bytes) else {
+                if judge::is_torn(&runs, block.logical, self.rules.node_bytes, &inside) {
+                    return Err(io::ErrorKind::Unsupported.into());
+                }
+                continue;
+            };
             let is_unreadable = read.unreadable.range(at..at + self.rules.node_bytes).next().is_some();
             let from = (at - read.start) as usize;
             let what = if is_unreadable {
@@ -272,14 +283,49 @@ impl Inspector {
         Ok(is_used)
     }
 
-    /// The last transaction that the device's own superblock knows of: tree blocks up to that one are written.
-    fn durable_generation(&mut self, device: u64) -> io::Result<u64> {
+    /// The last transaction that a superblock knows of: tree blocks up to that one are written. The newest of all devices says it,
+    /// for one that was away may be behind, and is not to be excused by that.
+    fn durable_generation(&mut self) -> io::Result<u64> {
         let members = Arc::clone(&self.members);
-        let member = members::numbered(&members, device)?.reader();
         self.room((SUPERBLOCK.end - SUPERBLOCK.start) as usize);
-        let bytes = &mut self.buffer.as_mut_slice()[..4096];
-        member.read(bytes, SUPERBLOCK.start)?;
-        Ok(u64::from_le_bytes(bytes[72..80].try_into().expect("eight bytes")))
+        let mut newest = None;
+        for member in members.iter() {
+            let bytes = &mut self.buffer.as_mut_slice()[..4096];
+            if member.reader().read(bytes, SUPERBLOCK.start).is_ok() {
+                newest = newest.max(Some(u64::from_le_bytes(bytes[72..80].try_into().expect("eight bytes"))));
+            }
+        }
+        newest.ok_or_else(|| nonsense("no superblock can be read"))
+    }
+
+    /// How many chunks begin at this logical address or behind it; and the first address that none has. Addresses are never used
+    /// again.
+    ///
+    /// # Errors
+    /// The tree cannot be searched.
+    pub fn chunks_from(&self, logical: u64) -> io::Result<(u64, u64)> {
+        let key = |offset| ItemKey::new(items::CHUNK_OBJECT, items::CHUNK_ITEM, offset);
+        let (mut count, mut next) = (0, logical);
+        self.search(items::CHUNK_TREE, key(logical), key(u64::MAX), &mut |key, _| {
+            (count, next) = (count + 1, key.offset.saturating_add(1));
+            Ok(true)
+        })?;
+        Ok((count, next))
+    }
+
+    /// Does any extent lie in these logical addresses?
+    ///
+    /// # Errors
+    /// The tree cannot be searched.
+    pub fn is_any_used(&self, logical: Range<u64>) -> io::Result<bool> {
+        let first = ItemKey::new(logical.start, items::EXTENT_ITEM, 0);
+        let last = ItemKey::new(logical.end - 1, items::METADATA_ITEM, u64::MAX);
+        let mut is_used = false;
+        self.search(items::EXTENT_TREE, first, last, &mut |key, _| {
+            is_used |= matches!(key.kind, items::EXTENT_ITEM | items::METADATA_ITEM);
+            Ok(!is_used)
+        })?;
+        Ok(is_used)
     }
 
     /// Reads these bytes of an extent into the buffer; where that fails, block by block.

@@ -410,6 +410,16 @@ impl FsHandle {
     }
 }
 
+/// Has all signals to the process go to its other threads.
+pub(super) fn block_signals() {
+    let mut all = std::mem::MaybeUninit::uninit();
+    // SAFETY: the first call fills the set that the second one reads; neither keeps a pointer to it.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 /// An argument of a call: plain numbers, for which all zeros are a value.
 ///
 /// # Safety

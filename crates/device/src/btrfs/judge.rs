@@ -105,6 +105,17 @@ pub(super) fn place_of(runs: &[ExtentRun], logical: u64, length: u64) -> Option<
     Some(run.inside.start + (logical - run.logical))
 }
 
+/// Does a tree block that lies in no one run share bytes with `inside`? In a file system that was converted from another one it
+/// may lie across two stripes.
+pub(super) fn is_torn(runs: &[ExtentRun], logical: u64, length: u64, inside: &Range<u64>) -> bool {
+    runs.iter().any(|run| {
+        let end = run.logical + (run.inside.end - run.inside.start);
+        let (from, to) = (logical.max(run.logical), (logical + length).min(end));
+        let place = |logical: u64| run.inside.start + (logical - run.logical);
+        from < to && place(from) < inside.end && inside.start < place(to - 1) + 1
+    })
+}
+
 /// Looks at one tree block: its bytes, and what it should be.
 pub(super) fn judge_tree_block(bytes: &[u8], block: TreeBlock, rules: &TreeRules) -> Option<Wrong> {
     /// `struct btrfs_header`: checksum, UUID, address, flags, UUID of the chunk tree, generation, owner, items, level.
@@ -189,5 +200,9 @@ pub(super) mod tests {
             [ExtentRun { inside: 0..65536, logical: 65536 }, ExtentRun { inside: 65536..131_072, logical: 1 << 20 }];
         assert_eq!(place_of(&runs, (1 << 20) + 4096, 16384), Some(65536 + 4096));
         assert_eq!((place_of(&runs, 131_072 - 4096, 16384), place_of(&runs, 0, 16384)), (None, None));
+        let torn = |logical, inside| is_torn(&runs, logical, 16384, &inside);
+        assert!(torn(131_072 - 4096, 0..65536), "its beginning lies there");
+        assert!(!torn(131_072 - 4096, 0..4096), "elsewhere than what is asked for");
+        assert!(!torn(512 << 10, 0..131_072), "on another device");
     }
 }

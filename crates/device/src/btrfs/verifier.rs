@@ -1,6 +1,6 @@
 //! The verifier of a btrfs: a thread of its own, since btrfs's own scrub blocks for as long as a device extent takes.
 
-use super::ioctl::FsHandle;
+use super::ioctl::{FsHandle, block_signals};
 use super::worker::{Worker, WorkerSetup, WorkerSignals};
 use crate::clock;
 use crate::ioprio;
@@ -39,6 +39,8 @@ impl PoolVerifier {
         let thread = thread::Builder::new().name("btrfs".to_owned()).spawn(move || {
             // What it hands to the kernel bears its class, a scrub's reads included. The session says it if that is refused.
             let _ = ioprio::enter_idle_class();
+            // Since Linux 6.19 a signal to the thread cancels the scrub that it is in. Others take them.
+            block_signals();
             let mut worker = Worker::new(setup);
             for (id, range) in ordered {
                 let (started, before) = (clock::now(), worker.sectors_read());
@@ -46,9 +48,10 @@ impl PoolVerifier {
                 let counted = worker.sectors_read() - before;
                 let ended = VerifyCompletion { id, outcome, started, finished: clock::now(), counted };
                 if answer.send(ended).is_err() {
-                    return;
+                    break;
                 }
             }
+            worker.end();
         })?;
         Ok(PoolVerifier { fs, devices, signals, orders: Some(orders), answers, at_work: None, thread: Some(thread) })
     }
@@ -75,6 +78,9 @@ impl Verifier for PoolVerifier {
 
     fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion> {
         let (id, started) = self.at_work?;
+        if self.signals.is_stopped.load(Ordering::SeqCst) {
+            self.cancel(); // it may have entered the kernel only now
+        }
         match self.answers.recv_timeout(Duration::from_nanos(timeout.0)) {
             Ok(answer) => {
                 self.at_work = None;
@@ -87,6 +93,11 @@ impl Verifier for PoolVerifier {
                 Some(VerifyCompletion { id, outcome: VerifyOutcome::Gone, started, finished, counted: 0 })
             }
         }
+    }
+
+    fn stop(&mut self) {
+        self.signals.is_stopped.store(true, Ordering::SeqCst);
+        self.cancel();
     }
 }
 

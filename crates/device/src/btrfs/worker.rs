@@ -11,6 +11,7 @@
 use super::findings::{BadEnd, BadKind, BadPlace, PoolFindings};
 use super::inspect::{Inspector, PlacedExtent};
 use super::ioctl::{FsHandle, ScrubCounts};
+use super::items::DeviceExtent;
 use super::judge::{Wrong, WrongBlock};
 use super::members::SUPERBLOCK;
 use super::names::FileNames;
@@ -70,10 +71,12 @@ pub(super) struct Worker {
     /// Blocks that are wrong still although a copy is right: told once.
     unrepaired: BTreeSet<(u64, u64)>,
     /// Extents that btrfs's own scrub has answered for, in this run.
-    answered: BTreeSet<(u64, u64)>,
+    answered: BTreeSet<DeviceExtent>,
     /// Repairs that are to be told with the next range that is not lost.
     owed: u64,
     others_asked: Option<Nanos>,
+    /// Chunks from this logical address on are new.
+    chunks_known: Option<u64>,
 }
 
 /// Why a range has no verdict.
@@ -81,8 +84,10 @@ type Unanswered = io::Error;
 
 impl Worker {
     pub fn new(setup: WorkerSetup) -> Worker {
+        let chunks_known = setup.inspector.chunks_from(0).ok().map(|(_, next)| next);
         Worker {
             setup,
+            chunks_known,
             lost: BTreeMap::new(),
             unrepaired: BTreeSet::new(),
             answered: BTreeSet::new(),
@@ -118,6 +123,12 @@ impl Worker {
         self.setup.inspector.sectors_read()
     }
 
+    /// Nothing more is to be verified: what was allocated meanwhile?
+    pub fn end(&self) {
+        let new = self.chunks_known.and_then(|known| self.setup.inspector.chunks_from(known).ok());
+        self.setup.findings.note(|found| found.chunks_new = new.map_or(0, |(count, _)| count));
+    }
+
     fn verify_part(&mut self, part: &DeviceRange) -> Result<PartVerdict, Unanswered> {
         self.yield_to_others()?;
         let mut verdict = PartVerdict::default();
@@ -133,7 +144,11 @@ impl Worker {
                 if self.setup.is_kernels || placed.chunk.is_parity() {
                     self.leave_to_kernel(&placed)?;
                 } else {
-                    self.look(&placed, start - extent.physical..end - extent.physical)?;
+                    match self.look(&placed, start - extent.physical..end - extent.physical) {
+                        // What we cannot judge, btrfs can.
+                        Err(error) if error.kind() == io::ErrorKind::Unsupported => self.leave_to_kernel(&placed)?,
+                        looked => looked?,
+                    }
                 }
             }
         }
@@ -237,7 +252,7 @@ impl Worker {
     /// All of the extent by btrfs's own scrub, once a run.
     fn leave_to_kernel(&mut self, placed: &PlacedExtent) -> Result<(), Unanswered> {
         let extent = placed.extent;
-        if !self.answered.insert((extent.device, extent.physical)) {
+        if !self.answered.insert(extent) {
             return Ok(());
         }
         let is_parity = placed.chunk.is_parity();
@@ -253,11 +268,18 @@ impl Worker {
         let counts = match scrubbed {
             Ok(counts) => counts,
             Err(error) => {
-                self.answered.remove(&(extent.device, extent.physical));
+                self.answered.remove(&extent);
                 return Err(error);
             }
         };
         self.setup.findings.note(|found| found.extents_given += 1);
+        // It says nothing when it leaves out a chunk, as it does where a swap file is in use.
+        let (chunk, is_untouched) = (&placed.chunk, counts.data_bytes + counts.tree_bytes == 0);
+        let is_whole = chunk.stripe_length() == Some(chunk.length);
+        if is_whole && is_untouched && self.setup.inspector.is_any_used(chunk.logical..chunk.logical + chunk.length)? {
+            self.answered.remove(&extent);
+            return Err(io::Error::from_raw_os_error(libc::ETXTBSY));
+        }
         let is_lost = counts.uncorrectable_errors > 0;
         self.owed += counts.corrected_errors;
         if is_lost {
@@ -420,7 +442,7 @@ fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<B
 
 #[cfg(test)]
 mod tests {
-    use super::super::items::{CHUNK_DATA, ChunkItem, DeviceExtent};
+    use super::super::items::{CHUNK_DATA, ChunkItem};
     use super::*;
 
     #[test]

@@ -45,6 +45,9 @@ pub trait Verifier: Send {
 
     /// The next answer, or `None` when none comes within `timeout` or nothing was submitted.
     fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion>;
+
+    /// Nothing more will be submitted: what can be cut short is to be.
+    fn stop(&mut self) {}
 }
 
 /// How one verification ended.
