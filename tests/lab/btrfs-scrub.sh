@@ -172,7 +172,7 @@ head -c 20M /dev/urandom >pool/more
 sync -f pool
 mkdir pool/folder
 refused inside 2 "is mounted at $work/pool" pool/folder
-refused elsewhere 2 "is a directory on" /proc
+refused elsewhere 2 "the mount point of a btrfs (this is proc)" /proc
 uuid=$(btrfs filesystem show "${loops[0]}" | sed -n 's/.*uuid: //p')
 if [ -w "/sys/fs/btrfs/$uuid/devinfo/1/scrub_speed_max" ]; then
   echo 1m >"/sys/fs/btrfs/$uuid/devinfo/1/scrub_speed_max"

@@ -88,6 +88,15 @@ pub const FILE_SYSTEMS: &[&str] = &[
     "jq",          // reads findings
 ];
 
+/// A btrfs on loop devices.
+pub const BTRFS: &[&str] = &[
+    "mount",       // losetup
+    "btrfs-progs", // mkfs.btrfs, its scrub, btrfs-map-logical
+    "e2fsprogs",   // filefrag: where a file lies
+    "fio",         // somebody else
+    "jq",          // reads the scrubber's JSON
+];
+
 /// A member of a volume whose backend can be stopped.
 pub const HANGING: &[&str] = &[
     "nbdkit",         // the backend

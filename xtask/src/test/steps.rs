@@ -3,7 +3,7 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING, WATCHED,
+    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING, WATCHED,
     WATCHED_VOLUME,
 };
 
@@ -169,6 +169,12 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: a mounted btrfs, damaged, repaired and lost",
+        command: &["tests/lab/btrfs-scrub.sh"],
+        packages: BTRFS,
         ..LAB
     },
     TestStep {

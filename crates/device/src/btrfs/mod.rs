@@ -98,7 +98,7 @@ pub struct BtrfsPool {
 pub enum PoolError {
     /// It is a folder of something else.
     #[error(
-        "{path} is a directory on {kind}, and no mounted btrfs: name the mount point of a btrfs, a block device or an image file"
+        "{path} is a directory: name a block device or an image file, or the mount point of a btrfs (this is {kind})"
     )]
     NotBtrfs {
         /// As the user named it.
@@ -431,11 +431,7 @@ mod tests {
         let text = "1 0 0:1 / / rw - ext4 /dev/a rw\n2 1 0:2 / /mnt rw - btrfs /dev/b rw\n";
         let mounts = mounts::mounts(text);
         let refused = |path: &str| mount_at(Path::new(path), path, &mounts).unwrap_err().to_string();
-        assert!(
-            refused("/home").starts_with("/home is a directory on ext4, and no mounted btrfs"),
-            "{}",
-            refused("/home")
-        );
+        assert!(refused("/home").ends_with("or the mount point of a btrfs (this is ext4)"), "{}", refused("/home"));
         assert!(refused("/mnt/photos").contains("mounted at /mnt: name /mnt"));
         assert_eq!(mount_at(Path::new("/mnt"), "/mnt", &mounts).unwrap().point, "/mnt");
     }

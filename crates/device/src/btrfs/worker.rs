@@ -183,9 +183,9 @@ impl Worker {
         if all.is_empty() {
             return Ok(());
         }
-        let counts = self.scrub(placed.extent.device, placed.extent.physical..placed.extent.physical + 1)?;
+        self.scrub(placed.extent.device, placed.extent.physical..placed.extent.physical + 1)?;
         self.setup.findings.note(|found| found.extents_given += 1);
-        self.settle(placed, &all, &counts)
+        self.settle(placed, &all)
     }
 
     fn is_known(&self, placed: &PlacedExtent, block: &WrongBlock) -> bool {
@@ -195,7 +195,7 @@ impl Worker {
     }
 
     /// After btrfs's own scrub: what is right now, what is not?
-    fn settle(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock], counts: &ScrubCounts) -> Result<(), Unanswered> {
+    fn settle(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock]) -> Result<(), Unanswered> {
         let mut still = BTreeSet::new();
         let mut looked_to = 0;
         for block in wrong {
@@ -221,9 +221,8 @@ impl Worker {
             let blocks = wrong.iter().zip(&ends).filter(|(_, is)| **is == end);
             blocks.map(|(block, _)| block.bytes.div_ceil(self.setup.sector)).sum()
         };
-        let repaired = sectors(BadEnd::Repaired);
-        let repaired = if self.setup.is_read_only { repaired } else { repaired.max(counts.corrected_errors) };
-        self.owed += repaired + sectors(BadEnd::Unrepaired);
+        // Ours, not btrfs's: that one counts every block of a read that failed, of which most can be read by themselves.
+        self.owed += sectors(BadEnd::Repaired) + sectors(BadEnd::Unrepaired);
         let device = placed.extent.device;
         for (block, end) in wrong.iter().zip(&ends) {
             let at = (device, placed.extent.physical + block.inside);
