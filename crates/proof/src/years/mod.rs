@@ -10,7 +10,8 @@
 //!   Where the machine was off when it should have said so: within an hour of being on.
 //! - One member of an array is read at a time, and no more disks behind a controller than the settings say; none outside of its hours
 //!   (by the host's clock, as that is all a host has; not judged within a day of one that is put forward or back), in a person's
-//!   pause, or while its array is not idle and whole. What goes on when that begins may go on for an hour.
+//!   pause (a clock that is set back into one that was over begins it once more), or while its array is not idle and whole. What goes
+//!   on when that begins may go on for an hour.
 //! - Each incident is told when it opens, in each channel once; then reminders after 1, 2, 4, 8, 16, 32 days, neither earlier nor
 //!   left out, and none once a person accepted it; when it grows, and when it is over. Disks that are missing or have shown
 //!   something, and arrays that are degraded, are told within a day or two.

@@ -422,8 +422,9 @@ impl HostObserver for YearOracle {
             }
             HostFact::Clock(step) => {
                 self.jumped += step.unsigned_abs();
+                let before = self.clock;
                 self.clock.jump(at, step);
-                self.pause.iter_mut().for_each(|pause| pause.jump(at, &self.clock));
+                self.pause.iter_mut().for_each(|pause| pause.jump(at, &before, &self.clock));
             }
             HostFact::Paused(span) => self.pause = Some(PauseTruth::new(at, &self.clock, span)),
             HostFact::Channels(names) => {

@@ -63,8 +63,12 @@ impl PauseTruth {
         PauseTruth { from: at, until: clock.shows(at) + span, span }
     }
 
-    /// The clock jumped: it lasts no longer than it was to be.
-    pub fn jump(&mut self, at: u64, clock: &ClockTruth) {
+    /// The clock jumped, from what it showed before: it lasts no longer than it was to be. One that was over, and is not by this clock,
+    /// begins once more.
+    pub fn jump(&mut self, at: u64, before: &ClockTruth, clock: &ClockTruth) {
+        if before.shows(at) >= self.until {
+            self.from = at;
+        }
         self.until = self.until.min(clock.shows(at) + self.span);
     }
 
@@ -100,8 +104,21 @@ mod tests {
         let mut pause = PauseTruth::new(NIGHT, &clock, DAY);
         assert!(pause.holds(NIGHT + HOUR, &clock, HOUR) && !pause.holds(NIGHT + HOUR, &clock, HOUR + 1));
         assert!(!pause.holds(NIGHT + DAY, &clock, 0));
+        let before = clock;
         clock.jump(NIGHT + HOUR, -(DAY as i64) / 2);
-        pause.jump(NIGHT + HOUR, &clock);
+        pause.jump(NIGHT + HOUR, &before, &clock);
         assert!(pause.holds(NIGHT + DAY, &clock, 0) && !pause.holds(NIGHT + DAY + HOUR, &clock, 0));
+    }
+
+    #[test]
+    fn a_pause_that_was_over_begins_once_more_with_the_clock_that_is_set_back() {
+        let mut clock = ClockTruth::default();
+        let mut pause = PauseTruth::new(NIGHT, &clock, DAY);
+        let (before, at) = (clock, NIGHT + DAY + 2 * HOUR);
+        clock.jump(at, -(DAY as i64) / 2);
+        pause.jump(at, &before, &clock);
+        assert!(pause.holds(at, &clock, 0), "it is to be heeded from now on");
+        assert!(!pause.holds(at - HOUR, &clock, HOUR), "what was read before was read after it");
+        assert!(pause.holds(at + HOUR, &clock, HOUR));
     }
 }
