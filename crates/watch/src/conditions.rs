@@ -306,10 +306,11 @@ impl Watch {
         Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
-    /// Is the disk of every member there?
+    /// Is the disk of every member there that is in sync? What one shows that is not says nothing of stripes.
     fn are_all_there(&self, array: &ArrayFacts) -> bool {
         let is_there = |name: &String| self.names.contains_key(name);
-        array.members.iter().all(|member| member.disk.as_ref().is_some_and(is_there))
+        let mut in_sync = array.members.iter().filter(|member| member.is_in_sync);
+        in_sync.all(|member| member.disk.as_ref().is_some_and(is_there))
     }
 
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {

@@ -179,6 +179,31 @@ fn a_loss_is_not_over_because_one_of_its_disks_vanishes() {
 }
 
 #[test]
+fn a_loss_is_over_though_a_member_that_is_out_is_not_there() {
+    let mut rig = Rig::with_disks(3);
+    let mut facts = array(&["sda", "sdb", "sdc"]);
+    rig.tell(WatchEvent::ArraySeen(facts.clone()));
+    rig.wait(2 * DAY);
+    rig.finish("sda", &[SectorRange::at(5 * 1024, 8)]);
+    rig.tell(WatchEvent::DiskGone("sdc".into()));
+    (facts.members[2].disk, facts.members[2].is_in_sync) = (None, false);
+    rig.tell(WatchEvent::ArraySeen(facts.clone()));
+    rig.wait(HOUR);
+    let told = rig.since_of(0, IncidentKind::Stripes);
+    assert!(told.len() == 1 && told[0].contains("cannot be rebuilt"), "{told:?}");
+    let before = rig.sent.len();
+    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.wait(5 * MINUTE);
+    assert_eq!(rig.since_of(before, IncidentKind::Stripes), [""; 0], "who knows what it would show");
+    facts.members[0].disk = Some("sdd".into());
+    rig.tell(WatchEvent::DiskSeen(disk("sdd", "NEW")));
+    rig.tell(WatchEvent::ArraySeen(facts));
+    rig.wait(HOUR);
+    let told = rig.since_of(before, IncidentKind::Stripes);
+    assert!(told.len() == 1 && told[0].contains("resolved"), "what is not in sync is not read: {told:?}");
+}
+
+#[test]
 fn what_opened_since_the_message_that_is_accepted_is_told() {
     let mut rig = Rig::with_disks(1);
     rig.wait(DAY);
