@@ -70,10 +70,9 @@ pub struct PassOrder {
 }
 
 impl PassOrder {
-    /// A date of the system's clock, as the watch says it, behind the pass's beginning: a report that says no later one is of what
-    /// was read since the last report.
+    /// A date of the system's clock, as the watch says it; none lies before the pass's beginning.
     fn by_watch(&self, at: UnixSeconds) -> UnixSeconds {
-        let since = at.0.saturating_sub(self.begun_by_system.0).max(1);
+        let since = at.0.saturating_sub(self.begun_by_system.0);
         UnixSeconds(self.begun.0.saturating_add(since.saturating_mul(self.pace)))
     }
 }
@@ -237,8 +236,8 @@ fn read(
         false => KeptPass::of(folder, subject.id(), subject.sectors(), order.begun_by_system),
     };
     if let KeptPass::Complete(since) = kept {
-        let (begun, done) = (order.by_watch(since), subject.sectors());
-        return SessionNews::Finished(PassReport { pass: order.pass, begun, done, ..PassReport::default() });
+        let (begun, is_found, done) = (order.by_watch(since), true, subject.sectors());
+        return SessionNews::Finished(PassReport { pass: order.pass, begun, is_found, done, ..PassReport::default() });
     }
     let settings = Settings { state: Some(folder.to_owned()), ..Settings::default() };
     let run = RunOptions { fresh: matches!(kept, KeptPass::Older), ..RunOptions::default() };
@@ -271,6 +270,7 @@ fn told_of(order: &PassOrder, report: &ScrubReport) -> PassReport {
     PassReport {
         pass: order.pass,
         begun: order.begun,
+        is_found: false,
         done: report.bytes_verified.sectors() + report.unreadable_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,

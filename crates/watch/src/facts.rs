@@ -265,6 +265,8 @@ pub struct PassReport {
     /// where it found all of it read by others, when that began. 0
     /// if that is not known: then it counts only while the session runs, and of somebody else's only what it found.
     pub begun: UnixSeconds,
+    /// A session of ours has read none of it: it was found read.
+    pub is_found: bool,
     /// Sectors of this pass with a verdict, earlier runs of the same pass included.
     pub done: u64,
     /// The unreadable ones, in runs, ascending.

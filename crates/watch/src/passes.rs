@@ -130,7 +130,8 @@ impl PassHistory {
             let kept = (0..SLICES).filter(|&slice| self.start(slice) < done).count();
             self.touched[kept..].fill(UnixSeconds(0));
         }
-        let since = if report.begun > self.begun { report.begun } else { self.reported }.min(now);
+        // A session says when its pass began by the clock of then, which may have been ahead: dates do not tell the one from the other.
+        let since = if report.is_found { report.begun } else { self.reported }.min(now);
         for slice in 0..SLICES {
             if self.start(slice) >= done {
                 break;
@@ -313,7 +314,7 @@ mod tests {
         passes.begin(day(101));
         passes.report(day(102), &report(100));
         passes.begin(day(128));
-        passes.finish(day(128), &PassReport { begun: day(103), ..report(1600) });
+        passes.finish(day(128), &PassReport { begun: day(103), is_found: true, ..report(1600) });
         assert_eq!((passes.oldest(), passes.read[15]), (Some(day(101)), day(103)), "not of day 128");
     }
 

@@ -61,6 +61,7 @@ fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
     assert!(report.bytes_per_second > 0);
     let SessionNews::Finished(again) = scene.run(order) else { panic!("it was read") };
     assert_eq!((again.done, again.bytes_per_second), (SECTORS, 0), "nothing was read once more");
+    assert!(again.is_found && !report.is_found && again.begun >= report.begun);
     let twin = PassOrder { is_twin: true, ..scene.order(1, begun) };
     let SessionNews::Finished(of_twin) = scene.run(twin) else { panic!("it is read") };
     assert!(of_twin.bytes_per_second > 0, "what is kept may be another disk's");

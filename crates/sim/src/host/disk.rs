@@ -160,6 +160,7 @@ impl HostDisk {
         PassReport {
             pass: self.pass,
             begun: self.begun,
+            is_found: false,
             done: (self.done * self.facts.sectors as f64) as u64,
             unreadable,
             retries: 0,

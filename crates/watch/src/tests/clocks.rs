@@ -54,6 +54,19 @@ fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
 }
 
 #[test]
+fn what_is_read_after_a_clock_was_set_back_is_dated_by_when_it_is_read() {
+    let mut rig = Rig::with_disks(1);
+    rig.wait_for("sda"); // by a clock that is ahead, and so the session says until it ends
+    rig.now = UnixSeconds(rig.now.0 - DAY);
+    rig.wait(10 * DAY);
+    rig.progress("sda", SECTORS / 2, &[]);
+    let half = rig.now;
+    rig.finish("sda", &[]);
+    let disk = rig.watch.disks.values().next().unwrap();
+    assert_eq!(disk.row.passes.read[15], half, "not by when its pass began");
+}
+
+#[test]
 fn a_wrong_clock_that_somebody_vouches_for_or_that_stays_is_believed() {
     for is_synchronised in [true, false] {
         let mut rig = old_hand();

@@ -171,6 +171,7 @@ fn a_pass_is_entered_once_and_unreadable_sectors_come_and_go() {
     let report = |pass: u32, unreadable: &[SectorRange]| PassReport {
         pass,
         begun: NOW,
+        is_found: false,
         done: 31_251_759_104,
         unreadable: unreadable.to_vec(),
         retries: 3,
