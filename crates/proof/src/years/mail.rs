@@ -1,7 +1,7 @@
 //! What the oracle knows of messages and their ways: what was written, what arrived, and when it was to.
 
 use super::reading::PowerTruth;
-use super::rules::ClockTruth;
+use super::rules::{ClockTruth, length};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_sim::host::calendar::DaylightCalendar;
 use scrubjay_sim::host::setup::EPOCH;
@@ -155,6 +155,13 @@ impl MailTruth {
             !waiting.contains(number) && self.channels.contains_key(&letter.channel)
         };
         self.missing.iter().filter(is_lost).map(|(number, _)| *number).collect()
+    }
+
+    /// Was nothing accepted by this channel that was tried last, as far as anybody can know? One that is up again, or refused one in
+    /// twenty for no reason that anybody knows, is tried four hours later, and not in quiet hours.
+    pub fn may_seem_down(&self, at: u64, channel: &ChannelTruth) -> bool {
+        let held = self.quiet.map_or(0, length);
+        channel.is_down || at - channel.up_since.max(channel.bounced) < ARRIVES + held
     }
 
     /// Since when a channel that is down has had something to refuse, at the latest.

@@ -18,7 +18,7 @@
 //! - When a second thing makes something graver (the last member that may fail is lost; a disk with a bad cable shows bad sectors),
 //!   that is told within a day, unless a person accepted it since. So are stripes in which sectors of two members meet, and ways for
 //!   messages that nobody confirmed, or that accept nothing, each after the day for which it is borne.
-//! - Nothing is told without a cause in the model.
+//! - Nothing is told without a cause in the model. That a channel accepts messages again is known when it is tried next.
 //! - A disk is called ok only if its SMART data were read within 26 hours, and nothing lasting speaks against it; "all sectors read"
 //!   is green only if they were. "Redundancy" is not while an array has lost a member for an hour, or has a bad stripe for a day;
 //!   "Alerts" is not while a way is unproven or accepts nothing for a day, or a message is late.

@@ -169,8 +169,7 @@ impl YearOracle {
                         let since = channel.confirmed.map_or(channel.known_since, |confirmed| confirmed + 90 * DAY);
                         since < at + jumped
                     }
-                    // A server refuses one in twenty for no reason that anybody knows; then the next attempt is four hours later.
-                    IncidentKind::Undelivered => channel.is_down || at - channel.up_since < 10 * HOUR || is_just_on,
+                    IncidentKind::Undelivered => self.mail.may_seem_down(at, channel) || is_just_on,
                     _ => false,
                 }
             }

@@ -8,6 +8,11 @@ use scrubjay_watch::hours::DailyHours;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
+/// How long daily hours are, in seconds; all of the day if they end when they begin.
+pub(super) fn length(hours: DailyHours) -> u64 {
+    u64::from((hours.to + 1439 - hours.from) % 1440 + 1) * 60
+}
+
 /// The host's clock, as far as it is wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTruth {
@@ -36,9 +41,8 @@ impl ClockTruth {
 
     /// Is that time in these hours, and not within `slack` seconds of their edges?
     pub fn is_inside(&self, at: u64, hours: DailyHours, slack: u32) -> bool {
-        let length = (hours.to + 1439 - hours.from) % 1440 + 1;
         let since = |second: u32| (second + 86_400 - hours.from * 60) % 86_400;
-        self.second(at).map(since).is_some_and(|since| since >= slack && since + slack < length * 60)
+        self.second(at).map(since).is_some_and(|since| since >= slack && u64::from(since + slack) < length(hours))
     }
 
     /// Is it outside of them, and not within `slack` seconds of their edges?
