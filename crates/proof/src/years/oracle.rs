@@ -376,6 +376,7 @@ impl HostObserver for YearOracle {
             HostFact::Foretold(disk, low, high) => self.disks[disk].foretold = Some((low, high)),
             HostFact::PassOver(disk) => {
                 self.outcome.passes += 1;
+                self.disks[disk].refused = None;
                 // Hosts look once an hour, so the end is known to the hour; of passes of a few hours that says too little.
                 if let Some((low, high)) = self.disks[disk]
                     .foretold

@@ -26,7 +26,7 @@ pub(super) struct DiskTruth {
     pub evidence: Option<u64>,
     /// and something that lasts.
     pub lasting: Option<u64>,
-    /// Since when its sessions could not begin: it was not read since.
+    /// Since when its sessions could not begin: it was not read since, nor its pass over.
     pub refused: Option<u64>,
     /// Has the machine ever been on with it?
     pub is_seen: bool,
@@ -88,7 +88,10 @@ impl DiskTruth {
     /// A part was read. Gives for each point in it when it had been read before, and when it was now.
     pub fn read(&mut self, (from, to): (f64, f64), (begin, end): (u64, u64)) -> Vec<(u64, u64)> {
         let mut pairs = Vec::new();
-        (self.position, self.refused) = (to, None);
+        self.position = to;
+        if to > from {
+            self.refused = None; // of one that has read nothing yet nobody knows whether it gets anywhere
+        }
         if from == 0.0 {
             (self.begun_before, self.begun) = (self.begun, begin);
         }
@@ -191,7 +194,11 @@ mod tests {
         let pairs = disk.read((0.0, 0.5), (100, 200));
         assert_eq!((pairs.len(), disk.oldest()), (32, 5));
         assert!(pairs.iter().all(|&(before, at)| before == 5 && (100..200).contains(&at)));
+        disk.refused = Some(150);
+        disk.read((0.5, 0.5), (199, 200));
+        assert_eq!(disk.refused, Some(150), "that a session runs says nothing");
         disk.read((0.5, 1.0), (200, 300));
+        assert_eq!(disk.refused, None);
         assert!((100..105).contains(&disk.oldest()));
     }
 }
