@@ -224,11 +224,14 @@ impl<'o> ModelledHost<'o> {
                     disk.met.clear();
                 }
                 self.begin_session(number, is_new);
-                None
+                self.over(number)
             }
             WatchOp::StopSession(subject, _) => {
                 let number = self.by_subject(&subject)?;
                 self.read(number);
+                if let Some(over) = self.over(number) {
+                    return Some(over);
+                }
                 self.end_session(number);
                 let report = self.report(number);
                 Some(WatchEvent::Session(subject, SessionNews::Stopped(report)))
@@ -308,6 +311,17 @@ impl<'o> ModelledHost<'o> {
             self.observe(&HostFact::Unreadable(number, &report.unreadable));
         }
         report
+    }
+
+    /// A session that has read all of its disk ends, and says so; one that was cut off just then says so when it is begun once more.
+    fn over(&mut self, number: usize) -> Option<WatchEvent> {
+        let is_over = self.disks[number].session.is_some() && self.disks[number].done >= 1.0;
+        is_over.then(|| {
+            let (name, report) = (self.disks[number].facts.name.clone(), self.report(number));
+            self.end_session(number);
+            self.observe(&HostFact::PassOver(number));
+            WatchEvent::Session(SessionSubject::Disk(name), SessionNews::Finished(report))
+        })
     }
 
     pub(super) fn end_session(&mut self, number: usize) {
@@ -447,14 +461,11 @@ impl<'o> ModelledHost<'o> {
                 continue;
             }
             self.read(number);
-            let report = self.report(number);
-            if self.disks[number].done < 1.0 {
-                self.tell(WatchEvent::Session(subject, SessionNews::Progress(report)));
-                continue;
-            }
-            self.end_session(number);
-            self.observe(&HostFact::PassOver(number));
-            self.tell(WatchEvent::Session(subject, SessionNews::Finished(report)));
+            let news = self.over(number).unwrap_or_else(|| {
+                let report = self.report(number);
+                WatchEvent::Session(subject, SessionNews::Progress(report))
+            });
+            self.tell(news);
         }
         self.tell(WatchEvent::Tick);
         let status = self.watch.as_ref().filter(|_| self.now % DAY == DAY / 2).map(|watch| watch.status(self.clock()));
@@ -527,6 +538,7 @@ fn members_of(setup: &HostSetup, array: &ArrayFacts) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_watch::hours::DailyHours;
 
     /// Counts.
     #[derive(Default)]
@@ -559,6 +571,15 @@ mod tests {
         let reports = tally.delivered.iter().filter(|subject| subject.contains("monthly report")).count();
         assert!((20..=24).contains(&reports), "{reports} by two channels: {:?}", tally.delivered);
         assert!(tally.bytes >= tally.passes as f64);
+    }
+
+    #[test]
+    fn a_pass_whose_last_session_was_cut_off_is_over_when_the_next_one_begins() {
+        let mut setup = HostSetup { is_off_at_night: true, ..HostSetup::usual(1, 1, 85) };
+        // 23:00 on the wall is 22:00 UTC, when it is switched off: before the hour is looked at.
+        setup.settings.between = Some(DailyHours { from: 22 * 60, to: 23 * 60 });
+        let (_, tally) = run(setup);
+        assert!(tally.bytes >= 1.0 && tally.passes >= 1, "{} passes, {} read", tally.passes, tally.bytes);
     }
 
     #[test]
