@@ -20,6 +20,8 @@ const DAY: u64 = 24 * HOUR;
 const WARNING: u64 = 7 * DAY;
 /// What is announced as late has its date so soon: a warning may come a day early, and what a sixteenth of a pass took.
 const SOON: u64 = 9 * DAY;
+/// A heartbeat comes so long after it is due, or after the machine is switched on: a clock that began in 1970 is not believed before.
+const BEATS_WITHIN: u64 = 4 * HOUR;
 /// Faults that are told of one seed.
 const FAULTS_MAX: usize = 20;
 
@@ -181,6 +183,16 @@ impl YearOracle {
         faults.into_iter().for_each(|what| self.fault(at, what));
     }
 
+    /// The watch is gone. A heartbeat that was to come just then comes a day later.
+    fn on_killed(&mut self, at: u64) {
+        let (beat, jumped) = self.beat;
+        let jumps = self.jumped - jumped;
+        let due = self.power.on_since.map_or(beat + DAY, |on| on.max(beat + DAY));
+        if (due.saturating_sub(jumps)..=due + jumps + BEATS_WITHIN).contains(&at) {
+            self.beat = (at, self.jumped);
+        }
+    }
+
     /// What is so for so long must have been told, by every channel.
     fn must_be_told(&mut self, at: u64, since: Option<u64>, subject: IncidentSubject, kind: IncidentKind) {
         self.must_be_news(at, since, 0, subject, kind);
@@ -215,9 +227,7 @@ impl YearOracle {
             let due = self.power.after_stretch(due + 2 * HOUR, HOUR);
             due.saturating_add(self.jumped - jumped) <= at
         };
-        // One that was to come when the watch was killed comes a day later.
-        let is_cut = self.power.on_since.is_none_or(|on| on > beat);
-        if is_late(beat + if is_cut { 2 * DAY } else { DAY }) {
+        if is_late(beat + DAY) {
             self.fault(at, format!("no heartbeat for {} hours", (at - beat) / HOUR));
         }
         let keys: Vec<String> = self.arrays.keys().cloned().collect();
@@ -415,10 +425,12 @@ impl HostObserver for YearOracle {
                 self.look_at_stripes(at);
             }
             HostFact::Power(is_on) => {
-                self.power.switch(at, is_on);
                 if is_on {
                     self.mail.begin(at);
+                } else {
+                    self.on_killed(at);
                 }
+                self.power.switch(at, is_on);
             }
             HostFact::Clock(step) => {
                 self.jumped += step.unsigned_abs();
