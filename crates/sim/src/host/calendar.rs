@@ -28,7 +28,7 @@ fn ahead(at: UnixSeconds) -> u64 {
 
 impl Calendar for DaylightCalendar {
     fn local(&self, at: UnixSeconds) -> LocalTime {
-        let local = at.0 + ahead(at);
+        let local = at.0.saturating_add(ahead(at)); // what never comes is asked for, too
         LocalTime { day: LocalDay((local / DAY) as i64), second: (local % DAY) as u32 }
     }
 
@@ -51,6 +51,11 @@ mod tests {
         let shown = |at: u64| DaylightCalendar.local(UnixSeconds(at)).second / 3600;
         assert_eq!((shown(spring - 1), shown(spring)), (1, 3));
         assert_eq!((shown(autumn - 1), shown(autumn)), (2, 2));
+    }
+
+    #[test]
+    fn what_never_comes_has_a_time() {
+        assert!(DaylightCalendar.local(UnixSeconds(u64::MAX)).day.0 > 1 << 40);
     }
 
     #[test]
