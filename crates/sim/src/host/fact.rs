@@ -49,7 +49,7 @@ pub enum HostFact<'a> {
     Bounced(&'a str),
     /// A person wants nothing to be read for so many seconds from now on.
     Paused(u64),
-    /// A person typed a code that came this way.
+    /// A person typed the newest code that came this way.
     Confirmed(&'a str),
     /// A person accepts what is so with a subject.
     Accepted(&'a IncidentSubject),

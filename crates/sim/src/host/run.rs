@@ -410,10 +410,11 @@ impl<'o> ModelledHost<'o> {
             }
             HostEvent::Confirm(index) => {
                 let (channel, code) = self.codes[index].clone();
-                if self.watch.is_some() && self.setup.settings.channels.iter().any(|known| known.name == channel) {
+                let is_open =
+                    |row: &WatchRow| matches!(row, WatchRow::Channel(row) if row.code.as_ref() == Some(&code));
+                // Whoever types one after a newer one was sent is told so.
+                if self.watch.is_some() && self.rows.values().any(is_open) {
                     self.tell(WatchEvent::Command(PersonCommand::Confirm(code.clone())));
-                    let is_open =
-                        |row: &WatchRow| matches!(row, WatchRow::Channel(row) if row.code.as_ref() == Some(&code));
                     match self.watch.is_some() || !self.rows.values().any(is_open) {
                         true => self.observe(&HostFact::Confirmed(&channel)),
                         false => self.plan(self.now + HOUR, HostEvent::Confirm(index)),
