@@ -224,7 +224,7 @@ fn read(
             .map(|disk| Box::new(disk) as Box<dyn Subject>)
             .map_err(|error| error.to_string()),
         SessionSubject::Array(_) => {
-            ResolvedTarget::open(&order.target).map(|array| array.subject).map_err(|error| error.to_string())
+            ResolvedTarget::open(&order.target, false).map(|array| array.subject).map_err(|error| error.to_string())
         }
     };
     let subject = match subject {

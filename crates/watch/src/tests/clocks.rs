@@ -63,7 +63,7 @@ fn what_is_read_after_a_clock_was_set_back_is_dated_by_when_it_is_read() {
     let half = rig.now;
     rig.finish("sda", &[]);
     let disk = rig.watch.disks.values().next().unwrap();
-    assert_eq!(disk.row.passes.read[15], half, "not by when its pass began");
+    assert_eq!(disk.reading.row.passes.read[15], half, "not by when its pass began");
 }
 
 #[test]
