@@ -409,8 +409,11 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
     let (what, meaning, act) = match (corrected, mismatched) {
         (0, 0) => return None,
         (corrected, 0) => (
-            format!("{corrected} rows were wrong, and were made right"),
-            "what was wrong was rebuilt from the other members, and read back",
+            match corrected {
+                1 => "1 place was wrong, and was made right".to_owned(),
+                _ => format!("{corrected} places were wrong, and were made right"),
+            },
+            "what was wrong was made right from the other members",
             "nothing; if it becomes more, look which member it is: its log says so",
         ),
         (_, mismatched) => (

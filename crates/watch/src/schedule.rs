@@ -115,9 +115,6 @@ impl Watch {
         if !subject.is_there() {
             return Some(HoldBack::Missing);
         }
-        if matches!(subject, WatchedSubject::Array(array, _) if array.facts.check_sectors.is_none()) {
-            return Some(HoldBack::SizeUnknown);
-        }
         if reading.live.is_resized {
             return Some(HoldBack::Resized);
         }
@@ -136,6 +133,9 @@ impl Watch {
                 ArrayActivity::Idle if array.is_degraded() => return Some(HoldBack::Degraded(of)),
                 ArrayActivity::Idle => {}
             }
+        }
+        if matches!(subject, WatchedSubject::Array(array, _) if array.facts.check_sectors.is_none()) {
+            return Some(HoldBack::SizeUnknown);
         }
         let disks = self.disks_of(subject);
         if disks.iter().any(|disk| disk.is_self_testing(now)) {

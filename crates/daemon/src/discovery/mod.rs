@@ -5,15 +5,16 @@
 //! root: files and links --> identity, place, bays --> disks --+
 //!                       --> below --> md, btrfs --------------+--> survey --> HostSurvey --> changes --> events of the watch
 //!                       --> power, others --------------------+
-//! uevent: when to look again          volumes: our own, by their servers
+//! uevent: when to look again          checks, volumes: whose own checkers can be driven, and our own volumes
 //! ```
 //!
-//! **Never:** opening a device, writing (but [`bays::locate`]), policy.
+//! **Never:** opening a device (but [`checks`]), writing (but [`bays::locate`]), policy.
 
 pub mod bays;
 mod below;
 mod btrfs;
 pub mod changes;
+pub mod checks;
 mod disks;
 #[cfg(test)]
 mod fixture;

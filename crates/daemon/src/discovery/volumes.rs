@@ -23,7 +23,7 @@ struct ServedVolume {
 }
 
 /// Adds the volumes that are served on this machine now, and what could not be asked. It takes as long as their servers take to
-/// answer, 20 s for each that hangs; so this is no part of the survey.
+/// answer, 20 s for each that hangs.
 pub fn add_served_volumes(seen: &mut HostSurvey) {
     let sockets = match sockets::sockets() {
         Ok(sockets) => sockets,

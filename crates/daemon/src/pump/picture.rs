@@ -24,9 +24,10 @@ impl Daemon<'_> {
         let status: WatchStatus = self.watch.status(now);
         let calendar = self.watch.calendar();
         let worst = status.disks.iter().map(|disk| disk.health).max();
-        let mut troubles: Vec<String> = self.troubles.iter().map(|(about, what)| format!("{about}: {what}")).collect();
+        // What the survey warns of stands there, too, all in one.
+        let others = self.troubles.iter().filter(|(about, _)| **about != "survey");
+        let mut troubles: Vec<String> = others.map(|(about, what)| format!("{about}: {what}")).collect();
         troubles.extend(self.survey.warnings.iter().cloned());
-        troubles.dedup();
         WatchDocument {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),

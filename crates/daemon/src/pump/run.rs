@@ -16,7 +16,7 @@ use crate::smartctl::run::Smartctl;
 use crate::time::{WatchClock, ZonedCalendar};
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
-use scrubjay_watch::facts::{DiskKey, SessionSubject, SubjectKey};
+use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::incident::IncidentSubject;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -190,6 +190,12 @@ impl<'s> Daemon<'s> {
         let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));
         let (watched, left_alone) = seen.disks.into_iter().partition(is_watched);
         seen.disks = watched;
+        // What we have begun is nobody else's check.
+        for array in seen.arrays.iter_mut().filter(|array| array.activity == ArrayActivity::Checking) {
+            if self.sessions.is_running(&SessionSubject::Array(array.key.clone())) {
+                array.activity = ArrayActivity::Idle;
+            }
+        }
         let zone = ZonedCalendar::system();
         if zone.name().map(str::to_owned) != self.zone {
             self.zone = zone.name().map(str::to_owned);

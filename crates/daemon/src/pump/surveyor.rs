@@ -1,7 +1,7 @@
 //! Looks what there is, on a thread of its own: the kernel, or a volume's server, may take its time.
 
 use super::news::DaemonNews;
-use crate::discovery::{SystemRoot, survey, volumes};
+use crate::discovery::{SystemRoot, checks, survey};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -28,7 +28,7 @@ impl Surveyor {
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
                 let mut seen = survey(&SystemRoot::default(), &of_thread);
-                volumes::add_served_volumes(&mut seen);
+                checks::add_checks(&mut seen);
                 if tell.send(DaemonNews::Surveyed(Box::new(seen))).is_err() {
                     return;
                 }

@@ -178,6 +178,22 @@ impl BtrfsPool {
     /// # Errors
     /// [`PoolError`]; nothing was changed, and none of its data were read.
     pub fn open(path: &Path, is_read_only: bool) -> Result<BtrfsPool, PoolError> {
+        let pool = BtrfsPool::look(path, is_read_only)?;
+        check_busy(path, &pool.folder)?;
+        for member in pool.members.iter() {
+            let asked = pool.fs.is_scrubbing(member.number);
+            if asked.map_err(|source| PoolError::of(path, "cannot be asked for scrubs", source))? {
+                return Err(PoolError::Scrubbed { path: path.to_owned() });
+            }
+        }
+        Ok(pool)
+    }
+
+    /// The same, whether or not it can be scrubbed just now.
+    ///
+    /// # Errors
+    /// [`PoolError`]; nothing was changed, and none of its data were read.
+    pub fn look(path: &Path, is_read_only: bool) -> Result<BtrfsPool, PoolError> {
         let io = |what| move |source| PoolError::of(path, what, source);
         let canonical = fs::canonicalize(path).map_err(io("cannot find it"))?;
         let text = fs::read_to_string("/proc/self/mountinfo").map_err(io("cannot read /proc/self/mountinfo"))?;
@@ -186,7 +202,6 @@ impl BtrfsPool {
         let info = fs.info().map_err(io("it does not say what it is"))?;
         let uuid = uuid(&info.fsid);
         let folder = Path::new("/sys/fs/btrfs").join(&uuid);
-        check_busy(path, &folder)?;
         let is_temporary = fs::read_to_string(folder.join("temp_fsid")).is_ok_and(|text| text.trim() == "1");
         let opened = members::open(&fs, &info, &folder, is_temporary);
         let OpenedMembers { there, missing, allocated } = opened.map_err(|source| match source {
@@ -197,11 +212,6 @@ impl BtrfsPool {
         })?;
         if there.is_empty() {
             return Err(PoolError::NoMember { path: path.to_owned() });
-        }
-        for member in &there {
-            if fs.is_scrubbing(member.number).map_err(io("cannot be asked for scrubs"))? {
-                return Err(PoolError::Scrubbed { path: path.to_owned() });
-            }
         }
         let space = AddressSpace::new(
             there.iter().map(|member| (member.number, member.bytes)).collect(),
@@ -226,6 +236,18 @@ impl BtrfsPool {
             signals: Arc::default(),
             foreign_feature,
         })
+    }
+
+    /// Where btrfs is mounted on this machine, one of several mounts of a file system as good as another.
+    pub fn mount_points() -> Vec<PathBuf> {
+        let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let all = mounts::mounts(&text).into_iter().filter(|mount| mount.kind == "btrfs");
+        all.map(|mount| PathBuf::from(mount.point)).collect()
+    }
+
+    /// As `/sys/fs/btrfs` has it.
+    pub fn uuid(&self) -> String {
+        uuid(&self.info.fsid)
     }
 
     /// What is found from now on; a clone is a handle on the same.

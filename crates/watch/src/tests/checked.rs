@@ -88,7 +88,7 @@ fn what_the_check_finds_is_told_of_the_array_and_of_no_disk() {
     rig.news("uuid", SessionNews::Progress(report.clone()));
     rig.wait(HOUR);
     let told = rig.since_of(0, IncidentKind::Disagreement);
-    assert_eq!(told, ["[nas1] WATCH array tank: 3 rows were wrong, and were made right"]);
+    assert_eq!(told, ["[nas1] WATCH array tank: 3 places were wrong, and were made right"]);
     report.unreadable = vec![SectorRange::at(4096, 256)];
     rig.passes.insert("uuid".into(), report.clone());
     rig.news("uuid", SessionNews::Progress(report.clone()));
