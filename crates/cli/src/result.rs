@@ -5,6 +5,7 @@ use crate::say::{shown, shown_path};
 use crate::volume::admin::summaries;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
+use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::volume::finding::Resolution;
@@ -29,6 +30,14 @@ const ADVICE_LOST: &str =
 /// What to do where parities do not fit data that nothing proves.
 const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, and nothing tells which are wrong: reads give what lies there, compare it \
      with a backup";
+
+/// What becomes of a mismatch that is none when asked again.
+const MADE_TO_AGREE: &str =
+    "was found to agree (it was being written, or a member could not read it and md wrote it anew),";
+
+/// What to do where members do not agree.
+const ADVICE_MISMATCH: &str = "nothing was changed there: compare the files that lie there with a backup before you let md overwrite one side (its \
+     `repair` takes the first copy, or the data, for right, also where they are wrong)";
 
 /// Prints one paragraph a target.
 pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()> {
@@ -60,10 +69,12 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             let times = show_count(report.transient_errors);
             writeln!(
                 out,
-                "  {times} requests failed at first ({cause}), but every sector could be read when asked again"
+                "  {times} requests failed at first ({cause}), but every sector {} when asked again",
+                if cause == Cause::Mismatch { MADE_TO_AGREE } else { "could be read" }
             )?;
         }
         findings(outcome, out)?;
+        mismatches(outcome, out)?;
         if !runs.is_empty() {
             let mut lost = outcome.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost).peekable();
             let is_undecided = lost.peek().is_some() && lost.all(|finding| finding.chunk.starts_with('P'));
@@ -103,6 +114,30 @@ fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Where the members of an array do not agree, and what md repaired.
+fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
+    let places = outcome.mismatches();
+    for (range, found) in places.iter().take(RUNS_SHOWN) {
+        let words = found.map_or("found by this pass, and not narrowed down: members agree where they were read once more, or were being written", |found| found.words.as_str());
+        let (start, count) = (range.start, show_count(range.count()));
+        writeln!(out, "  MISMATCH: {count} sectors from {start} on (at {}): {}", Bytes(start.byte()), shown(words))?;
+    }
+    if places.len() > RUNS_SHOWN {
+        writeln!(out, "  ... and {} more places (--json lists all)", places.len() - RUNS_SHOWN)?;
+    }
+    if !places.is_empty() {
+        writeln!(out, "  {ADVICE_MISMATCH}")?;
+    }
+    for (member, &sectors) in outcome.checked.iter().flat_map(|checked| &checked.repaired) {
+        writeln!(
+            out,
+            "  repaired: md wrote {} sectors of {member} anew from the others: it could not read all of them",
+            show_count(sectors)
+        )?;
+    }
+    Ok(())
+}
+
 fn stripes(count: u64) -> String {
     if count == 1 { "one stripe".to_owned() } else { format!("{} stripes", show_count(count)) }
 }
@@ -114,7 +149,7 @@ fn headline(outcome: &TargetOutcome) -> String {
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
     let healed = match outcome.rows_healed() {
-        0 => String::new(),
+        0 => array_findings(outcome),
         1 => "one row WRONG, rebuilt from the others; ".to_owned(),
         count => format!("{} rows WRONG, rebuilt from the others; ", show_count(count)),
     };
@@ -158,6 +193,15 @@ fn headline(outcome: &TargetOutcome) -> String {
     }
 }
 
+/// Of an array: what its check found, each with a semicolon behind it.
+fn array_findings(outcome: &TargetOutcome) -> String {
+    let (bad, repaired) = (outcome.ended.report.mismatched_sectors(), outcome.sectors_repaired());
+    let mismatch = (bad > 0).then(|| format!("members DO NOT AGREE in {} sectors; ", show_count(bad)));
+    let repaired = (repaired > 0)
+        .then(|| format!("{} sectors REPAIRED by md, as a member could not read them; ", show_count(repaired)));
+    mismatch.into_iter().chain(repaired).collect()
+}
+
 fn found_so_far(outcome: &TargetOutcome) -> String {
     let (sectors, healed) = (outcome.ended.report.unreadable_sectors(), outcome.rows_healed());
     let unreadable = match sectors {
@@ -168,7 +212,9 @@ fn found_so_far(outcome: &TargetOutcome) -> String {
         count => format!(", {} UNREADABLE so far", show_count(count)),
     };
     let healed = if healed == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(healed)) };
-    unreadable + &healed
+    let of_array = array_findings(outcome);
+    let of_array = of_array.trim_end_matches("; ");
+    unreadable + &healed + &if of_array.is_empty() { String::new() } else { format!(", {of_array} so far") }
 }
 
 /// What it cost: time, and what others lost.

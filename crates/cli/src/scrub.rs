@@ -10,17 +10,16 @@ use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
 use scrubjay_device::btrfs::PoolError;
 use scrubjay_device::control::SessionControl;
+use scrubjay_device::md;
 use scrubjay_device::output::OutputError;
 use scrubjay_device::session::{ScrubSession, SessionError, SessionInfo};
 use scrubjay_device::store::StoreError;
 use scrubjay_device::target::TargetError;
 use scrubjay_device::verify;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
-use scrubjay_jobs::pool::WatchedPool;
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_jobs::target::{ResolvedTarget, TargetNameError};
+use scrubjay_jobs::target::{ResolvedTarget, TargetLogs, TargetNameError};
 use scrubjay_jobs::{config, json};
-use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::remote::RemoteError;
 use scrubjay_serve::remote::client::ClientError;
 use std::collections::HashSet;
@@ -42,6 +41,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     let PolicyKind { name, heeds, .. } = settings.kind();
     heed::check(name, heeds, &args.settings.parameters.given)?;
     let stop = PauseSignal::on_signals()?;
+    md::put_back_all(&settings.state_folder()).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let mut prepared = Vec::new();
     // Named twice is meant once.
     let mut seen = HashSet::new();
@@ -81,8 +81,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
 /// A session that is ready to run; of a volume or a btrfs, with what is found meanwhile.
 struct Prepared {
     session: ScrubSession,
-    finds: Option<FindingsFeed>,
-    pool: Option<WatchedPool>,
+    logs: TargetLogs,
 }
 
 /// Why it is not ready, and what to exit with.
@@ -111,16 +110,16 @@ impl From<SessionError> for NotReady {
 }
 
 fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
-    let ResolvedTarget { subject, finds, pool } = ResolvedTarget::open(path, args.read_only)?;
+    let ResolvedTarget { subject, logs } = ResolvedTarget::open(path, &settings.state_folder(), args.read_only)?;
     let run = RunOptions { range: args.range.clone(), fresh: args.fresh, record: args.record.clone() };
     let options = settings.options(&*subject, &run);
-    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, finds, pool })
+    Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, logs })
 }
 
 /// One thread a target; this one draws.
 fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Option<TargetOutcome>> {
-    let (sessions, finds): (Vec<ScrubSession>, Vec<_>) =
-        prepared.into_iter().map(|Prepared { session, finds, pool }| (session, (finds, pool))).unzip();
+    let (sessions, logs): (Vec<ScrubSession>, Vec<_>) =
+        prepared.into_iter().map(|Prepared { session, logs }| (session, logs)).unzip();
     let facts: Vec<SessionInfo> = sessions.iter().map(|session| session.facts().clone()).collect();
     let latest: Vec<Mutex<Option<Update>>> = sessions.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -151,11 +150,8 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
         progress.finish();
         // A thread that died of a fault of ours takes no other target's result with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
-        let told = facts.into_iter().zip(finds).zip(ended);
-        told.map(|((facts, (finds, pool)), ended)| {
-            ended.map(|ended| TargetOutcome::new(facts, ended, finds.as_ref(), pool.as_ref()))
-        })
-        .collect()
+        let told = facts.into_iter().zip(logs).zip(ended);
+        told.map(|((facts, logs), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, &logs))).collect()
     })
 }
 
@@ -205,6 +201,7 @@ fn exit_of_name(error: &TargetNameError) -> Exit {
         TargetNameError::Target(_)
         | TargetNameError::Pool(_)
         | TargetNameError::Repairs(_)
+        | TargetNameError::Array(_)
         | TargetNameError::Absent(_)
         | TargetNameError::Both { .. }
         | TargetNameError::Several { .. } => Exit::Usage,

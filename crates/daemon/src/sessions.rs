@@ -5,6 +5,7 @@
 
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
+use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::scrub::{ScrubReport, ScrubState};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES, SectorRange, UnixSeconds};
 use scrubjay_device::clock;
@@ -223,9 +224,9 @@ fn read(
         SessionSubject::Disk(_) => Target::open(&order.target)
             .map(|disk| Box::new(disk) as Box<dyn Subject>)
             .map_err(|error| error.to_string()),
-        SessionSubject::Array(_) => {
-            ResolvedTarget::open(&order.target, false).map(|array| array.subject).map_err(|error| error.to_string())
-        }
+        SessionSubject::Array(_) => ResolvedTarget::open(&order.target, folder, false)
+            .map(|array| array.subject)
+            .map_err(|error| error.to_string()),
     };
     let subject = match subject {
         Ok(subject) => subject,
@@ -271,11 +272,11 @@ fn told_of(order: &PassOrder, report: &ScrubReport) -> PassReport {
         pass: order.pass,
         begun: order.begun,
         is_found: false,
-        done: report.bytes_verified.sectors() + report.unreadable_sectors(),
+        done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,
         corrected: report.corrected,
-        mismatched: 0,
+        mismatched: report.mismatched_sectors(),
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {
             true => (seconds * 1e9 * USUAL_READ.0 as f64 / bytes.0 as f64) as u64,
@@ -317,10 +318,12 @@ impl KeptPass {
             if pass.begun < begun || pass.begun.0 > latest {
                 return KeptPass::Older;
             }
-            let runs = pass.unreadable.iter().map(|(&start, &(count, _))| SectorRange::at(start, count));
+            let runs = pass.unreadable.iter().map(|(&start, &(count, cause))| (SectorRange::at(start, count), cause));
+            let (mismatched, unreadable): (Vec<_>, Vec<_>) = runs.partition(|(_, cause)| *cause == Cause::Mismatch);
             return KeptPass::UnderWay(PassReport {
                 done: pass.done.count(),
-                unreadable: runs.collect(),
+                unreadable: unreadable.into_iter().map(|(run, _)| run).collect(),
+                mismatched: mismatched.iter().map(|(run, _)| run.count()).sum(),
                 retries: pass.transient_errors,
                 corrected: pass.corrected,
                 ..PassReport::default()

@@ -28,6 +28,7 @@ pub mod decorate;
 pub mod detector;
 pub mod inventory;
 pub mod ioprio;
+pub mod md;
 pub mod member;
 pub mod output;
 pub mod owner;

@@ -188,7 +188,7 @@ impl ScrubSession {
             );
         }
         match (verifier.name, verifier.engine) {
-            ("volume" | "btrfs", _) | ("read", "pread") => notes.push(verifier.note.clone()),
+            ("volume" | "btrfs" | "md", _) | ("read", "pread") => notes.push(verifier.note.clone()),
             ("read", _) => (),
             _ => notes.push(format!("{}: the medium was not seen to be read", verifier.note)),
         }

@@ -1,12 +1,13 @@
-//! What a session scrubs, whatever it is: a disk, an image file, or a volume that somebody serves.
+//! What a session scrubs, whatever it is: a disk, an image file, an array of md, or a volume that somebody serves.
 //!
-//! Disks and files are here; a served volume is one in the crate that serves volumes.
+//! Disks and files are here, arrays in [`crate::md`]; a served volume is one in the crate that serves volumes.
 
 use crate::btrfs::label;
-use crate::detector;
 use crate::target::{Target, TargetIdentity};
 use crate::verify::{self, VerifierError};
+use crate::{detector, sysfs};
 use scrubjay_core::scrub::idle::{PolicyConfig, Regard};
+use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use std::path::Path;
 
@@ -29,6 +30,11 @@ pub trait Subject: Send {
 
     /// Names of the ways that lead to it, other than its identity: it is claimed by all of them.
     fn ways(&self) -> Vec<String>;
+
+    /// The order that suits it, unless another one is asked for.
+    fn order(&self) -> OrderKind {
+        OrderKind::default()
+    }
 
     /// Opens a verifier for it.
     ///
@@ -107,6 +113,13 @@ impl Subject for Target {
                              `scrubjay scrub MOUNTPOINT` checks them";
         let cached = (!self.is_direct).then(|| THROUGH_CACHE.to_owned());
         let btrfs = label::is_member(&self.file).then(|| BTRFS.to_owned());
-        cached.into_iter().chain(btrfs).collect()
+        let (name, numbers) = (self.path.display(), self.numbers());
+        let above = numbers.and_then(|(major, minor)| sysfs::array_above(major, minor)).map(|array| {
+            format!(
+                "{name} belongs to /dev/{array}: this reads one member alone, also where the array keeps nothing; `scrubjay scrub \
+                 /dev/{array}` compares its copies or parities"
+            )
+        });
+        cached.into_iter().chain(btrfs).chain(above).collect()
     }
 }

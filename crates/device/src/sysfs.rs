@@ -78,3 +78,19 @@ pub fn unit_serial(page: &[u8]) -> Option<String> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
+
+/// The array of md, one that keeps everything twice, of which this disk or partition, or a partition of it, is a member.
+pub fn array_above(major: u32, minor: u32) -> Option<String> {
+    let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let parts = names(&folder).into_iter().map(|name| folder.join(name)).filter(|part| part.join("partition").exists());
+    let holders = parts.chain([folder.clone()]).flat_map(|part| names(&part.join("holders")));
+    let is_redundant = |name: &String| {
+        let level = fs::read_to_string(format!("/sys/block/{name}/md/level")).unwrap_or_default();
+        level.starts_with("raid") && level.trim() != "raid0"
+    };
+    holders.into_iter().find(is_redundant)
+}

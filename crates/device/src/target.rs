@@ -191,6 +191,12 @@ impl Target {
         })
     }
 
+    /// Major and minor number of a block device.
+    pub fn numbers(&self) -> Option<(u32, u32)> {
+        let about = self.file.metadata().ok().filter(|_| self.is_block_device)?;
+        Some(numbers(about.rdev()))
+    }
+
     /// Is the device still there? A vanished disk answers reads with the same EIO as a bad sector.
     pub fn is_present(&self) -> bool {
         let is_open = if self.is_block_device {
@@ -306,7 +312,7 @@ pub(crate) fn what_it_is(path: &Path, metadata: &fs::Metadata) -> (&'static str,
 }
 
 /// Opens for reading, past the page cache if `wish_direct` and the file system can.
-fn open_read_only(path: &Path, wish_direct: bool) -> Result<(File, bool), TargetError> {
+pub(crate) fn open_read_only(path: &Path, wish_direct: bool) -> Result<(File, bool), TargetError> {
     let open = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
     if wish_direct {
         match open(libc::O_DIRECT) {

@@ -50,6 +50,12 @@ struct TargetDocument {
     healed: Vec<Finding>,
     /// Of a volume: rows that could not be made up for, in this run. The stripes they lie in are in `unreadable`.
     lost: Vec<Finding>,
+    /// Of an array that md checked: where its members do not agree, in this pass.
+    mismatches: Vec<MismatchDocument>,
+    /// How many sectors md wrote anew in this pass, because a member could not read them,
+    sectors_repaired: u64,
+    /// and by member, in this run.
+    repaired_errors: Vec<RepairedDocument>,
     /// Of a volume: how it was at the end, as its status says it.
     volume_state: Option<VolumeCondition>,
     /// Of a btrfs: counts as it counts, and what was wrong.
@@ -65,6 +71,24 @@ struct SectorRun {
     start: u64,
     count: u64,
     cause: String,
+}
+
+/// In 512-byte sectors, of each member's data or, of a RAID-10, of the array.
+#[derive(Debug, Serialize)]
+struct MismatchDocument {
+    start: u64,
+    count: u64,
+    /// The kernel's name of the one member that is wrong, where that can be told.
+    member: Option<String>,
+    /// Nothing of what an earlier run of this pass found.
+    words: Option<String>,
+}
+
+/// Of one member.
+#[derive(Debug, Serialize)]
+struct RepairedDocument {
+    member: String,
+    sectors: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -112,6 +136,17 @@ impl ScrubDocument {
     pub fn new(outcomes: &[TargetOutcome]) -> ScrubDocument {
         ScrubDocument { schema: 1, targets: outcomes.iter().map(TargetDocument::new).collect() }
     }
+}
+
+fn mismatches(outcome: &TargetOutcome) -> Vec<MismatchDocument> {
+    let places = outcome.mismatches().into_iter();
+    let told = places.map(|(range, found)| MismatchDocument {
+        start: range.start.0,
+        count: range.count(),
+        member: found.and_then(|found| found.member.clone()),
+        words: found.map(|found| found.words.clone()),
+    });
+    told.collect()
 }
 
 impl TargetDocument {
@@ -164,6 +199,14 @@ impl TargetDocument {
             rows_healed: outcome.rows_healed(),
             healed: outcome.healed().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
+            mismatches: mismatches(outcome),
+            sectors_repaired: outcome.sectors_repaired(),
+            repaired_errors: outcome
+                .checked
+                .iter()
+                .flat_map(|checked| &checked.repaired)
+                .map(|(member, &sectors)| RepairedDocument { member: member.clone(), sectors })
+                .collect(),
             volume_state: outcome.volume.as_ref().map(|volume| volume.state),
             btrfs: outcome.pool.as_ref().map(PoolDocument::new),
             error: outcome.error(),

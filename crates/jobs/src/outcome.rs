@@ -1,9 +1,11 @@
 //! What became of one target: what JSON, text and alerts tell.
 
-use crate::pool::{PoolOutcome, WatchedPool};
+use crate::pool::PoolOutcome;
+use crate::target::TargetLogs;
 use scrubjay_core::scrub::ScrubState;
-use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
+use scrubjay_device::md::{MdFound, MdLog, MdMismatch};
 use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::volume::commands::{Finding, Status};
@@ -35,27 +37,29 @@ pub struct TargetOutcome {
     pub volume: Option<Status>,
     /// Of a btrfs: how it is, and what was found wrong in this run.
     pub pool: Option<PoolOutcome>,
+    /// Of an array that md checked: what was found in this run.
+    pub checked: Option<MdFound>,
     /// Why that may not be all.
     unfetched: Option<String>,
 }
 
 impl TargetOutcome {
     /// Of a session that has ended; asks a volume's server for the last of its findings.
-    pub fn new(
-        facts: SessionInfo,
-        ended: SessionEnded,
-        finds: Option<&FindingsFeed>,
-        pool: Option<&WatchedPool>,
-    ) -> TargetOutcome {
-        let error = finds.and_then(|finds| finds.fetch().err());
+    pub fn new(facts: SessionInfo, ended: SessionEnded, logs: &TargetLogs) -> TargetOutcome {
+        let TargetLogs { finds, pool, checked } = logs;
+        if let Some(checked) = checked {
+            checked.recall(&ended.report.mismatched);
+        }
+        let error = finds.as_ref().and_then(|finds| finds.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
-        let volume = finds.and_then(|finds| finds.status().ok());
+        let volume = finds.as_ref().and_then(|finds| finds.status().ok());
         TargetOutcome {
             facts,
             ended,
-            found: finds.map(FindingsFeed::all),
+            found: finds.as_ref().map(FindingsFeed::all),
             volume,
-            pool: pool.map(PoolOutcome::new),
+            pool: pool.as_ref().map(PoolOutcome::new),
+            checked: checked.as_ref().map(MdLog::found),
             unfetched,
         }
     }
@@ -88,7 +92,42 @@ impl TargetOutcome {
 
     /// How many rows of this pass were made up for, as far as is known: earlier runs told what they found.
     pub fn rows_healed(&self) -> u64 {
-        self.ended.report.corrected.max(self.healed().count() as u64)
+        if self.checked.is_some() { 0 } else { self.ended.report.corrected.max(self.healed().count() as u64) }
+    }
+
+    /// Of an array: how many sectors that a member could not read md wrote anew in this pass, as far as is known.
+    pub fn sectors_repaired(&self) -> u64 {
+        self.checked.as_ref().map_or(0, |checked| self.ended.report.corrected.max(checked.repaired_sectors()))
+    }
+
+    /// Of an array: where its members do not agree in this pass, and what is known of it. What cannot be narrowed down is whole
+    /// blocks.
+    pub fn mismatches(&self) -> Vec<(SectorRange, Option<&MdMismatch>)> {
+        let known: Vec<&MdMismatch> = self.checked.iter().flat_map(|checked| &checked.mismatches).collect();
+        let block = self.facts.block.sectors();
+        let mut places: Vec<(SectorRange, Option<&MdMismatch>)> = Vec::new();
+        for whole in &self.ended.report.mismatched {
+            for start in (whole.start.0..whole.end.0).step_by(block as usize) {
+                let range = SectorRange::at(start, block).intersection(*whole);
+                let mut of_block: Vec<&MdMismatch> =
+                    known.iter().copied().filter(|found| !found.range.intersection(range).is_empty()).collect();
+                of_block.sort_by_key(|found| found.range.start);
+                // One may reach over several blocks.
+                of_block.retain(|found| places.last().is_none_or(|(last, _)| *last != found.range));
+                let is_told = known.iter().any(|found| !found.range.intersection(range).is_empty());
+                match places.last_mut() {
+                    _ if is_told => places.extend(of_block.into_iter().map(|found| (found.range, Some(found)))),
+                    Some((last, None)) if last.end == range.start => last.end = range.end,
+                    _ => places.push((range, None)),
+                }
+            }
+        }
+        places
+    }
+
+    /// Of an array: why its check ended before it was done.
+    pub fn stopped(&self) -> Option<&str> {
+        self.checked.as_ref()?.stopped.as_deref()
     }
 
     /// Why the job was not done, if it was not.
@@ -101,9 +140,13 @@ impl TargetOutcome {
             ScrubState::Gone if self.found.is_some() => {
                 Some("the volume is no longer served, or is broken; what was verified is saved".to_owned())
             }
+            ScrubState::Gone if self.stopped().is_some() => {
+                Some(format!("the array {}; what was checked is saved", self.stopped().unwrap_or_default()))
+            }
             ScrubState::Gone => Some("the device is gone; what was verified is saved".to_owned()),
             ScrubState::Failed(cause) => {
-                let left = report.bytes.0 - report.bytes_verified.0 - report.unreadable_sectors() * SECTOR_BYTES;
+                let bad = report.unreadable_sectors() + report.mismatched_sectors();
+                let left = report.bytes.0 - report.bytes_verified.0 - bad * SECTOR_BYTES;
                 Some(format!("{} could not be judged: the device does not answer as it should ({cause})", Bytes(left)))
             }
             ScrubState::Running if !self.ended.is_saved => {
@@ -123,15 +166,22 @@ impl TargetOutcome {
         });
         let troubles = self.ended.troubles.iter().cloned();
         let pool = self.pool.iter().flat_map(PoolOutcome::notes);
-        self.facts.notes.iter().cloned().chain(pool).chain(troubles).chain(lost).chain(self.unfetched.clone()).collect()
+        let cached = self.checked.as_ref().map_or(0, |checked| checked.cached_sectors);
+        let cached = (cached > 0).then(|| {
+            let bytes = Bytes(cached * SECTOR_BYTES);
+            format!("{bytes} were compared as md still had them in memory, and not read anew (as with any check of a RAID-5 or 6)")
+        });
+        let notes = self.facts.notes.iter().cloned();
+        notes.chain(pool).chain(troubles).chain(lost).chain(cached).chain(self.unfetched.clone()).collect()
     }
 
     /// In one word.
     pub fn kind(&self) -> OutcomeKind {
         let report = &self.ended.report;
         let is_pool_clean = self.pool.as_ref().is_none_or(PoolOutcome::is_clean);
-        let is_spotless =
-            is_pool_clean && report.unreadable.is_empty() && report.transient_errors == 0 && report.corrected == 0;
+        let is_read = report.unreadable.is_empty() && report.mismatched.is_empty();
+        let is_spotless = is_pool_clean && is_read && report.transient_errors == 0 && report.corrected == 0;
+        let is_spotless = is_spotless && self.checked.as_ref().is_none_or(|found| found.repaired.is_empty());
         match report.state {
             ScrubState::Gone | ScrubState::Failed(_) => OutcomeKind::Failed,
             ScrubState::Running if !self.ended.is_saved => OutcomeKind::Failed,

@@ -69,18 +69,23 @@ impl Settings {
         self.policy.unwrap_or_else(|| PolicyConfig::budget(Goal::default()).kind())
     }
 
+    /// The folder for states.
+    pub fn state_folder(&self) -> PathBuf {
+        self.state.clone().unwrap_or_else(store::default_folder)
+    }
+
     /// What they mean for one subject.
     pub fn options(&self, subject: &dyn Subject, run: &RunOptions) -> SessionOptions {
         let whole = subject.sectors() * SECTOR_BYTES;
         let range = run.range.as_ref().map(|Range { start, end }| start.unwrap_or(0)..end.unwrap_or(whole));
         SessionOptions {
             policy: self.policy(subject.block()),
-            order: self.order.unwrap_or_default(),
+            order: self.order.unwrap_or_else(|| subject.order()),
             region: self.region.unwrap_or(REGION_BYTES),
             segment: self.segment.unwrap_or(SEGMENT_BYTES),
             verify: self.verify.unwrap_or_default(),
             range,
-            state_folder: self.state.clone().unwrap_or_else(store::default_folder),
+            state_folder: self.state_folder(),
             fresh: run.fresh,
             detector: self.detector,
             record: run.record.clone(),

@@ -1,9 +1,10 @@
-//! What the name of a scrub's target stands for: a disk or a file by its path, a btrfs by where it is mounted, or a volume by
-//! its name or its socket.
+//! What the name of a scrub's target stands for: a disk, an array of md or a file by its path, a btrfs by where it is mounted, or
+//! a volume by its name or its socket.
 
 use crate::pool::WatchedPool;
 use crate::sockets;
 use scrubjay_device::btrfs::{BtrfsPool, PoolError};
+use scrubjay_device::md::{MdArray, MdError, MdLog};
 use scrubjay_device::subject::Subject;
 use scrubjay_device::target::{Target, TargetError};
 use scrubjay_serve::remote::{FindingsFeed, Remote, RemoteError};
@@ -16,10 +17,19 @@ use std::path::{Path, PathBuf};
 pub struct ResolvedTarget {
     /// What is scrubbed.
     pub subject: Box<dyn Subject>,
+    /// Where it tells more than a disk can.
+    pub logs: TargetLogs,
+}
+
+/// What some targets find wrong, told as it is found: of a disk there is none of these.
+#[derive(Default)]
+pub struct TargetLogs {
     /// Of a volume: what it finds wrong from now on.
     pub finds: Option<FindingsFeed>,
     /// Of a btrfs: how it is, and what is found.
     pub pool: Option<WatchedPool>,
+    /// Of an array that md checks: what is found from now on.
+    pub checked: Option<MdLog>,
 }
 
 /// It stands for nothing that can be scrubbed.
@@ -34,6 +44,9 @@ pub enum TargetNameError {
     /// A volume's server repairs, or not, as it was told.
     #[error("{0}: a volume repairs itself while it is scrubbed: serve it read-only if it is not to")]
     Repairs(PathBuf),
+    /// It is an array, and may not be checked now.
+    #[error(transparent)]
+    Array(#[from] MdError),
     /// Neither a file nor a volume is called so.
     #[error("{0}: no such device or file, and no volume of this name is running")]
     Absent(PathBuf),
@@ -64,11 +77,12 @@ pub enum TargetNameError {
 }
 
 impl ResolvedTarget {
-    /// Opens what the user calls `path`. `is_read_only`: whoever would repair what is found wrong is not to.
+    /// Opens what the user calls `path`. In the folder `state` is noted what to put back of an array, should we be killed.
+    /// `is_read_only`: whoever would repair what is found wrong is not to.
     ///
     /// # Errors
     /// [`TargetNameError`].
-    pub fn open(path: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
+    pub fn open(path: &Path, state: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
         let kind = fs::metadata(path).map(|metadata| metadata.file_type());
         if kind.as_ref().is_ok_and(FileTypeExt::is_socket) {
             return ResolvedTarget::volume(path, path, is_read_only);
@@ -89,14 +103,29 @@ impl ResolvedTarget {
                 Err(TargetNameError::Absent(path.to_owned()))
             }
             (None, Ok(kind)) if kind.is_dir() => ResolvedTarget::pool(path, is_read_only),
-            (None, _) => Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), finds: None, pool: None }),
+            (None, Ok(kind)) if kind.is_block_device() => ResolvedTarget::device(path, state),
+            (None, _) => ResolvedTarget::disk(path),
+        }
+    }
+
+    fn disk(path: &Path) -> Result<ResolvedTarget, TargetNameError> {
+        Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), logs: TargetLogs::default() })
+    }
+
+    fn device(path: &Path, state: &Path) -> Result<ResolvedTarget, TargetNameError> {
+        match MdArray::open(path, state)? {
+            Some(array) => {
+                let logs = TargetLogs { checked: Some(array.log()), ..TargetLogs::default() };
+                Ok(ResolvedTarget { subject: Box::new(array), logs })
+            }
+            None => ResolvedTarget::disk(path),
         }
     }
 
     fn pool(path: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
         let btrfs = BtrfsPool::open(path, is_read_only)?;
         let pool = Some(WatchedPool { facts: btrfs.facts(), findings: btrfs.findings() });
-        Ok(ResolvedTarget { subject: Box::new(btrfs), finds: None, pool })
+        Ok(ResolvedTarget { subject: Box::new(btrfs), logs: TargetLogs { pool, ..TargetLogs::default() } })
     }
 
     fn volume(path: &Path, socket: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
@@ -105,7 +134,7 @@ impl ResolvedTarget {
         }
         let failed = |source| TargetNameError::Remote { path: path.to_owned(), source };
         let remote = Remote::open(path, socket).map_err(failed)?;
-        let finds = Some(remote.finds());
-        Ok(ResolvedTarget { subject: Box::new(remote), finds, pool: None })
+        let logs = TargetLogs { finds: Some(remote.finds()), ..TargetLogs::default() };
+        Ok(ResolvedTarget { subject: Box::new(remote), logs })
     }
 }

@@ -166,6 +166,12 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
+        name: "lab: md arrays in a virtual machine, checked in steps",
+        command: &["tests/lab/guest-md.sh"],
+        packages: GUEST_ARRAYS,
+        ..LAB
+    },
+    TestStep {
         name: "lab: bad sectors on a block device",
         command: &["tests/lab/host-scrub.sh"],
         packages: FAULTY_DISK,

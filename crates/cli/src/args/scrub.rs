@@ -23,12 +23,14 @@ Examples:
   scrubjay scrub /dev/sda --range 1TiB..     all but the first TiB
   scrubjay scrub /dev/sda --config sda.toml  with the settings that `scrubjay tune` wrote
   scrubjay scrub /mnt/pool                   a mounted btrfs: all its checksums; btrfs repairs
+  scrubjay scrub /dev/md0                    an array of md: its own check, which compares copies and parities, in steps
   scrubjay scrub photos                      a running volume: all chunks, checksums and parities
   scrubjay scrub photos /dev/sda             the two side by side
 
 Scrubjay opens disks and files read-only. The scrub of a running volume repairs its members (unless the volume is served
 read-only); its sizes and places are those of one member. Of a mounted btrfs, the kernel repairs what scrubjay finds wrong
-(unless --read-only is given); its places are those of its devices, one behind the other.
+(unless --read-only is given); its places are those of its devices, one behind the other. Of an array of md, md itself rewrites
+what a member cannot read; what does not agree is reported, and left as it is.
 
 Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command again to go on.";
 
@@ -36,7 +38,7 @@ Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ScrubArgs {
-    /// Disks, partitions, image files, mounted btrfs (mount point), or running volumes (name or control socket)
+    /// Disks, partitions, arrays of md, image files, mounted btrfs (mount point), or running volumes (name or control socket)
     #[arg(required = true, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub targets: Vec<PathBuf>,
 
@@ -79,7 +81,7 @@ pub struct SettingsArgs {
     #[command(flatten)]
     pub parameters: ScrubParameters,
 
-    /// Order in which to read [default: staggered]
+    /// Order in which to read; arrays of md: sequential [default: staggered]
     #[arg(long, value_parser = parser::<OrderKind>(), help_heading = "What")]
     pub order: Option<OrderKind>,
     /// Region size: what is read at once around an error [default: 128MiB]

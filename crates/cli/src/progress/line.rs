@@ -51,6 +51,9 @@ impl ProgressLine {
         let percent = format!("{:.1} %", (report.share_done() * 1000.0).floor() / 10.0);
         let unreadable = format!("{} unreadable", show_count(report.unreadable_sectors()));
         let mut parts = vec![(2, self.name.clone()), (0, percent), (1, unreadable)];
+        if report.mismatched_sectors() > 0 {
+            parts.push((1, format!("{} do not agree", show_count(report.mismatched_sectors()))));
+        }
         if report.corrected > 0 {
             parts.push((1, format!("{} healed", show_count(report.corrected))));
         }

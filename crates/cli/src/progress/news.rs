@@ -1,6 +1,7 @@
 //! What is said at once, as it happens: a new bad sector, a budget that is not kept, and troubles.
 
 use scrubjay_core::scrub::ScrubReport;
+use scrubjay_core::scrub::verdict::{Cause, Unreadable};
 use scrubjay_core::units::{Nanos, Sector};
 use scrubjay_jobs::quantity::show_count;
 use std::collections::BTreeSet;
@@ -18,7 +19,7 @@ pub struct News {
     name: String,
     goal: Option<Nanos>,
     troubles_said: usize,
-    /// Where the runs of unreadable sectors begin and end that are known.
+    /// Where the runs of unreadable sectors, and of those that do not agree, begin and end that are known.
     unreadable: BTreeSet<(Sector, Sector)>,
     /// What an earlier run found was said by it.
     is_known: bool,
@@ -44,13 +45,13 @@ impl News {
 
     /// Runs that are new, or have grown.
     fn sectors(&mut self, report: &ScrubReport) -> Vec<String> {
-        let runs: BTreeSet<(Sector, Sector)> =
-            report.unreadable.iter().map(|found| (found.range.start, found.range.end)).collect();
+        let mismatched = report.mismatched.iter().map(|&range| Unreadable { range, cause: Cause::Mismatch });
+        let all: Vec<Unreadable> = report.unreadable.iter().copied().chain(mismatched).collect();
+        let runs: BTreeSet<(Sector, Sector)> = all.iter().map(|found| (found.range.start, found.range.end)).collect();
         if runs == self.unreadable {
             return Vec::new();
         }
-        let new =
-            report.unreadable.iter().filter(|found| !self.unreadable.contains(&(found.range.start, found.range.end)));
+        let new = all.iter().filter(|found| !self.unreadable.contains(&(found.range.start, found.range.end)));
         let mut lines: Vec<String> = match std::mem::take(&mut self.is_known) {
             true => Vec::new(),
             false => new
@@ -61,7 +62,8 @@ impl News {
                     } else {
                         format!("sectors {start} to {}", start + count - 1)
                     };
-                    format!("UNREADABLE: {sectors} ({})", found.cause)
+                    let what = if found.cause == Cause::Mismatch { "MISMATCH" } else { "UNREADABLE" };
+                    format!("{what}: {sectors} ({})", found.cause)
                 })
                 .collect(),
         };
@@ -69,7 +71,7 @@ impl News {
         if lines.len() > NAMED_MAX {
             let more = lines.len() - NAMED_MAX;
             lines.truncate(NAMED_MAX);
-            lines.push(format!("UNREADABLE: {} more places; the result lists all", show_count(more as u64)));
+            lines.push(format!("{} more places; the result lists all", show_count(more as u64)));
         }
         lines
     }

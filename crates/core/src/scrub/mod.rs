@@ -73,7 +73,7 @@ pub struct Pass {
     pub begun: UnixSeconds,
     /// Sectors with a verdict.
     pub done: RangeSet,
-    /// The unreadable ones among them: start -> (count, cause), joined.
+    /// The unreadable ones among them, and those that do not agree: start -> (count, cause), joined.
     pub unreadable: BTreeMap<u64, (u64, Cause)>,
     /// How many requests failed although every block of theirs could then be read.
     pub transient_errors: u64,
@@ -84,7 +84,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// How many sectors were found unreadable inside `range`.
+    /// How many sectors were found unreadable inside `range`, or not to agree.
     pub fn unreadable_in(&self, range: SectorRange) -> u64 {
         let before = self.unreadable.range(..range.start.0).next_back();
         before
@@ -300,13 +300,15 @@ impl Scrub {
         let setting = PolicyState { size, ..setting };
         let elapsed = now.since(self.config.started);
         let idle_now = self.foreground.idle_now(now);
-        let unreadable: Vec<Unreadable> = self
+        let bad: Vec<Unreadable> = self
             .pass
             .unreadable
             .iter()
             .map(|(&start, &(count, cause))| Unreadable { range: SectorRange::at(start, count), cause })
             .collect();
-        let unreadable_sectors: u64 = unreadable.iter().map(|found| found.range.count()).sum();
+        let bad_sectors: u64 = bad.iter().map(|found| found.range.count()).sum();
+        let (mismatched, unreadable): (Vec<_>, Vec<_>) =
+            bad.into_iter().partition(|found| found.cause == Cause::Mismatch);
         let done = self.pass.done.count_in(self.config.range);
         let rest = Bytes((self.config.range.count() - done) * SECTOR_BYTES);
         let activity = match self.state {
@@ -319,10 +321,11 @@ impl Scrub {
             activity,
             waits_for: (activity == ScrubActivity::Waiting).then(|| self.policy.waits_for(&self.view(now), &self.seen)),
             bytes: self.config.range.bytes(),
-            bytes_verified: Bytes((done - unreadable_sectors.min(done)) * SECTOR_BYTES),
+            bytes_verified: Bytes((done - bad_sectors.min(done)) * SECTOR_BYTES),
             bytes_requested: Bytes(self.requested * SECTOR_BYTES),
             reading: self.reading.0,
             unreadable,
+            mismatched: mismatched.into_iter().map(|found| found.range).collect(),
             transient_errors: self.pass.transient_errors,
             transient_cause: self.pass.transient_cause,
             corrected: self.pass.corrected,

@@ -4,7 +4,7 @@ use crate::scrub::forecast::Forecast;
 use crate::scrub::idle::{PolicyState, Slowdown, WaitReason};
 use crate::scrub::latency::ForegroundLatency;
 use crate::scrub::verdict::{Cause, Unreadable};
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos, SectorRange};
 
 /// Why a scrub ended, or that it has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct ScrubReport {
     pub in_flight_for: Nanos,
     /// Unreadable sectors of this pass, ascending, neighbours joined.
     pub unreadable: Vec<Unreadable>,
+    /// Where the members of an array were read and did not agree ([`Cause::Mismatch`]), likewise.
+    pub mismatched: Vec<SectorRange>,
     /// Requests that failed although every block of theirs could then be read: a drive that had to try again.
     pub transient_errors: u64,
     /// What the drive said the first time that happened.
@@ -86,9 +88,15 @@ impl ScrubReport {
         self.unreadable.iter().map(|found| found.range.count()).sum()
     }
 
+    /// In how many sectors the members of an array do not agree.
+    pub fn mismatched_sectors(&self) -> u64 {
+        self.mismatched.iter().map(|range| range.count()).sum()
+    }
+
     /// Sectors with a verdict as a share of the range, 0..=1.
     pub fn share_done(&self) -> f64 {
-        let known = self.bytes_verified.0 + self.unreadable_sectors() * crate::units::SECTOR_BYTES;
+        let bad = self.unreadable_sectors() + self.mismatched_sectors();
+        let known = self.bytes_verified.0 + bad * crate::units::SECTOR_BYTES;
         known as f64 / self.bytes.0 as f64
     }
 }

@@ -36,6 +36,8 @@ pub enum Cause {
     NvmeStatus(u16),
     /// A volume cannot prove what lay there: more is wrong than its parities make up for.
     Lost,
+    /// The members of an array of the kernel's could be read, but do not agree: copies differ, or parities do not fit the data.
+    Mismatch,
 }
 
 /// The three numbers of SCSI sense data that name an error (SPC-5, 4.4), and the block it names.
@@ -65,6 +67,8 @@ const ENODEV: i32 = 19;
 const ENOMEDIUM: i32 = 123;
 /// The word for [`Cause::Lost`].
 const LOST: &str = "lost";
+/// The word for [`Cause::Mismatch`].
+const MISMATCH: &str = "mismatch";
 
 impl VerifyOutcome {
     /// Judges an errno of a read. EIO, ENODATA and EILSEQ mean the same thing: this data cannot be had.
@@ -98,8 +102,8 @@ impl Cause {
     }
 }
 
-/// One word that [`Cause::of_code`] reads: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`. For files; the
-/// `Display` text is for people.
+/// One word that [`Cause::of_code`] reads: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`, `mismatch`.
+/// For files; the `Display` text is for people.
 impl Cause {
     /// The word.
     pub fn code(self) -> String {
@@ -107,6 +111,7 @@ impl Cause {
             Cause::Errno(errno) => format!("errno:{errno}"),
             Cause::NvmeStatus(status) => format!("nvme:{status:x}"),
             Cause::Lost => LOST.to_owned(),
+            Cause::Mismatch => MISMATCH.to_owned(),
             Cause::Sense(Sense { key, asc, ascq, block }) => {
                 let place = block.map_or(String::new(), |block| format!("@{block}"));
                 format!("sense:{key:x}/{asc:x}/{ascq:x}{place}")
@@ -118,6 +123,9 @@ impl Cause {
     pub fn of_code(word: &str) -> Option<Cause> {
         if word == LOST {
             return Some(Cause::Lost);
+        }
+        if word == MISMATCH {
+            return Some(Cause::Mismatch);
         }
         let (kind, rest) = word.split_once(':')?;
         match kind {
@@ -147,6 +155,7 @@ impl fmt::Display for Cause {
             Cause::Sense(sense) => sense.fmt(f),
             Cause::NvmeStatus(status) => write!(f, "NVMe status {status:#05x}"),
             Cause::Lost => f.write_str("lost: what lay there cannot be proven"),
+            Cause::Mismatch => f.write_str("copies or parities do not agree"),
         }
     }
 }
@@ -201,6 +210,7 @@ mod tests {
     fn what_a_volume_lost_is_a_word_of_its_own() {
         assert_eq!(Cause::of_code(&Cause::Lost.code()), Some(Cause::Lost));
         assert_eq!((Cause::of_code("lost:"), Cause::of_code("los")), (None, None));
+        assert_eq!(Cause::of_code(&Cause::Mismatch.code()), Some(Cause::Mismatch));
     }
 
     #[test]

@@ -36,6 +36,13 @@ pub fn md_arrays(
     arrays
 }
 
+/// UUID and kernel's name of each array.
+pub fn md_keys(root: &SystemRoot) -> Vec<(String, String)> {
+    let block = Path::new("/sys/block");
+    let names = root.names(block).into_iter().filter(|name| root.has(&block.join(name).join("md")));
+    names.map(|name| (uuid(root, &block.join(&name), &name).unwrap_or_else(|| name.clone()), name)).collect()
+}
+
 fn array(
     root: &SystemRoot,
     kernel_name: &str,

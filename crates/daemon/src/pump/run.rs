@@ -14,6 +14,7 @@ use crate::history::HistoryDatabase;
 use crate::sessions::{SessionPool, SessionTold};
 use crate::smartctl::run::Smartctl;
 use crate::time::{WatchClock, ZonedCalendar};
+use scrubjay_device::md;
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
@@ -43,6 +44,8 @@ impl<'s> Daemon<'s> {
         let channels = open_channels(&options.config, &config)?;
         let clock = WatchClock::new(options.calendar);
         let locked = lock_folder(&options.folder)?;
+        // After a scrub of an array was killed, md would check it no further than it did.
+        md::put_back_all(&options.folder).iter().for_each(|line| say(line));
         let (tell, news) = mpsc::channel();
         let asked = tell.clone();
         let control = ControlServer::listen(&options.socket, move |pending: PendingAnswer| {

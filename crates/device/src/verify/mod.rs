@@ -159,9 +159,10 @@ pub const REQUEST_MAX: Bytes = Bytes::mib(16);
 pub struct OpenedVerifier {
     /// The verifier.
     pub verifier: Box<dyn Verifier>,
-    /// What it is: `read`, `scsi`, `ata`, `nvme`, `volume`, or `btrfs`; never `auto`.
+    /// What it is: `read`, `scsi`, `ata`, `nvme`, `volume`, `btrfs` or `md`; never `auto`.
     pub name: &'static str,
-    /// By what it reaches the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, or a volume's `control socket`.
+    /// By what it reaches the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, a volume's `control socket`, or md's
+    /// `sync_action`.
     pub engine: &'static str,
     /// Verifications that it works on at a time: 1 if it blocks.
     pub depth: u8,
@@ -178,8 +179,8 @@ pub enum VerifierError {
     /// A volume is verified by its server.
     #[error("the verifier {0} needs a disk, and this is a volume: use the verifier auto")]
     Served(VerifierKind),
-    /// A file system is verified by its checksums.
-    #[error("the verifier {0} needs a disk, and this is a btrfs: use the verifier auto")]
+    /// An array or a file system is checked by its own means.
+    #[error("the verifier {0} needs a disk, and this is an array or a btrfs: use the verifier auto")]
     Checked(VerifierKind),
     /// The device mapper hands pass-through commands to the disk below, without translating their addresses.
     #[error(

@@ -1,0 +1,238 @@
+//! What an array is, as its files in `/sys` say: level, size, members; and why it may not be checked.
+
+use super::knobs::MdKnobs;
+use crate::verify::REQUEST_MAX;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+
+/// md's levels that have something to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MdLevel {
+    /// Copies of everything.
+    Raid1,
+    /// Copies of chunks.
+    Raid10,
+    /// Parity on one disk.
+    Raid4,
+    /// Parity on all disks in turn.
+    Raid5,
+    /// Two parities.
+    Raid6,
+}
+
+impl MdLevel {
+    const ALL: [MdLevel; 5] = [MdLevel::Raid1, MdLevel::Raid10, MdLevel::Raid4, MdLevel::Raid5, MdLevel::Raid6];
+
+    /// As `md/level` says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MdLevel::Raid1 => "raid1",
+            MdLevel::Raid10 => "raid10",
+            MdLevel::Raid4 => "raid4",
+            MdLevel::Raid5 => "raid5",
+            MdLevel::Raid6 => "raid6",
+        }
+    }
+
+    /// Does it keep copies, not parities?
+    pub fn is_mirror(self) -> bool {
+        matches!(self, MdLevel::Raid1 | MdLevel::Raid10)
+    }
+
+    /// The level that this word of `md/level` names, if it has redundancy.
+    pub fn of_name(word: &str) -> Option<MdLevel> {
+        MdLevel::ALL.into_iter().find(|level| level.name() == word)
+    }
+}
+
+/// A disk of an array that is in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MdMember {
+    /// The kernel's name of the disk or partition: `sda1`.
+    pub name: String,
+    /// Its place, from 0.
+    pub slot: usize,
+    /// Where its data begin, in sectors of the disk or partition.
+    pub data_start: u64,
+}
+
+/// What is known of an array before it is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MdGeometry {
+    /// Its level.
+    pub level: MdLevel,
+    /// `md/layout`: what it means depends on the level.
+    pub layout: u64,
+    /// Sectors of a chunk; 0 for RAID-1, which has none.
+    pub chunk: u64,
+    /// How far a check goes. md's positions are sectors of each member's data for RAID-1, 4, 5 and 6, and of the array for
+    /// RAID-10.
+    pub sectors: u64,
+    /// The disks in their places.
+    pub members: Vec<MdMember>,
+}
+
+/// `sync_min` is rounded down to it by the kernel, and a RAID-4, 5 or 6 compares so much at a time: a page.
+pub const PAGE_SECTORS: u64 = 8;
+
+/// Why an array is not checked. Nothing was changed then. Reads on after its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MdRefusal {
+    /// This level has nothing to compare.
+    #[error("is {0}, which keeps nothing twice")]
+    NoRedundancy(String),
+    /// The kernel does not let a check be steered.
+    #[error("cannot be checked in steps: this kernel has no md/{0} (Linux 2.6.26 and later have it)")]
+    NoFeature(&'static str),
+    /// Members are missing.
+    #[error(
+        "is degraded: {0} of its {1} members are missing: replace them first (mdadm --manage /dev/NAME --add DISK); the members that are left can be read one by one, as disks"
+    )]
+    Degraded(u64, u64),
+    /// It is not in use as arrays are.
+    #[error("is {0}: {advice}", advice = state_advice(.0))]
+    State(String),
+    /// md does something with it.
+    #[error(
+        "is busy ({0}): somebody else, or the kernel itself, has begun it: try again when /proc/mdstat shows it done"
+    )]
+    Busy(String),
+    /// It is being made into something else.
+    #[error("is being reshaped: try again when /proc/mdstat shows it done")]
+    Reshaping,
+    /// A member has places that md knows to be bad, which a check passes over.
+    #[error(
+        "has bad blocks in the list of its member {0} (md/dev-{0}/bad_blocks), which a check passes over: replace that member"
+    )]
+    BadBlocks(String),
+    /// Its chunks are greater than any request.
+    #[error("has chunks of {0}, the most that can be checked is {max}", max = REQUEST_MAX)]
+    Chunk(Bytes),
+    /// We may not write there.
+    #[error(
+        "cannot be checked: /sys/block/NAME/md may not be written ({0}): run as root, where /sys is not read-only (a container?)"
+    )]
+    Permission(String),
+    /// The files say nothing that makes sense.
+    #[error("cannot be checked: md/{0} says nothing that makes sense")]
+    Nonsense(&'static str),
+}
+
+fn state_advice(state: &str) -> &'static str {
+    match state {
+        "read-auto" => "nothing has written to it since it was assembled: mount it, or mdadm --readwrite it",
+        "readonly" => "mdadm --readwrite makes it one that can be checked",
+        _ => "start it first (see mdadm --detail)",
+    }
+}
+
+impl MdGeometry {
+    /// Reads what an array is, and looks whether it may be checked now. `array_sectors` is the size of its device.
+    ///
+    /// # Errors
+    /// [`MdRefusal`].
+    pub fn read(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
+        let geometry = MdGeometry::look(knobs, array_sectors)?;
+        is_healthy(knobs)?;
+        // Which of its sectors they make unsafe is not reckoned for chunks that wander.
+        let has_bad = |member: &&MdMember| {
+            knobs.read(&format!("dev-{}/bad_blocks", member.name)).is_ok_and(|list| !list.is_empty())
+        };
+        if let Some(member) = geometry.members.iter().find(has_bad).filter(|_| geometry.level == MdLevel::Raid10) {
+            return Err(MdRefusal::BadBlocks(member.name.clone()));
+        }
+        match knobs.read("sync_action").unwrap_or_default().as_str() {
+            "idle" => Ok(geometry),
+            action => Err(MdRefusal::Busy(action.to_owned())),
+        }
+    }
+
+    /// Reads what an array is, whether or not it may be checked now.
+    ///
+    /// # Errors
+    /// [`MdRefusal`], when it never may.
+    pub fn look(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
+        let text = |file| knobs.read(file).map_err(|_| MdRefusal::Nonsense(file));
+        let number = |file: &'static str| text(file)?.parse::<u64>().map_err(|_| MdRefusal::Nonsense(file));
+        let word = text("level")?;
+        let level = MdLevel::of_name(&word).ok_or(MdRefusal::NoRedundancy(word))?;
+        for file in ["sync_min", "sync_max", "sync_completed", "sync_action", "mismatch_cnt"] {
+            knobs.read(file).map_err(|_| MdRefusal::NoFeature(file))?;
+        }
+        let chunk = if level == MdLevel::Raid1 { 0 } else { number("chunk_size")? / SECTOR_BYTES };
+        if Bytes(chunk * SECTOR_BYTES) > REQUEST_MAX {
+            return Err(MdRefusal::Chunk(Bytes(chunk * SECTOR_BYTES)));
+        }
+        if level != MdLevel::Raid1 && (chunk < PAGE_SECTORS || !chunk.is_power_of_two()) {
+            return Err(MdRefusal::Nonsense("chunk_size"));
+        }
+        // In KiB; of a mirror the device says it to the sector.
+        let component = number("component_size")?.saturating_mul(2);
+        let sectors = match level {
+            MdLevel::Raid1 => component.max(array_sectors),
+            MdLevel::Raid10 => array_sectors,
+            _ => component,
+        };
+        let geometry =
+            MdGeometry { level, layout: number("layout").unwrap_or(0), chunk, sectors, members: members(knobs) };
+        if geometry.whole_sectors() == 0 {
+            return Err(MdRefusal::Nonsense("component_size"));
+        }
+        Ok(geometry)
+    }
+
+    /// The smallest piece that a check can be asked for, in sectors.
+    pub fn block(&self) -> u64 {
+        self.chunk.max(PAGE_SECTORS)
+    }
+
+    /// As many sectors as are whole blocks. What is left over is checked with the last of them.
+    pub fn whole_sectors(&self) -> u64 {
+        self.sectors / self.block() * self.block()
+    }
+}
+
+/// May the array be checked, as far as its members and its state are concerned?
+///
+/// # Errors
+/// [`MdRefusal`].
+pub fn is_healthy(knobs: &dyn MdKnobs) -> Result<(), MdRefusal> {
+    let number = |file| knobs.read(file).ok().and_then(|text| text.parse::<u64>().ok());
+    let state = knobs.read("array_state").unwrap_or_default();
+    if !["clean", "active", "active-idle", "write-pending"].contains(&state.as_str()) {
+        return Err(MdRefusal::State(if state.is_empty() { "gone".to_owned() } else { state }));
+    }
+    if knobs.read("reshape_position").is_ok_and(|at| at != "none") {
+        return Err(MdRefusal::Reshaping);
+    }
+    let places = knobs.read("raid_disks").unwrap_or_default();
+    let places: u64 = places.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+    let (degraded, in_sync) = (number("degraded").unwrap_or(u64::MAX), members(knobs).len() as u64);
+    match (degraded, places.saturating_sub(in_sync)) {
+        (0, 0) => Ok(()),
+        // Of a disk that was pulled, md learns when it wants something of it.
+        (degraded, missing) => Err(MdRefusal::Degraded(degraded.min(places).max(missing), places)),
+    }
+}
+
+/// The disks in their places, by place.
+fn members(knobs: &dyn MdKnobs) -> Vec<MdMember> {
+    let mut members: Vec<MdMember> = knobs
+        .devices()
+        .into_iter()
+        .filter_map(|device| {
+            let text = |file: &str| knobs.read(&format!("{device}/{file}")).unwrap_or_default();
+            let state = text("state");
+            let is = |word: &str| state.split(',').any(|state| state == word);
+            // Of a disk that was pulled the link leads nowhere, and md calls it in sync until it wants something of it.
+            let is_there = knobs.read(&format!("{device}/block/dev")).is_ok();
+            let is_in = is_there && is("in_sync") && !is("faulty") && !is("replacement");
+            Some(MdMember {
+                slot: text("slot").parse().ok().filter(|_| is_in)?,
+                data_start: text("offset").parse().unwrap_or(0),
+                name: device.strip_prefix("dev-")?.to_owned(),
+            })
+        })
+        .collect();
+    members.sort_by_key(|member| member.slot);
+    members
+}

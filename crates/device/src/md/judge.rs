@@ -1,0 +1,225 @@
+//! What can be said of a block whose members do not agree: they are read, each for itself, and compared.
+//!
+//! Nothing is written, and what is read here decides nothing but the words: that there is a mismatch is md's own finding.
+
+use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
+use crate::buffer::PageBuffer;
+use crate::target::open_read_only;
+use scrubjay_core::layout::md_parity::{MdParity, MdVerdict};
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// The members of an array, open for reading, past the page cache; none where that cannot be.
+#[derive(Debug, Default)]
+pub(super) struct MemberFiles(Vec<File>);
+
+impl MemberFiles {
+    /// Opens them, in the order of their places: all of them or none.
+    pub fn open(geometry: &MdGeometry) -> MemberFiles {
+        let open = |name: &str| {
+            let (file, is_direct) = open_read_only(&Path::new("/dev").join(name.replace('!', "/")), true).ok()?;
+            is_direct.then_some(file)
+        };
+        let files: Option<Vec<File>> = geometry.members.iter().map(|member| open(&member.name)).collect();
+        MemberFiles(files.unwrap_or_default())
+    }
+
+    /// So many bytes at each of these places: which member, from which sector of its data on.
+    fn read(&self, geometry: &MdGeometry, places: &[(usize, u64)], bytes: usize) -> io::Result<Vec<PageBuffer>> {
+        let read = |&(member, start): &(usize, u64)| {
+            let mut buffer = PageBuffer::new(bytes, 0x1000);
+            let at = (geometry.members[member].data_start + start) * SECTOR_BYTES;
+            self.0[member].read_exact_at(buffer.as_mut_slice(), at)?;
+            Ok(buffer)
+        };
+        places.iter().map(read).collect()
+    }
+}
+
+/// What a mismatch means, by level.
+pub(super) fn words_of_level(level: MdLevel) -> &'static str {
+    match level {
+        MdLevel::Raid1 | MdLevel::Raid10 => {
+            "copies differ: may be harmless where swap or a memory-mapped file was being written (nothing reads that again), else one \
+             of them is wrong, and md cannot tell which"
+        }
+        MdLevel::Raid4 | MdLevel::Raid5 => {
+            "the parity does not fit the data: one of the members is wrong, and one parity cannot tell which"
+        }
+        MdLevel::Raid6 => "the parities do not fit the data: at least one of the members is wrong",
+    }
+}
+
+/// A range that does not agree, the member that explains it, and what there is to say.
+pub(super) type Explained = (SectorRange, Option<String>, String);
+
+/// Judges the bytes of one page, as they lie on all members or copies.
+type PageJudge = dyn Fn(&[&[u8]]) -> MdVerdict;
+/// What they say, page by page.
+type PageVerdicts = Vec<(SectorRange, MdVerdict)>;
+
+/// Reads a block of all members, page by page: where they do not agree and who is wrong, as far as that can be told. Empty
+/// where that is not to be known.
+pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorRange) -> Vec<Explained> {
+    if files.0.len() != geometry.members.len() {
+        return Vec::new();
+    }
+    let (places, judge): (Vec<(usize, u64)>, Box<PageJudge>) = match geometry.level {
+        MdLevel::Raid1 | MdLevel::Raid10 => match copies(geometry, block) {
+            Some(places) => (places, Box::new(judge_copies)),
+            None => return Vec::new(),
+        },
+        level => {
+            let parities = if level == MdLevel::Raid6 { 2 } else { 1 };
+            // ALGORITHM_PARITY_N
+            let layout = if level == MdLevel::Raid4 { 5 } else { geometry.layout };
+            let Some(parity) = MdParity::new(geometry.members.len(), parities, layout) else { return Vec::new() };
+            let row = block.start.0 / geometry.chunk;
+            let places = (0..geometry.members.len()).map(|place| (place, block.start.0)).collect();
+            (places, Box::new(move |bytes: &[&[u8]]| parity.judge(row, bytes)))
+        }
+    };
+    let Some(verdicts) = steady_verdicts(geometry, files, &places, block, &*judge) else { return Vec::new() };
+    let mut joined: PageVerdicts = Vec::new();
+    for (page, verdict) in verdicts {
+        match joined.last_mut() {
+            Some((range, same)) if range.end == page.start && *same == verdict => range.end = page.end,
+            _ => joined.push((page, verdict)),
+        }
+    }
+    joined.retain(|(_, verdict)| *verdict != MdVerdict::Agrees);
+    let told = joined.into_iter().map(|(range, verdict)| {
+        let level = words_of_level(geometry.level);
+        match verdict {
+            MdVerdict::OneMember(place) => {
+                let (member, start) = places[place];
+                let member = &geometry.members[member];
+                let at = member.data_start + start + range.start.0 - block.start.0;
+                let (name, count) = (&member.name, range.count());
+                let why = match geometry.level.is_mirror() {
+                    true => "all the others are the same",
+                    false => "every byte that does not fit is explained by this member, and by no other",
+                };
+                let words = format!(
+                    "{level}; if it is one alone, it is {name} (from its sector {at} on, {count} sectors): {why}"
+                );
+                (range, Some(name.clone()), words)
+            }
+            MdVerdict::NoSingleMember => (range, None, format!("{level}; no single member explains it")),
+            _ => (range, None, level.to_owned()),
+        }
+    });
+    told.collect()
+}
+
+/// Where the copies of a block lie: which member, from which sector of its data on. None for RAID-10 with far copies.
+fn copies(geometry: &MdGeometry, block: SectorRange) -> Option<Vec<(usize, u64)>> {
+    let members = geometry.members.len();
+    if geometry.level == MdLevel::Raid1 {
+        return Some((0..members).map(|place| (place, block.start.0)).collect());
+    }
+    // drivers/md/raid10.c, setup_geo: near copies, and far ones in the second byte.
+    let (near, far) = (geometry.layout & 0xff, geometry.layout >> 8);
+    let chunk = block.start.0 / geometry.chunk;
+    let place = |copy: u64| {
+        let index = chunk * near + copy;
+        ((index % members as u64) as usize, index / members as u64 * geometry.chunk)
+    };
+    (far == 1 && near >= 2 && near <= members as u64).then(|| (0..near).map(place).collect())
+}
+
+/// Of two copies that differ nothing says which is right; of more, the one that stands alone is told.
+fn judge_copies(copies: &[&[u8]]) -> MdVerdict {
+    let like = |copy: &[u8]| copies.iter().filter(|other| **other == copy).count();
+    let alone: Vec<usize> = (0..copies.len()).filter(|&place| like(copies[place]) == 1).collect();
+    match alone[..] {
+        _ if like(copies[0]) == copies.len() => MdVerdict::Agrees,
+        [place] if copies.len() > 2 && like(copies[(place + 1) % copies.len()]) == copies.len() - 1 => {
+            MdVerdict::OneMember(place)
+        }
+        _ if copies.len() > 2 => MdVerdict::NoSingleMember,
+        _ => MdVerdict::Undecided,
+    }
+}
+
+/// The verdict on each page, if two readings say the same: of one that is being written nothing is said.
+fn steady_verdicts(
+    geometry: &MdGeometry,
+    files: &MemberFiles,
+    places: &[(usize, u64)],
+    block: SectorRange,
+    judge: &PageJudge,
+) -> Option<PageVerdicts> {
+    let judged = || {
+        let mut buffers = files.read(geometry, places, block.bytes().0 as usize).ok()?;
+        let bytes: Vec<&[u8]> = buffers.iter_mut().map(|buffer| &*buffer.as_mut_slice()).collect();
+        let page_bytes = (PAGE_SECTORS * SECTOR_BYTES) as usize;
+        let pages = (0..block.count() / PAGE_SECTORS).map(|page| {
+            let from = page as usize * page_bytes;
+            let of_page: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[from..from + page_bytes]).collect();
+            (SectorRange::at(block.start.0 + page * PAGE_SECTORS, PAGE_SECTORS), judge(&of_page))
+        });
+        Some(pages.collect::<PageVerdicts>())
+    };
+    let first = judged()?;
+    (judged()? == first).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::MdMember;
+    use super::*;
+
+    fn geometry(level: MdLevel, layout: u64, members: usize) -> MdGeometry {
+        let member = |slot| MdMember { name: format!("sd{slot}"), slot, data_start: 8 };
+        MdGeometry { level, layout, chunk: 16, sectors: 64, members: (0..members).map(member).collect() }
+    }
+
+    /// Members of 72 sectors of zeros: 8, then their data.
+    fn files(members: usize) -> MemberFiles {
+        let file = |_| {
+            let file = tempfile::tempfile().unwrap();
+            file.write_all_at(&[0; 72 * 512], 0).unwrap();
+            file
+        };
+        MemberFiles((0..members).map(file).collect())
+    }
+
+    fn spoil(files: &MemberFiles, member: usize, sector: u64, with: u8) {
+        files.0[member].write_all_at(&[with; 512], (8 + sector) * 512).unwrap();
+    }
+
+    #[test]
+    fn copies_are_found_where_they_lie_and_the_odd_one_out_is_told() {
+        let (raid10, files_10) = (geometry(MdLevel::Raid10, 0x102, 3), files(3));
+        // Chunk 1 of near copies on three members: the third's first row, and the first's second.
+        let block = SectorRange::at(16, 16);
+        assert_eq!(copies(&raid10, block), Some(vec![(2, 0), (0, 16)]));
+        assert_eq!(explain(&raid10, &files_10, block), []);
+        spoil(&files_10, 0, 25, 7);
+        let told = explain(&raid10, &files_10, block);
+        assert_eq!(told, [(SectorRange::at(24, 8), None, words_of_level(MdLevel::Raid10).to_owned())]);
+        assert_eq!(copies(&geometry(MdLevel::Raid10, 0x201, 4), block), None, "far copies");
+        let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
+        spoil(&files_1, 1, 3, 7);
+        let told = explain(&raid1, &files_1, SectorRange::at(0, 8));
+        assert_eq!((told.len(), told[0].1.as_deref()), (1, Some("sd1")));
+        assert!(told[0].2.contains("from its sector 8 on, 8 sectors"), "{}", told[0].2);
+        spoil(&files_1, 2, 3, 9);
+        assert_eq!(explain(&raid1, &files_1, SectorRange::at(0, 8))[0].1, None);
+    }
+
+    #[test]
+    fn the_wrong_member_of_a_raid_6_is_named_with_its_own_sectors() {
+        let (raid6, files) = (geometry(MdLevel::Raid6, 2, 5), files(5));
+        spoil(&files, 2, 16, 1);
+        spoil(&files, 2, 31, 200);
+        let told = explain(&raid6, &files, SectorRange::at(16, 16));
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0].0, told[0].1.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
+        assert!(told[0].2.contains("from its sector 24 on, 16 sectors"), "{}", told[0].2);
+    }
+}

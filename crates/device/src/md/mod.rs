@@ -1,0 +1,221 @@
+//! An array of Linux md as what is scrubbed: the kernel's own `check`, which compares copies and parities, driven step by step
+//! within the budget.
+//!
+//! ```text
+//! MdArray: subject::Subject -- verifier::MdVerifier --> stepper::MdStepper --> knobs (/sys/block/md0/md) --> the kernel
+//!                           -- the detectors of disks, at md0: what md itself reads of its members is not seen there
+//!                           -- guard: what to put back if we are killed
+//! log::MdLog <-- verifier, judge (which member is wrong)
+//! ```
+//!
+//! **Addresses** are md's positions: sectors of each member's data (RAID-1, 4, 5, 6) or of the array (RAID-10). A range is whole
+//! chunks, or whole pages of a RAID-1, as `sync_max` takes no others.
+//!
+//! **Never:** a write to a member. `check` writes only what a member could not read (md's own repair); of what does not agree
+//! it says so.
+
+mod geometry;
+mod guard;
+mod judge;
+mod knobs;
+mod log;
+mod stepper;
+#[cfg(test)]
+mod tests;
+mod undo;
+mod verifier;
+
+pub use geometry::{MdGeometry, MdLevel, MdMember, MdRefusal};
+pub use knobs::{MdFolder, MdKnobs};
+pub use log::{MdFound, MdLog, MdMismatch};
+pub use undo::put_back_all;
+
+use crate::detector::{self, Detector, OwnTraffic};
+use crate::subject::Subject;
+use crate::sysfs::DiskNode;
+use crate::target::{TargetIdentity, disk_id, numbers};
+use crate::verify::{self, VerifierError};
+use guard::MdGuard;
+use judge::MemberFiles;
+use rustix::fs::Access;
+use scrubjay_core::scrub::idle::PolicyConfig;
+use scrubjay_core::scrub::machine::Event;
+use scrubjay_core::scrub::tour::OrderKind;
+use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use stepper::MdStepper;
+
+/// An array that can be checked.
+#[derive(Debug)]
+pub struct MdArray {
+    path: PathBuf,
+    node: DiskNode,
+    id: TargetIdentity,
+    geometry: MdGeometry,
+    guards: PathBuf,
+    log: MdLog,
+}
+
+/// An array that is not checked, and why. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[error("{path} {what}", path = path.display(), what = refusal.to_string().replace("NAME", name))]
+pub struct MdError {
+    /// Path, as the user gave it.
+    pub path: PathBuf,
+    /// The kernel's name of the array.
+    pub name: String,
+    /// Why.
+    pub refusal: MdRefusal,
+}
+
+impl MdArray {
+    /// The array that `path` names; none where it is something else, a part of an array, or an array without redundancy.
+    /// `guards` is the folder in which is noted what to put back.
+    ///
+    /// # Errors
+    /// [`MdError`], when it is an array, and may not be checked now.
+    pub fn open(path: &Path, guards: &Path) -> Result<Option<MdArray>, MdError> {
+        let Ok(about) = fs::metadata(path) else { return Ok(None) };
+        let (major, minor) = numbers(about.rdev());
+        let is_part = Path::new(&format!("/sys/dev/block/{major}:{minor}/partition")).exists();
+        let node = DiskNode::of_device(major, minor).ok().filter(|_| about.file_type().is_block_device() && !is_part);
+        let Some(node) = node.filter(|node| node.folder().join("md/level").exists()) else { return Ok(None) };
+        let folder = node.folder().join("md");
+        let refused = |refusal| MdError { path: path.to_owned(), name: node.name.clone(), refusal };
+        let level = node.attribute("md/level").unwrap_or_default();
+        // What it has not, a plain reading does not miss.
+        if ["linear", "raid0", "faulty", "container", "none", ""].contains(&level.as_str()) {
+            return Ok(None);
+        }
+        let array_sectors = node.number("size").unwrap_or(0);
+        let geometry = MdGeometry::read(&MdFolder::new(&folder), array_sectors).map_err(refused)?;
+        rustix::fs::access(folder.join("sync_action"), Access::WRITE_OK)
+            .map_err(|errno| refused(MdRefusal::Permission(std::io::Error::from(errno).to_string())))?;
+        Ok(Some(MdArray {
+            path: path.to_owned(),
+            id: check_id(&node),
+            log: MdLog::new(geometry.clone()),
+            geometry,
+            guards: guards.to_owned(),
+            node,
+        }))
+    }
+
+    /// What the check of the array that the kernel calls `name` keeps its state under, and how many sectors it goes over, whether or
+    /// not it may be checked now; none where nothing can be compared.
+    pub fn outline(name: &str) -> Option<(TargetIdentity, u64)> {
+        let node = DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok()?;
+        let geometry = MdGeometry::look(&MdFolder::new(&node.folder().join("md")), node.number("size")?).ok()?;
+        Some((check_id(&node), geometry.whole_sectors()))
+    }
+
+    /// What is found, as it is found; a clone is a handle on the same.
+    pub fn log(&self) -> MdLog {
+        self.log.clone()
+    }
+}
+
+/// An array read like a disk has a state of its own.
+fn check_id(node: &DiskNode) -> TargetIdentity {
+    let id = disk_id(node);
+    TargetIdentity { name: format!("{} md check", id.name), ..id }
+}
+
+impl Subject for MdArray {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn id(&self) -> &TargetIdentity {
+        &self.id
+    }
+
+    fn sectors(&self) -> u64 {
+        self.geometry.whole_sectors()
+    }
+
+    fn block(&self) -> Bytes {
+        Bytes(self.geometry.block() * SECTOR_BYTES)
+    }
+
+    fn block_name(&self) -> &'static str {
+        if self.geometry.level == MdLevel::Raid1 { "page" } else { "chunk" }
+    }
+
+    /// The array's number, and those of the disks below: a scrub of one of them would be in its way.
+    fn ways(&self) -> Vec<String> {
+        let DiskNode { major, minor, .. } = self.node;
+        let below = self.geometry.members.iter().filter_map(|member| {
+            let link = self.node.folder().join(format!("md/dev-{}/block/dev", member.name));
+            let text = fs::read_to_string(link).ok()?;
+            let (major, minor) = text.trim().split_once(':')?;
+            let disk = DiskNode::of_device(major.parse().ok()?, minor.parse().ok()?).ok()?;
+            Some(format!("number/{}:{}", disk.major, disk.minor))
+        });
+        let mut ways: Vec<String> = below.chain([format!("number/{major}:{minor}")]).collect();
+        ways.sort();
+        ways.dedup();
+        ways
+    }
+
+    /// The kernel logs each beginning and each end of a check, and writes superblocks: a range that follows the last one needs
+    /// neither.
+    fn order(&self) -> OrderKind {
+        OrderKind::SEQUENTIAL
+    }
+
+    fn open_verifier(
+        &self,
+        kind: verify::VerifierKind,
+        _policy: &PolicyConfig,
+    ) -> Result<verify::OpenedVerifier, VerifierError> {
+        if !matches!(kind, verify::VerifierKind::Auto | verify::VerifierKind::Read) {
+            return Err(VerifierError::Checked(kind));
+        }
+        let knobs = Box::new(MdFolder::new(&self.node.folder().join("md")));
+        let key = self.id.key();
+        let guard = MdGuard::of(&*knobs, &self.node.name, &key).map_err(VerifierError::Handle)?;
+        let stepper = MdStepper::new(knobs, guard, MdGuard::path(&self.guards, &key), self.geometry.sectors);
+        let files = MemberFiles::open(&self.geometry);
+        let verifier = verifier::MdVerifier::new(stepper, self.geometry.clone(), files, self.log());
+        let places = match self.geometry.level {
+            MdLevel::Raid10 => "of the array",
+            _ => "of one of its members, which are read side by side",
+        };
+        let note = format!(
+            "{} of {} members, compared by md's own check; sizes and places are those {places}",
+            self.geometry.level.name(),
+            self.geometry.members.len()
+        );
+        Ok(verify::OpenedVerifier { verifier: Box::new(verifier), name: "md", engine: "sync_action", depth: 1, note })
+    }
+
+    /// Those of disks, at the array: md's own reads go to its members, and are not seen there.
+    fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
+        let opened = detector::open(Some(&self.node), wish);
+        detector::OpenedDetector { detector: Box::new(AllForeign(opened.detector)), ..opened }
+    }
+
+    fn is_present(&self) -> bool {
+        self.node.folder().join("md/array_state").exists()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A detector where nothing is ours.
+struct AllForeign(Box<dyn Detector>);
+
+impl Detector for AllForeign {
+    fn drain(&mut self, _own: OwnTraffic, events: &mut Vec<Event>) {
+        self.0.drain(OwnTraffic::default(), events);
+    }
+
+    fn lost(&self) -> u64 {
+        self.0.lost()
+    }
+}

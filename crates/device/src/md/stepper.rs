@@ -1,0 +1,313 @@
+//! md's own `check`, step by step: begun where a range begins, let run to where it ends, proven to have come there.
+//!
+//! ```text
+//! sync_min <- start, sync_max <- end, sync_action <- check     a range that does not follow the last one
+//! sync_max <- end                                              one that does: the check goes on
+//! sync_completed: "2048 / 129024"                              how far it is; all before that is compared
+//! ```
+//!
+//! A range counts only if the check that came to its end is the one that was begun here: whoever interrupts a check
+//! (writes `idle`, takes a member out) makes the kernel set `sync_min` to where it was, so as long as `sync_min` and
+//! `sync_max` are as they were set, nobody did. (Linux, drivers/md/md.c, `md_do_sync`.)
+//!
+//! What was changed is noted in the guard before it is changed, and put back by [`put_back`], by whoever comes next.
+
+use super::geometry::{MdRefusal, is_healthy};
+use super::guard::{MdGuard, SyncWindow};
+use super::knobs::{BUSY_MAX, MOMENT, MdKnobs, read_window, write_patiently};
+use super::undo::put_back;
+use crate::clock;
+use scrubjay_core::units::{Nanos, SectorRange};
+use std::io;
+use std::path::PathBuf;
+
+/// So long a check may be held up by another one on the same disks before it makes way.
+const DELAYED_MAX: Nanos = Nanos::from_secs(2);
+/// So long it may not come any further.
+const STALLED_MAX: Nanos = Nanos::from_secs(120);
+
+/// Why a range was not checked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StepObstacle {
+    /// It is no longer ours to check. Reads on after the array's name.
+    #[error("{0}")]
+    NotOurs(String),
+    /// The check ended before it had come to the end, and nobody seems to have ended it.
+    #[error("md ended the check before it came to the end")]
+    CutShort,
+    /// It does not come any further.
+    #[error("md's check does not come any further")]
+    Stalled,
+    /// The kernel refuses what should work.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<MdRefusal> for StepObstacle {
+    fn from(refusal: MdRefusal) -> StepObstacle {
+        StepObstacle::NotOurs(refusal.to_string())
+    }
+}
+
+/// The check that is under way, or rests at its `sync_max`.
+#[derive(Clone, Copy, Debug)]
+struct MdRun {
+    window: SyncWindow,
+    /// `mismatch_cnt` up to `window.max`.
+    mismatches: u64,
+}
+
+/// A range that was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StepDone {
+    /// By how much `mismatch_cnt` rose.
+    pub mismatches: u64,
+    /// Was the check seen at the end? The last range of all may be over, and the check with it, before anybody looks: then
+    /// only the members' counters tell it from one that somebody ended, and whose knobs he reset.
+    pub is_seen: bool,
+}
+
+/// One range being checked.
+#[derive(Clone, Copy, Debug)]
+struct MdStep {
+    end: u64,
+    /// How far it is, and since when.
+    at: (u64, Nanos),
+    delayed_since: Option<Nanos>,
+}
+
+/// Steps an array's check.
+pub(super) struct MdStepper {
+    pub knobs: Box<dyn MdKnobs>,
+    guard: MdGuard,
+    guard_path: PathBuf,
+    /// How far a check goes.
+    sectors: u64,
+    run: Option<MdRun>,
+    step: Option<MdStep>,
+    /// When the last range was done.
+    pub rested_since: Nanos,
+}
+
+impl MdStepper {
+    /// Of an array at rest. `guard` says how its knobs are; it is kept in the file `guard_path` while they are not so.
+    pub fn new(knobs: Box<dyn MdKnobs>, guard: MdGuard, guard_path: PathBuf, sectors: u64) -> MdStepper {
+        MdStepper { knobs, guard, guard_path, sectors, run: None, step: None, rested_since: Nanos::ZERO }
+    }
+
+    /// Begins to check a range: whole blocks, or up to the end.
+    pub fn begin(&mut self, range: SectorRange) -> Result<(), StepObstacle> {
+        let (start, end) = (range.start.0, range.end.0);
+        is_healthy(&*self.knobs)?;
+        self.check_ownership()?;
+        if self.guard.is_blank() {
+            self.guard.look_again(&*self.knobs)?; // its owner may have set something while nothing was ours
+        }
+        match self.run {
+            Some(run) if run.window.max == start => {
+                let window = SyncWindow { min: run.window.min, max: end };
+                self.note(window)?;
+                self.patiently("sync_max", &end.to_string())?;
+                self.run = Some(MdRun { window, ..run });
+            }
+            _ => {
+                self.rest()?;
+                let window = SyncWindow { min: start, max: end };
+                self.note(window)?;
+                self.set_window(window)?;
+                self.expect_idle()?;
+                self.patiently("sync_action", "check")?;
+                self.run = Some(MdRun { window, mismatches: 0 });
+            }
+        }
+        self.step = Some(MdStep { end, at: (0, clock::now()), delayed_since: None });
+        Ok(())
+    }
+
+    /// Has it come to the end?
+    pub fn poll(&mut self) -> Option<Result<StepDone, StepObstacle>> {
+        let result = self.look().transpose()?;
+        self.step = None;
+        self.rested_since = clock::now();
+        Some(result)
+    }
+
+    /// Does a check rest at its `sync_max`? It keeps others from the array, and from arrays on the same disks.
+    pub fn is_resting(&self) -> bool {
+        self.run.is_some() && self.step.is_none()
+    }
+
+    fn look(&mut self) -> Result<Option<StepDone>, StepObstacle> {
+        let (Some(step), Some(run)) = (self.step, self.run) else { return Err(StepObstacle::CutShort) };
+        let now = clock::now();
+        let completed = self.knobs.read("sync_completed")?;
+        let action = self.knobs.read("sync_action")?;
+        let mut numbers = completed.split(" / ").map(|number| number.trim().parse::<u64>());
+        let position = match (numbers.next(), numbers.next()) {
+            (Some(Ok(position)), Some(Ok(sectors))) if sectors == self.sectors => Some(position),
+            (Some(Ok(_)), Some(Ok(sectors))) => {
+                let what = format!("has another size than before ({sectors} sectors, not {})", self.sectors);
+                return Err(StepObstacle::NotOurs(what));
+            }
+            _ => None,
+        };
+        match (action.as_str(), position) {
+            ("check", Some(position)) if position >= step.end && self.is_in_window(run.window, position)? => {
+                return self.done(run, true).map(Some);
+            }
+            ("check", Some(position)) => {
+                if step.at.0 != position {
+                    self.step = Some(MdStep { at: (position, now), delayed_since: None, ..step });
+                }
+            }
+            ("check", None) if completed == "delayed" => {
+                let since = step.delayed_since.unwrap_or(now);
+                self.step = Some(MdStep { delayed_since: Some(since), ..step });
+                if now.since(since) > DELAYED_MAX {
+                    let what =
+                        "shares disks with another array that is being checked or rebuilt: let that be done first";
+                    return Err(StepObstacle::NotOurs(what.to_owned()));
+                }
+            }
+            ("check", None) => {}
+            ("idle", _) if self.has_ended(step, run.window)? => {
+                let done = self.done(run, false)?;
+                self.run = None; // the kernel itself ended it, and forgot its window
+                return Ok(Some(done));
+            }
+            ("idle", _) => {
+                self.run = None;
+                is_healthy(&*self.knobs)?;
+                return Err(StepObstacle::CutShort);
+            }
+            (action, _) => return Err(StepObstacle::NotOurs(MdRefusal::Busy(action.to_owned()).to_string())),
+        }
+        if now.since(step.at.1) > STALLED_MAX {
+            return Err(StepObstacle::Stalled);
+        }
+        Ok(None)
+    }
+
+    /// Is the window as it was set? At the very end the kernel forgets it.
+    fn is_in_window(&self, window: SyncWindow, position: u64) -> Result<bool, StepObstacle> {
+        let now = self.window()?;
+        let is_at_end = position >= self.sectors;
+        if now == (window.min, Some(window.max)) || is_at_end && now == (0, None) {
+            return Ok(true);
+        }
+        Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned()))
+    }
+
+    /// Did it come to the end of the array, and end by itself? The kernel forgets the window only then.
+    fn has_ended(&self, step: MdStep, window: SyncWindow) -> Result<bool, StepObstacle> {
+        let is_last = step.end >= self.sectors && window.max >= self.sectors;
+        Ok(is_last
+            && self.window()? == (0, None)
+            && self.knobs.read("last_sync_action").map_or(true, |was| was == "check"))
+    }
+
+    fn done(&mut self, run: MdRun, is_seen: bool) -> Result<StepDone, StepObstacle> {
+        let text = self.knobs.read("mismatch_cnt")?;
+        let mismatches: u64 = text.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        self.run = Some(MdRun { mismatches, ..run });
+        // It only rises while a check runs; one that fell is that of another check.
+        let risen = mismatches.checked_sub(run.mismatches);
+        let risen = risen.ok_or_else(|| StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned()))?;
+        Ok(StepDone { mismatches: risen, is_seen })
+    }
+
+    /// Is what the array does what we left it at?
+    fn check_ownership(&mut self) -> Result<(), StepObstacle> {
+        let action = self.knobs.read("sync_action")?;
+        match (action.as_str(), self.run) {
+            ("idle", None) => Ok(()),
+            ("idle", Some(run)) if run.window.max >= self.sectors && self.window()? == (0, None) => {
+                self.run = None;
+                Ok(())
+            }
+            ("check", Some(run)) => {
+                // One that came to the end of the array is about to be over.
+                let is_over = run.window.max >= self.sectors;
+                let is_ours = self.window()? == (run.window.min, Some(run.window.max));
+                if is_ours || is_over { Ok(()) } else { Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned())) }
+            }
+            ("idle", Some(_)) => Err(StepObstacle::NotOurs(
+                "was told by somebody else to stop its check: run the same command again to go on".to_owned(),
+            )),
+            (action, _) => Err(StepObstacle::NotOurs(MdRefusal::Busy(action.to_owned()).to_string())),
+        }
+    }
+
+    /// Ends the check that is ours, if one is.
+    pub fn rest(&mut self) -> Result<(), StepObstacle> {
+        self.step = None;
+        if self.run.take().is_some() {
+            if self.knobs.read("sync_action")? != "idle" {
+                self.patiently("sync_action", "idle")?;
+            }
+            self.expect_idle()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the kernel to be done with what is over.
+    fn expect_idle(&self) -> Result<(), StepObstacle> {
+        let until = clock::now() + BUSY_MAX;
+        loop {
+            let action = self.knobs.read("sync_action")?;
+            if action == "idle" {
+                return Ok(());
+            }
+            if clock::now() > until {
+                return Err(StepObstacle::NotOurs(MdRefusal::Busy(action).to_string()));
+            }
+            std::thread::sleep(MOMENT);
+        }
+    }
+
+    /// Writes the window, and reads it back: `sync_max` first gives way, as neither may pass the other.
+    fn set_window(&self, window: SyncWindow) -> Result<(), StepObstacle> {
+        self.patiently("sync_max", "max")?;
+        self.patiently("sync_min", &window.min.to_string())?;
+        self.patiently("sync_max", &window.max.to_string())?;
+        match self.window()? == (window.min, Some(window.max)) {
+            true => Ok(()),
+            false => Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned())),
+        }
+    }
+
+    fn window(&self) -> Result<(u64, Option<u64>), StepObstacle> {
+        Ok(read_window(&*self.knobs)?)
+    }
+
+    fn patiently(&self, file: &str, value: &str) -> Result<(), StepObstacle> {
+        Ok(write_patiently(&*self.knobs, file, value)?)
+    }
+
+    fn note(&mut self, window: SyncWindow) -> Result<(), StepObstacle> {
+        self.guard.push(window);
+        Ok(self.guard.save(&self.guard_path)?)
+    }
+
+    /// Ends the check if it is ours, and puts all back; what is not ours is left alone. The guard goes when that is done.
+    pub fn release(&mut self) -> io::Result<()> {
+        (self.run, self.step) = (None, None);
+        if self.guard.is_blank() {
+            return Ok(());
+        }
+        if put_back(&*self.knobs, &self.guard)? {
+            self.guard.clear();
+            MdGuard::remove(&self.guard_path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MdStepper {
+    fn drop(&mut self) {
+        // What cannot be put back now, the guard tells the next one.
+        let _ = self.release();
+    }
+}
+
+const SOMEBODY_ELSE: &str = "is being checked by somebody else: that goes first";

@@ -1,0 +1,349 @@
+//! Tries stepping, making way, putting back and refusing on a model of md.
+
+mod model;
+
+use super::geometry::{MdGeometry, MdRefusal};
+use super::guard::MdGuard;
+use super::judge::MemberFiles;
+use super::knobs::MdKnobs;
+use super::log::MdLog;
+use super::stepper::{MdStepper, StepObstacle};
+use super::undo::put_back_with;
+use super::verifier::MdVerifier;
+use crate::verify::Verifier;
+use model::ModelArray;
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
+use scrubjay_core::units::{Nanos, SectorRange};
+use std::path::Path;
+
+const CHUNK: u64 = 128;
+const SECTORS: u64 = 64 * CHUNK;
+
+fn raid6() -> ModelArray {
+    ModelArray::new("raid6", 4, SECTORS, CHUNK)
+}
+
+fn stepper(array: &ModelArray, folder: &Path) -> MdStepper {
+    let guard = MdGuard::of(array, "md0", "some key").unwrap();
+    MdStepper::new(Box::new(array.clone()), guard, MdGuard::path(folder, "some key"), array.with(|state| state.sectors))
+}
+
+/// A verifier, and what it found.
+struct Checked {
+    verifier: MdVerifier,
+    log: MdLog,
+    folder: tempfile::TempDir,
+}
+
+fn checked(array: &ModelArray) -> Checked {
+    let folder = tempfile::tempdir().unwrap();
+    let geometry = MdGeometry::read(array, array.with(|state| state.sectors)).unwrap();
+    let log = MdLog::new(geometry.clone());
+    let verifier = MdVerifier::new(stepper(array, folder.path()), geometry, MemberFiles::default(), log.clone());
+    Checked { verifier, log, folder }
+}
+
+impl Checked {
+    fn ask(&mut self, start: u64, end: u64) -> VerifyOutcome {
+        self.verifier.submit(OpId(start), SectorRange::new(start, end));
+        let answer = self.verifier.wait(Nanos::from_secs(60)).expect("an answer");
+        assert_eq!((answer.id, answer.counted), (OpId(start), 0));
+        answer.outcome
+    }
+
+    fn guards(&self) -> usize {
+        std::fs::read_dir(self.folder.path()).unwrap().count()
+    }
+
+    fn stopped(&self) -> String {
+        self.log.found().stopped.unwrap_or_default()
+    }
+}
+
+const AT_REST: (&str, u64, Option<u64>) = ("idle", 0, None);
+
+fn assert_at_rest(array: &ModelArray) {
+    let (action, min, max) = array.knobs();
+    assert_eq!((action.as_str(), min, max), AT_REST);
+}
+
+#[test]
+fn ranges_that_follow_each_other_are_one_check() {
+    let array = raid6();
+    let mut checked = checked(&array);
+    for chunk in 0..64 {
+        assert_eq!(checked.ask(chunk * CHUNK, (chunk + 1) * CHUNK), VerifyOutcome::Clean, "{chunk}");
+        assert_eq!(checked.guards(), 1);
+    }
+    assert_eq!(array.with(|state| (state.begun.clone(), state.read)), (vec![0], SECTORS));
+    let folder = checked.folder;
+    drop(checked.verifier);
+    assert_at_rest(&array);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn ranges_in_any_order_are_checked_each_and_what_is_wrong_is_found_in_its_own() {
+    let array = raid6();
+    array.with(|state| {
+        state.wrong = [8, 24 * CHUNK, 24 * CHUNK + 120, SECTORS - 8].into();
+        state.busy = 3;
+    });
+    let mut checked = checked(&array);
+    let mut found = Vec::new();
+    // 27 and 64 have no common divisor: every chunk once.
+    for chunk in (0..64).map(|step| step * 27 % 64) {
+        match checked.ask(chunk * CHUNK, (chunk + 1) * CHUNK) {
+            VerifyOutcome::Clean => {}
+            outcome => found.push((chunk, outcome)),
+        }
+    }
+    found.sort_by_key(|(chunk, _)| *chunk);
+    let mismatch = VerifyOutcome::Unreadable(Cause::Mismatch);
+    assert_eq!(found, [(0, mismatch), (24, mismatch), (63, mismatch)]);
+    assert_eq!(array.with(|state| state.read), SECTORS, "nothing twice");
+    let noted: Vec<u64> = checked.log.found().mismatches.iter().map(|found| found.counted).collect();
+    assert_eq!(noted.iter().sum::<u64>(), 32, "{noted:?}");
+    drop(checked.verifier);
+    assert_at_rest(&array);
+}
+
+#[test]
+fn what_is_left_over_at_the_end_is_checked_with_the_last_page() {
+    let array = ModelArray::new("raid1", 2, 1005, 0);
+    array.with(|state| state.wrong = [1001].into());
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, 992), VerifyOutcome::Clean);
+    assert_eq!(checked.ask(992, 1000), VerifyOutcome::Unreadable(Cause::Mismatch));
+    assert_eq!(array.with(|state| state.read), 1005);
+}
+
+#[test]
+fn read_errors_that_md_repairs_are_counted_by_member() {
+    let array = raid6();
+    array.with(|state| state.failing = [5 * CHUNK, 5 * CHUNK + 64].into());
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, 5 * CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(16));
+    assert_eq!(checked.log.found().repaired, [("sda".to_owned(), 16)].into());
+    assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Clean);
+}
+
+#[test]
+fn what_md_writes_anew_without_a_word_is_counted_too() {
+    let array = ModelArray::new("raid10", 4, SECTORS, CHUNK);
+    array.with(|state| (state.failing, state.is_silent) = ([5 * CHUNK].into(), true));
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, 5 * CHUNK), VerifyOutcome::Clean);
+    assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Corrected(128));
+    assert_eq!(checked.log.found().repaired, [("sda".to_owned(), 128)].into());
+}
+
+#[test]
+fn what_md_passes_over_does_not_count() {
+    let array = ModelArray::new("raid1", 2, SECTORS, 0);
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, 512), VerifyOutcome::Clean);
+    array.with(|state| state.skips = true);
+    assert!(matches!(checked.ask(512, 1024), VerifyOutcome::Inconclusive(_)));
+    array.with(|state| state.skips = false);
+    array.say("dev-sdb/bad_blocks", "3100 4\n");
+    assert_eq!(checked.ask(1024, 1088), VerifyOutcome::Unreadable(Cause::Errno(5)), "3100 less 2048 lies in there");
+    assert_eq!(checked.ask(2048, 2560), VerifyOutcome::Clean);
+}
+
+#[test]
+fn a_last_step_that_somebody_ended_and_tidied_up_after_does_not_count() {
+    let array = raid6();
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, 32 * CHUNK), VerifyOutcome::Clean);
+    checked.verifier.submit(OpId(1), SectorRange::new(32 * CHUNK, SECTORS));
+    array.read("sync_completed").unwrap();
+    array.write("sync_action", "idle").unwrap();
+    array.write("sync_max", "max").unwrap();
+    array.write("sync_min", "0").unwrap();
+    let answer = checked.verifier.wait(Nanos::from_secs(60)).unwrap();
+    assert!(matches!(answer.outcome, VerifyOutcome::Inconclusive(_)), "{:?}", answer.outcome);
+    assert_eq!(checked.ask(32 * CHUNK, SECTORS), VerifyOutcome::Clean);
+}
+
+#[test]
+fn a_check_that_somebody_began_in_between_goes_first() {
+    let array = raid6();
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
+    // It would stop at our sync_max for ever.
+    array.with(model::ModelState::interrupt);
+    array.write("sync_action", "check").unwrap();
+    array.read("sync_completed").unwrap();
+    assert_eq!(checked.ask(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    assert!(checked.stopped().contains("by somebody else"), "{}", checked.stopped());
+    drop(checked.verifier);
+    assert_eq!(array.knobs(), ("check".to_owned(), CHUNK, None), "theirs goes on, and to the end");
+}
+
+#[test]
+fn a_check_that_somebody_ended_is_not_gone_on_with() {
+    let array = raid6();
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
+    array.write("sync_action", "idle").unwrap();
+    assert_eq!(checked.ask(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    assert!(checked.stopped().contains("to stop its check"), "{}", checked.stopped());
+    drop(checked.verifier);
+    assert_at_rest(&array);
+}
+
+#[test]
+fn a_check_that_was_cut_short_counts_for_nothing() {
+    let array = raid6();
+    let folder = tempfile::tempdir().unwrap();
+    let mut stepper = stepper(&array, folder.path());
+    stepper.begin(SectorRange::new(0, 8 * CHUNK)).unwrap();
+    assert!(stepper.poll().is_none() && stepper.poll().is_none());
+    array.with(model::ModelState::interrupt);
+    assert!(matches!(stepper.poll(), Some(Err(StepObstacle::CutShort))));
+    // Somebody interrupts it and begins one of his own, behind our end.
+    stepper.begin(SectorRange::new(0, 8 * CHUNK)).unwrap();
+    assert!(stepper.poll().is_none());
+    array.with(model::ModelState::interrupt);
+    array.write("sync_max", "max").unwrap();
+    array.write("sync_min", &(20 * CHUNK).to_string()).unwrap();
+    array.write("sync_action", "check").unwrap();
+    let ended = loop {
+        if let Some(ended) = stepper.poll() {
+            break ended;
+        }
+    };
+    assert!(matches!(ended, Err(StepObstacle::NotOurs(_))), "{ended:?}");
+    drop(stepper);
+    assert_eq!(array.knobs(), ("check".to_owned(), 20 * CHUNK, None), "his is left alone");
+}
+
+#[test]
+fn while_nothing_is_ours_the_owner_may_set_what_he_likes() {
+    let array = raid6();
+    let folder = tempfile::tempdir().unwrap();
+    let mut stepper = stepper(&array, folder.path());
+    let check = |stepper: &mut MdStepper, start: u64| {
+        stepper.begin(SectorRange::at(start, CHUNK)).unwrap();
+        while stepper.poll().is_none() {}
+    };
+    check(&mut stepper, 512);
+    assert!(stepper.is_resting());
+    stepper.release().unwrap();
+    assert_at_rest(&array);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    array.write("sync_min", "2048").unwrap();
+    check(&mut stepper, 512 + CHUNK);
+    drop(stepper);
+    assert_eq!(array.knobs(), ("idle".to_owned(), 2048, None));
+}
+
+#[test]
+fn a_member_that_is_lost_in_between_ends_it() {
+    let array = raid6();
+    let mut checked = checked(&array);
+    assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
+    array.with(model::ModelState::interrupt);
+    array.say("degraded", "1");
+    assert_eq!(checked.ask(CHUNK, 2 * CHUNK), VerifyOutcome::Gone);
+    assert!(checked.stopped().contains("1 of its 4 members are missing"), "{}", checked.stopped());
+}
+
+#[test]
+fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let boot = crate::clock::name();
+    let open = |array: &ModelArray| {
+        let array = array.clone();
+        move |name: &str| (name == "md0").then(|| Box::new(array.clone()) as Box<dyn MdKnobs>)
+    };
+    // Whatever it was doing: resting, on its way, about to begin; the knobs of its owner are not the usual ones.
+    for looks in 0..6 {
+        let array = raid6();
+        array.write("sync_max", "4096").unwrap();
+        array.write("sync_min", "1024").unwrap();
+        let mut killed = stepper(&array, folder.path());
+        killed.begin(SectorRange::new(2048, 2048 + CHUNK)).unwrap();
+        while killed.poll().is_none() {}
+        killed.begin(SectorRange::new(2048 + CHUNK, 2048 + 8 * CHUNK)).unwrap();
+        (0..looks).for_each(|_| drop(killed.poll()));
+        std::mem::forget(killed);
+        let said = put_back_with(folder.path(), &boot, open(&array));
+        assert!(said.len() == 1 && said[0].contains("are put back"), "{said:?}");
+        assert_eq!(array.knobs(), ("idle".to_owned(), 1024, Some(4096)), "{looks}");
+        assert_eq!(put_back_with(folder.path(), &boot, open(&array)), Vec::<String>::new());
+    }
+    // Somebody has begun a check since: it is not undone, only let go beyond our end.
+    let array = raid6();
+    let mut killed = stepper(&array, folder.path());
+    killed.begin(SectorRange::new(0, CHUNK)).unwrap();
+    while killed.poll().is_none() {}
+    std::mem::forget(killed);
+    array.write("sync_action", "idle").unwrap();
+    array.write("sync_action", "check").unwrap();
+    put_back_with(folder.path(), &boot, open(&array));
+    assert_eq!(array.knobs(), ("check".to_owned(), CHUNK, None));
+    array.with(model::ModelState::interrupt);
+    put_back_with(folder.path(), &boot, open(&array));
+    // After a boot nothing is known of it.
+    let array = raid6();
+    let mut killed = stepper(&array, folder.path());
+    killed.begin(SectorRange::new(0, CHUNK)).unwrap();
+    std::mem::forget(killed);
+    assert_eq!(put_back_with(folder.path(), "another boot", open(&array)), Vec::<String>::new());
+    assert_eq!(array.knobs(), ("check".to_owned(), 0, Some(CHUNK)));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_guard_that_makes_no_sense_touches_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for array in ["../../kernel", "sda", "md0/../md1"] {
+        let text = format!("scrubjay md guard 1\narray {array}\nkey k\nboot b\nbefore 0 max\nwindow 0 128\n");
+        std::fs::write(folder.path().join("x.md-guard"), text).unwrap();
+        let said = put_back_with(folder.path(), "b", |_| panic!("it is not opened"));
+        assert!(said.len() == 1 && said[0].contains("makes no sense"), "{said:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn what_may_not_be_checked_is_refused_and_nothing_is_changed() {
+    let refused = |file: &str, text: &str| {
+        let array = raid6();
+        array.say(file, text);
+        let refusal = MdGeometry::read(&array, 2 * SECTORS).expect_err("refused");
+        assert_at_rest(&array);
+        refusal.to_string()
+    };
+    assert!(refused("degraded", "1").starts_with("is degraded: 1 of its 4 members"));
+    assert!(refused("dev-sdb/state", "faulty").starts_with("is degraded: 1 of its 4"));
+    assert!(refused("array_state", "read-auto").contains("mount it"));
+    assert!(refused("array_state", "inactive").starts_with("is inactive"));
+    assert!(refused("reshape_position", "1024").starts_with("is being reshaped"));
+    assert!(refused("level", "raid0").contains("keeps nothing twice"));
+    assert!(refused("chunk_size", "33554432").contains("chunks of 32 MiB"));
+    let array = raid6();
+    array.write("sync_action", "check").unwrap();
+    assert_eq!(MdGeometry::read(&array, 0), Err(MdRefusal::Busy("check".to_owned())));
+    let array = raid6();
+    array.with(|state| drop(state.files.remove("dev-sdc/block/dev")));
+    assert_eq!(MdGeometry::read(&array, 0), Err(MdRefusal::Degraded(1, 4)), "it was pulled");
+    let array = ModelArray::new("raid10", 4, SECTORS, CHUNK);
+    array.say("dev-sdd/bad_blocks", "4000 8\n");
+    assert_eq!(MdGeometry::read(&array, SECTORS), Err(MdRefusal::BadBlocks("sdd".to_owned())));
+}
+
+#[test]
+fn positions_are_those_of_a_member_or_of_a_raid_10() {
+    let read = |level: &str, chunk, array_sectors| {
+        let geometry = MdGeometry::read(&ModelArray::new(level, 4, SECTORS, chunk), array_sectors).unwrap();
+        (geometry.sectors, geometry.block())
+    };
+    assert_eq!(read("raid1", 0, SECTORS), (SECTORS, 8));
+    assert_eq!(read("raid10", CHUNK, 2 * SECTORS), (2 * SECTORS, CHUNK));
+    assert_eq!(read("raid5", CHUNK, 3 * SECTORS), (SECTORS, CHUNK));
+}

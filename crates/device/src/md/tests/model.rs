@@ -1,0 +1,198 @@
+//! A model of md's knobs, as drivers/md/md.c has them: a check advances whenever somebody looks.
+
+use super::super::knobs::MdKnobs;
+use scrubjay_core::units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex};
+
+/// An array. A clone is a handle on the same.
+#[derive(Clone, Default)]
+pub struct ModelArray(pub Arc<Mutex<ModelState>>);
+
+/// How it is.
+#[derive(Default)]
+pub struct ModelState {
+    /// Files that only say something.
+    pub files: BTreeMap<String, String>,
+    pub sectors: u64,
+    pub chunk: u64,
+    /// Pages, by their first sector, that do not agree.
+    pub wrong: BTreeSet<u64>,
+    /// Places at which a member fails to read a page, and md writes it anew.
+    pub failing: BTreeSet<u64>,
+    pub action: String,
+    pub min: u64,
+    pub max: Option<u64>,
+    /// How far a check is; none: it has not begun yet.
+    pub at: Option<u64>,
+    pub mismatches: u64,
+    pub begun: Vec<u64>,
+    /// So many writes to `sync_min` find it busy.
+    pub busy: u32,
+    /// The check passes over everything: nothing is read.
+    pub skips: bool,
+    /// The check does not move.
+    pub hangs: bool,
+    /// What members have read.
+    pub read: u64,
+    pub errors: u64,
+    /// What is written anew is not counted as errors.
+    pub is_silent: bool,
+    pub rewritten: u64,
+}
+
+const STRIDE: u64 = 128;
+
+impl ModelArray {
+    /// At rest, of two or more members.
+    pub fn new(level: &str, members: usize, sectors: u64, chunk: u64) -> ModelArray {
+        let mut state = ModelState { sectors, chunk, action: "idle".to_owned(), ..ModelState::default() };
+        let mut say = |file: &str, text: &str| state.files.insert(file.to_owned(), text.to_owned());
+        say("level", level);
+        say("array_state", "clean");
+        say("raid_disks", &members.to_string());
+        say("degraded", "0");
+        say("reshape_position", "none");
+        say("chunk_size", &(chunk * 512).to_string());
+        say("component_size", &(sectors / 2).to_string());
+        say("layout", "2");
+        say("last_sync_action", "check");
+        for member in 0..members {
+            let device = format!("dev-sd{}", (b'a' + member as u8) as char);
+            say(&format!("{device}/state"), "in_sync");
+            say(&format!("{device}/slot"), &member.to_string());
+            say(&format!("{device}/offset"), "2048");
+            say(&format!("{device}/bad_blocks"), "");
+            say(&format!("{device}/block/dev"), "8:0");
+        }
+        ModelArray(Arc::new(Mutex::new(state)))
+    }
+
+    pub fn with<T>(&self, then: impl FnOnce(&mut ModelState) -> T) -> T {
+        then(&mut self.0.lock().unwrap())
+    }
+
+    pub fn say(&self, file: &str, text: &str) {
+        self.with(|state| state.files.insert(file.to_owned(), text.to_owned()));
+    }
+
+    pub fn knobs(&self) -> (String, u64, Option<u64>) {
+        self.with(|state| (state.action.clone(), state.min, state.max))
+    }
+}
+
+impl ModelState {
+    /// The sync thread goes a stride further.
+    fn advance(&mut self) {
+        if self.action != "check" || self.hangs {
+            return;
+        }
+        let Some(at) = self.at else {
+            (self.at, self.mismatches) = (Some(self.min), 0);
+            self.begun.push(self.min);
+            return;
+        };
+        let to = (at + STRIDE).min(self.max.unwrap_or(u64::MAX)).min(self.sectors).max(at);
+        self.mismatches += 8 * self.wrong.range(at..to).count() as u64;
+        let failed = self.failing.range(at..to).count() as u64;
+        match self.is_silent {
+            true => self.rewritten += failed * STRIDE,
+            false => self.errors += failed * 8,
+        }
+        self.failing.retain(|place| !(at..to).contains(place));
+        self.read += if self.skips { 0 } else { to - at };
+        self.at = Some(to);
+        if to == self.sectors && self.max.is_none_or(|max| max >= self.sectors) && at == to {
+            (self.action, self.min, self.max, self.at) = ("idle".to_owned(), 0, None, None);
+        }
+    }
+
+    /// Somebody, or md itself, interrupts the check.
+    pub fn interrupt(&mut self) {
+        if self.action == "check" {
+            self.min = self.at.unwrap_or(0);
+        }
+        (self.action, self.at) = ("idle".to_owned(), None);
+    }
+}
+
+fn errno(errno: i32) -> io::Result<()> {
+    Err(io::Error::from_raw_os_error(errno))
+}
+
+impl MdKnobs for ModelArray {
+    fn read(&self, file: &str) -> io::Result<String> {
+        self.with(|state| {
+            Ok(match file {
+                "sync_completed" => {
+                    state.advance();
+                    state.at.map_or("none".to_owned(), |at| format!("{at} / {}", state.sectors))
+                }
+                "sync_action" => state.action.clone(),
+                "sync_min" => state.min.to_string(),
+                "sync_max" => state.max.map_or("max".to_owned(), |max| max.to_string()),
+                "mismatch_cnt" => state.mismatches.to_string(),
+                "dev-sda/errors" => state.errors.to_string(),
+                _ if file.ends_with("/errors") => "0".to_owned(),
+                "dev-sda/block/stat" => format!("1 0 {} 0 0 0 {} 0 0 0 0", state.read, state.rewritten),
+                _ if file.ends_with("/block/stat") => format!("1 0 {} 0 0 0 0 0 0 0 0", state.read),
+                "../stat" => "0 0 0 0 0 0 0 0 0 0 0".to_owned(),
+                _ => state.files.get(file).cloned().ok_or(io::ErrorKind::NotFound)?,
+            })
+        })
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        self.with(|state| {
+            let is_running = state.action != "idle";
+            match (file, value) {
+                ("sync_action", "check") if is_running => errno(libc::EBUSY),
+                ("sync_action", "check") => {
+                    (state.action, state.at) = ("check".to_owned(), None);
+                    Ok(())
+                }
+                ("sync_action", "idle") => {
+                    state.interrupt();
+                    Ok(())
+                }
+                ("sync_min", min) => match min.parse::<u64>().unwrap() {
+                    _ if state.busy > 0 => {
+                        state.busy -= 1;
+                        errno(libc::EBUSY)
+                    }
+                    min if min > state.max.unwrap_or(u64::MAX) => errno(libc::EINVAL),
+                    _ if is_running => errno(libc::EBUSY),
+                    min => {
+                        state.min = min / 8 * 8;
+                        Ok(())
+                    }
+                },
+                ("sync_max", "max") => {
+                    state.max = None;
+                    Ok(())
+                }
+                ("sync_max", max) => match max.parse::<u64>().unwrap() {
+                    max if max < state.min => errno(libc::EINVAL),
+                    max if is_running && max < state.max.unwrap_or(u64::MAX) => errno(libc::EBUSY),
+                    max if state.chunk > 0 && max % state.chunk != 0 => errno(libc::EINVAL),
+                    max => {
+                        state.max = Some(max);
+                        Ok(())
+                    }
+                },
+                _ => errno(libc::EINVAL),
+            }
+        })
+    }
+
+    fn wait(&self, _timeout: Nanos) {}
+
+    fn devices(&self) -> Vec<String> {
+        let folders = |state: &mut ModelState| {
+            let of = |name: &String| name.strip_suffix("/state").map(str::to_owned);
+            state.files.keys().filter_map(of).collect()
+        };
+        self.with(folders)
+    }
+}

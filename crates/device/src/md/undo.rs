@@ -1,0 +1,95 @@
+//! Puts back what was changed of an array's knobs, by whoever comes next.
+
+use super::guard::{self, ENDING, MdGuard};
+use super::knobs::{BUSY_MAX, MOMENT, MdFolder, MdKnobs, read_window, write_patiently};
+use crate::claim::{self, DiskClaim};
+use crate::clock;
+use crate::owner;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Puts back what scrubs that were killed have left, as the guards in the state folder say; says of each a line. Arrays whose
+/// scrub is still at work are left to it.
+pub fn put_back_all(folder: &Path) -> Vec<String> {
+    put_back_with(folder, &clock::name(), |array| {
+        let folder = Path::new("/sys/block").join(array).join("md");
+        folder.exists().then(|| Box::new(MdFolder::new(&folder)) as Box<dyn MdKnobs>)
+    })
+}
+
+/// The same, of arrays that `open` knows.
+pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Option<Box<dyn MdKnobs>>) -> Vec<String> {
+    let is_ours_alone = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_ours_alone);
+    let guards = entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(ENDING));
+    let mut said = Vec::new();
+    for path in guards {
+        let Some(guard) = guard::read(&path) else {
+            said.push(format!(
+                "{}: makes no sense, and is removed: see to sync_min and sync_max of your md arrays",
+                path.display()
+            ));
+            let _ = MdGuard::remove(&path);
+            continue;
+        };
+        if guard.boot != boot {
+            let _ = MdGuard::remove(&path);
+            continue;
+        }
+        let Ok(_claim) = DiskClaim::take(&claim::name_of(&guard.key)) else { continue };
+        // It may have ended in order meanwhile.
+        let (Some(guard), true) = (guard::read(&path), path.exists()) else { continue };
+        let array = &guard.array;
+        let done = open(array).map_or(Ok(true), |knobs| put_back(&*knobs, &guard));
+        said.push(match done {
+            Ok(false) => format!("{array}: sync_min is put back when what md does with it now is over, after a scrub that was killed"),
+            Ok(true) => {
+                let _ = MdGuard::remove(&path);
+                format!("{array}: a scrub was killed while md's check was its own: sync_min, sync_max and sync_action are put back")
+            }
+            Err(error) => format!(
+                "{array}: sync_min, sync_max and sync_action could not be put back after a scrub that was killed ({error}): any `scrubjay scrub` as root does it, \
+                 with the state folder {}",
+                folder.display()
+            ),
+        });
+    }
+    said
+}
+
+/// Makes an array's knobs what they were before the windows of `guard` were set. A check that runs in one of them is ours, and
+/// is ended; one that somebody else began since is left alone, but for a `sync_max` of ours, at which it would stop for ever.
+/// What somebody else has set since stays. Is all done that is to be done?
+pub(super) fn put_back(knobs: &dyn MdKnobs, guard: &MdGuard) -> io::Result<bool> {
+    let action = knobs.read("sync_action")?;
+    let (min, max) = read_window(knobs)?;
+    let is_ours = guard.windows().any(|window| (window.min, Some(window.max)) == (min, max));
+    if action == "check" && is_ours {
+        write_patiently(knobs, "sync_action", "idle")?;
+        let until = clock::now() + BUSY_MAX;
+        while knobs.read("sync_action")? != "idle" && clock::now() < until {
+            std::thread::sleep(MOMENT);
+        }
+    }
+    let action = knobs.read("sync_action")?;
+    let (min, max) = read_window(knobs)?;
+    // Where an interrupted check was, the kernel has put `sync_min`.
+    let of_max = guard.windows().find(|window| Some(window.max) == max);
+    let is_max_ours = of_max.is_some_and(|window| window.min <= min && min <= window.max);
+    let is_min_ours = max.is_none() && guard.windows().any(|window| window.min <= min && min <= window.max);
+    if action != "idle" {
+        if of_max.is_some() {
+            write_patiently(knobs, "sync_max", "max")?;
+        }
+        return Ok(false); // `sync_min` cannot be written now
+    }
+    if is_max_ours || is_min_ours || (min, max) == (0, None) {
+        write_patiently(knobs, "sync_max", "max")?;
+        write_patiently(knobs, "sync_min", &guard.before().0.to_string())?;
+        if let Some(max) = guard.before().1 {
+            write_patiently(knobs, "sync_max", &max.to_string())?;
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,304 @@
+//! The verifier of an md array: a range is one step of md's own check.
+
+use super::geometry::{MdGeometry, MdLevel};
+use super::judge::{self, MemberFiles};
+use super::knobs::MdKnobs;
+use super::log::{MdLog, MdMismatch};
+use super::stepper::{MdStepper, StepDone, StepObstacle};
+use crate::clock;
+use crate::verify::{Verifier, VerifyCompletion};
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
+use scrubjay_core::units::{Nanos, SectorRange};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// A check that rests for so long is ended, and all is put back: it keeps others from the array, and from arrays on the same
+/// disks. (Not sooner: the kernel logs each beginning and each end.)
+const REST_MAX: Nanos = Nanos::from_secs(30);
+/// So often that is looked after.
+const REST_LOOK: Duration = Duration::from_millis(250);
+
+/// Linux: I/O error, connection timed out.
+const EIO: i32 = 5;
+const ETIMEDOUT: i32 = 110;
+
+/// See the module's head.
+pub(super) struct MdVerifier {
+    stepper: Arc<Mutex<MdStepper>>,
+    geometry: MdGeometry,
+    files: MemberFiles,
+    log: MdLog,
+    at_work: Option<StepAtWork>,
+    answer: Option<VerifyCompletion>,
+    /// What members read is counted by the kernel: seen to be so.
+    is_counted: bool,
+}
+
+/// A range, and how members' counters stood before.
+struct StepAtWork {
+    id: OpId,
+    range: SectorRange,
+    started: Nanos,
+    before: MemberCounts,
+}
+
+/// Of each member: sectors repaired so far, sectors read and written so far.
+#[derive(Clone, Debug, Default)]
+struct MemberCounts {
+    errors: BTreeMap<String, u64>,
+    read: BTreeMap<String, u64>,
+    written: BTreeMap<String, u64>,
+    /// Sectors that others wrote to the array, if nobody was at it while all this was read.
+    array_written: Option<u64>,
+}
+
+/// A member that wrote so many sectors more than the others, while nobody wrote to the array, was written to by md's check. (md
+/// writes a superblock, 1 to 8 sectors, to each of them at about the same time.)
+const REWRITTEN_MIN: u64 = 32;
+
+impl MdVerifier {
+    pub fn new(stepper: MdStepper, geometry: MdGeometry, files: MemberFiles, log: MdLog) -> MdVerifier {
+        let stepper = Arc::new(Mutex::new(stepper));
+        let watched = Arc::downgrade(&stepper);
+        // Where there can be no more threads, a check may rest for longer.
+        let _ = std::thread::Builder::new().name("md-rest".to_owned()).spawn(move || end_rests(&watched));
+        MdVerifier { stepper, geometry, files, log, at_work: None, answer: None, is_counted: false }
+    }
+
+    fn counts(&self) -> MemberCounts {
+        let stepper = lock(&self.stepper);
+        let of = |name: &str, file: &str| stepper.knobs.read(&format!("dev-{name}/{file}"));
+        let mut counts = MemberCounts::default();
+        let quiet = written_in_quiet(&*stepper.knobs);
+        for member in &self.geometry.members {
+            let name = &member.name;
+            let errors = of(name, "errors").ok().and_then(|text| text.parse().ok());
+            let stat = of(name, "block/stat").unwrap_or_default();
+            counts.errors.extend(errors.map(|errors: u64| (name.clone(), errors)));
+            counts.read.extend(stat_number(&stat, 2).map(|read| (name.clone(), read)));
+            counts.written.extend(stat_number(&stat, 6).map(|written| (name.clone(), written)));
+        }
+        counts.array_written = quiet.filter(|_| quiet == written_in_quiet(&*stepper.knobs));
+        counts
+    }
+
+    /// md's positions of a range: the last block has with it what is left over.
+    fn positions(&self, range: SectorRange) -> SectorRange {
+        let is_last = range.end.0 == self.geometry.whole_sectors();
+        SectorRange::new(range.start.0, if is_last { self.geometry.sectors } else { range.end.0 })
+    }
+
+    /// Takes note of what md repaired meanwhile; how many sectors that were.
+    fn note_repaired(&self, before: &MemberCounts, after: &MemberCounts) -> u64 {
+        let mut all = 0;
+        for (name, &errors) in &after.errors {
+            let new = errors.saturating_sub(before.errors.get(name).copied().unwrap_or(errors));
+            if new > 0 {
+                self.log.note_repaired(name, new);
+                all += new;
+            }
+        }
+        for (name, sectors) in self.rewritten(before, after) {
+            self.log.note_repaired(&name, sectors);
+            all += sectors;
+        }
+        all
+    }
+
+    /// What md wrote anew of a mirror without counting it as an error of the member, as it does when another copy could be read:
+    /// a RAID-1 then counts it as a mismatch, a RAID-10 not at all (Linux, raid1.c `process_checks`, raid10.c
+    /// `sync_request_write`). A check writes nothing else to a single member.
+    fn rewritten(&self, before: &MemberCounts, after: &MemberCounts) -> Vec<(String, u64)> {
+        let is_quiet = after.array_written.is_some() && after.array_written == before.array_written;
+        if !self.geometry.level.is_mirror() || !is_quiet {
+            return Vec::new();
+        }
+        let since =
+            |name: &String, written: u64| written.saturating_sub(before.written.get(name).copied().unwrap_or(written));
+        let all: Vec<(String, u64)> =
+            after.written.iter().map(|(name, &written)| (name.clone(), since(name, written))).collect();
+        let least = all.iter().map(|(_, written)| *written).min().unwrap_or(0);
+        let more = all.into_iter().map(|(name, written)| (name, written - least));
+        more.filter(|(_, written)| *written >= REWRITTEN_MIN).collect()
+    }
+
+    /// Was all of it read from the members, as far as they count? Of parities some may have been compared in md's cache, as it
+    /// is with any check: that is noted, if the check was seen to come to the end.
+    fn is_read(&mut self, range: SectorRange, work: &StepAtWork, after: &MemberCounts, is_seen: bool) -> bool {
+        let read: Vec<u64> = after
+            .read
+            .iter()
+            .filter_map(|(name, &read)| Some(read.saturating_sub(*work.before.read.get(name)?)))
+            .collect();
+        if read.len() < self.geometry.members.len() {
+            return true; // not to be known
+        }
+        let least = read.iter().copied().min().unwrap_or(0).min(range.count());
+        let missing = range.count() - least;
+        let is_all = match self.geometry.level {
+            // Each sector lies on two members at least; on which, is not looked at.
+            MdLevel::Raid10 => read.iter().sum::<u64>() >= 2 * range.count(),
+            _ => missing == 0,
+        };
+        self.is_counted |= is_all;
+        if is_all || !self.is_counted {
+            return true;
+        }
+        if self.geometry.level.is_mirror() || !is_seen {
+            return false;
+        }
+        self.log.note_cached(missing);
+        true
+    }
+
+    fn judge(&mut self, work: &StepAtWork, result: Result<StepDone, StepObstacle>) -> VerifyOutcome {
+        let after = self.counts();
+        let repaired = self.note_repaired(&work.before, &after);
+        let positions = self.positions(work.range);
+        match result {
+            // Passed over: not all was compared.
+            Ok(done) if !self.is_read(positions, work, &after, done.is_seen) && done.mismatches == 0 => {
+                VerifyOutcome::Inconclusive(Cause::Errno(EIO))
+            }
+            Ok(_) if self.has_bad_blocks(positions) => VerifyOutcome::Unreadable(Cause::Errno(EIO)),
+            Ok(StepDone { mismatches: 0, .. }) if repaired > 0 => {
+                VerifyOutcome::Corrected(u32::try_from(repaired).unwrap_or(u32::MAX))
+            }
+            Ok(StepDone { mismatches: 0, .. }) => VerifyOutcome::Clean,
+            Ok(StepDone { mismatches: counted, .. }) => {
+                if work.range.count() <= self.geometry.block() {
+                    self.explain(work.range, counted);
+                }
+                VerifyOutcome::Unreadable(Cause::Mismatch)
+            }
+            Err(obstacle) => self.stopped(obstacle),
+        }
+    }
+
+    /// A block that does not agree: as much as can be said of it.
+    fn explain(&self, range: SectorRange, counted: u64) {
+        let explained = judge::explain(&self.geometry, &self.files, range);
+        if explained.is_empty() {
+            let words = judge::words_of_level(self.geometry.level).to_owned();
+            self.log.note_mismatch(MdMismatch { range, counted, member: None, words });
+        }
+        for (range, member, words) in explained {
+            self.log.note_mismatch(MdMismatch { range, counted: range.count(), member, words });
+        }
+    }
+
+    fn stopped(&self, obstacle: StepObstacle) -> VerifyOutcome {
+        match obstacle {
+            StepObstacle::NotOurs(why) => {
+                self.log.note_stopped(why);
+                VerifyOutcome::Gone
+            }
+            StepObstacle::CutShort => VerifyOutcome::Inconclusive(Cause::Errno(EIO)),
+            StepObstacle::Stalled => {
+                let _ = lock(&self.stepper).rest();
+                VerifyOutcome::Inconclusive(Cause::Errno(ETIMEDOUT))
+            }
+            StepObstacle::Io(error) => match error.kind() {
+                std::io::ErrorKind::NotFound => VerifyOutcome::Gone,
+                _ => VerifyOutcome::Inconclusive(Cause::Errno(error.raw_os_error().unwrap_or(EIO))),
+            },
+        }
+    }
+
+    /// Does a member's list of bad blocks, which md passes over, have any of it? Where they lie in a RAID-10 is not looked at:
+    /// any of them is one too many.
+    fn has_bad_blocks(&self, positions: SectorRange) -> bool {
+        let stepper = lock(&self.stepper);
+        self.geometry.members.iter().any(|member| {
+            let list = stepper.knobs.read(&format!("dev-{}/bad_blocks", member.name)).unwrap_or_default();
+            let mut runs = list.lines().filter_map(|line| {
+                let (start, count) = line.trim().split_once(' ')?;
+                let start = start.parse::<u64>().ok()?.saturating_sub(member.data_start);
+                Some(SectorRange::at(start, count.parse().ok()?))
+            });
+            let is_mapped = self.geometry.level != MdLevel::Raid10;
+            runs.any(|run| !is_mapped || !run.intersection(positions).is_empty())
+        })
+    }
+}
+
+impl Verifier for MdVerifier {
+    fn submit(&mut self, id: OpId, range: SectorRange) {
+        let before = self.counts();
+        let started = clock::now();
+        let begun = lock(&self.stepper).begin(self.positions(range));
+        match begun {
+            Ok(()) => self.at_work = Some(StepAtWork { id, range, started, before }),
+            Err(obstacle) => {
+                let outcome = self.stopped(obstacle);
+                self.answer = Some(VerifyCompletion { id, outcome, started, finished: clock::now(), counted: 0 });
+            }
+        }
+    }
+
+    fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion> {
+        if let Some(answer) = self.answer.take() {
+            return Some(answer);
+        }
+        let until = clock::now() + timeout;
+        self.at_work.as_ref()?;
+        loop {
+            let polled = {
+                let mut stepper = lock(&self.stepper);
+                let polled = stepper.poll();
+                if polled.is_none() {
+                    stepper.knobs.wait(until.since(clock::now()));
+                }
+                polled
+            };
+            if let Some(result) = polled {
+                let finished = clock::now();
+                let work = self.at_work.take()?;
+                let outcome = self.judge(&work, result);
+                return Some(VerifyCompletion { id: work.id, outcome, started: work.started, finished, counted: 0 });
+            }
+            if clock::now() >= until {
+                return None;
+            }
+        }
+    }
+}
+
+impl Drop for MdVerifier {
+    fn drop(&mut self) {
+        // Here and now: whoever looks after rests may be the last to let go of it, when this process is no more.
+        let _ = lock(&self.stepper).release();
+    }
+}
+
+/// Sectors that were written to the array; none while a request of somebody's is at it.
+fn written_in_quiet(knobs: &dyn MdKnobs) -> Option<u64> {
+    let stat = knobs.read("../stat").ok()?;
+    let is_quiet = stat_number(&stat, 8)? == 0;
+    stat_number(&stat, 6).filter(|_| is_quiet)
+}
+
+/// A number of a line of counters: Documentation/block/stat.rst.
+fn stat_number(stat: &str, index: usize) -> Option<u64> {
+    stat.split_whitespace().nth(index)?.parse().ok()
+}
+
+fn lock(stepper: &Mutex<MdStepper>) -> MutexGuard<'_, MdStepper> {
+    stepper.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends checks that rest for long, until the verifier is no more.
+fn end_rests(stepper: &Weak<Mutex<MdStepper>>) {
+    while let Some(stepper) = stepper.upgrade() {
+        {
+            let mut stepper = lock(&stepper);
+            if stepper.is_resting() && clock::now().since(stepper.rested_since) > REST_MAX {
+                let _ = stepper.release(); // what is wrong then, the next range finds out
+            }
+        }
+        drop(stepper);
+        std::thread::sleep(REST_LOOK);
+    }
+}
