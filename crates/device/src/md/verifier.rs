@@ -1,6 +1,6 @@
 //! The verifier of an md array: a range is one step of md's own check.
 
-use super::geometry::{MdGeometry, MdLevel};
+use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
 use super::judge::{self, MemberFiles};
 use super::knobs::MdKnobs;
 use super::log::{MdLog, MdMismatch};
@@ -120,7 +120,9 @@ impl MdVerifier {
         let all: Vec<(String, u64)> =
             after.written.iter().map(|(name, &written)| (name.clone(), since(name, written))).collect();
         let least = all.iter().map(|(_, written)| *written).min().unwrap_or(0);
-        let more = all.into_iter().map(|(name, written)| (name, written - least));
+        // To whole pages: one may have its superblock a moment earlier than the others.
+        let pages = |sectors: u64| (sectors + PAGE_SECTORS / 2) / PAGE_SECTORS * PAGE_SECTORS;
+        let more = all.into_iter().map(|(name, written)| (name, pages(written - least)));
         more.filter(|(_, written)| *written >= REWRITTEN_MIN).collect()
     }
 
