@@ -46,6 +46,8 @@ if [ "${1:-}" = --inside ]; then
   expect "it runs" "$(systemctl is-active scrubjay)" active
   systemctl --no-pager -n 0 status scrubjay | sed 's/^/# /'
   first=$(status_is MainPID scrubjay)
+  holds "it may begin checks of md arrays, and write nowhere else in /sys" \
+    nsenter -t "$first" -m sh -c 'test -w /sys/devices/virtual/block && ! test -w /sys/kernel && ! test -w /sys/devices/system'
   expect "with a filter of system calls" "$(awk '/^Seccomp:/ {print $2}' "/proc/$first/status")" 2
   expect "and 8 capabilities" "$(capabilities "$first")" 8
   expect "its folders are root's alone" "$(stat -c '%a %U' /run/scrubjay /var/lib/scrubjay | sort -u)" "700 root"

@@ -12,8 +12,8 @@ use scrubjay_device::clock;
 use scrubjay_device::control::SessionControl;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
-use scrubjay_device::subject::Subject;
-use scrubjay_device::target::{Target, TargetIdentity};
+use scrubjay_device::target::TargetIdentity;
+use scrubjay_jobs::pool::WatchedPool;
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_jobs::target::ResolvedTarget;
 use scrubjay_watch::facts::{PassReport, SessionNews, SessionSubject, SubjectKey};
@@ -78,12 +78,32 @@ impl PassOrder {
     }
 }
 
+/// What a session says of itself.
+#[derive(Clone)]
+struct SaidReport {
+    report: ScrubReport,
+    /// Of what its report counts as corrected so much was only found: a btrfs that is mounted read-only, say.
+    unrepaired: u64,
+}
+
+impl SaidReport {
+    fn new(report: &ScrubReport, pool: Option<&WatchedPool>) -> SaidReport {
+        let unrepaired = match pool {
+            // Then it was so with all that earlier runs of this pass found, too.
+            Some(pool) if pool.facts.is_read_only => report.corrected,
+            Some(pool) => pool.findings.all().unrepaired.min(report.corrected),
+            None => 0,
+        };
+        SaidReport { report: report.clone(), unrepaired }
+    }
+}
+
 /// A session that runs.
 struct RunningSession {
     number: u64,
     order: PassOrder,
     control: Arc<SessionControl>,
-    latest: Arc<Mutex<Option<ScrubReport>>>,
+    latest: Arc<Mutex<Option<SaidReport>>>,
     /// What was looked at last time.
     before: Option<ScrubReport>,
 }
@@ -186,21 +206,23 @@ impl SessionPool {
     /// What the session on this subject is at, if it has said anything since the last glance.
     pub fn glance(&mut self, subject: &SessionSubject) -> Option<SessionGlance> {
         let running = self.running.get_mut(subject)?;
-        let report = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let said = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let report = &said.report;
         if running.before.as_ref().is_some_and(|before| before.elapsed == report.elapsed) {
             return None; // it says nothing more: that it hangs is the watch's to find out
         }
-        let share = running.before.as_ref().and_then(|before| share_read(before, &report));
-        let pass = told_of(&running.order, &report);
+        let share = running.before.as_ref().and_then(|before| share_read(before, report));
+        let pass = told_of(&running.order, &said);
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
         let is_worse = report.unreadable_sectors() > known;
-        running.before = Some(report);
+        running.before = Some(said.report);
         Some(SessionGlance { pass, share, is_worse })
     }
 
     /// The last report of the session on this subject, without taking note of it.
     pub fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport> {
-        self.running.get(subject)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let latest = self.running.get(subject)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        latest.map(|said| said.report)
     }
 }
 
@@ -218,18 +240,16 @@ fn read(
     order: &PassOrder,
     is_full_speed: bool,
     control: &SessionControl,
-    latest: &Mutex<Option<ScrubReport>>,
+    latest: &Mutex<Option<SaidReport>>,
 ) -> SessionNews {
-    let subject: Result<Box<dyn Subject>, String> = match order.subject {
-        SessionSubject::Disk(_) => Target::open(&order.target)
-            .map(|disk| Box::new(disk) as Box<dyn Subject>)
-            .map_err(|error| error.to_string()),
-        SessionSubject::Array(_) => ResolvedTarget::open(&order.target, folder, false)
-            .map(|array| array.subject)
-            .map_err(|error| error.to_string()),
+    let opened: Result<ResolvedTarget, String> = match order.subject {
+        SessionSubject::Disk(_) => ResolvedTarget::disk(&order.target).map_err(|error| error.to_string()),
+        SessionSubject::Array(_) => {
+            ResolvedTarget::open(&order.target, folder, false).map_err(|error| error.to_string())
+        }
     };
-    let subject = match subject {
-        Ok(subject) => subject,
+    let ResolvedTarget { subject, logs } = match opened {
+        Ok(opened) => opened,
         Err(why) => return SessionNews::Refused(why),
     };
     let kept = match order.is_twin {
@@ -252,9 +272,9 @@ fn read(
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
     let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SaidReport::new(report, logs.pool.as_ref()));
     });
-    let told = told_of(order, &report);
+    let told = told_of(order, &SaidReport::new(&report, logs.pool.as_ref()));
     match report.state {
         // Nothing counts as read that a restart would not know of.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),
@@ -265,7 +285,8 @@ fn read(
 }
 
 /// What is told of a pass.
-fn told_of(order: &PassOrder, report: &ScrubReport) -> PassReport {
+fn told_of(order: &PassOrder, said: &SaidReport) -> PassReport {
+    let report = &said.report;
     let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
     let is_measured = bytes >= MEASURED_MIN && seconds > 0.0;
     PassReport {
@@ -275,8 +296,8 @@ fn told_of(order: &PassOrder, report: &ScrubReport) -> PassReport {
         done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,
-        corrected: report.corrected,
-        mismatched: report.mismatched_sectors(),
+        corrected: report.corrected - said.unrepaired,
+        mismatched: report.mismatched_sectors() + said.unrepaired,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {
             true => (seconds * 1e9 * USUAL_READ.0 as f64 / bytes.0 as f64) as u64,

@@ -108,7 +108,11 @@ impl ResolvedTarget {
         }
     }
 
-    fn disk(path: &Path) -> Result<ResolvedTarget, TargetNameError> {
+    /// Opens a disk or a file, whatever it belongs to.
+    ///
+    /// # Errors
+    /// [`TargetNameError`].
+    pub fn disk(path: &Path) -> Result<ResolvedTarget, TargetNameError> {
         Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), logs: TargetLogs::default() })
     }
 

@@ -416,6 +416,11 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
             "what was wrong was made right from the other members",
             "nothing; if it becomes more, look which member it is: its log says so",
         ),
+        (_, mismatched) if array.facts.level.starts_with("btrfs") => (
+            format!("{mismatched} places are wrong, and were not made right"),
+            "a copy elsewhere is right, but here the file system is mounted read-only",
+            "run `scrubjay scrub` on its mount point, where it is mounted to be written",
+        ),
         (_, mismatched) => (
             format!("{mismatched} sectors disagree between its members"),
             "of a RAID-1 or 10 it may be swap or a write that was under way; of others parity is wrong",

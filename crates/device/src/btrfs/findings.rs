@@ -26,6 +26,8 @@ pub struct PoolFound {
     pub extents_given: u64,
     /// Bytes of blocks that were not as they should be, and for which no copy is right.
     pub lost_bytes: u64,
+    /// Sectors of blocks that are wrong still, though a copy elsewhere is right: nothing was repaired.
+    pub unrepaired: u64,
     /// Superblocks that are wrong still.
     pub superblocks_wrong: u64,
     /// Blocks that cannot be read and that nothing uses.

@@ -223,7 +223,7 @@ impl BtrfsPool {
         Ok(BtrfsPool {
             path: path.to_owned(),
             id: TargetIdentity::new(&format!("btrfs {uuid}"), format!("devices {}", sizes.join(" ")), !is_temporary),
-            is_read_only: is_read_only || mount.is_read_only,
+            is_read_only: is_read_only || mount.is_read_only || is_read_only_here(&canonical),
             fs,
             info,
             folder,
@@ -305,6 +305,11 @@ pub struct PoolFacts {
     pub is_read_only: bool,
     /// Number and path, as it may be shown, of each that is there.
     pub paths: Vec<(u64, String)>,
+}
+
+/// Is it mounted read-only where we are, as in the sandbox of a service?
+fn is_read_only_here(path: &Path) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|about| about.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
 
 /// The mount at `canonical`, if it is one of btrfs.

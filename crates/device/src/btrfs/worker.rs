@@ -222,7 +222,9 @@ impl Worker {
             blocks.map(|(block, _)| block.bytes.div_ceil(self.setup.sector)).sum()
         };
         // Ours, not btrfs's: that one counts every block of a read that failed, of which most can be read by themselves.
-        self.owed += sectors(BadEnd::Repaired) + sectors(BadEnd::Unrepaired);
+        let unrepaired = sectors(BadEnd::Unrepaired);
+        self.owed += sectors(BadEnd::Repaired) + unrepaired;
+        self.setup.findings.note(|found| found.unrepaired += unrepaired);
         let device = placed.extent.device;
         for (block, end) in wrong.iter().zip(&ends) {
             let at = (device, placed.extent.physical + block.inside);

@@ -104,9 +104,10 @@ impl MdArray {
     }
 
     /// What the check of the array that the kernel calls `name` keeps its state under, and how many sectors it goes over, whether or
-    /// not it may be checked now; none where nothing can be compared.
+    /// not it may be checked now; none where nothing can be compared, or the check cannot be driven from here.
     pub fn outline(name: &str) -> Option<(TargetIdentity, u64)> {
         let node = DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok()?;
+        rustix::fs::access(node.folder().join("md/sync_action"), Access::WRITE_OK).ok()?;
         let geometry = MdGeometry::look(&MdFolder::new(&node.folder().join("md")), node.number("size")?).ok()?;
         Some((check_id(&node), geometry.whole_sectors()))
     }
