@@ -35,12 +35,12 @@ cat >config.toml <<TOML
 host = "nas1"
 also = [${watched%,}]
 never = [$others]
-scrub.every = "8d"
+scrub.every = "4d"
 [alert.exec]
 program = "$work/program.sh"
 TOML
 watch() { # its process is then $daemon
-  "$scrubjay" watch --config config.toml --state state --test-calendar "$speed@$from" 2>>watch.log &
+  "$scrubjay" watch --config config.toml --state state --test-full-speed --test-calendar "$speed@$from" 2>>watch.log &
   daemon=$!
   soon test -S run/watch
 }

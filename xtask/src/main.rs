@@ -31,8 +31,8 @@ const VERBS: &[Chore] = &[
     },
     Chore {
         name: "test",
-        arguments: "[smoke] [WORD]",
-        help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop",
+        arguments: "[smoke | lab-long] [WORD]",
+        help: "everything that must hold, or the steps with WORD in their name; smoke: of it, the daily loop; lab-long: what takes hours",
         run: test::run,
     },
     Chore {

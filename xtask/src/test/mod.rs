@@ -13,13 +13,16 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use steps::{BUILD, STEPS, TestStep};
+use steps::{BUILD, LONG_STEPS, STEPS, TestStep};
 
 /// The exit status by which a step's command says "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;
 
 /// The word for the daily loop: the steps that have a short form, in that.
 const SMOKE: &str = "smoke";
+
+/// The word for what takes too long for every time.
+const LAB_LONG: &str = "lab-long";
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +47,7 @@ impl SummaryRow {
 }
 
 /// Runs all steps, or those with every word of `arguments` in their name; with the word `smoke`, their short forms, if they
-/// have one. True when none failed, and nothing was left in the checkout.
+/// have one; with the word `lab-long`, the long ones instead. True when none failed, and nothing was left in the checkout.
 ///
 /// # Errors
 /// When no step has that name.
@@ -109,8 +112,9 @@ fn head(steps: &[TestStep], index: usize) -> String {
 /// The steps to be run, each with the command to be run.
 fn chosen(arguments: &[String]) -> Vec<TestStep> {
     let (smoke, words): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == SMOKE);
+    let (long, words): (Vec<&String>, Vec<&String>) = words.into_iter().partition(|word| *word == LAB_LONG);
     let is_named = |step: &&TestStep| words.iter().all(|word| step.name.contains(word.as_str()));
-    let named = STEPS.iter().filter(is_named).copied();
+    let named = if long.is_empty() { STEPS } else { LONG_STEPS }.iter().filter(is_named).copied();
     if smoke.is_empty() { named.collect() } else { named.filter_map(TestStep::short).collect() }
 }
 
@@ -262,7 +266,10 @@ mod tests {
         assert!(smoke.iter().any(|name| name.starts_with("storm: ")));
         assert_eq!(names(&[SMOKE, "tidy"]), ["tidy"]);
         assert!(names(&["storm"]).len() > names(&["storm", SMOKE]).len());
-        assert!(STEPS.iter().all(|step| !step.name.contains(SMOKE)), "the word has one meaning");
+        assert_eq!(names(&[LAB_LONG]).len(), LONG_STEPS.len());
+        assert_eq!(names(&[LAB_LONG, "killed"]).len(), 1);
+        let is_free = |step: &TestStep| [SMOKE, LAB_LONG].iter().all(|word| !step.name.contains(word));
+        assert!(STEPS.iter().chain(LONG_STEPS).all(is_free), "each word has one meaning");
     }
 
     #[test]

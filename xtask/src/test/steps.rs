@@ -65,6 +65,9 @@ const PLAIN: TestStep = TestStep {
 /// What all of the lab is.
 const LAB: TestStep = TestStep { needs_build: true, is_beside: true, ..PLAIN };
 
+/// What all of the long ones are. (They run what `make build` has left in target/release.)
+const LONG: TestStep = TestStep { ..PLAIN };
+
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
 
@@ -260,5 +263,39 @@ pub const STEPS: &[TestStep] = &[
         command: &["cargo", "xtask", "seeds", "30000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
+    },
+];
+
+/// What takes too long for `make test`, on two cores without KVM: `cargo xtask test lab-long`, one after the other.
+pub const LONG_STEPS: &[TestStep] = &[
+    TestStep {
+        name: "md and dm in a virtual machine, probed",
+        command: &["tests/lab/guest-probe.sh", "long"],
+        packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "md arrays in a virtual machine, checked in steps: every level, in two orders, with 50 kills",
+        command: &["tests/lab/guest-md.sh", "long"],
+        packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "the watch in a virtual machine: drives that answer, arrays that fail",
+        command: &["tests/lab/guest-watch.sh"],
+        packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "the watch, killed 100 times",
+        command: &["tests/lab/watch.sh", "100"],
+        packages: WATCHED,
+        ..LONG
+    },
+    TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..LONG },
+    TestStep {
+        name: "the Debian package: made, installed, used, purged",
+        command: &["cargo", "xtask", "deb", "--test"],
+        ..LONG
     },
 ];
