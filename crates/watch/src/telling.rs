@@ -89,7 +89,15 @@ impl Watch {
         if incident.told.is_some() {
             let text = self.incident_letter(&incident, MessageReason::Resolved, now);
             let about = vec![key.clone()];
-            self.write(now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| text_of(&text));
+            // A channel that is new beside others has not heard of it.
+            let caught_up = self.channels.values().filter(|channel| channel.is_caught_up);
+            let mut by: Vec<String> = caught_up.map(|channel| channel.name.clone()).collect();
+            if by.is_empty() {
+                by.extend(self.channels.keys().cloned());
+            }
+            self.write_by(by, now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| {
+                text_of(&text)
+            });
         }
     }
 

@@ -132,3 +132,25 @@ fn a_thousand_disks_that_vanish_are_one_message_and_so_are_their_reminders() {
     rig.wait(DAY);
     assert_eq!(rig.subjects()[1..], ["[nas1] REPLACE? 1000 disks at once (reminder 1)"]);
 }
+
+#[test]
+fn a_channel_that_is_new_does_not_hear_that_something_is_over_of_which_it_never_heard() {
+    let mut rig = Rig::with_disks(2);
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    let mut degraded = array(&["sda", "sdb"]);
+    degraded.members[1].is_in_sync = false;
+    rig.tell(WatchEvent::ArraySeen(degraded));
+    rig.wait(HOUR);
+    // The machine was off when the channel came, and the array was whole again before it was on.
+    let with_pager = WatchSettings { channels: vec![channel("email"), channel("pager")], ..settings() };
+    rig.restart(with_pager);
+    for number in 0..2 {
+        let name = ["sda", "sdb"][number];
+        rig.tell(WatchEvent::DiskSeen(disk(name, &format!("S{number}"))));
+    }
+    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    rig.wait(HOUR);
+    let over: Vec<&str> =
+        rig.sent.iter().filter(|row| row.reason == MessageReason::Resolved).map(|row| &*row.channel).collect();
+    assert_eq!(over, ["email"]);
+}
