@@ -88,7 +88,14 @@ fn line(seen: &WatchDocument) -> String {
     let degraded = seen.arrays.iter().filter(|array| !array.is_there || array.redundancy_left <= 0).count();
     let oldest = seen.disks.iter().filter_map(|disk| disk.reading.oldest_read).min();
     let age = oldest.map_or("U".to_owned(), |oldest| (seen.time.saturating_sub(oldest) / DAY).to_string());
-    let sentence = seen.sentence.trim_end_matches('.').replace('|', "/");
+    let mut sentence = seen.sentence.trim_end_matches('.').to_owned();
+    // Where nothing is wrong, what is not known, or not set up.
+    let others = seen.lights.iter().filter(|light| light.colour != "green");
+    let others: Vec<String> = others.map(|light| format!("{}: {}", light.name, light.words)).collect();
+    if !others.is_empty() && seen.incidents.iter().all(|incident| incident.is_accepted) {
+        sentence = format!("{sentence} ({})", others.join("; "));
+    }
+    let sentence = sentence.replace('|', "/");
     format!(
         "{sentence} | disks_ok={ok};;;0;{} unreadable_sectors={unreadable};0;;0 oldest_read_days={age};35;45;0 \
          arrays_without_redundancy={degraded};0;;0 messages_waiting={};;;0",
@@ -155,6 +162,8 @@ mod tests {
 
     #[test]
     fn the_sentence_has_no_bar_that_is_not_ours() {
+        let unknown = line(&seen(["green", "grey", "green", "green"], &[]));
+        assert!(unknown.starts_with("All is / well (Redundancy: ) | "), "what is not known is named: {unknown}");
         let line = line(&seen(["green"; 4], &[]));
         assert!(line.starts_with("All is / well | disks_ok=0;;;0;0 "), "{line}");
         assert_eq!(line.matches('|').count(), 1);

@@ -1,7 +1,7 @@
 //! `scrubjay plan`: when each disk is read and each array checked, until when, and what will be late.
 
 use super::picture;
-use super::words::{ago, date, span};
+use super::words::{ago, date, moment, span};
 use crate::exit::Exit;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
@@ -75,6 +75,9 @@ fn count_words(planned: &[&Planned<'_>]) -> String {
 
 /// Writes it for people.
 pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    if let Some(until) = seen.paused_until {
+        writeln!(out, "Paused until {}: nothing is read before. To go on sooner: scrubjay resume\n", moment(until))?;
+    }
     let all = planned(seen);
     let there: Vec<&Planned<'_>> = all.iter().collect();
     let late: Vec<&Planned<'_>> = all.iter().filter(|planned| planned.reading.lateness != Some(0)).collect();

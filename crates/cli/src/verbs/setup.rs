@@ -7,6 +7,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Context, Result, bail};
 use console::Term;
+use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::WatchConfig;
 use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
 use scrubjay_device::output::{Existing, OutputFile};
@@ -34,10 +35,15 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         let answers = questions(&mut out)?;
         let after = with_mail(&file.text, &answers, path)?;
         write_password(path, &answers)?;
+        let config = WatchConfig::parse(&after).map_err(|what| Usage(format!("{}{what}", path.display())))?;
+        AlertChannels::from_settings(&config.alert)
+            .map_err(|fault| Usage(format!("{fault}: the settings stay as they were; begin anew: scrubjay setup")))?;
         file.replace(&after)?;
         print_line(&mut out, format_args!("written: {}", path.display()))?;
     } else {
-        print_line(&mut out, format_args!("{} has [alert.email] already: it is tested now", path.display()))?;
+        let path = path.display();
+        print_line(&mut out, format_args!("{path} has [alert.email] already: it is tested now."))?;
+        print_line(&mut out, format_args!("(To answer the questions anew, take [alert.email] out of it.)"))?;
     }
     match ask(&WatchRequest::Reload) {
         Ok(WatchAnswer::Done { said }) if said.ends_with(&path.display().to_string()) => prove(&mut out),

@@ -4,6 +4,7 @@ use super::options::{host_name, open_channels};
 use super::state::{Daemon, is_called};
 use crate::config::WatchConfig;
 use crate::control::{PendingAnswer, WatchAnswer, WatchRequest};
+use scrubjay_watch::calendar::{DAY, show_time};
 use scrubjay_watch::events::{PersonCommand, WatchEvent};
 use scrubjay_watch::incident::IncidentSubject;
 
@@ -15,7 +16,13 @@ impl Daemon<'_> {
             WatchRequest::Alerts => WatchAnswer::Alerts(self.alerts()),
             WatchRequest::Pause { seconds } => {
                 self.command(PersonCommand::PauseFor(seconds));
-                done("nothing is read until then, or until `scrubjay resume`")
+                match self.watch.status(self.clock.now()).paused_until.filter(|_| seconds < 100 * 366 * DAY) {
+                    Some(until) => {
+                        let until = show_time(self.watch.calendar(), until);
+                        done(&format!("nothing is read until {until}; to go on sooner: scrubjay resume"))
+                    }
+                    None => done("nothing is read until `scrubjay resume`"),
+                }
             }
             WatchRequest::Resume => {
                 self.command(PersonCommand::Resume);
