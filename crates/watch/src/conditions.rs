@@ -1,9 +1,8 @@
 //! What is wrong now: for each incident that there should be, how things stand.
 
-use crate::calendar::{DAY, elapsed, show_date};
+use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::events::WatchBug;
-use crate::facts::{ArrayFacts, SubjectKey};
-use crate::forecast::PassForecast;
+use crate::facts::ArrayFacts;
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
@@ -13,16 +12,12 @@ use crate::rows::SessionRefusal;
 use crate::state::{ArrayState, DiskState, GONE, STALE, Watch};
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A disk whose sessions cannot begin for so long is spoken of.
 const REFUSED: u64 = DAY;
 /// Signs of a disk that one message tells.
 const SIGNS_TOLD: usize = 5;
-
-/// Gives when a subject's pass ends, if it does within a year.
-type PassEnds<'a> = dyn Fn(&SubjectKey) -> Option<PassForecast> + 'a;
 
 /// What is wrong.
 #[derive(Debug, Default)]
@@ -37,11 +32,9 @@ impl Watch {
     /// Looks at everything.
     pub(crate) fn conditions(&mut self, now: UnixSeconds) -> Conditions {
         let mut all = Conditions::default();
-        // Reckoned up only if there is something to be said of it.
-        let foreseen = OnceCell::new();
+        self.keep_foreseen(now);
         for disk in self.disks.values() {
-            let ends = |key: &SubjectKey| foreseen.get_or_init(|| self.foresee(now))[key].ends;
-            self.of_disk(disk, now, &ends, &mut all);
+            self.of_disk(disk, now, &mut all);
         }
         for array in self.arrays.values() {
             let (facts, of) =
@@ -72,11 +65,10 @@ impl Watch {
                 all.found.insert(of(IncidentKind::Degraded), condition);
             }
             if let Some(subject) = WatchedSubject::of_array(array) {
-                let ends = |key: &SubjectKey| foreseen.get_or_init(|| self.foresee(now))[key].ends;
                 let found = [
                     (IncidentKind::Lost, lost(array, subject.reading())),
                     (IncidentKind::Disagreement, disagreement(array, subject.reading())),
-                    (IncidentKind::Unread, self.unread(subject, now, &ends)),
+                    (IncidentKind::Unread, self.unread(subject, now)),
                     (IncidentKind::Stuck, self.stuck(subject)),
                 ];
                 all.found.extend(found.into_iter().filter_map(|(kind, condition)| Some((of(kind), condition?))));
@@ -113,7 +105,7 @@ impl Watch {
         all
     }
 
-    fn of_disk(&self, disk: &DiskState, now: UnixSeconds, ends: &PassEnds<'_>, all: &mut Conditions) {
+    fn of_disk(&self, disk: &DiskState, now: UnixSeconds, all: &mut Conditions) {
         let of = |kind| IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind };
         let controller = disk.row.facts.controller.clone();
         let of_disk = |condition: Condition| Condition { controller: controller.clone(), ..condition };
@@ -156,11 +148,29 @@ impl Watch {
             ];
             all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
         }
-        if let Some(condition) = self.unread(WatchedSubject::Disk(disk), now, ends) {
+        if let Some(condition) = self.unread(WatchedSubject::Disk(disk), now) {
             all.found.insert(of(IncidentKind::Unread), of_disk(condition));
         }
         if let Some(condition) = self.stuck(WatchedSubject::Disk(disk)) {
             all.found.insert(of(IncidentKind::Stuck), of_disk(condition));
+        }
+    }
+
+    /// Is that date near enough to be spoken of?
+    fn is_late_soon(&self, due: UnixSeconds, now: UnixSeconds) -> bool {
+        let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
+        due.0 <= now.0 + margin
+    }
+
+    /// Foresees all passes if one is to be spoken of; once an hour, as dates are told to the day.
+    fn keep_foreseen(&mut self, now: UnixSeconds) {
+        let (at, all) = &self.foreseen;
+        let is_fresh = *at <= now && elapsed(now, *at) < HOUR;
+        let is_due = |subject: &WatchedSubject<'_>| {
+            self.is_late_soon(subject.reading().row.passes.due(self.settings.every), now)
+        };
+        if self.subjects().filter(is_due).any(|subject| !is_fresh || !all.contains_key(&subject.key())) {
+            self.foreseen = (now, self.foresee(now));
         }
     }
 
@@ -341,11 +351,10 @@ impl Watch {
         Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
-    fn unread(&self, subject: WatchedSubject<'_>, now: UnixSeconds, ends: &PassEnds<'_>) -> Option<Condition> {
+    fn unread(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<Condition> {
         let reading = subject.reading();
         let due = reading.row.passes.due(self.settings.every);
-        let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
-        if due.0 > now.0 + margin {
+        if !self.is_late_soon(due, now) {
             return None;
         }
         let is_over = due <= now;
@@ -354,7 +363,7 @@ impl Watch {
             true => format!("NOTICE {}: some sectors were to be read by {date}", subject.label()),
             false => format!("NOTICE {}: some sectors are unread, and due {date}", subject.label()),
         };
-        let ends = match ends(&subject.key()) {
+        let ends = match self.foreseen.1.get(&subject.key()).and_then(|foreseen| foreseen.ends) {
             Some(forecast) => {
                 let show = |at| show_date(&*self.calendar, at);
                 format!("Forecast  the pass ends {} to {}, in 8 of 10 cases", show(forecast.low), show(forecast.high))

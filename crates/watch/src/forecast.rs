@@ -1,9 +1,9 @@
 //! When a pass will end: the idle share of each hour of the week, and how wrong earlier forecasts were.
 
 use crate::calendar::{HOUR, WEEK_HOURS};
-use crate::facts::MediaKind;
+use crate::facts::{MediaKind, SubjectKey};
 use scrubjay_core::units::UnixSeconds;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Before anything was measured: a disk on a quiet machine is free for half of the time (a judgement; after a week it
 /// counts for nothing).
@@ -146,6 +146,20 @@ impl PassForecast {
         PassForecast { low: at(low.min(1.0)), likely: at(1.0), high: at(high.max(1.0)) }
     }
 }
+
+/// What is expected of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ForeseenPass {
+    /// It begins, or goes on, then.
+    pub starts: UnixSeconds,
+    /// Seconds that what is left of it takes from then on, most likely; none: more than a year, or not within one.
+    pub rest: Option<u64>,
+    /// When it ends; none: not within a year.
+    pub ends: Option<PassForecast>,
+}
+
+/// What is expected of the passes of all subjects.
+pub(crate) type AllForeseen = BTreeMap<SubjectKey, ForeseenPass>;
 
 #[cfg(test)]
 mod tests {

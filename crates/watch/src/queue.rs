@@ -1,26 +1,11 @@
 //! When each pass will begin, or go on: who waits for whom, played forward in the schedule's own order.
 
 use crate::calendar::{DAY, after};
-use crate::facts::SubjectKey;
-use crate::forecast::PassForecast;
+use crate::forecast::{AllForeseen, ForeseenPass};
 use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
-
-/// What is expected of a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ForeseenPass {
-    /// It begins, or goes on, then.
-    pub starts: UnixSeconds,
-    /// Seconds that what is left of it takes from then on, most likely; none: more than a year, or not within one.
-    pub rest: Option<u64>,
-    /// When it ends; none: not within a year.
-    pub ends: Option<PassForecast>,
-}
-
-/// What is expected of the passes of all subjects.
-pub(crate) type AllForeseen = BTreeMap<SubjectKey, ForeseenPass>;
 
 /// Subjects of which only so many are read at a time: when each of these places is free.
 type Places = Vec<UnixSeconds>;

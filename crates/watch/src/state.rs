@@ -5,6 +5,7 @@ use crate::channel::ChannelRow;
 use crate::clock::ClockTrust;
 use crate::events::{WatchBug, WatchOp};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, SmartRefusal};
+use crate::forecast::AllForeseen;
 use crate::health::{self, DriveWord, HealthSign, HealthState, OwnEvidence};
 use crate::incident::{IncidentKey, IncidentRow};
 use crate::reading::ReadingState;
@@ -180,6 +181,8 @@ pub struct Watch {
     pub(crate) is_marked: bool,
     /// Is what passes need reckoned up, of the disks and arrays that there are?
     pub(crate) is_reckoned: bool,
+    /// What was last foreseen for messages, and when.
+    pub(crate) foreseen: (UnixSeconds, AllForeseen),
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }

@@ -43,6 +43,7 @@ impl Watch {
             is_resumed: false,
             is_marked: false,
             is_reckoned: false,
+            foreseen: (UnixSeconds(0), BTreeMap::new()),
             #[cfg(feature = "planted")]
             planted: None,
         };
