@@ -346,7 +346,7 @@ impl KeptPass {
                 unreadable: unreadable.into_iter().map(|(run, _)| run).collect(),
                 mismatched: mismatched.iter().map(|(run, _)| run.count()).sum(),
                 retries: pass.transient_errors,
-                corrected: pass.corrected,
+                // What it counts as corrected a read-only btrfs has only found: the session that goes on knows.
                 ..PassReport::default()
             });
         }

@@ -88,7 +88,7 @@ fn what_is_kept_counts_for_the_pass_that_it_was_begun_in() {
     use scrubjay_core::scrub::coverage::Coverage;
     use scrubjay_core::scrub::tour::Grid;
     let coverage = Coverage::new(Grid::new(1000, 100, 10));
-    let mut pass = Pass { begun: UnixSeconds(5000), transient_errors: 2, ..Pass::default() };
+    let mut pass = Pass { begun: UnixSeconds(5000), transient_errors: 2, corrected: 3, ..Pass::default() };
     pass.done.insert(SectorRange::at(0, 70));
     pass.unreadable.insert(8, (2, scrubjay_core::scrub::verdict::Cause::Errno(5)));
     let saved = Saved { disk: "d".into(), at: UnixSeconds(6000), coverage, pass: Some(pass) };
