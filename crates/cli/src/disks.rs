@@ -22,7 +22,7 @@ const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FU
 const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
 
 /// What a scrub of a disk does.
-const READS: &str = "read every sector of it while it is idle; nothing is written to it";
+const READS: &str = "read all of it while it is idle; nothing is written";
 
 /// A day, in seconds.
 const DAY: u64 = 86_400;
@@ -58,6 +58,9 @@ pub fn run() -> Result<Exit> {
         None => (format!("sudo scrubjay scrub {}", shown_path(&disks[0].0.path)), READS),
     };
     writeln!(out, "\nNext:")?;
+    if verbs::seen().is_ok() {
+        writeln!(out, "  {:<32}  the watch is running: how it sees the disks", "scrubjay status")?;
+    }
     writeln!(out, "  {first:<32}  {what}")?;
     writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
     writeln!(out, "  {:<32}  every disk each month, by itself, and alerts", "scrubjay watch --help")?;

@@ -47,11 +47,11 @@ fn month_of((year, month): (i64, u32)) -> String {
 
 fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_days: u64) -> io::Result<()> {
     writeln!(out, "{} disks, {} days, seed {}: a model", args.disks, args.days, args.seed)?;
-    writeln!(out, "\nmonth     passes  incidents  over  messages  oldest unread sector")?;
+    writeln!(out, "\nmonth     passes  incidents  resolved  messages  oldest unread sector")?;
     for month in &table.months {
         writeln!(
             out,
-            "{}   {:>6}  {:>9}  {:>4}  {:>8}  {:>7.1} days",
+            "{}   {:>6}  {:>9}  {:>8}  {:>8}  {:>7.1} days",
             month_of(month.month),
             month.passes,
             month.opened,
@@ -64,7 +64,7 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     let word = if worst <= every_days { "in time" } else { "too late" };
     writeln!(out, "\nEvery sector is to be read within {every_days} days; the longest wait was {worst}: {word}.")?;
     let HostTable { forecasts, held, .. } = table;
-    writeln!(out, "Forecasts: {held} of {forecasts} passes ended when it was said (8 of 10 are to).")?;
+    writeln!(out, "Forecasts: {held} of {forecasts} passes ended in the range forecast (8 of 10 should).")?;
     writeln!(out, "\nWhat arrived (what came by several ways is shown once):")?;
     let mut shown: Option<&HostMessage> = None;
     for message in &table.messages {

@@ -11,7 +11,7 @@ use scrubjay_jobs::quantity::show_time;
 use serde::Serialize;
 use std::io::{self, Write};
 
-const HEADINGS: [&str; 7] = ["DISK", "SIZE", "OLDEST READ", "DUE", "ENDS", "IN TIME", "NOW"];
+const HEADINGS: [&str; 7] = ["DISK", "SIZE", "OLDEST READ", "ENDS", "MUST END BY", "IN TIME", "NOW"];
 const LEAST: [&str; 2] = ["SIZE", "OLDEST READ"];
 
 /// The JSON of `plan --json`.
@@ -94,11 +94,11 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
     columns::print(&HEADINGS, &LEAST, &rows, width, out)?;
     let budgets: std::collections::BTreeSet<u64> = there.iter().map(|planned| planned.reading.budget_nanos).collect();
     let budgets: Vec<String> = budgets.into_iter().rev().map(|nanos| show_time(Nanos(nanos))).collect();
-    writeln!(
-        out,
-        "\nEnds: with 80 % probability within the range. A scrub adds at most {} to a request of others, as a mean.",
-        budgets.join(" or ")
-    )
+    writeln!(out)?;
+    if rows.iter().any(|row| row[3].contains(" to ")) {
+        writeln!(out, "Of ten passes eight end within the range given.")?;
+    }
+    writeln!(out, "A request of others is delayed by {} on average, at most.", budgets.join(" or "))
 }
 
 fn row(planned: &Planned<'_>, now: u64) -> Vec<String> {
@@ -124,8 +124,8 @@ fn row(planned: &Planned<'_>, now: u64) -> Vec<String> {
         planned.name.clone(),
         planned.bytes.map_or("-".to_owned(), |bytes| Bytes(bytes).to_string()),
         ago(now, reading.oldest_read),
-        date(reading.due),
         ends,
+        date(reading.due),
         in_time,
         now_text,
     ]

@@ -109,7 +109,10 @@ fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
         if disk.model.is_empty() { "-".to_owned() } else { disk.model.clone() },
         disk.health.clone(),
         ago(now, disk.reading.oldest_read),
-        show_count(disk.reading.unreadable),
+        match (disk.reading.unreadable, disk.reading.oldest_read) {
+            (0, None) => "-".to_owned(), // not all of it was read yet
+            (count, _) => show_count(count),
+        },
         match disk.scrubbed_by {
             Some(pid) => format!("scrubbed by process {pid}"),
             None => now_of(&disk.reading),
