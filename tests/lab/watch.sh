@@ -148,7 +148,7 @@ echo "# a server that is down, wrong, or refuses"
 unserve
 before=$(mails_of TEST)
 "$scrubjay" alert test >down.txt || true
-expect "a server that is down is named" "$(grep -c 'email: not accepted: localhost.*cannot be reached' down.txt)" 1
+expect "a server that is down is named" "$(grep -c 'email: not sent: localhost.*cannot be reached' down.txt)" 1
 sleep $((3 * 86400 / speed)) # three days
 serve "$port"
 is_delivered() { [ "$(mails_of TEST)" -gt "$before" ]; }
@@ -158,12 +158,12 @@ expect "once" "$(($(mails_of TEST) - before))" 1
 settings other password
 reload
 "$scrubjay" alert test >wrong.txt || true
-expect "a wrong certificate is named" "$(grep -c 'email: not accepted: .*certificate' wrong.txt)" 1
+expect "a wrong certificate is named" "$(grep -c 'email: not sent: .*certificate' wrong.txt)" 1
 expect "what was proven of other settings is not proven" "$(of_mail proof)" "never proven"
 settings ca wrong-password
 reload
 "$scrubjay" alert test >auth.txt || true
-expect "a refused login is named" "$(grep -c 'email: not accepted: .*AUTH refused' auth.txt)" 1
+expect "a refused login is named" "$(grep -c 'email: not sent: .*AUTH refused' auth.txt)" 1
 echo 'every = 7' >>config.toml
 reload
 expect "a bad file is refused as a whole" "$(grep -c '^the settings stay as they were' watch.log)" 1
@@ -248,5 +248,25 @@ soon is_over || fail "it goes on when there is room: $(status .troubles)"
 expect "the data base is whole" "$(sqlite3 full/history.db 'PRAGMA integrity_check')" ok
 unwatch
 expect "it ended in order" "$(tail -1 watch.log)" ended
+
+echo "# three questions: from nothing to alerts that are proven"
+state=$work/anew
+printf 'host = "nas2"\nalso = ["%s"]\nnever = [%s]\n' "$third" "$others" >config.toml
+SSL_CERT_FILE=$work/ca.pem watch
+soon is_status '.disks | length' 1 || fail "its disk is seen"
+expect "there is no way yet" "$(status '.channels | length')" 0
+tests=$(mails_of TEST)
+is_tested() { [ "$(mails_of TEST)" -gt "$tests" ]; }
+answers() { # to setup's questions, the code as soon as it has come
+  printf 'me@example.org\nlocalhost:%s\nnas\nsecret\n' "$port"
+  soon is_tested
+  code_in "$(grep -l 'nas2.*TEST' mails/*.eml | sort -t/ -k2 -n | tail -1)"
+}
+answers | "$scrubjay" setup >setup.txt 2>&1 || fail "setup: $(cat setup.txt)"
+expect "setup ends with a proof" "$(tail -2 setup.txt | head -1 | grep -c 'email is proven')$(of_mail proof | cut -c1-6)" 1proven
+expect "its password is for its owner alone" "$(stat -c %a smtp.password)" 600
+expect "what was in the settings is there" "$(head -1 config.toml)" 'host = "nas2"'
+expect "once is enough" "$("$scrubjay" setup </dev/null 2>&1 | grep -c '^All is set up')" 1
+unwatch
 [ "$failed" = 0 ] || tail -40 watch.log | sed 's/^/# /'
 done_checking

@@ -1,12 +1,16 @@
 //! Tables for a terminal: columns as wide as they need, and where all do not fit, the least important ones left out.
 
-use crate::say::shown;
+use crate::say::{shown, wrapped};
 use std::io::{self, Write};
 
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// Prints a table. `least`: the headings of columns that may be left out, the first of them first.
+/// The last column is never narrower.
+const LAST_MIN: usize = 16;
+
+/// Prints a table. `least`: the headings of columns that may be left out, the first of them first; where that is not enough,
+/// the last column goes on in further lines.
 ///
 /// # Errors
 /// What `out` says.
@@ -30,10 +34,19 @@ pub fn print(
             columns.retain(|&column| headings[column] != *least);
         }
     }
+    let Some(last) = columns.pop() else { return Ok(()) };
+    let before = columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>();
+    let rest = width.map_or(usize::MAX, |width| width.saturating_sub(before).max(LAST_MIN));
     for row in [&head].into_iter().chain(rows) {
         let cell = |column: usize| row.get(column).map_or("", String::as_str);
-        let cells = columns.iter().map(|&column| format!("{:1$}", shown(cell(column)), widths[column]));
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
+        let cells = columns.iter().map(|&column| format!("{:1$}{GAP}", shown(cell(column)), widths[column]));
+        let mut start: String = cells.collect();
+        let is_fitting = cell(last).chars().count() <= rest;
+        let lines = if is_fitting { vec![shown(cell(last)).into_owned()] } else { wrapped(cell(last), rest) };
+        for line in lines {
+            writeln!(out, "{}", format!("{start:before$}{line}").trim_end())?;
+            start.clear();
+        }
     }
     Ok(())
 }
@@ -53,5 +66,14 @@ mod tests {
         assert_eq!(text(None), "DISK  MODEL          STATE\nsda   ST16000NM001G  ok\n");
         assert_eq!(text(Some(20)), "DISK  STATE\nsda   ok\n");
         assert_eq!(text(Some(5)), "STATE\nok\n");
+    }
+
+    #[test]
+    fn a_last_column_that_is_too_wide_goes_on_below() {
+        let mut out = Vec::new();
+        let rows = [vec!["sda".to_owned(), "paused until tomorrow, or until resumed".to_owned()]];
+        print(&["DISK", "NOW"], &[], &rows, Some(28), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "DISK  NOW\nsda   paused until tomorrow,\n      or until resumed\n");
     }
 }

@@ -2,7 +2,7 @@
 //! writes nothing, needs no root.
 
 use crate::exit::Exit;
-use crate::say::shown_path;
+use crate::say::{print_prose, shown_path};
 use crate::{columns, verbs};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::saved::Saved;
@@ -22,7 +22,7 @@ const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FU
 const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
 
 /// What a scrub of a disk does.
-const READS: &str = "read all of it while it is idle; nothing is written";
+const READS: &str = "read all of it while idle; writes nothing";
 
 /// A day, in seconds.
 const DAY: u64 = 86_400;
@@ -32,10 +32,7 @@ pub fn run() -> Result<Exit> {
     let disks = disks()?;
     let mut out = io::stdout().lock();
     if disks.is_empty() {
-        writeln!(
-            out,
-            "No disks here (/sys/block lists none with a size). An image file can be scrubbed all the same:"
-        )?;
+        writeln!(out, "No disks here (/sys/block lists none with a size). An image file can be scrubbed:")?;
         writeln!(out, "\n  scrubjay scrub disk.img")?;
         return Ok(Exit::Clean);
     }
@@ -45,7 +42,8 @@ pub fn run() -> Result<Exit> {
         _ => None,
     });
     if let Some(advice) = advice {
-        writeln!(out, "\nPermission denied: {advice}.")?;
+        writeln!(out)?;
+        print_prose(&mut out, "", &format!("Permission denied: {advice}."), width())?;
     }
     let is_free =
         |(disk, record): &&(InventoryDisk, ScrubRecord)| disk.obstacle.is_none() && record.scrubbed_by.is_none();
@@ -82,7 +80,8 @@ pub fn status(json: bool) -> Result<Exit> {
         Ok(seen) => verbs::status::write(&seen, width(), &mut out)?,
         Err(why) => {
             table(&disks()?, width(), &mut out)?;
-            writeln!(out, "\n{why}")?;
+            writeln!(out)?;
+            print_prose(&mut out, "", &why, width())?;
         }
     }
     Ok(Exit::Clean)
@@ -226,7 +225,7 @@ fn row((disk, record): &(InventoryDisk, ScrubRecord)) -> [String; 8] {
     [
         disk.path.display().to_string(),
         disk.bytes.to_string(),
-        if disk.is_rotational { "spins" } else { "flash" }.to_owned(),
+        if disk.is_rotational { "hard disk" } else { "flash" }.to_owned(),
         text(&disk.model),
         text(&disk.serial),
         record.last_full_read(),

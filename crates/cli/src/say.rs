@@ -17,3 +17,85 @@ pub fn print_line(out: &mut impl Write, line: fmt::Arguments<'_>) -> io::Result<
 pub fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{}", shown(&line.to_string()));
 }
+
+/// Wider lines are hard to read.
+const WIDTH_MAX: usize = 80;
+/// In a narrower terminal lines may break as they like.
+const WIDTH_MIN: usize = 40;
+
+/// How wide prose is where the terminal has so many columns; none: there is no terminal.
+pub fn prose_width(terminal: Option<usize>) -> usize {
+    terminal.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX)
+}
+
+/// In lines of so many characters; a longer word has a line of its own.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let text = shown(text);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always one");
+        let is_fitting = line.chars().count() + 1 + word.chars().count() <= width;
+        match line.is_empty() {
+            true => line.push_str(word),
+            false if is_fitting => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            false => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Prints a text behind a label: in a terminal, in lines that begin where the text began; in one line where there is none.
+///
+/// # Errors
+/// What `out` says.
+pub fn print_prose(out: &mut impl Write, label: &str, text: &str, terminal: Option<usize>) -> io::Result<()> {
+    let indent = label.chars().count();
+    let mut label = shown(label);
+    let lines = match terminal {
+        Some(_) => wrapped(text, prose_width(terminal).saturating_sub(indent)),
+        None => vec![shown(text).into_owned()],
+    };
+    for line in lines {
+        writeln!(out, "{}", format!("{label:indent$}{line}").trim_end())?;
+        label = Default::default();
+    }
+    Ok(())
+}
+
+/// Prints a text of many lines, each as [`print_prose`] does: what it is indented by is its label.
+///
+/// # Errors
+/// What `out` says.
+pub fn print_text(out: &mut impl Write, text: &str, terminal: Option<usize>) -> io::Result<()> {
+    for line in text.lines() {
+        let (indent, words) = line.split_at(line.len() - line.trim_start().len());
+        print_prose(out, indent, words, terminal)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible a b", 5), ["incomprehensible", "a b"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn a_label_stands_before_the_first_line_only() {
+        let mut out = Vec::new();
+        let words = "seven words that take more than one line";
+        print_prose(&mut out, "note  ", words, Some(40)).unwrap();
+        print_prose(&mut out, "note  ", words, None).unwrap();
+        let printed = String::from_utf8(out).unwrap();
+        let (wrapped, whole) = ("note  seven words that take more than\n      one line\n", format!("note  {words}\n"));
+        assert_eq!(printed, format!("{wrapped}{whole}"));
+    }
+}

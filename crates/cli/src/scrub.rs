@@ -3,8 +3,8 @@
 use crate::args::ScrubArgs;
 use crate::exit::Exit;
 use crate::progress::{ScrubProgress, Update};
-use crate::say::say;
-use crate::{heed, result, signals};
+use crate::say::{print_text, say};
+use crate::{disks, heed, result, signals};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::PolicyKind;
@@ -63,7 +63,9 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
         let document = serde_json::to_string(&json::ScrubDocument::new(&outcomes)).context("the result as JSON")?;
         writeln!(out, "{document}")
     } else {
-        result::print(&outcomes, &mut out)
+        let mut text = Vec::new();
+        result::print(&outcomes, &mut text)
+            .and_then(|()| print_text(&mut out, &String::from_utf8_lossy(&text), disks::width()))
     };
     printed.context("cannot write the result to standard output")?;
     if !all_ended {

@@ -64,8 +64,8 @@ impl HoldBack {
     pub fn words(&self, calendar: &dyn Calendar) -> String {
         let time = |at: &UnixSeconds| show_time(calendar, *at);
         match self {
-            HoldBack::NotDue(at) => format!("the next pass begins {}", time(at)),
-            HoldBack::Paused(until) => format!("paused by a person until {}", time(until)),
+            HoldBack::NotDue(at) => format!("next pass begins {}", time(at)),
+            HoldBack::Paused(until) => format!("paused until {}", time(until)),
             HoldBack::WindowClosed(opens) => format!("outside of its hours; they begin {}", time(opens)),
             HoldBack::Degraded(array) => format!("array {array} is degraded"),
             HoldBack::Rebuilding(array) => format!("array {array} is being rebuilt"),

@@ -197,7 +197,9 @@ impl Watch {
             return Some(HoldBack::SizeUnknown);
         }
         if subject.is_there() && passes.begun.0 == 0 && now < begins {
-            return Some(HoldBack::NotDue(begins));
+            let longer =
+                self.held(subject, now).filter(|why| matches!(why, HoldBack::Paused(until) if begins < *until));
+            return longer.or(Some(HoldBack::NotDue(begins)));
         }
         self.held(subject, now).or_else(|| self.in_the_way(subject))
     }

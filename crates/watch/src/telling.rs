@@ -9,7 +9,7 @@ use crate::letter::{LetterText, is_common_cause};
 use crate::rows::{MessageRow, RowKey};
 use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports are not written before this hour of the day.
 const REPORT_HOUR: u32 = 8;
@@ -264,13 +264,20 @@ impl Watch {
         first
     }
 
-    /// Writes a test for each channel, or a report, with a code for each.
+    /// Writes a test for each channel, or a report, with a code for each: the same that one has which is still to be sent, so
+    /// that whichever of them a person reads is right.
     pub(crate) fn write_with_codes(&mut self, now: UnixSeconds, reason: MessageReason) {
         let names: Vec<String> = self.channels.keys().cloned().collect();
         let first = self.host.next_message;
+        let has_code = |row: &MessageRow| matches!(row.reason, MessageReason::Test | MessageReason::Report);
+        let waiting: BTreeSet<String> =
+            self.outbox.values().filter(|row| has_code(row)).map(|row| row.channel.clone()).collect();
         for (place, name) in names.iter().enumerate() {
             let code = channel::code(self.settings.secret, first + place as u64);
             if let Some(channel) = self.channels.get_mut(name) {
+                if channel.code.is_some() && waiting.contains(name) {
+                    continue;
+                }
                 channel.code = Some(code);
                 self.changed.insert(RowKey::Channel(name.clone()));
             }

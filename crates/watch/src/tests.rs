@@ -337,6 +337,23 @@ fn alerts_are_proven_by_a_code_and_unproven_ones_are_told_by_the_others() {
     let told: Vec<_> =
         rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| (&*row.channel, &*row.subject)).collect();
     assert_eq!(told, [("email", "[nas1] NOTICE alerts by ntfy: never proven")]);
+    // A test that waits to be sent, and another: whichever is read, its code is right.
+    rig.is_up = false;
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.wait(HOUR);
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    let subjects = |rig: &Rig| -> Vec<String> {
+        let waiting = rig.watch.outbox.values().filter(|row| row.channel == "ntfy" && row.subject.contains("code"));
+        waiting.map(|row| row.subject.clone()).collect()
+    };
+    let waiting = subjects(&rig);
+    assert!(waiting.len() == 2 && waiting[0] == waiting[1], "{waiting:?}");
+    rig.is_up = true;
+    rig.wait(5 * HOUR);
+    assert_eq!(subjects(&rig), [""; 0]);
+    let typed = code(&rig, "ntfy");
+    rig.tell(WatchEvent::Command(PersonCommand::Confirm(typed)));
+    assert!(matches!(rig.watch.channels["ntfy"].proof(rig.now), ProofState::Proven(_)));
     // Other settings: what was proven is not.
     let mut changed = two;
     changed.channels[0].fingerprint = 2;

@@ -22,6 +22,8 @@ pub struct ExplainDocument {
     /// ok, watch, replace, asleep, unknown or missing.
     state: &'static str,
     reasons: Vec<ReasonDocument>,
+    /// What the watch has against it besides; empty: nothing, or it does not run.
+    watch_reasons: Vec<String>,
     /// The drive's own verdict; null: it gave none.
     drive_passed: Option<bool>,
     /// Attributes at or below the drive's own thresholds.
@@ -101,6 +103,7 @@ impl ExplainDocument {
             power_on_hours: about.power_on_hours,
             state: explained.state.word(),
             reasons: explained.signs.iter().map(reason).collect(),
+            watch_reasons: explained.watch_reasons(),
             drive_passed: about.own_verdict,
             below_threshold: about.below_threshold.clone(),
             self_testing: facts.is_some_and(|facts| facts.is_self_testing),

@@ -3,6 +3,7 @@
 use crate::disks::ScrubRecord;
 use crate::exit::Exit;
 use crate::say::shown_path;
+use scrubjay_daemon::control::{DiskEntry, WatchDocument};
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
@@ -20,6 +21,8 @@ pub struct Explained {
     pub disk: Option<InventoryDisk>,
     /// and what scrubs found on it.
     pub record: Option<ScrubRecord>,
+    /// The same disk as the watch sees it, if that runs.
+    pub watched: Option<DiskEntry>,
     /// What smartctl said.
     pub answer: SmartctlAnswer,
     /// How the disk is,
@@ -29,11 +32,29 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Of a disk or a recording, by what is saved of its scrubs.
-    pub fn of(disk: Option<InventoryDisk>, answer: SmartctlAnswer) -> Explained {
+    /// Of a disk or a recording, by what is saved of its scrubs, and by what the watch says of it.
+    pub fn of(disk: Option<InventoryDisk>, answer: SmartctlAnswer, watch: Option<&WatchDocument>) -> Explained {
         let record = disk.as_ref().map(ScrubRecord::of);
         let name = disk.as_ref().and_then(|disk| disk.path.file_name()).map(|name| name.to_string_lossy().into_owned());
-        Explained::by(name.unwrap_or_else(|| "the disk".to_owned()), disk, record, answer)
+        let is_it = |entry: &&DiskEntry| name.is_some() && entry.name == name;
+        let watched = watch.and_then(|watch| watch.disks.iter().find(is_it)).cloned();
+        Explained { watched, ..Explained::by(name.unwrap_or_else(|| "the disk".to_owned()), disk, record, answer) }
+            .both()
+    }
+
+    /// The worse of both judgements: the watch knows what grows, one reading does not.
+    fn both(mut self) -> Explained {
+        let theirs = self.watched.as_ref().map(|watched| watched.health.as_str());
+        let theirs = HealthState::ALL.into_iter().find(|state| Some(state.word()) == theirs);
+        self.state = theirs.map_or(self.state, |theirs| theirs.max(self.state));
+        self
+    }
+
+    /// What the watch has against it, beyond what one reading shows.
+    pub fn watch_reasons(&self) -> Vec<String> {
+        let known: Vec<String> = self.signs.iter().map(HealthSign::words).collect();
+        let reasons = self.watched.iter().flat_map(|watched| &watched.reasons);
+        reasons.filter(|reason| !known.contains(reason)).cloned().collect()
     }
 
     /// Of all that is known.
@@ -51,7 +72,7 @@ impl Explained {
         let (state, signs) = single::judge(&answer.reading(), &own);
         let is_absent = answer.outcome == Err(SmartObstacle::Absent);
         let state = if is_absent && state == HealthState::Unknown { HealthState::Missing } else { state };
-        Explained { name, disk, record, answer, state, signs }
+        Explained { name, disk, record, watched: None, answer, state, signs }
     }
 
     /// Why there are no SMART data.
@@ -83,7 +104,7 @@ impl Explained {
     /// One line: how it is.
     pub fn headline(&self) -> String {
         let name = &self.name;
-        let reasons = match self.signs.len() {
+        let reasons = match self.signs.len() + self.watch_reasons().len() {
             1 => "1 reason".to_owned(),
             count => format!("{count} reasons"),
         };
@@ -92,7 +113,7 @@ impl Explained {
             HealthState::Watch => format!("{name} is to be watched: {reasons}"),
             HealthState::Replace => format!("{name} should be replaced: {reasons}"),
             HealthState::Asleep => format!("{name} is asleep: how it is now is not known"),
-            HealthState::Unknown => format!("{name} is unknown: nothing says how it is"),
+            HealthState::Unknown => format!("{name} is unknown: the drive does not tell how it is"),
             HealthState::Missing => format!("{name} is missing"),
         }
     }
@@ -113,14 +134,19 @@ impl Explained {
         if self.signs.contains(&HealthSign::SelfTestFailed) {
             to_do.push(format!("See whether a test fails again: smartctl -t long {device}"));
         }
-        if let Some(obstacle) = self.obstacle().filter(|_| self.state != HealthState::Replace) {
-            to_do.push(sentence(&obstacle.advice(&device)));
-        }
+        let is_watched = self.watched.is_some();
+        // The watch reads by itself, and asks again.
+        let is_done = |obstacle: &&SmartObstacle| {
+            is_watched && matches!(obstacle, SmartObstacle::NotSupported | SmartObstacle::OnlyItsWord)
+        };
+        let obstacle = self.obstacle().filter(|obstacle| self.state != HealthState::Replace && !is_done(obstacle));
+        to_do.extend(obstacle.map(|obstacle| sentence(&obstacle.advice(&device))));
         let is_read = self.record.as_ref().and_then(|record| record.oldest_read_seconds);
-        if matches!(self.state, HealthState::Ok | HealthState::Watch) && is_read.is_none_or(|age| age > DUE_SECONDS) {
+        let is_due = !is_watched && is_read.is_none_or(|age| age > DUE_SECONDS);
+        if is_due && matches!(self.state, HealthState::Ok | HealthState::Watch) {
             to_do.push(format!("Have every sector read: scrubjay scrub {device}"));
         }
-        if self.state == HealthState::Watch {
+        if self.state == HealthState::Watch && !is_watched {
             to_do.push(format!("Ask again in a week, and compare: scrubjay explain {}", self.name_to_type()));
         }
         to_do

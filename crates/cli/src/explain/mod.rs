@@ -5,9 +5,9 @@ mod explained;
 mod text;
 
 use crate::args::ExplainArgs;
-use crate::disks;
 use crate::exit::{Exit, Usage};
 use crate::say::shown_path;
+use crate::{disks, verbs};
 use anyhow::{Context, Result};
 use explained::Explained;
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
@@ -30,7 +30,8 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let (Some(file), Some(disk)) = (&args.smart, &disk) {
         check_same(file, &answer, disk)?;
     }
-    let explained = Explained::of(disk, answer);
+    let watch = disk.as_ref().and_then(|_| verbs::seen().ok());
+    let explained = Explained::of(disk, answer, watch.as_deref());
     let mut out = io::stdout().lock();
     if args.json {
         let document = document::ExplainDocument::of(&explained);

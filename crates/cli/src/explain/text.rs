@@ -1,7 +1,11 @@
 //! What `explain` says to people: labelled paragraphs, no wider than 80 columns.
 
 use super::explained::{Explained, label_size};
-use crate::say::shown;
+use crate::say::{prose_width, wrapped};
+use crate::verbs::status::now_of;
+use crate::verbs::words::{date, moment};
+use scrubjay_core::units::Bytes;
+use scrubjay_daemon::control::DiskEntry;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
@@ -9,16 +13,12 @@ use scrubjay_watch::facts::SmartFacts;
 use scrubjay_watch::health::{HealthState, NO_SIGN};
 use std::io::{self, Write};
 
-/// Wider lines are hard to read.
-const WIDTH_MAX: usize = 80;
-/// In a narrower terminal lines may break as they like.
-const WIDTH_MIN: usize = 40;
 /// Labels stand in the first columns.
 const LABEL: usize = 12;
 
 /// Writes all of it.
 pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    let width = width.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX);
+    let width = prose_width(width);
     for line in wrapped(&format!("{}.", explained.headline()), width) {
         writeln!(out, "{line}")?;
     }
@@ -32,6 +32,7 @@ pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) 
         ("Drive says", drive(explained)),
         ("Counters", counters(explained)),
         ("Our scrubs", scrubs(explained)),
+        ("The watch", watch(explained)),
         ("Not known", unknown(explained)),
         ("Do", to_do.into_iter().enumerate().map(numbered).collect()),
     ];
@@ -45,33 +46,14 @@ pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) 
     Ok(())
 }
 
-/// In lines of so many characters; a longer word has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let text = shown(text);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is always one");
-        let is_fitting = line.chars().count() + 1 + word.chars().count() <= width;
-        match line.is_empty() {
-            true => line.push_str(word),
-            false if is_fitting => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            false => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 fn identity(explained: &Explained) -> String {
     let about = &explained.answer.about;
     let parts = [
         explained.model().map(str::to_owned),
         explained.serial().map(|serial| format!("serial {serial}")),
         about.firmware.as_ref().map(|firmware| format!("firmware {firmware}")),
-        explained.bytes().map(label_size),
-        explained.is_spinning().map(|is_spinning| if is_spinning { "spins" } else { "flash" }.to_owned()),
+        explained.bytes().map(|bytes| format!("{} ({})", label_size(bytes), Bytes(bytes))),
+        explained.is_spinning().map(|is_spinning| if is_spinning { "hard disk" } else { "flash" }.to_owned()),
         about.power_on_hours.map(|hours| format!("switched on for {} h", show_count(hours))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -92,6 +74,7 @@ fn reasons(explained: &Explained) -> Vec<String> {
             None => {}
         }
     }
+    reasons.extend(explained.watch_reasons().into_iter().map(|reason| format!("- {reason} (by the watch)")));
     reasons.extend(explained.obstacle().map(|obstacle| format!("- {}", obstacle.words())));
     reasons
 }
@@ -160,6 +143,15 @@ fn nvme(facts: &SmartFacts) -> Vec<String> {
 }
 
 fn scrubs(explained: &Explained) -> Vec<String> {
+    if let Some(DiskEntry { reading, .. }) = &explained.watched {
+        let last = reading.oldest_read.map_or("not all of it yet".to_owned(), moment);
+        let bad = match (reading.unreadable, reading.oldest_read) {
+            (0, None) => "nothing unreadable so far".to_owned(),
+            (0, Some(_)) => "no unreadable sector".to_owned(),
+            (count, _) => format!("unreadable sectors: {}", show_count(count)),
+        };
+        return vec![format!("last full read: {last}; {bad}")];
+    }
     let Some(record) = &explained.record else { return vec!["not looked up: no disk was named".to_owned()] };
     if !record.is_readable {
         return vec!["what they found cannot be read (run as root)".to_owned()];
@@ -175,6 +167,16 @@ fn scrubs(explained: &Explained) -> Vec<String> {
     let mut scrubs = vec![format!("last full read: {}; {bad}", record.last_full_read())];
     scrubs.extend(record.pass_share.map(|share| format!("a pass is at {:.0} %", (share * 100.0).floor())));
     scrubs
+}
+
+/// How the watch reads it.
+fn watch(explained: &Explained) -> Vec<String> {
+    let Some(DiskEntry { reading, .. }) = &explained.watched else { return Vec::new() };
+    let ends = match reading.forecast {
+        Some(forecast) => format!("; this pass ends {} most likely", date(forecast.likely)),
+        None => "; no end of this pass is in sight".to_owned(),
+    };
+    vec![format!("reads every sector by {}{ends}; now: {}", date(reading.due), now_of(reading))]
 }
 
 /// What one reading, or none, cannot tell.
@@ -204,13 +206,6 @@ pub fn unknown(explained: &Explained) -> Vec<String> {
 mod tests {
     use super::*;
     use scrubjay_daemon::smartctl::parse;
-
-    #[test]
-    fn lines_break_between_words() {
-        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("incomprehensible a b", 5), ["incomprehensible", "a b"]);
-        assert_eq!(wrapped("", 5), [""]);
-    }
 
     #[test]
     fn no_line_is_wider_than_the_terminal_and_none_commands_it() {

@@ -1,7 +1,9 @@
 //! `scrubjay simulate watch`: a year of a modelled machine under the watch.
 
 use crate::args::SimulateWatch;
+use crate::disks;
 use crate::exit::{Exit, Usage};
+use crate::say::print_prose;
 use anyhow::{Context, Result};
 use scrubjay_sim::host::calendar::DaylightCalendar;
 use scrubjay_sim::host::run::{HostSummary, ModelledHost};
@@ -14,7 +16,7 @@ use std::io::{self, Write};
 /// Disks that a model may have, and days that it may last.
 const DISKS_MAX: usize = 60;
 const DAYS_MAX: u64 = 3660;
-/// Columns of a terminal, as elsewhere in the house.
+/// Of a page of text that is no terminal's.
 const COLUMNS: usize = 80;
 
 /// Runs the model.
@@ -69,23 +71,20 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     let mut shown: Option<&HostMessage> = None;
     for message in &table.messages {
         // By two ways a message arrives within minutes.
-        let is_copy = |known: &&HostMessage| known.subject == message.subject && known.channel != message.channel;
+        let is_copy = |known: &&HostMessage| about(known) == about(message) && known.channel != message.channel;
         if shown.as_ref().is_none_or(|known| !is_copy(known)) {
             let mark = if message.may_be_repeated { " (may be a repetition)" } else { "" };
-            let line = format!("{:>17}  {}{mark}", show_time(&DaylightCalendar, message.at), message.subject);
-            writeln!(out, "{}", cut(&line))?;
+            let label = format!("{:>17}  ", show_time(&DaylightCalendar, message.at));
+            print_prose(out, &label, &format!("{}{mark}", message.subject), Some(disks::width().unwrap_or(COLUMNS)))?;
             shown = Some(message);
         }
     }
     Ok(())
 }
 
-/// As much of it as a terminal has columns.
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(COLUMNS) {
-        None => line.to_owned(),
-        Some(_) => line.chars().take(COLUMNS - 1).chain(['…']).collect(),
-    }
+/// What it is about: tests differ by their codes.
+fn about(message: &HostMessage) -> &str {
+    message.subject.split_once(" code ").map_or(&message.subject, |(about, _)| about)
 }
 
 /// The JSON of `--json`: schema 1.

@@ -4,7 +4,7 @@ use super::words::moment;
 use super::{ask, person};
 use crate::args::{AlertArgs, Alerted};
 use crate::exit::Exit;
-use crate::say::print_line;
+use crate::say::{print_line, print_prose};
 use crate::{columns, disks};
 use anyhow::{Context, Result, bail};
 use scrubjay_daemon::control::{AlertDocument, ChannelEntry, WatchAnswer, WatchRequest};
@@ -20,21 +20,29 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Does it.
 pub fn run(args: &AlertArgs) -> Result<Exit> {
     match &args.what {
-        Alerted::Test => test(),
+        Alerted::Test => {
+            let mut out = io::stdout().lock();
+            if !test(&mut out)? {
+                return Ok(Exit::Found);
+            }
+            writeln!(out, "\nAccepted is not yet arrived. When it has come:  sudo scrubjay alert confirm CODE")?;
+            Ok(Exit::Clean)
+        }
         Alerted::Confirm { code } => person::tell(&WatchRequest::Confirm { code: code.clone() }),
         Alerted::List { json } => list(*json),
     }
 }
 
-fn alerts(request: &WatchRequest) -> Result<AlertDocument> {
+/// What the watch says of the channels.
+pub fn alerts(request: &WatchRequest) -> Result<AlertDocument> {
     match ask(request)? {
         WatchAnswer::Alerts(alerts) => Ok(alerts),
         _ => bail!("the watch answered something else: is it another version?"),
     }
 }
 
-/// Sends tests, and waits until each was accepted or not.
-pub fn test() -> Result<Exit> {
+/// Sends tests, and waits until each was accepted or not. Were all?
+pub fn test(out: &mut impl Write) -> Result<bool> {
     let before = alerts(&WatchRequest::Alerts)?;
     let sent = alerts(&WatchRequest::TestAlerts)?;
     // Numbers rise: what was written before is no test of now, though it may be sent first.
@@ -43,7 +51,6 @@ pub fn test() -> Result<Exit> {
     let mut waiting: Vec<String> = sent.channels.iter().map(|channel| channel.name.clone()).collect();
     let begun = Instant::now();
     let mut is_all_accepted = true;
-    let mut out = io::stdout().lock();
     while !waiting.is_empty() && begun.elapsed() < OUTCOME_MAX {
         let now = alerts(&WatchRequest::Alerts)?;
         for channel in &now.channels {
@@ -53,18 +60,14 @@ pub fn test() -> Result<Exit> {
             };
             waiting.remove(place);
             is_all_accepted &= channel.last.as_ref().is_some_and(|last| last.is_accepted);
-            print_line(&mut out, format_args!("{}", outcome(channel)))?;
+            print_prose(out, "", &outcome(channel), disks::width())?;
         }
         thread::sleep(LOOK);
     }
     for name in &waiting {
-        print_line(&mut out, format_args!("{name}: nothing was heard yet; it is tried again: scrubjay alert list"))?;
+        print_line(out, format_args!("{name}: nothing was heard yet; it is tried again: scrubjay alert list"))?;
     }
-    if is_all_accepted && waiting.is_empty() {
-        writeln!(out, "\nAccepted is not yet arrived. When it has come:  sudo scrubjay alert confirm CODE")?;
-        return Ok(Exit::Clean);
-    }
-    Ok(Exit::Found)
+    Ok(is_all_accepted && waiting.is_empty())
 }
 
 /// What came of the last attempt.
@@ -73,7 +76,7 @@ fn outcome(channel: &ChannelEntry) -> String {
         Some(last) if last.is_accepted => {
             format!("{}: accepted in {:.1} s: {}", channel.name, last.millis as f64 / 1000.0, last.said)
         }
-        Some(last) => format!("{}: not accepted: {}", channel.name, last.said),
+        Some(last) => format!("{}: not sent: {}", channel.name, last.said),
         None => format!("{}: not used yet", channel.name),
     }
 }
@@ -88,7 +91,7 @@ fn list(json: bool) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     if alerts.channels.is_empty() {
-        writeln!(out, "There is no channel: nobody is told. Set one in /etc/scrubjay/config.toml (docs/alerts.md).")?;
+        writeln!(out, "There is no channel: nobody is told. To set one up:  scrubjay setup")?;
         return Ok(Exit::Found);
     }
     let rows: Vec<Vec<String>> = alerts

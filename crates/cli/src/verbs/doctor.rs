@@ -2,18 +2,21 @@
 
 use super::seen;
 use crate::exit::Exit;
-use crate::say::print_line;
+use crate::say::print_prose;
 use anyhow::{Context, Result};
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
-use scrubjay_daemon::discovery::{SystemRoot, survey};
+use scrubjay_daemon::control::WatchDocument;
+use scrubjay_daemon::discovery::{HostSurvey, SeenDisk, SystemRoot, survey};
+use scrubjay_daemon::pump::is_called;
 use scrubjay_daemon::smartctl::run::Smartctl;
 use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
 use scrubjay_device::detector::{self, DetectorKind};
 use scrubjay_device::sysfs::DiskNode;
+use scrubjay_jobs::JobError;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a thing stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,7 +63,7 @@ fn note(what: &'static str, found: impl Into<String>, to_do: &str) -> Look {
 pub fn run(json: bool) -> Result<Exit> {
     let looks = looks();
     let is_well = looks.iter().all(|look| look.state != LookState::Missing);
-    let mut out = io::stdout().lock();
+    let (mut out, width) = (io::stdout().lock(), crate::disks::width());
     if json {
         let document = DoctorDocument { schema: 1, looks };
         writeln!(out, "{}", serde_json::to_string(&document).context("the findings as JSON")?)?;
@@ -71,9 +74,9 @@ pub fn run(json: bool) -> Result<Exit> {
                 LookState::Missing => "MISSING",
                 LookState::Note => "note",
             };
-            print_line(&mut out, format_args!("{mark:<8} {:<12} {}", look.what, look.found))?;
+            print_prose(&mut out, &format!("{mark:<8} {:<12} ", look.what), &look.found, width)?;
             if let Some(to_do) = &look.to_do {
-                print_line(&mut out, format_args!("{:<21} -> {to_do}", ""))?;
+                print_prose(&mut out, &format!("{:<22}-> ", ""), to_do, width)?;
             }
         }
     }
@@ -81,10 +84,16 @@ pub fn run(json: bool) -> Result<Exit> {
 }
 
 fn looks() -> Vec<Look> {
-    let mut looks = vec![permission(), disks(), detection(), smartctl(), settings()];
-    looks.extend(watch());
+    let watch = seen();
+    let file = watch.as_ref().map_or_else(|_| CONFIG_FILE.into(), |seen| PathBuf::from(&seen.settings_file));
+    let read = WatchConfig::read(&file, false);
+    let config = read.as_ref().cloned().unwrap_or_default();
+    let survey = survey(&SystemRoot::default(), &config.also);
+    let mut looks = vec![permission(), disks(&survey, &config), detection(&survey), smartctl(), settings(&file, read)];
+    looks.extend(watched(watch));
     looks.push(clock());
-    looks.extend(others());
+    let others = survey.others.into_iter();
+    looks.extend(others.map(|other| note("also here", format!("{}: {}", other.who, other.what), &other.advice)));
     looks
 }
 
@@ -95,26 +104,27 @@ fn permission() -> Look {
     }
 }
 
-fn disks() -> Look {
-    let seen = survey(&SystemRoot::default(), &[]);
-    match seen.disks.len() {
+fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let is_left_alone = |disk: &&SeenDisk| config.never.iter().any(|name| is_called(disk, name));
+    let left_alone = survey.disks.iter().filter(is_left_alone).count();
+    match survey.disks.len() {
         0 => missing(
             "disks",
             "none is seen",
             "other devices are watched by name: also = [\"/dev/loop7\"] in the settings",
         ),
         count => {
-            let (disks, arrays) = (if count == 1 { "disk" } else { "disks" }, seen.arrays.len());
-            let arrays = if arrays == 1 { "1 array".to_owned() } else { format!("{arrays} arrays") };
-            ok("disks", format!("{count} {disks}, {arrays}"))
+            let alone = if left_alone == 0 { String::new() } else { format!("; {left_alone} left alone (never)") };
+            let arrays = counted(survey.arrays.len(), "array");
+            ok("disks", format!("{}, {arrays}{alone}", counted(count, "disk")))
         }
     }
 }
 
 /// How the requests of others are seen, on the first disk that there is.
-fn detection() -> Look {
-    let seen = survey(&SystemRoot::default(), &[]);
-    let Some(disk) = seen.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
+fn detection(survey: &HostSurvey) -> Look {
+    let Some(disk) = survey.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
     let node = DiskNode::of_folder(&Path::new("/sys/block").join(&disk.facts.name)).ok();
     let opened = detector::open(node.as_ref(), None);
     match opened.kind {
@@ -134,17 +144,17 @@ fn smartctl() -> Look {
     }
 }
 
-fn settings() -> Look {
-    match WatchConfig::read(Path::new(CONFIG_FILE), false) {
-        Ok(_) if !Path::new(CONFIG_FILE).exists() => ok("settings", format!("{CONFIG_FILE} is not there: defaults")),
-        Ok(_) => ok("settings", CONFIG_FILE),
+fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
+    match read {
+        Ok(_) if !file.exists() => ok("settings", format!("{} is not there: defaults", file.display())),
+        Ok(_) => ok("settings", file.display().to_string()),
         Err(error) => missing("settings", error.to_string(), "mend it; the watch keeps the old ones until then"),
     }
 }
 
 /// The daemon, and what it says of itself.
-fn watch() -> Vec<Look> {
-    let seen = match seen() {
+fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
+    let seen = match seen {
         Ok(seen) => seen,
         Err(why) => return vec![missing("watch", why, "sudo systemctl enable --now scrubjay")],
     };
@@ -175,13 +185,4 @@ fn clock() -> Look {
         }
         now => ok("clock", super::words::moment(now)),
     }
-}
-
-/// Who else scrubs.
-fn others() -> Vec<Look> {
-    let seen = survey(&SystemRoot::default(), &[]);
-    seen.others
-        .into_iter()
-        .map(|other| note("also here", format!("{}: {}", other.who, other.what), &other.advice))
-        .collect()
 }

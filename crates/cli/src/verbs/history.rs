@@ -4,6 +4,7 @@ use super::state_folder;
 use super::words::moment;
 use crate::args::HistoryArgs;
 use crate::exit::{Exit, Usage};
+use crate::say::print_line;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
@@ -17,7 +18,15 @@ const HEADINGS: [&str; 4] = ["WHEN", "EVENT", "OF", "WHAT"];
 
 /// Prints it.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
-    let file = state_folder(args.state.as_ref()).join("history.db");
+    let folder = args
+        .state
+        .clone()
+        .unwrap_or_else(|| super::seen().map_or_else(|_| state_folder(None), |seen| seen.folder.into()));
+    let file = folder.join("history.db");
+    if file.try_exists().is_ok_and(|is_there| !is_there) {
+        let file = file.display();
+        return Err(Usage(format!("{file} is not there: no watch has run with this folder (--state)")).into());
+    }
     let history = HistoryDatabase::open_read_only(&file)?;
     let key = args.disk.as_deref().map(key_of).transpose()?;
     let events = history.events(args.limit as usize, key.as_ref())?;
@@ -28,7 +37,10 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     if events.is_empty() {
-        writeln!(out, "Nothing has happened yet.")?;
+        match &args.disk {
+            Some(disk) => print_line(&mut out, format_args!("Nothing is known of {disk}."))?,
+            None => writeln!(out, "Nothing has happened yet.")?,
+        }
         return Ok(Exit::Clean);
     }
     let rows: Vec<Vec<String>> = events.iter().map(row).collect();

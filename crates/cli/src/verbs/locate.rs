@@ -19,7 +19,7 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     };
     let mut out = io::stdout().lock();
     let facts = &disk.facts;
-    let serial = disk.serial.as_deref().unwrap_or("without a serial number");
+    let serial = disk.serial.as_deref().unwrap_or("not told");
     if let Some(file) = &disk.locate {
         locate(file, !args.off).with_context(|| format!("{}: its light cannot be switched", facts.name))?;
         let bay = facts.bay.as_deref().unwrap_or("?");
@@ -39,6 +39,10 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     if let Some(place) = &disk.by_path {
         print_line(&mut out, format_args!("  place    {place}"))?;
     }
-    print_line(&mut out, format_args!("Before you pull it: compare the serial number. The wrong disk is data lost."))?;
+    let last = match disk.serial {
+        Some(_) => "Before you pull it: compare the serial number. The wrong disk is data lost.",
+        None => "It tells no serial number: look twice. The wrong disk is data lost.",
+    };
+    print_line(&mut out, format_args!("{last}"))?;
     Ok(Exit::Clean)
 }

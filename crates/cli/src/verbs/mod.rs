@@ -12,7 +12,7 @@ mod settings_file;
 pub mod setup;
 pub mod status;
 pub mod watch;
-mod words;
+pub mod words;
 
 use anyhow::Result;
 use scrubjay_daemon::control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path};
@@ -49,7 +49,7 @@ fn as_error(error: WatchClientError) -> anyhow::Error {
 pub fn seen() -> Result<Box<WatchDocument>, String> {
     picture().map_err(|error| match error.downcast_ref() {
         Some(WatchClientError::Absent(_)) => {
-            "The watch is not running: no disk is read by itself, and nobody is told (scrubjay watch --help)".to_owned()
+            "The watch is not running: no disk is read by itself, nobody is told (scrubjay watch --help)".to_owned()
         }
         _ => format!("How the watch sees it is not known here: {error:#}"),
     })

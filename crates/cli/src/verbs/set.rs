@@ -1,10 +1,11 @@
 //! `scrubjay set`: one setting of the watch, changed in its file; whatever else is in it stays.
 
 use super::ask;
-use super::settings_file::SettingsFile;
+use super::settings_file::{self, SettingsFile};
 use crate::args::SetArgs;
+use crate::disks;
 use crate::exit::{Exit, Usage};
-use crate::say::print_line;
+use crate::say::print_prose;
 use anyhow::Result;
 use scrubjay_daemon::config::WatchConfig;
 use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
@@ -17,19 +18,16 @@ pub fn run(args: &SetArgs) -> Result<Exit> {
     let after =
         changed(&file.text, &args.key, &args.value).map_err(|what| Usage(format!("{what}: nothing was written")))?;
     file.replace(&after)?;
-    let mut out = io::stdout().lock();
+    let path = file.path.display();
+    let say = |words: String| print_prose(&mut io::stdout().lock(), "", &words, disks::width());
     match ask(&WatchRequest::Reload) {
-        Ok(WatchAnswer::Done { said }) if said.ends_with(&file.path.display().to_string()) => {
-            print_line(&mut out, format_args!("{said}"))?;
+        Ok(WatchAnswer::Done { said }) if said.ends_with(&path.to_string()) => say(said)?,
+        Ok(WatchAnswer::Done { .. }) => {
+            let read = settings_file::used();
+            say(format!("written to {path}; the watch that runs reads another file, {}", read.display()))?;
+            return Ok(Exit::Found);
         }
-        Ok(WatchAnswer::Done { said }) => {
-            let path = file.path.display();
-            print_line(&mut out, format_args!("written to {path}, which is not what the watch reads: {said}"))?;
-        }
-        Ok(_) | Err(_) => print_line(
-            &mut out,
-            format_args!("written to {}; the watch reads it when it is next started", file.path.display()),
-        )?,
+        Ok(_) | Err(_) => say(format!("written to {path}; the watch reads it when it is next started"))?,
     }
     Ok(Exit::Clean)
 }

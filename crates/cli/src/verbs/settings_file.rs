@@ -14,6 +14,11 @@ pub fn real(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
+/// The file that the watch reads which runs, or would read if it ran.
+pub fn used() -> PathBuf {
+    super::seen().map_or_else(|_| real(Path::new(CONFIG_FILE)), |seen| seen.settings_file.into())
+}
+
 /// As it was read, and makes sense.
 pub struct SettingsFile {
     /// Where it is: behind links, if it is one.
@@ -26,9 +31,9 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// The one that was named, or the usual one.
+    /// The one that was named; else the one that the watch reads which runs, or would read.
     pub fn read(named: Option<&Path>) -> Result<SettingsFile> {
-        let path = real(named.unwrap_or(Path::new(CONFIG_FILE)));
+        let path = named.map_or_else(used, real);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

@@ -1,10 +1,11 @@
 //! `scrubjay setup`: from nothing to alerts that are proven, in three questions.
 
-use super::settings_file::SettingsFile;
+use super::settings_file::{self, SettingsFile};
 use super::{alert, ask};
 use crate::args::SetupArgs;
+use crate::disks;
 use crate::exit::{Exit, Usage};
-use crate::say::print_line;
+use crate::say::{print_line, print_prose, shown_path};
 use anyhow::{Context, Result, bail};
 use console::Term;
 use scrubjay_daemon::channels::AlertChannels;
@@ -15,6 +16,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// The channel that is set up here.
+const EMAIL: &str = "email";
 /// So often may a code be mistyped.
 const TRIES: usize = 5;
 
@@ -30,31 +33,42 @@ struct MailAnswers {
 pub fn run(args: &SetupArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
     let path = &file.path;
+    let shown = shown_path(path);
     let mut out = io::stdout().lock();
-    if file.config.alert.email.is_none() {
+    let has_mail = file.config.alert.email.is_some();
+    if !has_mail {
         let answers = questions(&mut out)?;
         let after = with_mail(&file.text, &answers, path)?;
         write_password(path, &answers)?;
-        let config = WatchConfig::parse(&after).map_err(|what| Usage(format!("{}{what}", path.display())))?;
+        let config = WatchConfig::parse(&after).map_err(|what| Usage(format!("{shown}{what}")))?;
         AlertChannels::from_settings(&config.alert)
             .map_err(|fault| Usage(format!("{fault}: the settings stay as they were; begin anew: scrubjay setup")))?;
         file.replace(&after)?;
-        print_line(&mut out, format_args!("written: {}", path.display()))?;
-    } else {
-        let path = path.display();
-        print_line(&mut out, format_args!("{path} has [alert.email] already: it is tested now."))?;
-        print_line(&mut out, format_args!("(To answer the questions anew, take [alert.email] out of it.)"))?;
+        writeln!(out)?;
+        print_line(&mut out, format_args!("Written: {shown}"))?;
     }
+    // What to type to come back here.
+    let again = match &args.config {
+        Some(_) => format!("sudo scrubjay setup --config {shown}"),
+        None => "sudo scrubjay setup".to_owned(),
+    };
     match ask(&WatchRequest::Reload) {
-        Ok(WatchAnswer::Done { said }) if said.ends_with(&path.display().to_string()) => prove(&mut out),
+        Ok(WatchAnswer::Done { said }) if said.ends_with(&path.display().to_string()) => {
+            prove(&mut out, &shown, has_mail, &again)
+        }
         Ok(_) => {
-            print_line(&mut out, format_args!("{}: the watch that runs reads another file", path.display()))?;
-            writeln!(out, "Start it with this one:  scrubjay watch --config FILE")?;
+            let other = shown_path(&settings_file::used());
+            print_prose(&mut out, "", &format!("The watch that runs reads another file, {other}."), disks::width())?;
+            print_line(
+                &mut out,
+                format_args!("End it, and start it with this one:  sudo scrubjay watch --config {shown}"),
+            )?;
+            print_line(&mut out, format_args!("Then go on here:  {again}"))?;
             Ok(Exit::Found)
         }
         Err(error) => {
-            print_line(&mut out, format_args!("{error:#}"))?;
-            writeln!(out, "Then go on here:  sudo scrubjay setup")?;
+            print_prose(&mut out, "", &format!("{error:#}"), disks::width())?;
+            print_line(&mut out, format_args!("Then go on here:  {again}"))?;
             Ok(Exit::Found)
         }
     }
@@ -63,15 +77,13 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
 /// The three questions.
 fn questions(out: &mut impl Write) -> Result<MailAnswers> {
     let terminal = Term::stderr();
-    writeln!(
-        out,
-        "Every sector of every disk will be read within 35 days, while the disk is idle. Who is to be told?\n"
-    )?;
+    writeln!(out, "Every sector of every disk is read within 35 days, while the disk is idle.")?;
+    writeln!(out, "Who is to be told of what is found?\n")?;
     let to = question(out, "Mail to")?;
     if to.is_empty() {
         return Err(Usage("nobody to be told: nothing was written".to_owned()).into());
     }
-    let server = question(out, "SMTP server, such as smtp.example.org [this machine's sendmail]")?;
+    let server = question(out, "Its SMTP server, such as smtp.example.org [this machine's sendmail]")?;
     if server.is_empty() {
         return Ok(MailAnswers { to, server: None, user: None, password: None });
     }
@@ -146,10 +158,24 @@ fn write_password(path: &Path, answers: &MailAnswers) -> Result<()> {
 }
 
 /// Sends a test, and asks for its code.
-fn prove(out: &mut impl Write) -> Result<Exit> {
-    writeln!(out, "A test is being sent.")?;
-    if alert::test()? != Exit::Clean {
-        writeln!(out, "Mend that in the settings, then go on here:  sudo scrubjay setup")?;
+fn prove(out: &mut impl Write, file: &str, has_mail: bool, again: &str) -> Result<Exit> {
+    if has_mail {
+        let mail = alert::alerts(&WatchRequest::Alerts)?.channels.into_iter().find(|channel| channel.name == EMAIL);
+        if let Some(mail) = mail.filter(|mail| mail.proof.starts_with("proven") && mail.failing_since.is_none()) {
+            print_prose(out, "", &format!("All is set up: alerts by email are {}.", mail.proof), disks::width())?;
+            writeln!(out, "Another test:  sudo scrubjay alert test")?;
+            return Ok(Exit::Clean);
+        }
+        print_line(out, format_args!("[alert.email] of {file} is tested now."))?;
+        print_line(out, format_args!("(To answer the questions anew, take [alert.email] out of that file.)"))?;
+    } else {
+        writeln!(out, "A test is being sent.")?;
+    }
+    if !alert::test(out)? {
+        writeln!(out)?;
+        print_line(out, format_args!("Mend that in {file}, or with `scrubjay set`, such as"))?;
+        writeln!(out, "  sudo scrubjay set alert.email.server smtp.example.org:587")?;
+        print_line(out, format_args!("Then go on here:  {again}"))?;
         return Ok(Exit::Found);
     }
     for _ in 0..TRIES {

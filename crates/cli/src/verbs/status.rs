@@ -2,7 +2,7 @@
 
 use super::words::{ago, date, moment};
 use crate::columns;
-use crate::say::{print_line, shown};
+use crate::say::{print_line, print_prose};
 use scrubjay_daemon::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_count;
 use std::io::{self, Write};
@@ -17,23 +17,23 @@ const LISTED_MAX: usize = 24;
 /// Writes all of it.
 pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     print_line(out, format_args!("{}  {}", seen.host, moment(seen.time)))?;
-    print_line(out, format_args!("{}", seen.sentence))?;
+    print_prose(out, "", &seen.sentence, width)?;
     writeln!(out)?;
     for light in &seen.lights {
-        print_line(out, format_args!("{:<18}{}", light.name, light.words))?;
+        print_prose(out, &format!("{:<18}", light.name), &light.words, width)?;
     }
     for (number, what) in seen.to_do.iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nDo now")?;
         }
-        print_line(out, format_args!("  {}. {what}", number + 1))?;
+        print_prose(out, &format!("  {}. ", number + 1), what, width)?;
     }
     let accepted: Vec<_> = seen.incidents.iter().filter(|incident| incident.is_accepted).collect();
     for (number, incident) in accepted.iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nAccepted")?;
         }
-        print_line(out, format_args!("  {} (since {})", incident.headline, date(incident.since)))?;
+        print_prose(out, "  ", &format!("{} (since {})", incident.headline, date(incident.since)), width)?;
     }
     if !seen.arrays.is_empty() {
         writeln!(out)?;
@@ -50,10 +50,10 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
             writeln!(out, "and {} more that are ok and not being read", seen.disks.len() - listed.len())?;
         }
     }
-    write_rest(seen, out)
+    write_rest(seen, width, out)
 }
 
-fn write_rest(seen: &WatchDocument, out: &mut impl Write) -> io::Result<()> {
+fn write_rest(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(seen.paused_until.map(|until| format!("Paused until {}: scrubjay resume", moment(until))));
     for channel in &seen.channels {
@@ -69,7 +69,7 @@ fn write_rest(seen: &WatchDocument, out: &mut impl Write) -> io::Result<()> {
         if number == 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", shown(line))?;
+        print_prose(out, "", line, width)?;
     }
     Ok(())
 }
@@ -121,7 +121,7 @@ fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
 }
 
 /// What its scrub does.
-fn now_of(reading: &ReadingEntry) -> String {
+pub fn now_of(reading: &ReadingEntry) -> String {
     let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
     let ends = reading.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
     match (reading.activity.as_str(), &reading.why) {

@@ -51,7 +51,7 @@ fn what_makes_no_sense_is_refused_before_anything_begins() {
     told(&bench, &["locate", "ZZ-no-such-disk"]).refused(2, "no such disk");
     let state = bench.folder.path().join("watched");
     let state = state.to_str().expect("a path in UTF-8");
-    told(&bench, &["history", "--state", state]).refused(1, "history.db");
+    told(&bench, &["history", "--state", state]).refused(2, "no watch has run");
     let settings = |text: &str| {
         fs::write(bench.folder.path().join("watch.toml"), text).expect("it is written");
         told(&bench, &["watch", "--config", "watch.toml", "--state", state])

@@ -107,7 +107,7 @@ impl SmtpServer {
             if !server.supports_feature(Extension::StartTls) {
                 return Err(DeliveryError::Unencrypted {
                     whom: self.whom(),
-                    why: "offers no encryption (STARTTLS), and nothing was sent".to_owned(),
+                    why: "offers no encryption (STARTTLS)".to_owned(),
                     advice: "take its port for TLS with tls = \"tls\"; tls = \"none\" only within a network that you trust",
                 });
             }

@@ -24,7 +24,7 @@ pub fn socket_path() -> Result<PathBuf, JobError> {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchClientError {
     /// Nobody listens.
-    #[error("the watch is not running ({0}): start it with systemctl enable --now scrubjay, or scrubjay watch")]
+    #[error("the watch is not running ({0}): systemctl start scrubjay, or scrubjay watch")]
     Absent(PathBuf),
     /// We may not ask.
     #[error("{0}: permission denied: only root may ask the watch (sudo)")]

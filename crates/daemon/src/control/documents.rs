@@ -14,6 +14,10 @@ pub struct WatchDocument {
     pub version: String,
     /// What the machine is called.
     pub host: String,
+    /// The file of settings that it reads.
+    pub settings_file: String,
+    /// The folder of its history.
+    pub folder: String,
     /// When this was so.
     pub time: u64,
     /// The worst word of any disk: `ok`, `watch`, `replace`, `asleep`, `unknown`, `missing`; `none` without disks.

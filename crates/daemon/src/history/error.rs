@@ -17,7 +17,7 @@ pub enum HistoryError {
         source: io::Error,
     },
     /// It cannot be opened.
-    #[error("{} cannot be opened: {source}: does it exist, and have you the right to (try as root)?", path.display())]
+    #[error("{} cannot be opened: try as root", path.display())]
     Open {
         /// The file.
         path: PathBuf,

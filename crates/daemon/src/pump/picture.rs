@@ -32,6 +32,8 @@ impl Daemon<'_> {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host: self.settings.host.clone(),
+            settings_file: self.options.config.display().to_string(),
+            folder: self.options.folder.display().to_string(),
             time: now.0,
             verdict: worst.map_or("none", |health| health.word()).to_owned(),
             sentence: status.sentence,

@@ -19,7 +19,7 @@ fn disk(name: &str, key: &str) -> DiskEntry {
             oldest_read: Some(NOW - 12 * 86_400),
             due: NOW + 20 * 86_400,
             activity: "held".into(),
-            why: Some("the next pass begins 21 Mar 2026 03:10".into()),
+            why: Some("next pass begins 21 Mar 2026 03:10".into()),
             budget_nanos: 2_000_000,
             lateness: Some(0),
             ..ReadingEntry::default()
@@ -84,7 +84,7 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
         text.contains("tank   RAID5  sda sdb -  none   12 d ago         reading, 43 %, ends 15 Mar 2026"),
         "{text}"
     );
-    assert!(text.contains("12 d ago        8            the next pass begins 21 Mar 2026 03:10"), "{text}");
+    assert!(text.contains("12 d ago        8            next pass begins 21 Mar 2026 03:10"), "{text}");
     assert!(text.contains("reading, 43 %, ends 15 Mar 2026"), "{text}");
     assert!(text.contains("Accepted\n  bay 3"), "{text}");
 }
