@@ -128,6 +128,15 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     if !places.is_empty() {
         writeln!(out, "  {ADVICE_MISMATCH}")?;
     }
+    for found in outcome.agreed().take(RUNS_SHOWN) {
+        let (start, count) = (found.range.start, show_count(found.range.count()));
+        writeln!(
+            out,
+            "  made to agree: {count} sectors from {start} on (at {}): {}",
+            Bytes(start.byte()),
+            shown(&found.words)
+        )?;
+    }
     for (member, &sectors) in outcome.checked.iter().flat_map(|checked| &checked.repaired) {
         writeln!(
             out,
@@ -199,7 +208,9 @@ fn array_findings(outcome: &TargetOutcome) -> String {
     let mismatch = (bad > 0).then(|| format!("members DO NOT AGREE in {} sectors; ", show_count(bad)));
     let repaired = (repaired > 0)
         .then(|| format!("{} sectors REPAIRED by md, as a member could not read them; ", show_count(repaired)));
-    mismatch.into_iter().chain(repaired).collect()
+    let agreed: u64 = outcome.agreed().map(|found| found.counted).sum();
+    let agreed = (agreed > 0).then(|| format!("{} sectors MADE TO AGREE by md; ", show_count(agreed)));
+    mismatch.into_iter().chain(agreed).chain(repaired).collect()
 }
 
 fn found_so_far(outcome: &TargetOutcome) -> String {

@@ -1,9 +1,9 @@
 //! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
 
 use crate::args::ScrubArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::progress::{ScrubProgress, Update};
-use crate::say::{print_text, say};
+use crate::say::{print_text, say, shown_path};
 use crate::{disks, heed, result, signals};
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::ScrubReport;
@@ -18,7 +18,7 @@ use scrubjay_device::target::TargetError;
 use scrubjay_device::verify;
 use scrubjay_jobs::outcome::{OutcomeKind, TargetOutcome};
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_jobs::target::{ResolvedTarget, TargetLogs, TargetNameError};
+use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs, TargetNameError};
 use scrubjay_jobs::{config, json};
 use scrubjay_serve::remote::RemoteError;
 use scrubjay_serve::remote::client::ClientError;
@@ -55,6 +55,9 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
             }
         }
     }
+    if args.repair && !args.yes {
+        ask_for_repair(&args.targets)?;
+    }
     let ended = run_all(prepared, &stop, !args.no_progress);
     let all_ended = ended.iter().all(Option::is_some);
     let outcomes: Vec<TargetOutcome> = ended.into_iter().flatten().collect();
@@ -79,6 +82,11 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
         Some(OutcomeKind::Failed) => Exit::Failed,
     })
 }
+
+/// What md does when it is told to repair (Linux, md(4)).
+const REPAIR_WORDS: &str = "where members do not agree, md will make them agree: of a mirror it writes the first copy over the others, of \
+RAID-4, 5 and 6 it reckons the parities anew from the data. Where the first copy or the data are what is wrong, that makes the wrong \
+ones final: compare with a backup first. What can be told to be such a place (RAID-6, three copies) is left as it is, and named.";
 
 /// A session that is ready to run; of a volume or a btrfs, with what is found meanwhile.
 struct Prepared {
@@ -112,10 +120,29 @@ impl From<SessionError> for NotReady {
 }
 
 fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepared, NotReady> {
-    let ResolvedTarget { subject, logs } = ResolvedTarget::open(path, &settings.state_folder(), args.read_only)?;
+    let wish = match (args.read_only, args.repair) {
+        (true, _) => RepairWish::None,
+        (false, true) => RepairWish::Disagreements,
+        (false, false) => RepairWish::AsUsual,
+    };
+    let ResolvedTarget { subject, logs } = ResolvedTarget::open(path, &settings.state_folder(), wish)?;
     let run = RunOptions { range: args.range.clone(), fresh: args.fresh, record: args.record.clone() };
     let options = settings.options(&*subject, &run);
     Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, logs })
+}
+
+/// Says what md will do, and has it confirmed.
+fn ask_for_repair(targets: &[PathBuf]) -> Result<()> {
+    let names: Vec<String> = targets.iter().map(|target| shown_path(target)).collect();
+    let mut err = io::stderr().lock();
+    print_text(&mut err, &format!("{}: {REPAIR_WORDS}", names.join(", ")), disks::width().or(Some(80)))?;
+    write!(err, "Go on? Type yes: ")?;
+    let mut answer = String::new();
+    match io::stdin().read_line(&mut answer)? {
+        0 => Err(Usage("--repair asks before it begins, and nobody answers: say --yes".to_owned()).into()),
+        _ if answer.trim() == "yes" => Ok(()),
+        _ => Err(Usage("nothing was begun".to_owned()).into()),
+    }
 }
 
 /// One thread a target; this one draws.
@@ -203,6 +230,7 @@ fn exit_of_name(error: &TargetNameError) -> Exit {
         TargetNameError::Target(_)
         | TargetNameError::Pool(_)
         | TargetNameError::Repairs(_)
+        | TargetNameError::NothingToRepair(_)
         | TargetNameError::Array(_)
         | TargetNameError::Absent(_)
         | TargetNameError::Both { .. }

@@ -15,7 +15,7 @@ use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
 use scrubjay_jobs::pool::WatchedPool;
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_jobs::target::ResolvedTarget;
+use scrubjay_jobs::target::{RepairWish, ResolvedTarget};
 use scrubjay_watch::facts::{PassReport, SessionNews, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::CLOCK_SLACK;
 use std::collections::BTreeMap;
@@ -245,7 +245,7 @@ fn read(
     let opened: Result<ResolvedTarget, String> = match order.subject {
         SessionSubject::Disk(_) => ResolvedTarget::disk(&order.target).map_err(|error| error.to_string()),
         SessionSubject::Array(_) => {
-            ResolvedTarget::open(&order.target, folder, false).map_err(|error| error.to_string())
+            ResolvedTarget::open(&order.target, folder, RepairWish::AsUsual).map_err(|error| error.to_string())
         }
     };
     let ResolvedTarget { subject, logs } = match opened {

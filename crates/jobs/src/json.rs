@@ -4,7 +4,8 @@ use crate::outcome::TargetOutcome;
 use crate::pool::PoolDocument;
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::stats::DurationHistogram;
-use scrubjay_core::units::Nanos;
+use scrubjay_core::units::{Nanos, SectorRange};
+use scrubjay_device::md::MdMismatch;
 use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::conditions::VolumeCondition;
 use serde::Serialize;
@@ -52,6 +53,8 @@ struct TargetDocument {
     lost: Vec<Finding>,
     /// Of an array that md checked: where its members do not agree, in this pass.
     mismatches: Vec<MismatchDocument>,
+    /// Where they did not, in this run, and md was told to make them.
+    made_to_agree: Vec<MismatchDocument>,
     /// How many sectors md wrote anew in this pass, because a member could not read them,
     sectors_repaired: u64,
     /// and by member, in this run.
@@ -138,15 +141,13 @@ impl ScrubDocument {
     }
 }
 
-fn mismatches(outcome: &TargetOutcome) -> Vec<MismatchDocument> {
-    let places = outcome.mismatches().into_iter();
-    let told = places.map(|(range, found)| MismatchDocument {
+fn mismatch((range, found): (SectorRange, Option<&MdMismatch>)) -> MismatchDocument {
+    MismatchDocument {
         start: range.start.0,
         count: range.count(),
         member: found.and_then(|found| found.member.clone()),
         words: found.map(|found| found.words.clone()),
-    });
-    told.collect()
+    }
 }
 
 impl TargetDocument {
@@ -199,7 +200,8 @@ impl TargetDocument {
             rows_healed: outcome.rows_healed(),
             healed: outcome.healed().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
-            mismatches: mismatches(outcome),
+            mismatches: outcome.mismatches().into_iter().map(mismatch).collect(),
+            made_to_agree: outcome.agreed().map(|found| mismatch((found.range, Some(found)))).collect(),
             sectors_repaired: outcome.sectors_repaired(),
             repaired_errors: outcome
                 .checked

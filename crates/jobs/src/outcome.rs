@@ -97,13 +97,22 @@ impl TargetOutcome {
 
     /// Of an array: how many sectors that a member could not read md wrote anew in this pass, as far as is known.
     pub fn sectors_repaired(&self) -> u64 {
-        self.checked.as_ref().map_or(0, |checked| self.ended.report.corrected.max(checked.repaired_sectors()))
+        let agreed = self.agreed().map(|found| found.counted).sum();
+        let corrected = self.ended.report.corrected.saturating_sub(agreed);
+        self.checked.as_ref().map_or(0, |checked| corrected.max(checked.repaired_sectors()))
+    }
+
+    /// Of an array: where members did not agree in this run, and md made them agree.
+    pub fn agreed(&self) -> impl Iterator<Item = &MdMismatch> {
+        let found = self.checked.iter().flat_map(|checked| &checked.mismatches);
+        found.filter(|found| found.is_repaired)
     }
 
     /// Of an array: where its members do not agree in this pass, and what is known of it. What cannot be narrowed down is whole
     /// blocks.
     pub fn mismatches(&self) -> Vec<(SectorRange, Option<&MdMismatch>)> {
-        let known: Vec<&MdMismatch> = self.checked.iter().flat_map(|checked| &checked.mismatches).collect();
+        let found = self.checked.iter().flat_map(|checked| &checked.mismatches);
+        let known: Vec<&MdMismatch> = found.filter(|found| !found.is_repaired).collect();
         let block = self.facts.block.sectors();
         let mut places: Vec<(SectorRange, Option<&MdMismatch>)> = Vec::new();
         for whole in &self.ended.report.mismatched {

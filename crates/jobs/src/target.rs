@@ -32,6 +32,18 @@ pub struct TargetLogs {
     pub checked: Option<MdLog>,
 }
 
+/// Who makes right what is found wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepairWish {
+    /// Whoever does so by himself: a volume's server, btrfs; md what a member cannot read.
+    #[default]
+    AsUsual,
+    /// Nobody, where that can be had.
+    None,
+    /// Also md, where members do not agree.
+    Disagreements,
+}
+
 /// It stands for nothing that can be scrubbed.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetNameError {
@@ -44,6 +56,11 @@ pub enum TargetNameError {
     /// A volume's server repairs, or not, as it was told.
     #[error("{0}: a volume repairs itself while it is scrubbed: serve it read-only if it is not to")]
     Repairs(PathBuf),
+    /// Only md has to be told to repair.
+    #[error(
+        "{0}: --repair is for arrays of md: volumes and btrfs repair by themselves, and of a disk nothing tells what is right"
+    )]
+    NothingToRepair(PathBuf),
     /// It is an array, and may not be checked now.
     #[error(transparent)]
     Array(#[from] MdError),
@@ -78,11 +95,19 @@ pub enum TargetNameError {
 
 impl ResolvedTarget {
     /// Opens what the user calls `path`. In the folder `state` is noted what to put back of an array, should we be killed.
-    /// `is_read_only`: whoever would repair what is found wrong is not to.
     ///
     /// # Errors
     /// [`TargetNameError`].
-    pub fn open(path: &Path, state: &Path, is_read_only: bool) -> Result<ResolvedTarget, TargetNameError> {
+    pub fn open(path: &Path, state: &Path, wish: RepairWish) -> Result<ResolvedTarget, TargetNameError> {
+        let resolved = ResolvedTarget::resolve(path, state, wish)?;
+        match resolved.logs.checked {
+            None if wish == RepairWish::Disagreements => Err(TargetNameError::NothingToRepair(path.to_owned())),
+            _ => Ok(resolved),
+        }
+    }
+
+    fn resolve(path: &Path, state: &Path, wish: RepairWish) -> Result<ResolvedTarget, TargetNameError> {
+        let is_read_only = wish == RepairWish::None;
         let kind = fs::metadata(path).map(|metadata| metadata.file_type());
         if kind.as_ref().is_ok_and(FileTypeExt::is_socket) {
             return ResolvedTarget::volume(path, path, is_read_only);
@@ -103,7 +128,7 @@ impl ResolvedTarget {
                 Err(TargetNameError::Absent(path.to_owned()))
             }
             (None, Ok(kind)) if kind.is_dir() => ResolvedTarget::pool(path, is_read_only),
-            (None, Ok(kind)) if kind.is_block_device() => ResolvedTarget::device(path, state),
+            (None, Ok(kind)) if kind.is_block_device() => ResolvedTarget::device(path, state, wish),
             (None, _) => ResolvedTarget::disk(path),
         }
     }
@@ -116,9 +141,10 @@ impl ResolvedTarget {
         Ok(ResolvedTarget { subject: Box::new(Target::open(path)?), logs: TargetLogs::default() })
     }
 
-    fn device(path: &Path, state: &Path) -> Result<ResolvedTarget, TargetNameError> {
+    fn device(path: &Path, state: &Path, wish: RepairWish) -> Result<ResolvedTarget, TargetNameError> {
         match MdArray::open(path, state)? {
             Some(array) => {
+                let array = if wish == RepairWish::Disagreements { array.repairing() } else { array };
                 let logs = TargetLogs { checked: Some(array.log()), ..TargetLogs::default() };
                 Ok(ResolvedTarget { subject: Box::new(array), logs })
             }

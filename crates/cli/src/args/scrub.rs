@@ -24,13 +24,14 @@ Examples:
   scrubjay scrub /dev/sda --config sda.toml  with the settings that `scrubjay tune` wrote
   scrubjay scrub /mnt/pool                   a mounted btrfs: all its checksums; btrfs repairs
   scrubjay scrub /dev/md0                    an array of md: its own check, which compares copies and parities, in steps
+  scrubjay scrub /dev/md0 --repair           the same, and md makes agree what does not: asks first
   scrubjay scrub photos                      a running volume: all chunks, checksums and parities
   scrubjay scrub photos /dev/sda             the two side by side
 
 Scrubjay opens disks and files read-only. The scrub of a running volume repairs its members (unless the volume is served
 read-only); its sizes and places are those of one member. Of a mounted btrfs, the kernel repairs what scrubjay finds wrong
 (unless --read-only is given); its places are those of its devices, one behind the other. Of an array of md, md itself rewrites
-what a member cannot read; what does not agree is reported, and left as it is.
+what a member cannot read; what does not agree is reported, and left as it is (unless --repair is given).
 
 Ctrl-C, a closed terminal, a reboot and kill -9 are pauses: run the same command again to go on.";
 
@@ -53,6 +54,12 @@ pub struct ScrubArgs {
     /// Have btrfs repair nothing: only tell what is wrong
     #[arg(long, help_heading = "What")]
     pub read_only: bool,
+    /// Have md make agree what does not, where nothing speaks against it; asks first
+    #[arg(long, help_heading = "What", conflicts_with = "read_only")]
+    pub repair: bool,
+    /// Do not ask
+    #[arg(long, help_heading = "What", requires = "repair")]
+    pub yes: bool,
 
     /// Read settings from the table `scrub` of this TOML file; command-line options override it
     #[arg(long, value_name = "FILE", help_heading = "State and output")]

@@ -27,6 +27,12 @@ impl MemberFiles {
         MemberFiles(files.unwrap_or_default())
     }
 
+    /// These files.
+    #[cfg(test)]
+    pub fn of(files: Vec<File>) -> MemberFiles {
+        MemberFiles(files)
+    }
+
     /// So many bytes at each of these places: which member, from which sector of its data on.
     fn read(&self, geometry: &MdGeometry, places: &[(usize, u64)], bytes: usize) -> io::Result<Vec<PageBuffer>> {
         let read = |&(member, start): &(usize, u64)| {
@@ -53,8 +59,18 @@ pub(super) fn words_of_level(level: MdLevel) -> &'static str {
     }
 }
 
-/// A range that does not agree, the member that explains it, and what there is to say.
-pub(super) type Explained = (SectorRange, Option<String>, String);
+/// A range that does not agree, and what there is to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct JudgedPlace {
+    /// Where.
+    pub range: SectorRange,
+    /// The member that alone explains it.
+    pub member: Option<String>,
+    /// Nothing speaks against what md's repair would take for right: the first copy, or the data.
+    pub is_repairable: bool,
+    /// For people.
+    pub words: String,
+}
 
 /// Judges the bytes of one page, as they lie on all members or copies.
 type PageJudge = dyn Fn(&[&[u8]]) -> MdVerdict;
@@ -63,13 +79,18 @@ type PageVerdicts = Vec<(SectorRange, MdVerdict)>;
 
 /// Reads a block of all members, page by page: where they do not agree and who is wrong, as far as that can be told. Empty
 /// where that is not to be known.
-pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorRange) -> Vec<Explained> {
+pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorRange) -> Vec<JudgedPlace> {
     if files.0.len() != geometry.members.len() {
         return Vec::new();
     }
+    // Of whom md's repair takes the word.
+    let trusted: Vec<usize>;
     let (places, judge): (Vec<(usize, u64)>, Box<PageJudge>) = match geometry.level {
         MdLevel::Raid1 | MdLevel::Raid10 => match copies(geometry, block) {
-            Some(places) => (places, Box::new(judge_copies)),
+            Some(places) => {
+                trusted = vec![0];
+                (places, Box::new(judge_copies))
+            }
             None => return Vec::new(),
         },
         level => {
@@ -78,6 +99,7 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
             let layout = if level == MdLevel::Raid4 { 5 } else { geometry.layout };
             let Some(parity) = MdParity::new(geometry.members.len(), parities, layout) else { return Vec::new() };
             let row = block.start.0 / geometry.chunk;
+            trusted = parity.data_places(row);
             let places = (0..geometry.members.len()).map(|place| (place, block.start.0)).collect();
             (places, Box::new(move |bytes: &[&[u8]]| parity.judge(row, bytes)))
         }
@@ -106,10 +128,13 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
                 let words = format!(
                     "{level}; if it is one alone, it is {name} (from its sector {at} on, {count} sectors): {why}"
                 );
-                (range, Some(name.clone()), words)
+                JudgedPlace { range, member: Some(name.clone()), is_repairable: !trusted.contains(&place), words }
             }
-            MdVerdict::NoSingleMember => (range, None, format!("{level}; no single member explains it")),
-            _ => (range, None, level.to_owned()),
+            MdVerdict::NoSingleMember => {
+                let words = format!("{level}; no single member explains it");
+                JudgedPlace { range, member: None, is_repairable: false, words }
+            }
+            _ => JudgedPlace { range, member: None, is_repairable: true, words: level.to_owned() },
         }
     });
     told.collect()
@@ -201,15 +226,23 @@ mod tests {
         assert_eq!(explain(&raid10, &files_10, block), []);
         spoil(&files_10, 0, 25, 7);
         let told = explain(&raid10, &files_10, block);
-        assert_eq!(told, [(SectorRange::at(24, 8), None, words_of_level(MdLevel::Raid10).to_owned())]);
+        let words = words_of_level(MdLevel::Raid10).to_owned();
+        let undecided = JudgedPlace { range: SectorRange::at(24, 8), member: None, is_repairable: true, words };
+        assert_eq!(told, [undecided]);
         assert_eq!(copies(&geometry(MdLevel::Raid10, 0x201, 4), block), None, "far copies");
         let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
         spoil(&files_1, 1, 3, 7);
         let told = explain(&raid1, &files_1, SectorRange::at(0, 8));
-        assert_eq!((told.len(), told[0].1.as_deref()), (1, Some("sd1")));
-        assert!(told[0].2.contains("from its sector 8 on, 8 sectors"), "{}", told[0].2);
+        assert_eq!((told.len(), told[0].member.as_deref(), told[0].is_repairable), (1, Some("sd1"), true));
+        assert!(told[0].words.contains("from its sector 8 on, 8 sectors"), "{}", told[0].words);
         spoil(&files_1, 2, 3, 9);
-        assert_eq!(explain(&raid1, &files_1, SectorRange::at(0, 8))[0].1, None);
+        let told = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
+        assert_eq!((told.member, told.is_repairable), (None, false));
+        // The first copy is what md's repair would spread.
+        let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
+        spoil(&files_1, 0, 3, 7);
+        let told = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
+        assert_eq!((told.member.as_deref(), told.is_repairable), (Some("sd0"), false));
     }
 
     #[test]
@@ -219,7 +252,12 @@ mod tests {
         spoil(&files, 2, 31, 200);
         let told = explain(&raid6, &files, SectorRange::at(16, 16));
         assert_eq!(told.len(), 1);
-        assert_eq!((told[0].0, told[0].1.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
-        assert!(told[0].2.contains("from its sector 24 on, 16 sectors"), "{}", told[0].2);
+        assert_eq!((told[0].range, told[0].member.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
+        assert!(told[0].words.contains("from its sector 24 on, 16 sectors"), "{}", told[0].words);
+        // Row 1 of five members, left-symmetric: P on the fourth, Q on the last; only they are md's to write.
+        assert!(!told[0].is_repairable);
+        let files = self::files(5);
+        spoil(&files, 3, 16, 1);
+        assert!(explain(&raid6, &files, SectorRange::at(16, 16))[0].is_repairable);
     }
 }

@@ -30,6 +30,25 @@ pub trait MdKnobs: Send {
     fn devices(&self) -> Vec<String>;
 }
 
+/// What md is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SyncAction {
+    /// Compare.
+    Check,
+    /// Compare, and make agree what does not.
+    Repair,
+}
+
+impl SyncAction {
+    /// As `sync_action` has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            SyncAction::Check => "check",
+            SyncAction::Repair => "repair",
+        }
+    }
+}
+
 /// The folder of a real array: `/sys/block/md0/md`.
 #[derive(Debug)]
 pub struct MdFolder {

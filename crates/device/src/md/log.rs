@@ -1,7 +1,7 @@
 //! What a check of an array found in this run, kept for the result: where members do not agree, what md repaired, why it ended.
 
 use super::geometry::MdGeometry;
-use super::judge::{self, MemberFiles};
+use super::judge::{self, JudgedPlace, MemberFiles};
 use scrubjay_core::units::SectorRange;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,8 @@ pub struct MdMismatch {
     pub member: Option<String>,
     /// What is known of it, in words.
     pub words: String,
+    /// md was told to make them agree, and they do.
+    pub is_repaired: bool,
 }
 
 /// All that a check found in this run.
@@ -71,8 +73,8 @@ impl MdLog {
         }
         let files = MemberFiles::open(&self.geometry);
         for block in unknown {
-            for (range, member, words) in judge::explain(&self.geometry, &files, block) {
-                self.note_mismatch(MdMismatch { range, counted: range.count(), member, words });
+            for JudgedPlace { range, member, words, .. } in judge::explain(&self.geometry, &files, block) {
+                self.note_mismatch(MdMismatch { range, counted: range.count(), member, words, is_repaired: false });
             }
         }
     }
@@ -86,7 +88,8 @@ impl MdLog {
     pub(super) fn note_mismatch(&self, mut mismatch: MdMismatch) {
         let mut found = self.lock();
         found.mismatches.retain(|known| {
-            let is_like = (&known.member, &known.words) == (&mismatch.member, &mismatch.words);
+            let is_like = (&known.member, &known.words, known.is_repaired)
+                == (&mismatch.member, &mismatch.words, mismatch.is_repaired);
             let is_beside = known.range.end == mismatch.range.start || known.range.start == mismatch.range.end;
             if is_like && is_beside && known.member.is_none() {
                 let (start, end) =

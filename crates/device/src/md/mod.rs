@@ -11,8 +11,8 @@
 //! **Addresses** are md's positions: sectors of each member's data (RAID-1, 4, 5, 6) or of the array (RAID-10). A range is whole
 //! chunks, or whole pages of a RAID-1, as `sync_max` takes no others.
 //!
-//! **Never:** a write to a member. `check` writes only what a member could not read (md's own repair); of what does not agree
-//! it says so.
+//! **Never:** a write to a member by us. `check` has md write only what a member could not read; what does not agree is told, and
+//! made to agree by md's `repair` where that was asked for ([`MdArray::repairing`]), block by block.
 
 mod geometry;
 mod guard;
@@ -56,6 +56,7 @@ pub struct MdArray {
     geometry: MdGeometry,
     guards: PathBuf,
     log: MdLog,
+    is_repairing: bool,
 }
 
 /// An array that is not checked, and why. Nothing was changed.
@@ -99,6 +100,7 @@ impl MdArray {
             log: MdLog::new(geometry.clone()),
             geometry,
             guards: guards.to_owned(),
+            is_repairing: false,
             node,
         }))
     }
@@ -110,6 +112,18 @@ impl MdArray {
         rustix::fs::access(node.folder().join("md/sync_action"), Access::WRITE_OK).ok()?;
         let geometry = MdGeometry::look(&MdFolder::new(&node.folder().join("md")), node.number("size")?).ok()?;
         Some((check_id(&node), geometry.whole_sectors()))
+    }
+
+    /// The same array, of which md is to make agree what does not: the first copy is written over the others, or the parities are
+    /// reckoned from the data; but for what is known to be wrong, or known not to be explained by that.
+    #[must_use]
+    pub fn repairing(self) -> MdArray {
+        MdArray { is_repairing: true, ..self }
+    }
+
+    /// Its level.
+    pub fn level(&self) -> MdLevel {
+        self.geometry.level
     }
 
     /// What is found, as it is found; a clone is a handle on the same.
@@ -180,7 +194,7 @@ impl Subject for MdArray {
         let guard = MdGuard::of(&*knobs, &self.node.name, &key).map_err(VerifierError::Handle)?;
         let stepper = MdStepper::new(knobs, guard, MdGuard::path(&self.guards, &key), self.geometry.sectors);
         let files = MemberFiles::open(&self.geometry);
-        let verifier = verifier::MdVerifier::new(stepper, self.geometry.clone(), files, self.log());
+        let verifier = verifier::MdVerifier::new(stepper, self.geometry.clone(), files, self.log(), self.is_repairing);
         let places = match self.geometry.level {
             MdLevel::Raid10 => "of the array",
             _ => "of one of its members, which are read side by side",

@@ -14,7 +14,7 @@
 
 use super::geometry::{MdRefusal, is_healthy};
 use super::guard::{MdGuard, SyncWindow};
-use super::knobs::{BUSY_MAX, MOMENT, MdKnobs, read_window, write_patiently};
+use super::knobs::{BUSY_MAX, MOMENT, MdKnobs, SyncAction, read_window, write_patiently};
 use super::undo::put_back;
 use crate::clock;
 use scrubjay_core::units::{Nanos, SectorRange};
@@ -52,6 +52,7 @@ impl From<MdRefusal> for StepObstacle {
 /// The check that is under way, or rests at its `sync_max`.
 #[derive(Clone, Copy, Debug)]
 struct MdRun {
+    action: SyncAction,
     window: SyncWindow,
     /// `mismatch_cnt` up to `window.max`.
     mismatches: u64,
@@ -95,8 +96,8 @@ impl MdStepper {
         MdStepper { knobs, guard, guard_path, sectors, run: None, step: None, rested_since: Nanos::ZERO }
     }
 
-    /// Begins to check a range: whole blocks, or up to the end.
-    pub fn begin(&mut self, range: SectorRange) -> Result<(), StepObstacle> {
+    /// Begins to check a range, or to repair it: whole blocks, or up to the end.
+    pub fn begin(&mut self, range: SectorRange, action: SyncAction) -> Result<(), StepObstacle> {
         let (start, end) = (range.start.0, range.end.0);
         is_healthy(&*self.knobs)?;
         self.check_ownership()?;
@@ -104,7 +105,7 @@ impl MdStepper {
             self.guard.look_again(&*self.knobs)?; // its owner may have set something while nothing was ours
         }
         match self.run {
-            Some(run) if run.window.max == start => {
+            Some(run) if run.window.max == start && run.action == action => {
                 let window = SyncWindow { min: run.window.min, max: end };
                 self.note(window)?;
                 self.patiently("sync_max", &end.to_string())?;
@@ -116,8 +117,8 @@ impl MdStepper {
                 self.note(window)?;
                 self.set_window(window)?;
                 self.expect_idle()?;
-                self.patiently("sync_action", "check")?;
-                self.run = Some(MdRun { window, mismatches: 0 });
+                self.patiently("sync_action", action.word())?;
+                self.run = Some(MdRun { action, window, mismatches: 0 });
             }
         }
         self.step = Some(MdStep { end, at: (0, clock::now()), delayed_since: None });
@@ -151,16 +152,17 @@ impl MdStepper {
             }
             _ => None,
         };
+        let is_ours = action == run.action.word();
         match (action.as_str(), position) {
-            ("check", Some(position)) if position >= step.end && self.is_in_window(run.window, position)? => {
+            (_, Some(position)) if is_ours && position >= step.end && self.is_in_window(run.window, position)? => {
                 return self.done(run, true).map(Some);
             }
-            ("check", Some(position)) => {
+            (_, Some(position)) if is_ours => {
                 if step.at.0 != position {
                     self.step = Some(MdStep { at: (position, now), delayed_since: None, ..step });
                 }
             }
-            ("check", None) if completed == "delayed" => {
+            (_, None) if is_ours && completed == "delayed" => {
                 let since = step.delayed_since.unwrap_or(now);
                 self.step = Some(MdStep { delayed_since: Some(since), ..step });
                 if now.since(since) > DELAYED_MAX {
@@ -169,8 +171,8 @@ impl MdStepper {
                     return Err(StepObstacle::NotOurs(what.to_owned()));
                 }
             }
-            ("check", None) => {}
-            ("idle", _) if self.has_ended(step, run.window)? => {
+            (_, None) if is_ours => {}
+            ("idle", _) if self.has_ended(step, run)? => {
                 let done = self.done(run, false)?;
                 self.run = None; // the kernel itself ended it, and forgot its window
                 return Ok(Some(done));
@@ -199,11 +201,11 @@ impl MdStepper {
     }
 
     /// Did it come to the end of the array, and end by itself? The kernel forgets the window only then.
-    fn has_ended(&self, step: MdStep, window: SyncWindow) -> Result<bool, StepObstacle> {
-        let is_last = step.end >= self.sectors && window.max >= self.sectors;
+    fn has_ended(&self, step: MdStep, run: MdRun) -> Result<bool, StepObstacle> {
+        let is_last = step.end >= self.sectors && run.window.max >= self.sectors;
         Ok(is_last
             && self.window()? == (0, None)
-            && self.knobs.read("last_sync_action").map_or(true, |was| was == "check"))
+            && self.knobs.read("last_sync_action").map_or(true, |was| was == run.action.word()))
     }
 
     fn done(&mut self, run: MdRun, is_seen: bool) -> Result<StepDone, StepObstacle> {
@@ -225,7 +227,7 @@ impl MdStepper {
                 self.run = None;
                 Ok(())
             }
-            ("check", Some(run)) => {
+            (action, Some(run)) if action == run.action.word() => {
                 // One that came to the end of the array is about to be over.
                 let is_over = run.window.max >= self.sectors;
                 let is_ours = self.window()? == (run.window.min, Some(run.window.max));

@@ -1,7 +1,7 @@
 //! Puts back what was changed of an array's knobs, by whoever comes next.
 
 use super::guard::{self, ENDING, MdGuard};
-use super::knobs::{BUSY_MAX, MOMENT, MdFolder, MdKnobs, read_window, write_patiently};
+use super::knobs::{BUSY_MAX, MOMENT, MdFolder, MdKnobs, SyncAction, read_window, write_patiently};
 use crate::claim::{self, DiskClaim};
 use crate::clock;
 use crate::owner;
@@ -65,7 +65,7 @@ pub(super) fn put_back(knobs: &dyn MdKnobs, guard: &MdGuard) -> io::Result<bool>
     let action = knobs.read("sync_action")?;
     let (min, max) = read_window(knobs)?;
     let is_ours = guard.windows().any(|window| (window.min, Some(window.max)) == (min, max));
-    if action == "check" && is_ours {
+    if (action == SyncAction::Check.word() || action == SyncAction::Repair.word()) && is_ours {
         write_patiently(knobs, "sync_action", "idle")?;
         let until = clock::now() + BUSY_MAX;
         while knobs.read("sync_action")? != "idle" && clock::now() < until {

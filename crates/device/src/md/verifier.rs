@@ -1,8 +1,8 @@
 //! The verifier of an md array: a range is one step of md's own check.
 
 use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
-use super::judge::{self, MemberFiles};
-use super::knobs::MdKnobs;
+use super::judge::{self, JudgedPlace, MemberFiles};
+use super::knobs::{MdKnobs, SyncAction};
 use super::log::{MdLog, MdMismatch};
 use super::stepper::{MdStepper, StepDone, StepObstacle};
 use crate::clock;
@@ -20,6 +20,9 @@ const REST_MAX: Nanos = Nanos::from_secs(30);
 /// So often that is looked after.
 const REST_LOOK: Duration = Duration::from_millis(250);
 
+/// So long a repair of a block is waited for at a time.
+const REPAIR_LOOK: Nanos = Nanos::from_millis(20);
+
 /// Linux: I/O error, connection timed out.
 const EIO: i32 = 5;
 const ETIMEDOUT: i32 = 110;
@@ -34,6 +37,8 @@ pub(super) struct MdVerifier {
     answer: Option<VerifyCompletion>,
     /// What members read is counted by the kernel: seen to be so.
     is_counted: bool,
+    /// Is md to make agree what does not?
+    is_repairing: bool,
 }
 
 /// A range, and how members' counters stood before.
@@ -59,12 +64,20 @@ struct MemberCounts {
 const REWRITTEN_MIN: u64 = 32;
 
 impl MdVerifier {
-    pub fn new(stepper: MdStepper, geometry: MdGeometry, files: MemberFiles, log: MdLog) -> MdVerifier {
+    /// Of an array at rest. `is_repairing`: where members do not agree, and nothing speaks against what md takes for right, md is
+    /// told to make them agree.
+    pub fn new(
+        stepper: MdStepper,
+        geometry: MdGeometry,
+        files: MemberFiles,
+        log: MdLog,
+        is_repairing: bool,
+    ) -> MdVerifier {
         let stepper = Arc::new(Mutex::new(stepper));
         let watched = Arc::downgrade(&stepper);
         // Where there can be no more threads, a check may rest for longer.
         let _ = std::thread::Builder::new().name("md-rest".to_owned()).spawn(move || end_rests(&watched));
-        MdVerifier { stepper, geometry, files, log, at_work: None, answer: None, is_counted: false }
+        MdVerifier { stepper, geometry, files, log, at_work: None, answer: None, is_counted: false, is_repairing }
     }
 
     fn counts(&self) -> MemberCounts {
@@ -169,26 +182,59 @@ impl MdVerifier {
                 VerifyOutcome::Corrected(u32::try_from(repaired).unwrap_or(u32::MAX))
             }
             Ok(StepDone { mismatches: 0, .. }) => VerifyOutcome::Clean,
-            Ok(StepDone { mismatches: counted, .. }) => {
-                if work.range.count() <= self.geometry.block() {
-                    self.explain(work.range, counted);
-                }
-                VerifyOutcome::Unreadable(Cause::Mismatch)
+            Ok(StepDone { mismatches: counted, .. }) if work.range.count() <= self.geometry.block() => {
+                self.disagree(work.range, counted)
             }
+            Ok(_) => VerifyOutcome::Unreadable(Cause::Mismatch),
             Err(obstacle) => self.stopped(obstacle),
         }
     }
 
-    /// A block that does not agree: as much as can be said of it.
-    fn explain(&self, range: SectorRange, counted: u64) {
+    /// A block that does not agree: as much as can be said of it, and made to agree if that is wished.
+    fn disagree(&self, range: SectorRange, counted: u64) -> VerifyOutcome {
         let explained = judge::explain(&self.geometry, &self.files, range);
+        let is_repaired = match self.is_repairing && explained.iter().all(|place| place.is_repairable) {
+            // What cannot be judged is not written over.
+            true if !explained.is_empty() => match self.repair(range) {
+                Ok(is_repaired) => is_repaired,
+                Err(obstacle) => return self.stopped(obstacle),
+            },
+            _ => false,
+        };
+        let tail = match (self.is_repairing, is_repaired) {
+            (false, _) => "",
+            (true, true) => "; md has made them agree",
+            (true, false) if explained.is_empty() => "; left as it is: its members could not be compared here",
+            (true, false) => "; left as it is: md's repair would not make it right",
+        };
         if explained.is_empty() {
-            let words = judge::words_of_level(self.geometry.level).to_owned();
-            self.log.note_mismatch(MdMismatch { range, counted, member: None, words });
+            let words = format!("{}{tail}", judge::words_of_level(self.geometry.level));
+            self.log.note_mismatch(MdMismatch { range, counted, member: None, words, is_repaired });
         }
-        for (range, member, words) in explained {
-            self.log.note_mismatch(MdMismatch { range, counted: range.count(), member, words });
+        for JudgedPlace { range, member, words, .. } in explained {
+            let words = format!("{words}{tail}");
+            self.log.note_mismatch(MdMismatch { range, counted: range.count(), member, words, is_repaired });
         }
+        match is_repaired {
+            true => VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX)),
+            false => VerifyOutcome::Unreadable(Cause::Mismatch),
+        }
+    }
+
+    /// Has md make a block agree, and compares it again. Does it?
+    fn repair(&self, range: SectorRange) -> Result<bool, StepObstacle> {
+        let mut stepper = lock(&self.stepper);
+        let mut run = |action| {
+            stepper.begin(self.positions(range), action)?;
+            loop {
+                match stepper.poll() {
+                    Some(done) => return done,
+                    None => stepper.knobs.wait(REPAIR_LOOK),
+                }
+            }
+        };
+        run(SyncAction::Repair)?;
+        Ok(run(SyncAction::Check)?.mismatches == 0)
     }
 
     fn stopped(&self, obstacle: StepObstacle) -> VerifyOutcome {
@@ -230,7 +276,7 @@ impl Verifier for MdVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let before = self.counts();
         let started = clock::now();
-        let begun = lock(&self.stepper).begin(self.positions(range));
+        let begun = lock(&self.stepper).begin(self.positions(range), SyncAction::Check);
         match begun {
             Ok(()) => self.at_work = Some(StepAtWork { id, range, started, before }),
             Err(obstacle) => {

@@ -125,10 +125,7 @@ fn nothing_is_sent_where_starttls_is_not_offered() {
     let server = ScriptedServer::smtp(&[TO_DATA[0], TO_DATA[1]]);
     let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
     let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
-    assert!(
-        error.contains(": offers no encryption (STARTTLS): take its port for TLS"),
-        "{error}"
-    );
+    assert!(error.contains(": offers no encryption (STARTTLS): take its port for TLS"), "{error}");
     assert_eq!(server.heard(), "EHLO [127.0.0.1]\r\n");
 }
 

@@ -5,7 +5,7 @@ mod model;
 use super::geometry::{MdGeometry, MdRefusal};
 use super::guard::MdGuard;
 use super::judge::MemberFiles;
-use super::knobs::MdKnobs;
+use super::knobs::{MdKnobs, SyncAction};
 use super::log::MdLog;
 use super::stepper::{MdStepper, StepObstacle};
 use super::undo::put_back_with;
@@ -15,6 +15,7 @@ use model::ModelArray;
 use scrubjay_core::scrub::machine::OpId;
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const CHUNK: u64 = 128;
@@ -37,10 +38,14 @@ struct Checked {
 }
 
 fn checked(array: &ModelArray) -> Checked {
+    with_files(array, MemberFiles::default(), false)
+}
+
+fn with_files(array: &ModelArray, files: MemberFiles, is_repairing: bool) -> Checked {
     let folder = tempfile::tempdir().unwrap();
     let geometry = MdGeometry::read(array, array.with(|state| state.sectors)).unwrap();
     let log = MdLog::new(geometry.clone());
-    let verifier = MdVerifier::new(stepper(array, folder.path()), geometry, MemberFiles::default(), log.clone());
+    let verifier = MdVerifier::new(stepper(array, folder.path()), geometry, files, log.clone(), is_repairing);
     Checked { verifier, log, folder }
 }
 
@@ -130,6 +135,49 @@ fn read_errors_that_md_repairs_are_counted_by_member() {
     assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Clean);
 }
 
+/// Members of a mirror, of which some hold something else in a page.
+fn copies(members: usize, sectors: u64, others: &[usize], page: u64) -> MemberFiles {
+    let file = |place: usize| {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len((2048 + sectors) * 512).unwrap();
+        if others.contains(&place) {
+            file.write_all_at(&[7; 512], (2048 + page) * 512).unwrap();
+        }
+        file
+    };
+    MemberFiles::of((0..members).map(file).collect())
+}
+
+#[test]
+fn what_does_not_agree_is_made_to_agree_only_where_md_takes_the_right_one_for_right() {
+    // Two copies: nothing tells which, and it was asked for. Of three, md spreads the first: not if that is the odd one out.
+    for (members, others, is_repaired) in [(2, &[1][..], true), (3, &[1], true), (3, &[0], false), (3, &[0, 1], true)] {
+        let array = ModelArray::new("raid1", members, 1024, 0);
+        array.with(|state| state.wrong = [64].into());
+        let mut checked = with_files(&array, copies(members, 1024, others, 64), true);
+        let outcome = checked.ask(64, 72);
+        let found = checked.log.found().mismatches;
+        assert_eq!((found.len(), found[0].is_repaired), (1, is_repaired), "{members} {others:?}: {found:?}");
+        let (expected, begun) = match is_repaired {
+            true => (VerifyOutcome::Corrected(8), ["check", "repair", "check"].as_slice()),
+            false => (VerifyOutcome::Unreadable(Cause::Mismatch), ["check"].as_slice()),
+        };
+        assert_eq!(outcome, expected);
+        assert_eq!(array.with(|state| state.actions.clone()), begun);
+        assert_eq!(checked.ask(72, 1024), VerifyOutcome::Clean);
+        drop(checked.verifier);
+        assert_at_rest(&array);
+    }
+    // Without being asked, and without members to look at, nothing is made to agree.
+    for (files, is_repairing) in [(copies(2, 1024, &[1], 64), false), (MemberFiles::default(), true)] {
+        let array = ModelArray::new("raid1", 2, 1024, 0);
+        array.with(|state| state.wrong = [64].into());
+        let mut checked = with_files(&array, files, is_repairing);
+        assert_eq!(checked.ask(64, 72), VerifyOutcome::Unreadable(Cause::Mismatch));
+        assert_eq!(array.with(|state| state.actions.clone()), ["check"]);
+    }
+}
+
 #[test]
 fn what_md_writes_anew_without_a_word_is_counted_too() {
     let array = ModelArray::new("raid10", 4, SECTORS, CHUNK);
@@ -200,12 +248,12 @@ fn a_check_that_was_cut_short_counts_for_nothing() {
     let array = raid6();
     let folder = tempfile::tempdir().unwrap();
     let mut stepper = stepper(&array, folder.path());
-    stepper.begin(SectorRange::new(0, 8 * CHUNK)).unwrap();
+    stepper.begin(SectorRange::new(0, 8 * CHUNK), SyncAction::Check).unwrap();
     assert!(stepper.poll().is_none() && stepper.poll().is_none());
     array.with(model::ModelState::interrupt);
     assert!(matches!(stepper.poll(), Some(Err(StepObstacle::CutShort))));
     // Somebody interrupts it and begins one of his own, behind our end.
-    stepper.begin(SectorRange::new(0, 8 * CHUNK)).unwrap();
+    stepper.begin(SectorRange::new(0, 8 * CHUNK), SyncAction::Check).unwrap();
     assert!(stepper.poll().is_none());
     array.with(model::ModelState::interrupt);
     array.write("sync_max", "max").unwrap();
@@ -227,7 +275,7 @@ fn while_nothing_is_ours_the_owner_may_set_what_he_likes() {
     let folder = tempfile::tempdir().unwrap();
     let mut stepper = stepper(&array, folder.path());
     let check = |stepper: &mut MdStepper, start: u64| {
-        stepper.begin(SectorRange::at(start, CHUNK)).unwrap();
+        stepper.begin(SectorRange::at(start, CHUNK), SyncAction::Check).unwrap();
         while stepper.poll().is_none() {}
     };
     check(&mut stepper, 512);
@@ -266,9 +314,9 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
         array.write("sync_max", "4096").unwrap();
         array.write("sync_min", "1024").unwrap();
         let mut killed = stepper(&array, folder.path());
-        killed.begin(SectorRange::new(2048, 2048 + CHUNK)).unwrap();
+        killed.begin(SectorRange::new(2048, 2048 + CHUNK), SyncAction::Check).unwrap();
         while killed.poll().is_none() {}
-        killed.begin(SectorRange::new(2048 + CHUNK, 2048 + 8 * CHUNK)).unwrap();
+        killed.begin(SectorRange::new(2048 + CHUNK, 2048 + 8 * CHUNK), SyncAction::Check).unwrap();
         (0..looks).for_each(|_| drop(killed.poll()));
         std::mem::forget(killed);
         let said = put_back_with(folder.path(), &boot, open(&array));
@@ -279,7 +327,7 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
     // Somebody has begun a check since: it is not undone, only let go beyond our end.
     let array = raid6();
     let mut killed = stepper(&array, folder.path());
-    killed.begin(SectorRange::new(0, CHUNK)).unwrap();
+    killed.begin(SectorRange::new(0, CHUNK), SyncAction::Check).unwrap();
     while killed.poll().is_none() {}
     std::mem::forget(killed);
     array.write("sync_action", "idle").unwrap();
@@ -291,7 +339,7 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
     // After a boot nothing is known of it.
     let array = raid6();
     let mut killed = stepper(&array, folder.path());
-    killed.begin(SectorRange::new(0, CHUNK)).unwrap();
+    killed.begin(SectorRange::new(0, CHUNK), SyncAction::Check).unwrap();
     std::mem::forget(killed);
     assert_eq!(put_back_with(folder.path(), "another boot", open(&array)), Vec::<String>::new());
     assert_eq!(array.knobs(), ("check".to_owned(), 0, Some(CHUNK)));

@@ -28,6 +28,8 @@ pub struct ModelState {
     pub at: Option<u64>,
     pub mismatches: u64,
     pub begun: Vec<u64>,
+    /// What it was told to do, so far.
+    pub actions: Vec<String>,
     /// So many writes to `sync_min` find it busy.
     pub busy: u32,
     /// The check passes over everything: nothing is read.
@@ -85,7 +87,7 @@ impl ModelArray {
 impl ModelState {
     /// The sync thread goes a stride further.
     fn advance(&mut self) {
-        if self.action != "check" || self.hangs {
+        if self.action == "idle" || self.hangs {
             return;
         }
         let Some(at) = self.at else {
@@ -95,6 +97,9 @@ impl ModelState {
         };
         let to = (at + STRIDE).min(self.max.unwrap_or(u64::MAX)).min(self.sectors).max(at);
         self.mismatches += 8 * self.wrong.range(at..to).count() as u64;
+        if self.action == "repair" {
+            self.wrong.retain(|place| !(at..to).contains(place));
+        }
         let failed = self.failing.range(at..to).count() as u64;
         match self.is_silent {
             true => self.rewritten += failed * STRIDE,
@@ -110,7 +115,7 @@ impl ModelState {
 
     /// Somebody, or md itself, interrupts the check.
     pub fn interrupt(&mut self) {
-        if self.action == "check" {
+        if self.action != "idle" {
             self.min = self.at.unwrap_or(0);
         }
         (self.action, self.at) = ("idle".to_owned(), None);
@@ -147,9 +152,10 @@ impl MdKnobs for ModelArray {
         self.with(|state| {
             let is_running = state.action != "idle";
             match (file, value) {
-                ("sync_action", "check") if is_running => errno(libc::EBUSY),
-                ("sync_action", "check") => {
-                    (state.action, state.at) = ("check".to_owned(), None);
+                ("sync_action", "check" | "repair") if is_running => errno(libc::EBUSY),
+                ("sync_action", action @ ("check" | "repair")) => {
+                    (state.action, state.at) = (action.to_owned(), None);
+                    state.actions.push(action.to_owned());
                     Ok(())
                 }
                 ("sync_action", "idle") => {
