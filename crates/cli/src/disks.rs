@@ -15,6 +15,7 @@ use scrubjay_device::{claim, clock, target::TargetError};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use serde::Serialize;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FULL READ", "BAD SECTORS", "NOW"];
 
@@ -29,7 +30,8 @@ const DAY: u64 = 86_400;
 
 /// Prints the table and the next step.
 pub fn run() -> Result<Exit> {
-    let disks = disks()?;
+    let watch = verbs::seen().ok();
+    let disks = disks(watch.as_deref())?;
     let mut out = io::stdout().lock();
     if disks.is_empty() {
         writeln!(out, "No disks here (/sys/block lists none with a size). An image file can be scrubbed:")?;
@@ -56,8 +58,10 @@ pub fn run() -> Result<Exit> {
         None => (format!("sudo scrubjay scrub {}", shown_path(&disks[0].0.path)), READS),
     };
     writeln!(out, "\nNext:")?;
-    if verbs::seen().is_ok() {
-        writeln!(out, "  {:<32}  the watch is running: how it sees the disks", "scrubjay status")?;
+    if watch.is_some() {
+        writeln!(out, "  {:<32}  the watch reads them: how it sees them", "scrubjay status")?;
+        writeln!(out, "  {:<32}  what it reads when", "scrubjay plan")?;
+        return Ok(writeln!(out, "  {:<32}  all that can be done", "scrubjay --help").map(|()| Exit::Clean)?);
     }
     writeln!(out, "  {first:<32}  {what}")?;
     writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
@@ -71,7 +75,7 @@ pub fn status(json: bool) -> Result<Exit> {
     let mut out = io::stdout().lock();
     if json {
         let watch = watch.ok().map(|seen| *seen);
-        let disks = disks()?.iter().map(DiskDocument::of).collect();
+        let disks = disks(watch.as_ref())?.iter().map(DiskDocument::of).collect();
         let document = StatusDocument { schema: 1, disks, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
         return Ok(Exit::Clean);
@@ -79,7 +83,7 @@ pub fn status(json: bool) -> Result<Exit> {
     match watch {
         Ok(seen) => verbs::status::write(&seen, width(), &mut out)?,
         Err(why) => {
-            table(&disks()?, width(), &mut out)?;
+            table(&disks(None)?, width(), &mut out)?;
             writeln!(out)?;
             print_prose(&mut out, "", &why, width())?;
         }
@@ -153,10 +157,12 @@ pub struct ScrubRecord {
 
 impl ScrubRecord {
     /// By what is saved of it, and by who claims it.
-    pub fn of(disk: &InventoryDisk) -> ScrubRecord {
+    pub fn of(disk: &InventoryDisk, watch: Option<&WatchDocument>) -> ScrubRecord {
+        // The watch has a folder of its own, if it was told to.
+        let folder = watch.map_or_else(store::default_folder, |watch| PathBuf::from(&watch.folder));
         let (key, sectors) = (disk.id.key(), disk.bytes.sectors());
         let record = ScrubRecord { is_readable: true, scrubbed_by: claim::holder(&key), ..ScrubRecord::default() };
-        let Ok(saved) = StateStore::at(&store::default_folder(), &key, None).load(&key, sectors) else {
+        let Ok(saved) = StateStore::at(&folder, &key, None).load(&key, sectors) else {
             return ScrubRecord { is_readable: false, ..record };
         };
         let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return record };
@@ -204,9 +210,13 @@ fn first_bad(saved: &Saved) -> Option<u64> {
     of_pass.or_else(|| region().map(|region| region as u64 * saved.coverage.grid().region_sectors()))
 }
 
-fn disks() -> Result<Vec<(InventoryDisk, ScrubRecord)>> {
+fn disks(watch: Option<&WatchDocument>) -> Result<Vec<(InventoryDisk, ScrubRecord)>> {
     let disks = inventory::disks().context("cannot list the disks in /sys/block")?;
-    Ok(disks.into_iter().map(|disk| (ScrubRecord::of(&disk), disk)).map(|(record, disk)| (disk, record)).collect())
+    Ok(disks
+        .into_iter()
+        .map(|disk| (ScrubRecord::of(&disk, watch), disk))
+        .map(|(record, disk)| (disk, record))
+        .collect())
 }
 
 /// Of the terminal, or as COLUMNS says; none into a pipe or a file.

@@ -7,7 +7,7 @@ use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::scrub::idle::{Goal, GoalForm, Slowdown};
 use scrubjay_core::scrub::verdict::Cause;
 use scrubjay_core::stats::DurationHistogram;
-use scrubjay_core::units::{Bytes, Nanos};
+use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_jobs::outcome::TargetOutcome;
 use scrubjay_jobs::quantity::{show_count, show_time};
@@ -18,6 +18,9 @@ const RATE_FROM: Nanos = Nanos::from_millis(100);
 
 /// So many runs of unreadable sectors are listed; `--json` has them all.
 const RUNS_SHOWN: usize = 20;
+
+/// So many places of a member are named in one line.
+const PLACES_SHOWN: usize = 8;
 
 /// What to do about unreadable sectors.
 const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write heals the \
@@ -140,11 +143,25 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     for (member, &sectors) in outcome.checked.iter().flat_map(|checked| &checked.repaired) {
         writeln!(
             out,
-            "  repaired: md wrote {} sectors of {member} anew from the others: it could not read all of them",
-            show_count(sectors)
+            "  repaired: md wrote {} sectors of {member} anew from the others: it could not read all of them{}",
+            show_count(sectors),
+            places_of(outcome.errors_of(member))
         )?;
     }
     Ok(())
+}
+
+/// ` (sectors 128 to 135, 4096)`, as far as the kernel's log told.
+fn places_of(ranges: impl Iterator<Item = SectorRange>) -> String {
+    let words = |range: SectorRange| match range.count() {
+        1 => format!("near {}", range.start),
+        count => format!("{} to {}", range.start, range.start.0 + count - 1),
+    };
+    let mut told: Vec<String> = ranges.take(PLACES_SHOWN + 1).map(words).collect();
+    if told.len() > PLACES_SHOWN {
+        told[PLACES_SHOWN] = "...".to_owned();
+    }
+    if told.is_empty() { String::new() } else { format!(" (its sectors {})", told.join(", ")) }
 }
 
 fn stripes(count: u64) -> String {

@@ -92,6 +92,8 @@ struct MismatchDocument {
 struct RepairedDocument {
     member: String,
     sectors: u64,
+    /// Where it could not be read, as far as the kernel's log told: first sector and count; of one sector the request began there.
+    places: Vec<[u64; 2]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -207,7 +209,11 @@ impl TargetDocument {
                 .checked
                 .iter()
                 .flat_map(|checked| &checked.repaired)
-                .map(|(member, &sectors)| RepairedDocument { member: member.clone(), sectors })
+                .map(|(member, &sectors)| RepairedDocument {
+                    member: member.clone(),
+                    sectors,
+                    places: outcome.errors_of(member).map(|range| [range.start.0, range.count()]).collect(),
+                })
                 .collect(),
             volume_state: outcome.volume.as_ref().map(|volume| volume.state),
             btrfs: outcome.pool.as_ref().map(PoolDocument::new),

@@ -102,6 +102,12 @@ impl TargetOutcome {
         self.checked.as_ref().map_or(0, |checked| corrected.max(checked.repaired_sectors()))
     }
 
+    /// Of an array: where this member could not be read in this run, in its own sectors, as far as the kernel's log told.
+    pub fn errors_of(&self, member: &str) -> impl Iterator<Item = SectorRange> {
+        let errors = self.checked.iter().flat_map(|checked| &checked.errors);
+        errors.filter(move |error| error.member == member).map(|error| error.range)
+    }
+
     /// Of an array: where members did not agree in this run, and md made them agree.
     pub fn agreed(&self) -> impl Iterator<Item = &MdMismatch> {
         let found = self.checked.iter().flat_map(|checked| &checked.mismatches);

@@ -11,11 +11,14 @@ use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
 use crate::state::{ArrayState, DiskState, GONE, STALE, Watch};
 use crate::subject::WatchedSubject;
+use crate::words::{counted, label_size, typed};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A disk whose sessions cannot begin for so long is spoken of.
 const REFUSED: u64 = DAY;
+/// An array that is not in use for so long, though its disks are all here, is spoken of.
+const UNUSED: u64 = DAY;
 /// Signs of a disk that one message tells.
 const SIGNS_TOLD: usize = 5;
 
@@ -43,8 +46,23 @@ impl Watch {
                 let kinds =
                     [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Disagreement];
                 all.unjudged.extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(of));
-                if elapsed(now, gone) >= GONE {
-                    let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
+                // Whose disks are all here was taken down, or unmounted; or it did not come up.
+                let is_whole = self.are_all_there(facts);
+                let (patience, urgency, headline, to_do) = match is_whole {
+                    true => (
+                        UNUSED,
+                        Urgency::Notice,
+                        format!("NOTICE array {}: it is not in use, its disks are all here", facts.name),
+                        "mount or start it: what is not in use is not checked",
+                    ),
+                    false => (
+                        GONE,
+                        Urgency::Loss,
+                        format!("DATA AT RISK array {}: it is not there", facts.name),
+                        "look whether too many of its disks are missing; start it",
+                    ),
+                };
+                if elapsed(now, gone) >= patience {
                     let lines = vec![
                         format!(
                             "Array     {} ({}), not there since {}",
@@ -52,10 +70,10 @@ impl Watch {
                             facts.level,
                             show_date(&*self.calendar, self.missing_since(&of(IncidentKind::Missing), gone))
                         ),
-                        "Do        look whether too many of its disks are missing; start it".to_owned(),
-                        format!("Quiet     scrubjay forget {}, if it was taken down for good", facts.name),
+                        format!("Do        {to_do}"),
+                        format!("Quiet     if it was taken down for good: sudo scrubjay forget {}", typed(&facts.name)),
                     ];
-                    all.found.insert(of(IncidentKind::Missing), plain(Urgency::Loss, 1, headline, lines));
+                    all.found.insert(of(IncidentKind::Missing), plain(urgency, 1, headline, lines));
                 } else {
                     all.unjudged.insert(of(IncidentKind::Missing)); // after a start nothing has been seen yet
                 }
@@ -91,7 +109,7 @@ impl Watch {
                 let headline = format!("NOTICE alerts by {}: {state}", channel.name);
                 let lines = vec![
                     "Nobody has confirmed that messages arrive this way.".to_owned(),
-                    "Do        scrubjay alert test, then scrubjay alert confirm CODE".to_owned(),
+                    "Do        confirm the code that comes of: sudo scrubjay alert test".to_owned(),
                 ];
                 all.found.insert(of(IncidentKind::Unproven), plain(Urgency::Notice, 1, headline, lines));
             }
@@ -123,7 +141,10 @@ impl Watch {
                 let since = self.missing_since(&of(IncidentKind::Missing), disk.live.since);
                 lines.push(format!("Missing   since {}", show_date(&*self.calendar, since)));
                 lines.push("Do        look at its cable and power; if it is dead, replace it".to_owned());
-                lines.push(format!("Quiet     scrubjay forget {}, once it is taken out", disk.row.facts.key));
+                lines.push(format!(
+                    "Quiet     once it is taken out: sudo scrubjay forget {}",
+                    typed(&disk.row.facts.key.0)
+                ));
                 all.found.insert(of(IncidentKind::Missing), of_disk(plain(Urgency::Replace, 1, headline, lines)));
             }
             return;
@@ -144,7 +165,7 @@ impl Watch {
                 self.disk_line(disk),
                 format!("Unknown   {why}"),
                 "It is read like the others; what its own counters say is not known.".to_owned(),
-                format!("Quiet     scrubjay accept {}", disk.row.facts.key),
+                format!("Quiet     if it cannot tell: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)),
             ];
             all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
         }
@@ -213,8 +234,8 @@ impl Watch {
         let facts = &disk.row.facts;
         let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!("bay {bay} · "));
         let name = disk.live.name.as_deref().unwrap_or("not there");
-        let size = facts.sectors as f64 * SECTOR_BYTES as f64 / 1e12;
-        format!("Disk      {bay}{name} · {} · {} · {size:.1} TB", facts.model, facts.serial_shown())
+        let size = label_size(facts.sectors.saturating_mul(SECTOR_BYTES));
+        format!("Disk      {bay}{name} · {} · {} · {size}", facts.model, facts.serial_shown())
     }
 
     /// The line that says which disk or array is meant.
@@ -251,7 +272,7 @@ impl Watch {
             Urgency::Notice => "Do        nothing yet; you will be told if it becomes more".to_owned(),
             _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
         });
-        lines.push(format!("Quiet     scrubjay accept {}, until it grows", disk.row.facts.key));
+        lines.push(format!("Quiet     until it grows: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)));
         let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
         amounts.sort();
         let headline = format!("{word} {}: {}", disk.label(), words[0]);
@@ -335,8 +356,14 @@ impl Watch {
         let (lost, bytes) = risk.lost().fold((0, 0), |(count, bytes), shared| (count + 1, bytes + shared.bytes.0));
         let shared = risk.shared.len();
         let (urgency, headline) = match lost {
-            0 => (Urgency::Replace, format!("REPLACE in array {}: {shared} stripes are bad on two disks", array.name)),
-            _ => (Urgency::Loss, format!("DATA AT RISK array {}: {lost} stripes cannot be rebuilt", array.name)),
+            0 => {
+                let stripes = counted(shared as u64, "stripe");
+                (Urgency::Replace, format!("REPLACE in array {}: {stripes} bad on two disks", array.name))
+            }
+            _ => {
+                let stripes = counted(lost, "stripe");
+                (Urgency::Loss, format!("DATA AT RISK array {}: {stripes} cannot be rebuilt", array.name))
+            }
         };
         let names = worst.members.iter().filter_map(|&place| array.members[place].disk.clone());
         let at_stake = Bytes(if lost == 0 { worst.bytes.0 } else { bytes });

@@ -3,6 +3,7 @@
 use crate::calendar::{days, show_date, show_time};
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, MessageReason, Urgency};
 use crate::state::Watch;
+use crate::words::counted;
 use scrubjay_core::units::UnixSeconds;
 
 /// Lines of a message.
@@ -67,7 +68,7 @@ impl Watch {
         let headline = &incident.condition.headline;
         let old = days(now, incident.opened);
         let since = if incident.key.kind == IncidentKind::Degraded && old > 0 {
-            format!(", since {old} days")
+            format!(", since {}", counted(old, "day"))
         } else {
             String::new()
         };
@@ -79,13 +80,16 @@ impl Watch {
         let date = show_time(&*self.calendar, incident.opened);
         let mut lines = vec![match reason {
             MessageReason::Resolved => format!("This is over. It began {date}."),
-            _ if incident.key.kind == IncidentKind::Degraded => format!("Degraded since {old} days ({date})."),
+            _ if incident.key.kind == IncidentKind::Degraded => {
+                format!("Degraded since {} ({date}).", counted(old, "day"))
+            }
             _ => format!("Found {date}."),
         }];
         if reason != MessageReason::Resolved {
             lines.extend(incident.condition.lines.iter().cloned());
             let next = incident.next_reminder_days(reason);
-            lines.push(format!("Next      a reminder in {next} days, unless you accept it, or it changes"));
+            lines
+                .push(format!("Next      a reminder in {}, unless you accept it, or it changes", counted(next, "day")));
         }
         letter(&subject, lines)
     }
@@ -167,7 +171,8 @@ impl Watch {
         const SHOWN: usize = 8;
         for incident in open.iter().take(SHOWN) {
             let since = show_date(&*self.calendar, incident.opened);
-            lines.push(format!("- {} (since {since})", incident.condition.headline));
+            let accepted = if incident.is_accepted { ", accepted" } else { "" };
+            lines.push(format!("- {} (since {since}{accepted})", incident.condition.headline));
         }
         if open.len() > SHOWN {
             lines.push(format!("- and {} more", open.len() - SHOWN));

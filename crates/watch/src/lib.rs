@@ -60,11 +60,13 @@ pub mod status;
 mod subject;
 mod telling;
 mod turn;
+mod words;
 
 pub use letter::{LINES_MAX, SUBJECT_MAX};
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
 pub use state::{GONE, STALE, Watch};
+pub use words::label_size;
 
 #[cfg(test)]
 mod tests;

@@ -197,6 +197,9 @@ impl Watch {
             return Some(HoldBack::SizeUnknown);
         }
         if subject.is_there() && passes.begun.0 == 0 && now < begins {
+            // Within its hours.
+            let opens = self.settings.between.filter(|hours| !hours.holds(begins, &*self.calendar));
+            let begins = opens.map_or(begins, |hours| hours.next_edge(begins, &*self.calendar));
             let longer =
                 self.held(subject, now).filter(|why| matches!(why, HoldBack::Paused(until) if begins < *until));
             return longer.or(Some(HoldBack::NotDue(begins)));

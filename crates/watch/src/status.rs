@@ -7,13 +7,14 @@ use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::{AllForeseen, ForeseenPass, PassForecast};
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
-use crate::incident::{IncidentRow, Urgency};
+use crate::incident::{IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::outbox::WAITS_LONG;
 use crate::passes::ArrayFlaws;
 use crate::reading::SessionPhase;
 use crate::rows::MessageRow;
 use crate::state::{DiskState, Watch};
 use crate::subject::WatchedSubject;
+use crate::words::{counted, typed};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
 /// The colour of a light. What is not known is grey, never green.
@@ -27,6 +28,8 @@ pub enum LightColour {
     Yellow,
     /// Something is to be done.
     Red,
+    /// There is nothing of the kind.
+    None,
 }
 
 /// One of the four.
@@ -100,7 +103,7 @@ pub struct WatchStatus {
     pub sentence: String,
     /// Disks, redundancy, sectors, alerts.
     pub lights: [StatusLight; 4],
-    /// What to do now, three things at most.
+    /// What to do now: three things at most, and how many more there are.
     pub to_do: Vec<String>,
     /// Each disk, by identity.
     pub disks: Vec<DiskStanding>,
@@ -165,17 +168,20 @@ impl Watch {
             }
             Some(Urgency::Loss) => format!("{problems}, and data are at risk: {first}"),
             Some(_) => format!("{problems}: {first}"),
-            None if lights.iter().all(|light| light.colour == LightColour::Green) => {
+            None if lights.iter().all(|light| matches!(light.colour, LightColour::Green | LightColour::None)) => {
                 "All is well: every disk is ok, every sector was read in time, alerts are proven.".to_owned()
+            }
+            None if !self.incidents.is_empty() && unknown > 0 => {
+                "Nothing is wrong but what you have accepted, and not all is known.".to_owned()
+            }
+            None if !self.incidents.is_empty() => "Nothing is wrong but what you have accepted.".to_owned(),
+            None if lights[3].colour == LightColour::Red => {
+                "Nothing is known to be wrong, but nobody would be told if it were.".to_owned()
             }
             None if unknown > 0 => "Nothing is known to be wrong, but not all is known.".to_owned(),
             None => "Nothing new is wrong.".to_owned(),
         };
-        let mut to_do: Vec<String> = open.iter().map(|incident| incident.condition.headline.clone()).collect();
-        if lights[3].colour != LightColour::Green && self.channels.is_empty() {
-            to_do.push("set up a way for alerts: scrubjay setup".to_owned());
-        }
-        to_do.truncate(TO_DO_MAX);
+        let to_do = self.to_do(&open, lights[3].colour);
         let mut incidents: Vec<IncidentRow> = self.incidents.values().cloned().collect();
         incidents.sort_by_key(|incident| (std::cmp::Reverse(incident.condition.urgency), incident.opened));
         WatchStatus {
@@ -189,6 +195,37 @@ impl Watch {
             waiting: self.outbox.keys().copied().collect(),
             paused_until: Some(self.host.paused_until).filter(|&until| until > now),
         }
+    }
+
+    /// What to do now: what cannot wait, then that it would be told, then the rest.
+    fn to_do(&self, open: &[&IncidentRow], alerts: LightColour) -> Vec<String> {
+        let of = |incident: &&&IncidentRow| match (&incident.key.subject, incident.key.kind) {
+            (IncidentSubject::Disk(key), IncidentKind::Unknown) => {
+                format!("{}: sudo scrubjay explain {}", incident.condition.headline, typed(&key.0))
+            }
+            _ => incident.condition.headline.clone(),
+        };
+        let (notices, urgent): (Vec<&&IncidentRow>, Vec<&&IncidentRow>) =
+            open.iter().partition(|incident| incident.condition.urgency == Urgency::Notice);
+        let is_failing = self.channels.values().any(|channel| channel.failing_since.is_some());
+        let alerts = match alerts {
+            LightColour::Green => None,
+            _ if self.channels.is_empty() => Some("set up a way for alerts: sudo scrubjay setup"),
+            _ if is_failing => Some("see why alerts are not accepted: sudo scrubjay alert list"),
+            _ => Some("prove that alerts arrive: sudo scrubjay alert test"),
+        };
+        let is_other = |incident: &&&&IncidentRow| {
+            !matches!(incident.key.kind, IncidentKind::Unproven | IncidentKind::Undelivered)
+        };
+        let mut to_do: Vec<String> = urgent.iter().map(of).collect();
+        to_do.extend(alerts.map(str::to_owned));
+        to_do.extend(notices.iter().filter(is_other).map(of));
+        let more = to_do.len().saturating_sub(TO_DO_MAX);
+        if more > 0 {
+            to_do.truncate(TO_DO_MAX);
+            to_do.push(format!("and {more} more"));
+        }
+        to_do
     }
 
     fn disk_standing(&self, disk: &DiskState, foreseen: &AllForeseen, now: UnixSeconds) -> DiskStanding {
@@ -246,7 +283,7 @@ impl Watch {
             let facts = &array.facts;
             (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))
         });
-        let Some(worst) = worst else { return light(LightColour::Grey, "no array is seen".to_owned()) };
+        let Some(worst) = worst else { return light(LightColour::None, "no array here".to_owned()) };
         if self.is_planted(WatchBug::RedundancyGreen) {
             return light(LightColour::Green, String::new());
         }
@@ -321,7 +358,8 @@ impl Watch {
             _ => LightColour::Green,
         };
         if waiting > 0 {
-            words.push(format!("{waiting} messages wait for hours"));
+            let wait = if waiting == 1 { "waits" } else { "wait" };
+            words.push(format!("{} {wait} for hours", counted(waiting as u64, "message")));
         }
         light(colour, words.join(", "))
     }

@@ -408,7 +408,7 @@ fn a_stripe_that_is_bad_on_two_disks_is_told_with_its_number() {
     let told = rig.sent.iter().find(|row| row.about.iter().any(|key| key.kind == IncidentKind::Stripes)).unwrap();
     assert_eq!(
         (&*told.subject, told.urgency),
-        ("[nas1] DATA AT RISK array tank: 1 stripes cannot be rebuilt", Urgency::Loss)
+        ("[nas1] DATA AT RISK array tank: 1 stripe cannot be rebuilt", Urgency::Loss)
     );
     assert!(told.body.contains("Stripe    5: unreadable on sda, sdb"), "{}", told.body);
     assert_eq!(rig.watch.status(rig.now).lights[1].colour, LightColour::Red);

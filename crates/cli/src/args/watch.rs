@@ -36,7 +36,7 @@ Exit codes:
   0    OK: all is known to be well
   1    WARNING: something is to be looked after
   2    CRITICAL: something is to be done
-  3    UNKNOWN: the watch does not run, or not all is known";
+  3    UNKNOWN: the watch does not run; or nothing is wrong but that not all is known";
 
 /// After the options of `doctor`.
 pub const DOCTOR: &str = "\
@@ -106,7 +106,7 @@ const SET_TEXT: &str = "\
 Examples:
   sudo scrubjay set scrub.between 01:00-07:00    read disks at night only
   sudo scrubjay set scrub.every 60d
-  sudo scrubjay set never '[\"ZL2ABCDE\"]'         leave a disk alone
+  sudo scrubjay set never '[\"ZL2ABCDE\", \"sdx\"]'  leave these disks alone, and no others
   sudo scrubjay set quiet ''                     messages at any hour
 
 It changes /etc/scrubjay/config.toml, in which comments and all else stay as they are, and has the watch read it. What makes no

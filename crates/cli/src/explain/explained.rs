@@ -8,7 +8,7 @@ use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
-use scrubjay_watch::single;
+use scrubjay_watch::{label_size, single};
 
 /// Without a whole reading in so many seconds, a disk is due for one.
 const DUE_SECONDS: u64 = 35 * 86_400;
@@ -34,7 +34,7 @@ pub struct Explained {
 impl Explained {
     /// Of a disk or a recording, by what is saved of its scrubs, and by what the watch says of it.
     pub fn of(disk: Option<InventoryDisk>, answer: SmartctlAnswer, watch: Option<&WatchDocument>) -> Explained {
-        let record = disk.as_ref().map(ScrubRecord::of);
+        let record = disk.as_ref().map(|disk| ScrubRecord::of(disk, watch));
         let name = disk.as_ref().and_then(|disk| disk.path.file_name()).map(|name| name.to_string_lossy().into_owned());
         let is_it = |entry: &&DiskEntry| name.is_some() && entry.name == name;
         let watched = watch.and_then(|watch| watch.disks.iter().find(is_it)).cloned();
@@ -146,6 +146,13 @@ impl Explained {
         if is_due && matches!(self.state, HealthState::Ok | HealthState::Watch) {
             to_do.push(format!("Have every sector read: scrubjay scrub {device}"));
         }
+        if let Some(watched) = self.watched.as_ref().filter(|_| self.state == HealthState::Unknown && to_do.is_empty())
+        {
+            let name = watched.name.as_deref().unwrap_or(&watched.last_name);
+            to_do.push(format!(
+                "Nothing, if it cannot tell: it is read like the others. To hear no more of that: sudo scrubjay accept {name}"
+            ));
+        }
         if self.state == HealthState::Watch && !is_watched {
             to_do.push(format!("Ask again in a week, and compare: scrubjay explain {}", self.name_to_type()));
         }
@@ -164,16 +171,6 @@ impl Explained {
             (HealthState::Unknown, Some(SmartObstacle::NoPermission)) => Exit::Permission,
             _ => Exit::Found,
         }
-    }
-}
-
-/// As it stands on the label of a disk: 16.0 TB are 16 times 10^12 bytes.
-pub fn label_size(bytes: u64) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
-    let bytes = bytes as f64;
-    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes / unit),
-        None => format!("{bytes} B"),
     }
 }
 
@@ -227,12 +224,5 @@ mod tests {
         assert_eq!(to_do(Some(DUE_SECONDS)), [""; 0]);
         assert_eq!(to_do(Some(DUE_SECONDS + 1)), ["Have every sector read: scrubjay scrub DEVICE"]);
         assert_eq!(to_do(None).len(), 1);
-    }
-
-    #[test]
-    fn sizes_are_those_of_labels() {
-        assert_eq!(label_size(16_000_900_661_248), "16.0 TB");
-        assert_eq!(label_size(500_107_862_016), "500.1 GB");
-        assert_eq!(label_size(512), "512 B");
     }
 }

@@ -1,6 +1,6 @@
 //! What `explain` says to people: labelled paragraphs, no wider than 80 columns.
 
-use super::explained::{Explained, label_size};
+use super::explained::Explained;
 use crate::say::{prose_width, wrapped};
 use crate::verbs::status::now_of;
 use crate::verbs::words::{date, moment};
@@ -11,6 +11,7 @@ use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;
 use scrubjay_watch::health::{HealthState, NO_SIGN};
+use scrubjay_watch::label_size;
 use std::io::{self, Write};
 
 /// Labels stand in the first columns.
@@ -172,11 +173,16 @@ fn scrubs(explained: &Explained) -> Vec<String> {
 /// How the watch reads it.
 fn watch(explained: &Explained) -> Vec<String> {
     let Some(DiskEntry { reading, .. }) = &explained.watched else { return Vec::new() };
+    let pass = if reading.pass_share.is_some() { "this pass" } else { "the next pass" };
     let ends = match reading.forecast {
-        Some(forecast) => format!("; this pass ends {} most likely", date(forecast.likely)),
-        None => "; no end of this pass is in sight".to_owned(),
+        Some(forecast) => format!("; {pass} ends {} most likely", date(forecast.likely)),
+        None => format!("; no end of {pass} is in sight"),
     };
-    vec![format!("reads every sector by {}{ends}; now: {}", date(reading.due), now_of(reading))]
+    let due = match reading.lateness {
+        Some(0) => format!("reads every sector by {}", date(reading.due)),
+        _ => format!("was to read every sector by {}, and will be late", date(reading.due)),
+    };
+    vec![format!("{due}{ends}; now: {}", now_of(reading))]
 }
 
 /// What one reading, or none, cannot tell.

@@ -52,7 +52,7 @@ fn state(seen: &WatchDocument) -> CheckState {
     };
     // What a person accepts excuses its own light, and no other.
     let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
-        ("green", _) => CheckState::Ok,
+        ("green" | "none", _) => CheckState::Ok,
         (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => of_others(seen),
         ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes", "missing"]) => CheckState::Ok,
         ("yellow" | "red", "All sectors read") if is_accepted(&["unread"]) => CheckState::Ok,
@@ -90,7 +90,7 @@ fn line(seen: &WatchDocument) -> String {
     let age = oldest.map_or("U".to_owned(), |oldest| (seen.time.saturating_sub(oldest) / DAY).to_string());
     let mut sentence = seen.sentence.trim_end_matches('.').to_owned();
     // Where nothing is wrong, what is not known, or not set up.
-    let others = seen.lights.iter().filter(|light| light.colour != "green");
+    let others = seen.lights.iter().filter(|light| !matches!(light.colour.as_str(), "green" | "none"));
     let others: Vec<String> = others.map(|light| format!("{}: {}", light.name, light.words)).collect();
     if !others.is_empty() && seen.incidents.iter().all(|incident| incident.is_accepted) {
         sentence = format!("{sentence} ({})", others.join("; "));

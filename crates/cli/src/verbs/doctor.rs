@@ -4,6 +4,7 @@ use super::seen;
 use crate::exit::Exit;
 use crate::say::print_prose;
 use anyhow::{Context, Result};
+use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
 use scrubjay_daemon::control::WatchDocument;
 use scrubjay_daemon::discovery::{HostSurvey, SeenDisk, SystemRoot, survey};
@@ -146,6 +147,9 @@ fn smartctl() -> Look {
 
 fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
     match read {
+        Ok(config) if let Err(fault) = AlertChannels::from_settings(&config.alert) => {
+            missing("settings", format!("{}: {fault}", file.display()), "mend it: the watch does not start with it")
+        }
         Ok(_) if !file.exists() => ok("settings", format!("{} is not there: defaults", file.display())),
         Ok(_) => ok("settings", file.display().to_string()),
         Err(error) => missing("settings", error.to_string(), "mend it; the watch keeps the old ones until then"),
@@ -156,6 +160,7 @@ fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
 fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
     let seen = match seen {
         Ok(seen) => seen,
+        Err(why) if own_uid() != 0 => return vec![note("watch", why, "sudo scrubjay doctor")],
         Err(why) => return vec![missing("watch", why, "sudo systemctl enable --now scrubjay")],
     };
     let mut looks = vec![ok("watch", format!("version {} is running", seen.version))];
@@ -165,9 +170,11 @@ fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
     for channel in &seen.channels {
         let failing = channel.last.as_ref().filter(|last| !last.is_accepted);
         looks.push(match (failing, channel.proof.starts_with("proven")) {
-            (Some(last), _) => {
-                missing("alerts", format!("{}: {}", channel.name, last.said), "then scrubjay alert test")
-            }
+            (Some(last), _) => missing(
+                "alerts",
+                format!("{}: {}", channel.name, last.said),
+                "mend that, then: sudo scrubjay alert test",
+            ),
             (None, true) => ok("alerts", format!("{}: {}", channel.name, channel.proof)),
             (None, false) => {
                 missing("alerts", format!("{}: {}", channel.name, channel.proof), "sudo scrubjay alert test")

@@ -4,31 +4,33 @@ use super::state_folder;
 use super::words::moment;
 use crate::args::HistoryArgs;
 use crate::exit::{Exit, Usage};
-use crate::say::print_line;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
+use scrubjay_daemon::control::{DiskEntry, WatchDocument};
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
 use scrubjay_daemon::pump::is_called;
 use scrubjay_watch::facts::DiskKey;
 use serde::Serialize;
 use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Characters of a UUID.
+const UUID_LENGTH: usize = 36;
 
 const HEADINGS: [&str; 4] = ["WHEN", "EVENT", "OF", "WHAT"];
 
 /// Prints it.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
-    let folder = args
-        .state
-        .clone()
-        .unwrap_or_else(|| super::seen().map_or_else(|_| state_folder(None), |seen| seen.folder.into()));
-    let file = folder.join("history.db");
+    let seen = super::seen().ok();
+    let of_watch = || seen.as_ref().map_or_else(|| state_folder(None), |seen| PathBuf::from(&seen.folder));
+    let file = args.state.clone().unwrap_or_else(of_watch).join("history.db");
     if file.try_exists().is_ok_and(|is_there| !is_there) {
         let file = file.display();
         return Err(Usage(format!("{file} is not there: no watch has run with this folder (--state)")).into());
     }
     let history = HistoryDatabase::open_read_only(&file)?;
-    let key = args.disk.as_deref().map(key_of).transpose()?;
+    let key = args.disk.as_deref().map(|disk| key_of(disk, seen.as_deref())).transpose()?;
     let events = history.events(args.limit as usize, key.as_ref())?;
     let mut out = io::stdout().lock();
     if args.json {
@@ -38,27 +40,38 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     }
     if events.is_empty() {
         match &args.disk {
-            Some(disk) => print_line(&mut out, format_args!("Nothing is known of {disk}."))?,
+            Some(disk) => return Err(Usage(format!("{disk}: no such disk, and nothing of it in the history")).into()),
             None => writeln!(out, "Nothing has happened yet.")?,
         }
         return Ok(Exit::Clean);
     }
-    let rows: Vec<Vec<String>> = events.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = events.iter().map(|event| row(event, seen.as_deref())).collect();
     columns::print(&HEADINGS, &[], &rows, disks::width(), &mut out)?;
     Ok(Exit::Clean)
 }
 
-fn row(event: &HistoryEvent) -> Vec<String> {
-    vec![moment(event.at.0), event.kind.word().replace('-', " "), event.subject.clone(), event.words.clone()]
+fn row(event: &HistoryEvent, seen: Option<&WatchDocument>) -> Vec<String> {
+    // An array by its name, or by the beginning of its UUID.
+    let array = seen.and_then(|seen| seen.arrays.iter().find(|array| array.key == event.subject));
+    let subject = match array {
+        Some(array) => array.name.clone(),
+        None if event.subject.len() == UUID_LENGTH => event.subject[..8].to_owned(),
+        None => event.subject.clone(),
+    };
+    vec![moment(event.at.0), event.kind.word().replace('-', " "), subject, event.words.clone()]
 }
 
 /// The identity of the disk that is called so now, or of one that is not there any more.
-fn key_of(name: &str) -> Result<DiskKey> {
+fn key_of(name: &str, watch: Option<&WatchDocument>) -> Result<DiskKey> {
     let seen = survey(&SystemRoot::default(), &[name.into()]);
     let found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, name)).collect();
     match found[..] {
         [disk] => Ok(disk.facts.key.clone()),
-        [] => Ok(DiskKey(name.to_owned())),
+        [] => {
+            let was_called = |disk: &&DiskEntry| disk.name.is_none() && disk.last_name == name;
+            let gone = watch.and_then(|watch| watch.disks.iter().find(was_called));
+            Ok(DiskKey(gone.map_or_else(|| name.to_owned(), |disk| disk.key.clone())))
+        }
         _ => Err(Usage(format!("{name}: several disks are called so: use a serial number")).into()),
     }
 }

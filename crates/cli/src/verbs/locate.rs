@@ -4,6 +4,7 @@ use crate::args::LocateArgs;
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Context, Result};
+use scrubjay_daemon::control::DiskEntry;
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, locate, survey};
 use scrubjay_daemon::pump::is_called;
 use std::io;
@@ -14,7 +15,7 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     let mut found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, &args.disk)).collect();
     let disk = match found.len() {
         1 => found.remove(0),
-        0 => return Err(Usage(format!("{}: no such disk: `scrubjay status` lists them", args.disk)).into()),
+        0 => return gone(&args.disk),
         _ => return Err(Usage(format!("{}: several disks are called so: use the kernel's name", args.disk)).into()),
     };
     let mut out = io::stdout().lock();
@@ -44,5 +45,22 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
         None => "It tells no serial number: look twice. The wrong disk is data lost.",
     };
     print_line(&mut out, format_args!("{last}"))?;
+    Ok(Exit::Clean)
+}
+
+/// One that is not there, as the watch knew it.
+fn gone(name: &str) -> Result<Exit> {
+    let watch = super::seen().ok();
+    let is_it = |disk: &&DiskEntry| disk.name.is_none() && (disk.last_name == name || disk.key == name);
+    let Some(disk) = watch.as_ref().and_then(|watch| watch.disks.iter().find(is_it)) else {
+        return Err(Usage(format!("{name}: no such disk: `scrubjay status` lists them")).into());
+    };
+    let mut out = io::stdout().lock();
+    print_line(&mut out, format_args!("{name}: it is not there. Look for this on its label:"))?;
+    print_line(&mut out, format_args!("  serial   {}", disk.key))?;
+    print_line(&mut out, format_args!("  model    {}", disk.model))?;
+    if let Some(bay) = &disk.bay {
+        print_line(&mut out, format_args!("  bay      {bay}"))?;
+    }
     Ok(Exit::Clean)
 }

@@ -49,7 +49,7 @@ fn as_error(error: WatchClientError) -> anyhow::Error {
 pub fn seen() -> Result<Box<WatchDocument>, String> {
     picture().map_err(|error| match error.downcast_ref() {
         Some(WatchClientError::Absent(_)) => {
-            "The watch is not running: no disk is read by itself, nobody is told (scrubjay watch --help)".to_owned()
+            "The watch is not running: no disk is read by itself, nobody is told. Start it: sudo systemctl enable --now scrubjay".to_owned()
         }
         _ => format!("How the watch sees it is not known here: {error:#}"),
     })

@@ -8,11 +8,14 @@ use anyhow::{Context, Result};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_daemon::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_time;
+use scrubjay_watch::calendar::DAY;
 use serde::Serialize;
 use std::io::{self, Write};
 
 const HEADINGS: [&str; 7] = ["DISK", "SIZE", "OLDEST READ", "ENDS", "MUST END BY", "IN TIME", "NOW"];
 const LEAST: [&str; 2] = ["SIZE", "OLDEST READ"];
+/// An end that may be more than a year away has no date.
+const FAR: u64 = 366 * DAY;
 
 /// The JSON of `plan --json`.
 #[derive(Serialize)]
@@ -83,6 +86,9 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
     let late: Vec<&Planned<'_>> = all.iter().filter(|planned| planned.reading.lateness != Some(0)).collect();
     match (there.len(), late.len()) {
         (0, _) => writeln!(out, "There is no disk to be read.")?,
+        (_, 0) if there.iter().any(|planned| is_uncertain(planned.reading)) => {
+            writeln!(out, "{} will most likely be read in time.", count_words(&there))?;
+        }
         (_, 0) => writeln!(out, "{} will be read in time.", count_words(&there))?,
         _ => writeln!(out, "Of {}, {} will most likely be late.", count_words(&there), count_words(&late))?,
     }
@@ -98,16 +104,26 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
     if rows.iter().any(|row| row[3].contains(" to ")) {
         writeln!(out, "Of ten passes eight end within the range given.")?;
     }
-    writeln!(out, "A request of others is delayed by {} on average, at most.", budgets.join(" or "))
+    writeln!(out, "Requests of others are delayed by no more than {} on average.", budgets.join(" or "))
+}
+
+/// May it end too late, though most likely it will not?
+fn is_uncertain(reading: &ReadingEntry) -> bool {
+    reading.forecast.is_some_and(|forecast| forecast.high > reading.due)
 }
 
 fn row(planned: &Planned<'_>, now: u64) -> Vec<String> {
     let reading = planned.reading;
     let ends = reading.forecast.map_or("not in sight".to_owned(), |forecast| {
         let (low, high) = (date(forecast.low), date(forecast.high));
-        if low == high { low } else { format!("{low} to {high}") }
+        match forecast.high.saturating_sub(now) > FAR {
+            true => format!("{low} or later"),
+            false if low == high => low,
+            false => format!("{low} to {high}"),
+        }
     });
     let in_time = match reading.lateness {
+        Some(0) if is_uncertain(reading) => "most likely".to_owned(),
         Some(0) => "yes".to_owned(),
         Some(seconds) => format!("{} late", span(seconds)),
         None => "no end in sight".to_owned(),

@@ -7,16 +7,19 @@ use crate::disks;
 use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
 use anyhow::Result;
+use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::WatchConfig;
 use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
 use std::io;
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 /// Changes it, and has the watch read it.
 pub fn run(args: &SetArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
     let after =
         changed(&file.text, &args.key, &args.value).map_err(|what| Usage(format!("{what}: nothing was written")))?;
+    let config = WatchConfig::parse(&after).map_err(|what| Usage(format!("{what}: nothing was written")))?;
+    AlertChannels::from_settings(&config.alert).map_err(|fault| Usage(format!("{fault}: nothing was written")))?;
     file.replace(&after)?;
     let path = file.path.display();
     let say = |words: String| print_prose(&mut io::stdout().lock(), "", &words, disks::width());
@@ -26,6 +29,10 @@ pub fn run(args: &SetArgs) -> Result<Exit> {
             let read = settings_file::used();
             say(format!("written to {path}; the watch that runs reads another file, {}", read.display()))?;
             return Ok(Exit::Found);
+        }
+        Err(error) if error.is::<Usage>() => {
+            say(format!("written to {path}, but the watch that runs refuses it: {error}"))?;
+            return Ok(Exit::Failed);
         }
         Ok(_) | Err(_) => say(format!("written to {path}; the watch reads it when it is next started"))?,
     }
@@ -37,29 +44,46 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let mut names: Vec<&str> = key.split('.').collect();
     let last = names.pop().filter(|last| !last.is_empty()).ok_or("a key is needed, such as scrub.every")?;
+    // A value of TOML as it is; all else is text, and where a list is wanted, one of that alone.
+    let new: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    let list = Value::from(std::iter::once(value).collect::<Array>());
+    let mut refusal = String::new();
+    for mut new in [new, list] {
+        let table = table_of(&mut document, &names)?;
+        match table.get_mut(last) {
+            // In its place: comments before the key are the key's, those behind it the value's.
+            Some(item) => {
+                if let Some(old) = item.as_value() {
+                    *new.decor_mut() = old.decor().clone();
+                }
+                *item = Item::Value(new);
+            }
+            None => drop(table.insert(last, Item::Value(new))),
+        }
+        let after = document.to_string();
+        match WatchConfig::parse(&after) {
+            Ok(_) => return Ok(after),
+            // `:LINE: ` is of a file that is not written.
+            Err(what) if refusal.is_empty() => {
+                refusal = what.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned();
+                if !refusal.contains("expected a sequence") {
+                    break;
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    Err(if refusal.contains(key) { refusal } else { format!("{key}: {refusal}") })
+}
+
+/// The table in which a key lies, made where there is none.
+fn table_of<'d>(document: &'d mut DocumentMut, names: &[&str]) -> Result<&'d mut Table, String> {
     let mut table: &mut Table = document.as_table_mut();
     for name in names {
         let below = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
         table = below.as_table_mut().ok_or_else(|| format!("{name} is no table in this file: edit it by hand"))?;
     }
-    // A value of TOML as it is; all else is text.
-    let mut new: Value = value.parse().unwrap_or_else(|_| Value::from(value));
-    match table.get_mut(last) {
-        // In its place: comments before the key are the key's, those behind it the value's.
-        Some(item) => {
-            if let Some(old) = item.as_value() {
-                *new.decor_mut() = old.decor().clone();
-            }
-            *item = Item::Value(new);
-        }
-        None => drop(table.insert(last, Item::Value(new))),
-    }
-    let after = document.to_string();
-    match WatchConfig::parse(&after) {
-        Ok(_) => Ok(after),
-        // `:LINE: ` is of a file that is not written.
-        Err(what) => Err(what.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned()),
-    }
+    Ok(table)
 }
 
 #[cfg(test)]
@@ -81,6 +105,8 @@ mod tests {
         assert!(WatchConfig::parse(&after).unwrap().alert.webhook.is_some(), "{after}");
         let after = changed("", "scrub.at-once", "3").unwrap();
         assert_eq!(WatchConfig::parse(&after).unwrap().scrub.at_once, 3);
+        let after = changed("", "alert.email.to", "you@example.org").unwrap();
+        assert!(after.contains("to = [\"you@example.org\"]"), "{after}");
         assert_eq!(changed("", "host", "007 is no number").unwrap().trim(), "host = \"007 is no number\"");
     }
 

@@ -173,8 +173,12 @@ fn prove(out: &mut impl Write, file: &str, has_mail: bool, again: &str) -> Resul
     }
     if !alert::test(out)? {
         writeln!(out)?;
-        print_line(out, format_args!("Mend that in {file}, or with `scrubjay set`, such as"))?;
+        print_line(out, format_args!("Mend that in {file}, or by one of these:"))?;
         writeln!(out, "  sudo scrubjay set alert.email.server smtp.example.org:587")?;
+        writeln!(out, "  sudo scrubjay set alert.email.tls tls       (or starttls, or none)")?;
+        writeln!(out, "  sudo scrubjay set alert.email.user me@example.org")?;
+        let password = password_file(Path::new(file));
+        print_line(out, format_args!("The password is in {}.", shown_path(&password)))?;
         print_line(out, format_args!("Then go on here:  {again}"))?;
         return Ok(Exit::Found);
     }

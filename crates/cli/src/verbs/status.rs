@@ -7,8 +7,10 @@ use scrubjay_daemon::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocumen
 use scrubjay_jobs::quantity::show_count;
 use std::io::{self, Write};
 
-const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "SPARE", "LAST FULL CHECK", "NOW"];
+const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "CAN LOSE", "LAST FULL CHECK", "NOW"];
 const DISKS: [&str; 7] = ["DISK", "SERIAL", "MODEL", "STATE", "LAST FULL READ", "BAD SECTORS", "NOW"];
+/// So many things to do are numbered.
+const TO_DO_MAX: usize = 3;
 /// What is left out first in a narrow terminal.
 const LEAST: [&str; 2] = ["MODEL", "SERIAL"];
 /// Disks that are listed one by one; of more, only those with something to tell.
@@ -26,7 +28,9 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
         if number == 0 {
             writeln!(out, "\nDo now")?;
         }
-        print_prose(out, &format!("  {}. ", number + 1), what, width)?;
+        // The last may say how many more there are.
+        let label = if number < TO_DO_MAX { format!("  {}. ", number + 1) } else { "     ".to_owned() };
+        print_prose(out, &label, what, width)?;
     }
     let accepted: Vec<_> = seen.incidents.iter().filter(|incident| incident.is_accepted).collect();
     for (number, incident) in accepted.iter().enumerate() {
@@ -62,7 +66,8 @@ fn write_rest(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) 
         }
     }
     if seen.messages_waiting > 0 {
-        lines.push(format!("{} messages wait to be sent", seen.messages_waiting));
+        let messages = if seen.messages_waiting == 1 { "message waits" } else { "messages wait" };
+        lines.push(format!("{} {messages} to be sent", seen.messages_waiting));
     }
     lines.extend(seen.troubles.iter().map(|trouble| format!("Trouble: {trouble}")));
     for (number, line) in lines.iter().enumerate() {
@@ -100,8 +105,8 @@ fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
     let name = match (&disk.bay, &disk.name) {
         (Some(bay), Some(name)) => format!("{name} bay {bay}"),
         (None, Some(name)) => name.clone(),
-        (Some(bay), None) => format!("bay {bay}"),
-        (None, None) => "gone".to_owned(),
+        (Some(bay), None) => format!("{} bay {bay}", disk.last_name),
+        (None, None) => disk.last_name.clone(),
     };
     vec![
         name,

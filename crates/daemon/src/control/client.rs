@@ -24,10 +24,10 @@ pub fn socket_path() -> Result<PathBuf, JobError> {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchClientError {
     /// Nobody listens.
-    #[error("the watch is not running ({0}): systemctl start scrubjay, or scrubjay watch")]
+    #[error("the watch is not running ({0}): sudo systemctl enable --now scrubjay")]
     Absent(PathBuf),
     /// We may not ask.
-    #[error("{0}: permission denied: only root may ask the watch (sudo)")]
+    #[error("{0}: only root may ask the watch (sudo)")]
     Permission(PathBuf),
     /// The kernel says no, or nothing comes.
     #[error("{path}: {source}")]

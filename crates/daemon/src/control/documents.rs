@@ -26,7 +26,7 @@ pub struct WatchDocument {
     pub sentence: String,
     /// Disks, redundancy, sectors, alerts.
     pub lights: Vec<LightEntry>,
-    /// What to do now, three things at most.
+    /// What to do now: three things at most, and how many more there are.
     pub to_do: Vec<String>,
     /// The arrays.
     pub arrays: Vec<ArrayEntry>,
@@ -51,7 +51,7 @@ pub struct WatchDocument {
 pub struct LightEntry {
     /// `Disks`, `Redundancy`, `All sectors read`, `Alerts`.
     pub name: String,
-    /// `green`, `grey`, `yellow`, `red`.
+    /// `green`, `grey`, `yellow`, `red`; `none`: there is nothing of the kind.
     pub colour: String,
     /// The same in words.
     pub words: String,
@@ -114,6 +114,8 @@ pub struct DiskEntry {
     pub key: String,
     /// The kernel's name, while it is there.
     pub name: Option<String>,
+    /// The kernel's name when it was last seen.
+    pub last_name: String,
     /// Its model.
     pub model: String,
     /// Where it sits.

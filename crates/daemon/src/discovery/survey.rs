@@ -17,6 +17,12 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
     let mut warnings = found.warnings;
     let mut arrays = md_arrays(root, &found.other_paths, &mut warnings);
     arrays.extend(btrfs_arrays(root, &found.other_paths, &mut warnings));
+    // What lies on devices alone that are not watched is somebody else's: images on loop devices.
+    let is_watched = |name: &String| found.disks.iter().any(|disk| disk.facts.name == *name);
+    arrays.retain(|array| {
+        let mut known = array.members.iter().filter_map(|member| member.disk.as_ref()).peekable();
+        known.peek().is_none() || known.any(is_watched)
+    });
     let mut keys = BTreeSet::new();
     arrays.retain(|array| {
         let is_first = keys.insert(array.key.clone());

@@ -7,6 +7,7 @@ use crate::control::{PendingAnswer, WatchAnswer, WatchRequest};
 use scrubjay_watch::calendar::{DAY, show_time};
 use scrubjay_watch::events::{PersonCommand, WatchEvent};
 use scrubjay_watch::incident::IncidentSubject;
+use scrubjay_watch::status::DiskStanding;
 
 impl Daemon<'_> {
     /// Answers.
@@ -59,10 +60,17 @@ impl Daemon<'_> {
                 disk.name.as_deref().and_then(|kernel| self.disk(kernel)).is_some_and(|seen| is_called(seen, name));
             by_survey || disk.key.0.eq_ignore_ascii_case(bare) || disk.name.as_deref() == Some(bare)
         });
+        let disks: Vec<&DiskStanding> = disks.collect();
+        // One that is not there is called as it last was, if nothing else is.
+        let was_called = |disk: &&DiskStanding| disks.is_empty() && disk.name.is_none() && disk.facts.name == bare;
+        let gone = status.disks.iter().filter(was_called);
         let arrays =
             status.arrays.iter().map(|array| &array.facts).filter(|array| array.key == name || array.name == bare);
         let channels = status.channels.iter().filter(|channel| channel.name == name);
         disks
+            .iter()
+            .copied()
+            .chain(gone)
             .map(|disk| IncidentSubject::Disk(disk.key.clone()))
             .chain(arrays.map(|array| IncidentSubject::Array(array.key.clone())))
             .chain(channels.map(|channel| IncidentSubject::Channel(channel.name.clone())))
@@ -74,7 +82,7 @@ impl Daemon<'_> {
         let mut found = self.subjects(name);
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(refused(&format!("{name}: no such disk, array or channel: `scrubjay status` lists them"))),
+            0 => Err(refused(&format!("{name}: no such disk, array or channel: `sudo scrubjay status` lists them"))),
             _ => Err(refused(&format!("{name}: several are called so: use a serial number or UUID"))),
         }
     }

@@ -91,6 +91,7 @@ impl Daemon<'_> {
         DiskEntry {
             key: facts.key.0,
             name: disk.name,
+            last_name: facts.name,
             model: facts.model,
             bay: facts.bay,
             bytes: bytes_of(facts.sectors).0,
@@ -199,6 +200,7 @@ fn colour_word(colour: LightColour) -> &'static str {
     match colour {
         LightColour::Green => "green",
         LightColour::Grey => "grey",
+        LightColour::None => "none",
         LightColour::Yellow => "yellow",
         LightColour::Red => "red",
     }

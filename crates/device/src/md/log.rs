@@ -2,8 +2,9 @@
 
 use super::geometry::MdGeometry;
 use super::judge::{self, JudgedPlace, MemberFiles};
+use super::kernel_log::LoggedError;
 use scrubjay_core::units::SectorRange;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many blocks that earlier runs found are read once more.
@@ -34,6 +35,8 @@ pub struct MdFound {
     /// Sectors that md wrote anew from the others, because a member could not read them: by the member's name. Of a mirror md does
     /// so with whole requests.
     pub repaired: BTreeMap<String, u64>,
+    /// Where members could not be read, as far as the kernel's log told.
+    pub errors: BTreeSet<LoggedError>,
     /// Sectors that were compared in md's cache of stripes and not read from the members.
     pub cached_sectors: u64,
     /// Why the check ended before it was done. Reads on after the array's name.
@@ -106,6 +109,15 @@ impl MdLog {
 
     pub(super) fn note_repaired(&self, member: &str, sectors: u64) {
         *self.lock().repaired.entry(member.to_owned()).or_default() += sectors;
+    }
+
+    pub(super) fn note_errors(&self, errors: Vec<LoggedError>) {
+        let mut found = self.lock();
+        for error in errors {
+            if found.errors.len() < KEPT_MAX {
+                found.errors.insert(error);
+            }
+        }
     }
 
     pub(super) fn note_cached(&self, sectors: u64) {

@@ -5,7 +5,7 @@
 //! MdArray: subject::Subject -- verifier::MdVerifier --> stepper::MdStepper --> knobs (/sys/block/md0/md) --> the kernel
 //!                           -- the detectors of disks, at md0: what md itself reads of its members is not seen there
 //!                           -- guard: what to put back if we are killed
-//! log::MdLog <-- verifier, judge (which member is wrong)
+//! log::MdLog <-- verifier, judge (which member is wrong), kernel_log (where one could not be read)
 //! ```
 //!
 //! **Addresses** are md's positions: sectors of each member's data (RAID-1, 4, 5, 6) or of the array (RAID-10). A range is whole
@@ -17,6 +17,7 @@
 mod geometry;
 mod guard;
 mod judge;
+mod kernel_log;
 mod knobs;
 mod log;
 mod stepper;
@@ -26,6 +27,7 @@ mod undo;
 mod verifier;
 
 pub use geometry::{MdGeometry, MdLevel, MdMember, MdRefusal};
+pub use kernel_log::LoggedError;
 pub use knobs::{MdFolder, MdKnobs};
 pub use log::{MdFound, MdLog, MdMismatch};
 pub use undo::put_back_all;
@@ -37,6 +39,7 @@ use crate::target::{TargetIdentity, disk_id, numbers};
 use crate::verify::{self, VerifierError};
 use guard::MdGuard;
 use judge::MemberFiles;
+use kernel_log::KernelLog;
 use rustix::fs::Access;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::scrub::machine::Event;
@@ -194,7 +197,9 @@ impl Subject for MdArray {
         let guard = MdGuard::of(&*knobs, &self.node.name, &key).map_err(VerifierError::Handle)?;
         let stepper = MdStepper::new(knobs, guard, MdGuard::path(&self.guards, &key), self.geometry.sectors);
         let files = MemberFiles::open(&self.geometry);
-        let verifier = verifier::MdVerifier::new(stepper, self.geometry.clone(), files, self.log(), self.is_repairing);
+        let said = KernelLog::open(&self.node.name, &self.geometry.members);
+        let verifier =
+            verifier::MdVerifier::new(stepper, self.geometry.clone(), files, said, self.log(), self.is_repairing);
         let places = match self.geometry.level {
             MdLevel::Raid10 => "of the array",
             _ => "of one of its members, which are read side by side",

@@ -2,6 +2,7 @@
 
 use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
 use super::judge::{self, JudgedPlace, MemberFiles};
+use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
 use super::log::{MdLog, MdMismatch};
 use super::stepper::{MdStepper, StepDone, StepObstacle};
@@ -32,6 +33,7 @@ pub(super) struct MdVerifier {
     stepper: Arc<Mutex<MdStepper>>,
     geometry: MdGeometry,
     files: MemberFiles,
+    said: KernelLog,
     log: MdLog,
     at_work: Option<StepAtWork>,
     answer: Option<VerifyCompletion>,
@@ -70,6 +72,7 @@ impl MdVerifier {
         stepper: MdStepper,
         geometry: MdGeometry,
         files: MemberFiles,
+        said: KernelLog,
         log: MdLog,
         is_repairing: bool,
     ) -> MdVerifier {
@@ -77,7 +80,7 @@ impl MdVerifier {
         let watched = Arc::downgrade(&stepper);
         // Where there can be no more threads, a check may rest for longer.
         let _ = std::thread::Builder::new().name("md-rest".to_owned()).spawn(move || end_rests(&watched));
-        MdVerifier { stepper, geometry, files, log, at_work: None, answer: None, is_counted: false, is_repairing }
+        MdVerifier { stepper, geometry, files, said, log, at_work: None, answer: None, is_counted: false, is_repairing }
     }
 
     fn counts(&self) -> MemberCounts {
@@ -171,6 +174,7 @@ impl MdVerifier {
     fn judge(&mut self, work: &StepAtWork, result: Result<StepDone, StepObstacle>) -> VerifyOutcome {
         let after = self.counts();
         let repaired = self.note_repaired(&work.before, &after);
+        self.log.note_errors(self.said.drain());
         let positions = self.positions(work.range);
         match result {
             // Passed over: not all was compared.
@@ -275,6 +279,7 @@ impl MdVerifier {
 impl Verifier for MdVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let before = self.counts();
+        self.said.drain(); // what came in between is none of this range's
         let started = clock::now();
         let begun = lock(&self.stepper).begin(self.positions(range), SyncAction::Check);
         match begun {

@@ -63,7 +63,7 @@ fn a_message_that_is_refused_for_hours_is_seen_in_the_lights() {
     }
     let light = rig.watch.status(rig.now).lights[3].clone();
     assert!(light.colour != LightColour::Green, "{light:?}");
-    assert!(light.words.contains("1 messages wait for hours"), "{light:?}");
+    assert!(light.words.contains("1 message waits for hours"), "{light:?}");
 }
 
 #[test]

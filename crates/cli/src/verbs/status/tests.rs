@@ -7,6 +7,7 @@ const NOW: u64 = 1_773_320_400; // 12 Mar 2026
 
 fn disk(name: &str, key: &str) -> DiskEntry {
     DiskEntry {
+        last_name: "sdc".into(),
         key: key.into(),
         name: Some(name.into()),
         model: "ST16000NM001G".into(),
@@ -81,7 +82,7 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], "1 problem: bay 3 (ZL2ABCDE) should be replaced");
     assert!(
-        text.contains("tank   RAID5  sda sdb -  none   12 d ago         reading, 43 %, ends 15 Mar 2026"),
+        text.contains("tank   RAID5  sda sdb -  none      12 d ago         reading, 43 %, ends 15 Mar 2026"),
         "{text}"
     );
     assert!(text.contains("12 d ago        8            next pass begins 21 Mar 2026 03:10"), "{text}");

@@ -5,6 +5,7 @@ mod model;
 use super::geometry::{MdGeometry, MdRefusal};
 use super::guard::MdGuard;
 use super::judge::MemberFiles;
+use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
 use super::log::MdLog;
 use super::stepper::{MdStepper, StepObstacle};
@@ -45,7 +46,8 @@ fn with_files(array: &ModelArray, files: MemberFiles, is_repairing: bool) -> Che
     let folder = tempfile::tempdir().unwrap();
     let geometry = MdGeometry::read(array, array.with(|state| state.sectors)).unwrap();
     let log = MdLog::new(geometry.clone());
-    let verifier = MdVerifier::new(stepper(array, folder.path()), geometry, files, log.clone(), is_repairing);
+    let silent = KernelLog::open("md0", &[]);
+    let verifier = MdVerifier::new(stepper(array, folder.path()), geometry, files, silent, log.clone(), is_repairing);
     Checked { verifier, log, folder }
 }
 

@@ -1,0 +1,175 @@
+//! The kernel's log, for what md and the block layer say of members while a range is checked: which sectors could not be read.
+//!
+//! Counters tell how much md wrote anew ([`super::verifier`]); only the log tells where. It says less than it could: its lines are limited
+//! in rate, of mirrors the block layer names the first sector of a request only, and who may not read it is told nothing.
+
+use super::geometry::MdMember;
+use scrubjay_core::units::SectorRange;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A record is no longer (Linux, kernel/printk: `PRINTKRB_RECORD_MAX` and its prefix).
+const RECORD_MAX: usize = 8192;
+/// So many records are looked at in one go.
+const RECORDS_MAX: usize = 10_000;
+
+/// What a line says that is about reads of disks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum LogLine {
+    /// md wrote these sectors of a member anew: by its name, in its own sectors.
+    Corrected { array: String, member: String, range: SectorRange },
+    /// A read of a disk failed; its first sector.
+    Failed { disk: String, sector: u64 },
+}
+
+/// Where a member could not be read, in sectors of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LoggedError {
+    /// The kernel's name of the member.
+    pub member: String,
+    /// What md wrote anew there; where only the request is known, its first sector.
+    pub range: SectorRange,
+}
+
+/// A member as the block layer names it: the disk that it is, or is a part of, and where on it.
+#[derive(Debug)]
+struct MemberPlace {
+    member: String,
+    disk: String,
+    start: u64,
+    sectors: u64,
+}
+
+/// The log, from now on.
+#[derive(Debug)]
+pub(super) struct KernelLog {
+    file: Option<File>,
+    array: String,
+    members: Vec<MemberPlace>,
+}
+
+impl KernelLog {
+    /// What is said from now on of the array that the kernel calls `array`, and of its members. Silent where it cannot be read.
+    pub fn open(array: &str, members: &[MdMember]) -> KernelLog {
+        let open = || {
+            let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
+            file.seek(SeekFrom::End(0)).ok()?;
+            Some(file)
+        };
+        let members = members.iter().filter_map(|member| place(&member.name)).collect();
+        KernelLog { file: open(), array: array.to_owned(), members }
+    }
+
+    /// What it said since it was last asked.
+    pub fn drain(&mut self) -> Vec<LoggedError> {
+        let mut errors = Vec::new();
+        let Some(file) = &mut self.file else { return errors };
+        let mut record = vec![0; RECORD_MAX];
+        for _ in 0..RECORDS_MAX {
+            match file.read(&mut record) {
+                Ok(bytes) => {
+                    errors.extend(said(&String::from_utf8_lossy(&record[..bytes]), &self.array, &self.members))
+                }
+                // What was not read in time is overwritten.
+                Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
+                Err(_) => break,
+            }
+        }
+        errors
+    }
+}
+
+/// Of a member that the kernel calls so.
+fn place(member: &str) -> Option<MemberPlace> {
+    let folder = fs::canonicalize(Path::new("/sys/class/block").join(member)).ok()?;
+    let number = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    let disk = match folder.join("partition").exists() {
+        true => folder.parent()?.file_name()?.to_string_lossy().into_owned(),
+        false => member.to_owned(),
+    };
+    let start = number("start").unwrap_or(0);
+    Some(MemberPlace { member: member.to_owned(), disk, start, sectors: number("size")? })
+}
+
+/// What a record of `/dev/kmsg` says of these members: `6,1234,567890,-;md/raid:md0: read error corrected (...)`.
+fn said(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedError> {
+    match parse(record.split_once(';')?.1.lines().next()?)? {
+        LogLine::Corrected { array: of, member, range } if of == array => {
+            members.iter().any(|known| known.member == member).then_some(LoggedError { member, range })
+        }
+        LogLine::Corrected { .. } => None,
+        LogLine::Failed { disk, sector } => {
+            let is_it = |known: &&MemberPlace| {
+                known.disk == disk && sector >= known.start && sector - known.start < known.sectors
+            };
+            let known = members.iter().find(is_it)?;
+            Some(LoggedError { member: known.member.clone(), range: SectorRange::at(sector - known.start, 1) })
+        }
+    }
+}
+
+/// Lines of drivers/md/raid1.c, raid10.c and raid5.c (`read error corrected`), and of block/blk-mq.c (`blk_print_req_error`).
+fn parse(line: &str) -> Option<LogLine> {
+    if let Some((_, said)) = line.strip_prefix("md/raid").and_then(|rest| rest.split_once(':')) {
+        let (array, said) = said.split_once(": read error corrected (")?;
+        let (count, said) = said.split_once(" sectors at ")?;
+        let (start, member) = said.split_once(" on ")?;
+        let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
+        start.checked_add(count)?;
+        let member = member.trim_end_matches(')').to_owned();
+        return Some(LogLine::Corrected { array: array.to_owned(), member, range: SectorRange::at(start, count) });
+    }
+    let (_, said) = line.split_once("error, dev ")?;
+    let (disk, said) = said.split_once(", sector ")?;
+    let mut words = said.split(' ');
+    let sector = words.next()?.parse().ok()?;
+    // Of older kernels the operation is only a number; of a write nothing is to be said here.
+    let is_write = words.any(|word| word.contains("(WRITE)") || word.contains("(DISCARD)") || word.contains("(FLUSH)"));
+    (!is_write).then(|| LogLine::Failed { disk: disk.to_owned(), sector })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members() -> Vec<MemberPlace> {
+        let member = |name: &str, disk: &str, start| MemberPlace {
+            member: name.into(),
+            disk: disk.into(),
+            start,
+            sectors: 1000,
+        };
+        vec![member("vdb", "vdb", 0), member("sda1", "sda", 2048)]
+    }
+
+    #[test]
+    fn lines_of_md_and_of_the_block_layer_are_understood() {
+        let said = |text: &str| {
+            let error = said(&format!("6,1234,567890,-;{text}\n SUBSYSTEM=block\n"), "md0", &members());
+            error.map(|error| (error.member, error.range.start.0, error.range.count()))
+        };
+        let of = |member: &str, start, count| Some((member.to_owned(), start, count));
+        for (line, expected) in [
+            ("md/raid:md0: read error corrected (8 sectors at 128 on vdb)", of("vdb", 128, 8)),
+            ("md/raid1:md0: read error corrected (16 sectors at 7 on sda1)", of("sda1", 7, 16)),
+            ("md/raid10:md1: read error corrected (8 sectors at 128 on vdb)", None),
+            ("md/raid:md0: read error corrected (8 sectors at 128 on vdc)", None),
+            ("md/raid:md0: read error corrected (8 sectors at 18446744073709551615 on vdb)", None),
+            ("md/raid:md0: read error NOT corrected!! (sector 128 on vdb).", None),
+            ("I/O error, dev vdb, sector 999 op 0x0:(READ) flags 0x800 phys_seg 1 prio class 2", of("vdb", 999, 1)),
+            ("critical medium error, dev sda, sector 2050 op 0x0:(READ) flags 0x0 phys_seg 1", of("sda1", 2, 1)),
+            ("blk_update_request: I/O error, dev sda, sector 2050", of("sda1", 2, 1)),
+            ("I/O error, dev sda, sector 2047 op 0x0:(READ) flags 0x0", None), // before the partition
+            ("I/O error, dev sda, sector 3048 op 0x0:(READ) flags 0x0", None), // behind it
+            ("I/O error, dev vdb, sector 1 op 0x1:(WRITE) flags 0x0", None),
+            ("I/O error, dev vdb, sector x op 0x0:(READ)", None),
+            ("md/raid: nothing", None),
+            ("", None),
+        ] {
+            assert_eq!(said(line), expected, "{line}");
+        }
+        assert_eq!(super::said("no record", "md0", &members()), None);
+    }
+}

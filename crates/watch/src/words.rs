@@ -1,0 +1,45 @@
+//! Small words of messages: counts, names as a shell takes them, sizes as they stand on labels.
+
+/// `1 message`, `2 messages`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A name as a word of a shell's command line.
+pub(crate) fn typed(name: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "._-:/+@".contains(char);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
+/// As it stands on the label of a disk: 16.0 TB are 16 times 10^12 bytes.
+pub fn label_size(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let bytes = bytes as f64;
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_one_word_each() {
+        assert_eq!(typed("5000c500a1b2c3d4"), "5000c500a1b2c3d4");
+        assert_eq!(typed("at loop on /a"), "'at loop on /a'");
+        assert_eq!(typed("it's; reboot"), r"'it'\''s; reboot'");
+        assert_eq!((counted(1, "day"), counted(0, "day")), ("1 day".to_owned(), "0 days".to_owned()));
+    }
+
+    #[test]
+    fn sizes_are_those_of_labels() {
+        assert_eq!(label_size(16_000_900_661_248), "16.0 TB");
+        assert_eq!(label_size(500_107_862_016), "500.1 GB");
+        assert_eq!(label_size(512), "512 B");
+    }
+}
