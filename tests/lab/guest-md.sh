@@ -261,8 +261,9 @@ for level in 1 10 5; do
   expect "RAID-$level, read errors: exit code" "$status" 3
   expect "RAID-$level, read errors: of the right member" "$(jq -c '[.targets[0].repaired_errors[].member]' "$work/$name.json")" \
     "[\"$(name_of 1)\"]"
-  expect "RAID-$level, read errors: the log tells where" \
-    "$(jq -c '[.targets[0].repaired_errors[].places[] | .[0] - .[0] % 128] | unique' "$work/$name.json")" "[$((22048 / 128 * 128)),$((62048 / 128 * 128))]"
+  # Of a mirror the log has the beginning of a request of some hundred KiB.
+  expect "RAID-$level, read errors: the log tells where" "$(jq -c '[.targets[0].repaired_errors[].places[][0]] as $told |
+    [22048, 62048] | map(. as $bad | any($told[]; . <= $bad and $bad < . + 1024))' "$work/$name.json")" "[true,true]"
   # Of a mirror md writes whole requests of 64 KiB anew, several if the disk got them as one.
   case $level in
   5) expect "RAID-5, read errors: repaired and counted" "$(field sectors_repaired)" 16 ;;
