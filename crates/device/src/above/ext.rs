@@ -54,7 +54,13 @@ impl<'a> Lookup<'a> {
         Ok(Lookup { node, device, mount, shape, groups: groups.unwrap_or_default(), known: BTreeMap::new() })
     }
 
+    /// `-c`: without reading all bitmaps first, which are a GiB in 16 TB.
     fn ask(&self, request: &str) -> Result<Vec<u8>, ToolError> {
+        tool::run("debugfs", &["-c", "-R", request, &self.device])
+    }
+
+    /// With the bitmaps.
+    fn ask_with_bitmaps(&self, request: &str) -> Result<Vec<u8>, ToolError> {
         tool::run("debugfs", &["-R", request, &self.device])
     }
 
@@ -68,7 +74,8 @@ impl<'a> Lookup<'a> {
             let list: Vec<String> = mine.iter().map(u64::to_string).collect();
             let said = |said: Vec<u8>| String::from_utf8_lossy(&said).into_owned();
             let why = |error: ToolError| error.to_string();
-            used = ext_words::in_use(&said(self.ask(&format!("testb {first} {}", mine.len())).map_err(why)?));
+            used =
+                ext_words::in_use(&said(self.ask_with_bitmaps(&format!("testb {first} {}", mine.len())).map_err(why)?));
             inodes = ext_words::inodes(&said(self.ask(&format!("icheck {}", list.join(" "))).map_err(why)?));
         }
         let mut ends: Vec<SectorEnd> = Vec::new();

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More descriptors are not looked at: 32 TiB of blocks of 4 KiB.
 const GROUPS_MAX: u64 = 1 << 18;
+/// No kernel writes longer ones.
+const DESCRIPTOR_MAX: u64 = 64;
 /// Blocks have 2^6 KiB at the most.
 const BLOCK_POWER_MAX: u64 = 6;
 /// Inodes below this one are the file system's own (but for the root folder, 2).
@@ -89,7 +91,7 @@ impl ExtShape {
 
     /// Where the descriptors of all groups lie, in bytes of the device; none: they lie apart, or are too many.
     pub fn descriptors(&self) -> Option<std::ops::Range<u64>> {
-        if self.has_meta_groups || self.groups() > GROUPS_MAX {
+        if self.has_meta_groups || self.groups() > GROUPS_MAX || self.descriptor_bytes > DESCRIPTOR_MAX {
             return None;
         }
         let start = (self.first + 1) * self.block_bytes;
@@ -121,7 +123,7 @@ impl ExtShape {
         }
         let (index, within) =
             ((block.checked_sub(self.first)?) / self.group_blocks, (block - self.first) % self.group_blocks);
-        let descriptors = (self.groups() * self.descriptor_bytes).div_ceil(self.block_bytes);
+        let descriptors = self.groups().saturating_mul(self.descriptor_bytes).div_ceil(self.block_bytes);
         let is_head = !self.has_meta_groups && self.has_backup(index) && within <= descriptors;
         match (is_head, index) {
             (true, 0) => Some("the superblock, or the descriptors behind it"),
@@ -132,11 +134,11 @@ impl ExtShape {
 
     fn has_backup(&self, group: u64) -> bool {
         let is_power = |base: u64| {
-            let mut power = base;
-            while power < group {
-                power *= base;
+            let mut power = Some(base);
+            while power.is_some_and(|power| power < group) {
+                power = power.and_then(|power| power.checked_mul(base));
             }
-            power == group
+            power == Some(group)
         };
         match self.backups {
             _ if group == 0 => true,
@@ -304,5 +306,48 @@ mod tests {
         assert_eq!((told(head, &one), told("", &one), told("12\t/x\n", &one)), (None, None, None));
         let folder = ExtInode { is_folder: true, links: 9 };
         assert_eq!(told(&format!("{head}12\t/d\n"), &folder).unwrap(), ["/d"]);
+    }
+
+    #[test]
+    fn whatever_lies_there_nothing_panics() {
+        let mut state = 7_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        let words = [
+            "Block ",
+            "12\t",
+            "//a",
+            "\n",
+            " marked in use",
+            "Inode\t",
+            "Links: ",
+            "9999999999999999999999",
+            "\u{7f}",
+            "<",
+        ];
+        for _ in 0..20_000 {
+            let mut page = superblock();
+            for _ in 0..1 + next() % 6 {
+                let at = 1024
+                    + [0x4, 0x14, 0x18, 0x20, 0x28, 0x4c, 0x58, 0x5c, 0x60, 0x64, 0xfe, 0x150][(next() % 12) as usize];
+                page[at + (next() % 4) as usize] = next() as u8;
+            }
+            if let Some(shape) = ExtShape::of(&page) {
+                let groups = shape.groups_of(&page[..512]);
+                let room = shape.descriptors().map_or(0, |place| place.end - place.start);
+                assert!(room <= GROUPS_MAX * DESCRIPTOR_MAX);
+                for block in [0, 1, next(), u64::MAX, shape.blocks - 1] {
+                    shape.structure_at(block, &groups);
+                }
+            }
+            let said: String = (0..next() % 12).map(|_| words[(next() % 10) as usize]).collect();
+            let about = ExtInode { is_folder: false, links: next() % 3 };
+            in_use(&said);
+            inodes(&said);
+            inode(&said, 12);
+            names(said.as_bytes(), 12, &about);
+        }
     }
 }

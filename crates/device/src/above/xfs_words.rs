@@ -40,7 +40,8 @@ impl XfsShape {
             return None;
         }
         // A block's number has its group above, its place in the group below.
-        let place = (log_start >> group_power) * group_blocks + (log_start & ((1 << group_power) - 1));
+        let group = (log_start >> group_power).checked_mul(group_blocks)?;
+        let place = group.checked_add(log_start & ((1 << group_power) - 1))?;
         let log = match log_start {
             0 => (0, 0),
             _ => (place.checked_mul(block_bytes)?, place.checked_add(log_blocks)?.checked_mul(block_bytes)?),
@@ -156,6 +157,16 @@ mod tests {
             let mut page = superblock();
             page[at..at + bytes.len()].copy_from_slice(bytes);
             assert_eq!(XfsShape::of(&page), None, "{at}");
+        }
+        for at in 0..128 {
+            for byte in 0..=255 {
+                let mut page = superblock();
+                page[at] = byte;
+                let shape = XfsShape::of(&page);
+                let looked =
+                    |shape: XfsShape| [0, 1 << 40, u64::MAX - 512].map(|at| shape.structure_at(&(at..at + 512)));
+                shape.map(looked); // and nothing panics
+            }
         }
     }
 }

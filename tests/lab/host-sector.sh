@@ -1,0 +1,93 @@
+#!/bin/bash
+# What lies at a sector of a btrfs or of a volume's member, on this machine: places are found by their content on the raw devices, and
+# `explain DISK SECTOR` must say what is there.
+# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, loop devices, btrfs, mkfs.btrfs, nbdcopy, perl and jq.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=check.sh
+. "$here/check.sh"
+grep -qw btrfs /proc/filesystems || modprobe btrfs 2>/dev/null || skip "no btrfs in this kernel"
+needs root mount losetup loop mkfs.btrfs nbdcopy perl jq
+loops=()
+end_last() {
+  local loop
+  if mountpoint -q "$work/pool"; then umount "$work/pool" || true; fi
+  for loop in "${loops[@]}"; do losetup -d "$loop" || true; done
+}
+begin
+# shellcheck source=volume.sh
+. "$here/volume.sh"
+export SCRUBJAY=$scrubjay
+seed=${SEED:-$RANDOM} count=20
+echo "# seed $seed"
+mkdir pool
+detach_all() {
+  local loop
+  for loop in "${loops[@]}"; do losetup -d "$loop"; done
+  loops=()
+}
+attach_new() { # COUNT SIZE
+  local n
+  detach_all
+  for ((n = 0; n < $1; n++)); do
+    rm -f "d$n"
+    truncate -s "$2" "d$n"
+    loops+=("$(losetup -f --show "d$n")")
+  done
+}
+explained() { "$scrubjay" explain "$1" "$2" --json | jq -r "$3" || true; } # DEVICE SECTOR FILTER
+truth() { # TITLE SHAPE TOP WITHOUT DEVICE...
+  local title=$1 shape=$2 top=$3 without=$4
+  shift 4
+  seed=$((seed + 1)) checked=$((checked + 1))
+  sync
+  echo 3 >/proc/sys/vm/drop_caches 2>/dev/null || true
+  "$here/sector-truth" check "$title" "$shape" $count $seed "$top" "$without" "$@" || failed=$((failed + 1))
+}
+
+# ---- btrfs: profiles, files, what was deleted; its trees are asked while it is mounted
+
+pool() { # TITLE COPIES DEVICES MKFS-OPTION...
+  local title=$1 copies=$2 n
+  shift 2
+  attach_new "$1" 160M
+  shift
+  mkfs.btrfs -q -f "$@" "${loops[@]}" >/dev/null 2>&1
+  mount -o nodiscard "${loops[0]}" pool
+  for n in 1 2 3; do "$here/sector-truth" fill "pool/f$n" "f$n" 3000; done
+  "$here/sector-truth" fill pool/gone1 gone1 2000
+  sync -f pool
+  rm pool/gone1
+  sync -f pool
+  truth "$title" "copies:$copies" "$work/pool/" metadata "${loops[@]}"
+  expect "$title: a superblock" "$(explained "${loops[0]}" 128 '.ends[0] | "\(.kind) \(.file_system)"')" "metadata btrfs"
+  expect "$title: what is allocated to nothing" "$(explained "${loops[0]}" $(((160 << 11) - 8)) '.ends[0].kind')" free
+  place=$(grep -abo -m1 "SJ-f2-700-" d0 d1 2>/dev/null | head -1 || true)
+  [ -n "$place" ] || place=0:$(grep -abo -m1 "SJ-f2-700-" d0 | head -1)
+  sector=$(($(cut -d: -f2 <<<"$place") / 512)) device=${loops[${place:1:1}]}
+}
+pool "btrfs RAID-1" 2 2 -d raid1 -m raid1
+expect "btrfs RAID-1: it can make it again" "$(explained "$device" $sector '.ends[0] | "\(.is_kept) \(.keepers[0].command)"')" "true scrubjay scrub $work/pool"
+umount pool
+expect "btrfs, not mounted: nothing is guessed" "$(explained "$device" $sector '.ends[0].kind')" unknown
+pool "btrfs RAID-0" 1 2 -d raid0 -m raid1
+expect "btrfs RAID-0: it cannot" "$(explained "$device" $sector '.ends[0] | "\(.is_kept) \(.meaning | test("restore .*/pool/f2 from"))"')" "false true"
+umount pool
+pool "btrfs RAID-10" 2 4 -d raid10 -m raid10
+umount pool
+detach_all
+
+# ---- a member of a volume: the sector of the volume, and the parities
+
+attach_new 6 48M
+members=("${loops[@]}")
+"$scrubjay" volume create --data 4 --parity 2 --name lab "${members[@]}" >create.out
+start
+truncate -s 16M image
+"$here/sector-truth" number image 32768
+nbdcopy --flush image "$uri"
+stop
+truth "a volume 4+2" raid6 @ metadata "${members[@]}"
+expect "a member's superblock" "$(explained "${members[0]}" 8 '.ends[0] | "\(.kind) \(.is_kept)"')" "outside true"
+expect "how a volume makes it again" "$(explained "${members[0]}" 4096 '.ends[0].keepers[0].command')" "scrubjay scrub lab"
+done_checking
