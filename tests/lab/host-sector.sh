@@ -1,13 +1,15 @@
 #!/bin/bash
-# What lies at a sector of a btrfs or of a volume's member, on this machine: places are found by their content on the raw devices, and
+# What lies at a sector of a btrfs, of a file system that crashed, or of a volume's member, on this machine: places are found by their content on the raw devices, and
 # `explain DISK SECTOR` must say what is there.
-# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, loop devices, btrfs, mkfs.btrfs, nbdcopy, perl and jq.
+# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, loop devices, btrfs and
+# XFS, mkfs.btrfs, mkfs.ext4, debugfs, mkfs.xfs, xfs_db, xfs_logprint, nbdcopy, perl and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh
 . "$here/check.sh"
 grep -qw btrfs /proc/filesystems || modprobe btrfs 2>/dev/null || skip "no btrfs in this kernel"
-needs root mount losetup loop mkfs.btrfs nbdcopy perl jq
+needs root mount losetup loop mkfs.btrfs mkfs.ext4 debugfs mkfs.xfs xfs_db xfs_logprint nbdcopy perl jq
+grep -qw xfs /proc/filesystems || modprobe xfs 2>/dev/null || skip "no XFS in this kernel"
 loops=()
 end_last() {
   local loop
@@ -75,6 +77,28 @@ expect "btrfs RAID-0: it cannot" "$(explained "$device" $sector '.ends[0] | "\(.
 umount pool
 pool "btrfs RAID-10" 2 4 -d raid10 -m raid10
 umount pool
+detach_all
+
+# ---- file systems that were not unmounted in order: their tables are of yesterday, so nothing is said
+
+crashed() { # KIND MKFS...
+  local kind=$1
+  shift
+  attach_new 1 64M
+  "$@" "${loops[0]}" >/dev/null 2>&1
+  mount "${loops[0]}" pool
+  "$here/sector-truth" fill pool/f1 f1 2000
+  sync -f pool
+  cp --sparse=always d0 copy
+  umount pool
+  loops+=("$(losetup -f --show copy)")
+  sector=$(($(grep -abo -m1 "SJ-f1-700-" copy | cut -d: -f1) / 512))
+  expect "$kind, crashed: nothing is guessed" "$(explained "${loops[1]}" "$sector" '.ends[0].kind')" unknown
+  expect "$kind, crashed: of free space neither" "$(explained "${loops[1]}" $(((64 << 11) - 64)) '.ends[0].kind')" unknown
+  expect "$kind, unmounted: the file" "$(explained "${loops[0]}" "$sector" '.ends[0].files[0] | startswith("/f1 ")')" true
+}
+crashed ext4 mkfs.ext4 -q
+crashed XFS mkfs.xfs -q -f --unsupported
 detach_all
 
 # ---- a member of a volume: the sector of the volume, and the parities

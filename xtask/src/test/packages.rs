@@ -141,6 +141,8 @@ pub const GUEST_FILE_SYSTEMS: &[&str] = &[
 pub const HOST_SECTORS: &[&str] = &[
     "mount",       // losetup
     "btrfs-progs", // mkfs.btrfs
+    "e2fsprogs",   // mkfs.ext4, debugfs
+    "xfsprogs",    // mkfs.xfs, xfs_db, xfs_logprint
     "libnbd-bin",  // nbdcopy: fills the volume
     "perl",        // looks for the truth
     "jq",          // reads the answers

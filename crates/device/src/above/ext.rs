@@ -42,6 +42,10 @@ impl<'a> Lookup<'a> {
         let mut reader = LabelReader::open(&node.device()).map_err(|error| error.to_string())?;
         let shape = reader.page(0).and_then(ExtShape::of);
         let shape = shape.ok_or("its superblock cannot be read, or makes no sense")?;
+        // Its tables are of yesterday then: what is free there may hold a file.
+        if shape.needs_recovery && mount.is_none() {
+            return Err("it was not unmounted in order, so its journal has to be replayed first: mount it (or have e2fsck do it), and ask again".to_owned());
+        }
         let groups = shape.descriptors().and_then(|place| {
             let mut bytes = Vec::new();
             let first = place.start / PAGE as u64 * PAGE as u64;

@@ -21,6 +21,8 @@ pub struct ExtShape {
     pub blocks: u64,
     /// The first block that is the file system's: 1 with blocks of 1 KiB.
     pub first: u64,
+    /// Are changes in its journal that are not where they belong? So it is while it is mounted, and after a crash.
+    pub needs_recovery: bool,
     group_blocks: u64,
     table_blocks: u64,
     descriptor_bytes: u64,
@@ -67,6 +69,7 @@ impl ExtShape {
             block_bytes,
             blocks: word(0x4)? | high,
             first: word(0x14)?,
+            needs_recovery: incompatible & 4 != 0,
             group_blocks: word(0x20)?,
             table_blocks: (word(0x28)? * inode_bytes).div_ceil(block_bytes),
             descriptor_bytes: if is_64_bit { number(superblock, 0xfe, 2)?.max(32) } else { 32 },
@@ -244,6 +247,9 @@ mod tests {
         let shape = ExtShape::of(&superblock()).unwrap();
         assert_eq!((shape.block_bytes, shape.blocks, shape.groups()), (1024, 65536, 8));
         assert_eq!(shape.descriptors(), Some(2048..2048 + 8 * 64));
+        let mut crashed = superblock();
+        crashed[1024 + 0x60] |= 4;
+        assert!(!shape.needs_recovery && ExtShape::of(&crashed).unwrap().needs_recovery);
         let mut descriptors = vec![0; 8 * 64];
         for group in 0..8_u32 {
             let at = group as usize * 64;

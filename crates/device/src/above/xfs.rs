@@ -157,6 +157,11 @@ fn below(mount: &MountedAt, name: &[u8]) -> String {
 
 fn unmounted(node: &BlockNode, range: SectorRange, shape: XfsShape) -> Result<Vec<SectorEnd>, String> {
     let device = node.device().display().to_string();
+    let log = tool::run("xfs_logprint", &["-t", &device]).map_err(|error| error.to_string())?;
+    if !xfs_words::is_log_clean(&String::from_utf8_lossy(&log)) {
+        return Err("it was not unmounted in order, so its journal has to be replayed first: mount it, and ask again"
+            .to_owned());
+    }
     let per_block = shape.block_bytes / SECTOR_BYTES;
     let mut ends: Vec<SectorEnd> = Vec::new();
     for block in range.start.0 / per_block..range.end.0.div_ceil(per_block) {

@@ -60,6 +60,11 @@ impl XfsShape {
     }
 }
 
+/// Does `xfs_logprint -t` say that the journal is empty? Else changes are in it that are not where they belong.
+pub fn is_log_clean(said: &str) -> bool {
+    said.lines().find_map(|line| line.split_once(" state: ")).is_some_and(|(_, state)| state.trim() == "<CLEAN>")
+}
+
 /// What `blockuse` says of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockUse {
@@ -106,6 +111,15 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_journal_is_clean_only_if_it_is_said_to_be() {
+        let said = |state: &str| {
+            format!("xfs_logprint:\n    data device: 0x700\n\n    log tail: 24 head: 29 state: <{state}>\n\n")
+        };
+        assert!(is_log_clean(&said("CLEAN")) && !is_log_clean(&said("DIRTY")) && !is_log_clean(""));
+        assert!(!is_log_clean(&(said("DIRTY") + &said("CLEAN"))), "what follows is what files hold");
+    }
 
     #[test]
     fn what_xfs_db_said() {
