@@ -36,10 +36,11 @@ echo "# seed $seed"
 mkdir top
 quietly() { "$@" >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }; }
 array() { # LEVEL COUNT [OPTION...]
-  local level=$1 number=$2
+  local level=$1 number=$2 bitmap=(--bitmap=none)
   shift 2
+  [ "$level" != 0 ] || bitmap=() # which has none, and mdadm wants to hear nothing of it
   members=("${disks[@]:0:number}")
-  quietly mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M --bitmap=none --level="$level" \
+  quietly mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M "${bitmap[@]}" --level="$level" \
     --raid-devices="$number" "$@" "${members[@]}"
 }
 end_array() {
