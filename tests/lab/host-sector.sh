@@ -1,5 +1,5 @@
 #!/bin/bash
-# What lies at a sector of a btrfs, of a file system that crashed, or of a volume's member, on this machine: places are found by their content on the raw devices, and
+# What lies at a sector of a btrfs, an ext4, an XFS, or of a volume's member, on this machine: places are found by their content on the raw devices, and
 # `explain DISK SECTOR` must say what is there.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, loop devices, btrfs and
 # XFS, mkfs.btrfs, mkfs.ext4, debugfs, mkfs.xfs, xfs_db, xfs_logprint, nbdcopy, perl and jq.
@@ -77,6 +77,33 @@ expect "btrfs RAID-0: it cannot" "$(explained "$device" $sector '.ends[0] | "\(.
 umount pool
 pool "btrfs RAID-10" 2 4 -d raid10 -m raid10
 umount pool
+detach_all
+
+# ---- ext4 and XFS not mounted and mounted
+
+whole() { # KIND WITHOUT MKFS...
+  local kind=$1 without=$2 n
+  shift 2
+  attach_new 1 96M
+  "$@" "${loops[0]}" >/dev/null 2>&1
+  mount "${loops[0]}" pool
+  for n in 1 2 3; do "$here/sector-truth" fill "pool/f$n" "f$n" 3000; done
+  "$here/sector-truth" fill pool/gone1 gone1 2000
+  mkdir pool/folder
+  (cd pool/folder && for ((n = 0; n < 60; n++)); do : >"sj-entry-$n-with-a-name-that-is-long-enough-to-fill-a-block-soon"; done)
+  sync -f pool
+  rm pool/gone1
+  umount pool
+  truth "$kind, not mounted" plain / - "${loops[0]}"
+  expect "$kind: the superblock" "$(explained "${loops[0]}" 2 '.ends[0].kind')" metadata
+  mount -o nodiscard "${loops[0]}" pool
+  truth "$kind, mounted" plain "$work/pool/" "$without" "${loops[0]}"
+  umount pool
+}
+whole "ext4 in blocks of 1 KiB" - mkfs.ext4 -q -b 1024
+whole "ext4 in blocks of 4 KiB" - mkfs.ext4 -q -b 4096
+whole "XFS with owners" - mkfs.xfs -q -f --unsupported -m rmapbt=1
+whole "XFS without owners" metadata mkfs.xfs -q -f --unsupported
 detach_all
 
 # ---- file systems that were not unmounted in order: their tables are of yesterday, so nothing is said

@@ -219,14 +219,14 @@ pub const STEPS: &[TestStep] = &[
     },
     // These two compute all the time: beside the others they would take the machine from them.
     TestStep {
-        name: "lab: which file lies at a sector, in a virtual machine",
+        name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],
         packages: GUEST_FILE_SYSTEMS,
         is_beside: false,
         ..LAB
     },
     TestStep {
-        name: "lab: what lies at a sector of a btrfs and of a volume's member",
+        name: "lab: what lies at a sector of ext4, XFS, btrfs and a volume's member",
         command: &["tests/lab/host-sector.sh"],
         packages: HOST_SECTORS,
         is_beside: false,

@@ -72,7 +72,7 @@ impl<'a> Lookup<'a> {
         let sectors = self.shape.block_bytes / SECTOR_BYTES;
         let blocks = range.start.0 / sectors..range.end.0.div_ceil(sectors);
         let mine: Vec<u64> =
-            blocks.clone().filter(|block| (self.shape.first..self.shape.blocks).contains(block)).collect();
+            blocks.clone().filter(|block| (self.shape.first.max(1)..self.shape.blocks).contains(block)).collect();
         let (mut used, mut inodes) = (BTreeMap::new(), BTreeMap::new());
         if let (Some(first), false) = (mine.first(), mine.is_empty()) {
             let list: Vec<String> = mine.iter().map(u64::to_string).collect();
@@ -104,6 +104,13 @@ impl<'a> Lookup<'a> {
     fn fate(&mut self, block: u64, used: Option<bool>, inode: Option<Option<u64>>) -> BlockFate {
         let fate = |kind, words: &str| BlockFate { kind, words: words.to_owned(), files: Vec::new() };
         let unknown = |words: &str| fate(EndKind::Unknown, words);
+        // debugfs takes 0 for no block, but that one is always in use.
+        if block == 0 && self.shape.first == 0 {
+            return fate(
+                EndKind::Metadata,
+                "metadata of ext4: the superblock, and the room of a boot loader before it",
+            );
+        }
         if block < self.shape.first || block >= self.shape.blocks {
             return fate(
                 EndKind::Outside,
