@@ -35,6 +35,8 @@ for order in sequential staggered; do
   expect "$order: the rest is verified" "$(field bytes_verified)" $((size - bad_bytes))
   expect "$order: complete" "$(field complete)" true
 done
+"$scrubjay" scrub "$disk" --policy none --range ..1MiB --no-progress --state "$work/hint" >"$work/hint.txt" || true
+expect "the result says how to look up what lies there" "$(grep -c "scrubjay explain $disk 1000+3\$" "$work/hint.txt")" 1
 "$here/faulty-disk" destroy plain
 
 # From here on a disk that can be told to stop answering, so that a scrub is in the middle of it for sure.

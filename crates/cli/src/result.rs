@@ -11,7 +11,10 @@ use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use scrubjay_core::volume::finding::Resolution;
 use scrubjay_jobs::outcome::TargetOutcome;
 use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_jobs::sector;
+use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 
 /// A shorter run is told without a rate.
 const RATE_FROM: Nanos = Nanos::from_millis(100);
@@ -87,6 +90,11 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
                 (false, _) => ADVICE,
             };
             writeln!(out, "  {advice}")?;
+            if let Some(found) = runs.first().filter(|_| is_disk(outcome)) {
+                // All of it is asked about, as far as that can be done at once.
+                let range = SectorRange::at(found.range.start.0, found.range.count().min(sector::SECTORS_MAX));
+                writeln!(out, "  which file that is: scrubjay explain {} {range}", shown_path(&outcome.facts.path))?;
+            }
         }
         writeln!(out, "  {}", cost(outcome))?;
         if let Some(latency) = &report.latency {
@@ -106,6 +114,12 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// Was it read as a disk, sector by sector?
+fn is_disk(outcome: &TargetOutcome) -> bool {
+    let is_plain = outcome.found.is_none() && outcome.pool.is_none() && outcome.checked.is_none();
+    is_plain && fs::metadata(&outcome.facts.path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
 /// What a volume found wrong in this run.

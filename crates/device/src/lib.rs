@@ -17,6 +17,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod above;
 pub mod btrfs;
 pub mod buffer;
 pub mod capture;

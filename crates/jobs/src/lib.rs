@@ -34,6 +34,7 @@ pub mod parallel;
 pub mod parameter;
 pub mod pool;
 pub mod quantity;
+pub mod sector;
 mod serde_words;
 pub mod settings;
 pub mod sockets;

@@ -120,6 +120,34 @@ pub const GUEST: &[&str] = &[
     "jq",              // reads the scrubber's JSON
 ];
 
+/// The same, for file systems on arrays.
+pub const GUEST_FILE_SYSTEMS: &[&str] = &[
+    "qemu-system-x86", // the machine
+    "busybox-static",  // its first file system
+    "kmod",            // modprobe, depmod
+    "xz-utils",        // unpacks kernel modules
+    "zstd",            // unpacks the kernel
+    "binutils",        // readelf: is it unpacked?
+    "mdadm",           // md arrays, inside
+    "dmsetup",         // devices of the device mapper, inside
+    "fdisk",           // sfdisk: partitions, inside
+    "e2fsprogs",       // mkfs.ext4, debugfs
+    "xfsprogs",        // mkfs.xfs, xfs_db
+    "perl",            // looks for the truth
+    "jq",              // reads the answers
+];
+
+/// What lies at a sector of a btrfs and of a volume's member.
+pub const HOST_SECTORS: &[&str] = &[
+    "mount",       // losetup
+    "btrfs-progs", // mkfs.btrfs
+    "e2fsprogs",   // mkfs.ext4, debugfs
+    "xfsprogs",    // mkfs.xfs, xfs_db, xfs_logprint
+    "libnbd-bin",  // nbdcopy: fills the volume
+    "perl",        // looks for the truth
+    "jq",          // reads the answers
+];
+
 /// The same, for arrays of disks that have one head each.
 pub const GUEST_ARRAYS: &[&str] = &[
     "qemu-system-x86",   // the machine

@@ -3,8 +3,8 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING, WATCHED,
-    WATCHED_VOLUME,
+    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS,
+    GUEST_FILE_SYSTEMS, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
 };
 
 /// One step.
@@ -217,6 +217,21 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
+    // These two compute all the time: beside the others they would take the machine from them.
+    TestStep {
+        name: "lab: which file lies at a sector of an array, in a virtual machine",
+        command: &["tests/lab/guest-sector.sh"],
+        packages: GUEST_FILE_SYSTEMS,
+        is_beside: false,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: what lies at a sector of ext4, XFS, btrfs and a volume's member",
+        command: &["tests/lab/host-sector.sh"],
+        packages: HOST_SECTORS,
+        is_beside: false,
+        ..LAB
+    },
     TestStep {
         name: "strangers' clients: the NBD server",
         command: &["cargo", "test", "--release", "--workspace", "--test", "served"],
@@ -278,6 +293,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "md arrays in a virtual machine, checked in steps: every level, in two orders, with 50 kills",
         command: &["tests/lab/guest-md.sh", "long"],
         packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "which file lies at a sector, in a virtual machine: every level and layout of md, the device mapper",
+        command: &["tests/lab/guest-sector.sh", "long"],
+        packages: GUEST_FILE_SYSTEMS,
         ..LONG
     },
     TestStep {

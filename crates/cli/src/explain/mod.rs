@@ -2,6 +2,8 @@
 
 mod document;
 mod explained;
+mod sector;
+mod sector_document;
 mod text;
 
 use crate::args::ExplainArgs;
@@ -21,6 +23,9 @@ use std::path::Path;
 
 /// Explains the disk that the arguments name.
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
+    if let (Some(disk), Some(sector)) = (&args.disk, &args.sector) {
+        return sector::run(disk, sector, args.json);
+    }
     let disk = args.disk.as_deref().map(find).transpose()?;
     let answer = match (&args.smart, &disk) {
         (Some(file), _) => recorded(file)?,

@@ -104,3 +104,22 @@ fn what_is_no_disk_or_no_recording_is_refused_in_one_line() {
     fs::write(bench.folder.path().join("large"), vec![b' '; (1 << 20) + 1]).unwrap();
     bench.run(&["explain", "--smart", "large"]).refused(2, "large has more than 1048576 bytes");
 }
+
+#[test]
+fn what_is_no_sector_or_no_device_is_refused_in_one_line() {
+    let bench = Bench::with_image(1);
+    for (sector, words) in [
+        ("here", "`here` is no sector: write a number"),
+        ("0x10", "is no sector"),
+        ("8+", "is no sector"),
+        ("18446744073709551616", "is no sector"),
+        ("5+0", "is no sector at all"),
+        ("5+2049", "ask about 2048 of them at a time"),
+    ] {
+        bench.run(&["explain", "disk.img", sector]).refused(2, words);
+    }
+    bench.run(&["explain", "disk.img", "5"]).refused(2, "disk.img is a file, not a disk");
+    bench.run(&["explain", ".", "5", "--json"]).refused(2, ". is a folder, not a disk");
+    bench.run(&["explain", "nosuchdisk", "5"]).refused(2, "nosuchdisk: no such disk");
+    assert_eq!(bench.run(&["explain", "--smart", "disk.img", "disk", "5"]).code, Some(2));
+}

@@ -10,6 +10,7 @@
 //! et al., "Deconstructing Storage Arrays" (ASPLOS'04), figure 1, for ZIGZAG and P+Q.
 
 mod kind;
+pub mod md_map;
 pub mod md_parity;
 mod shape;
 

@@ -259,6 +259,14 @@ impl Inspector {
         Ok(sums)
     }
 
+    /// Does a tree block lie in these logical addresses?
+    ///
+    /// # Errors
+    /// The tree cannot be searched.
+    pub fn is_tree_block(&self, logical: &Range<u64>) -> io::Result<bool> {
+        Ok(!self.tree_blocks(logical)?.is_empty())
+    }
+
     /// The tree blocks that have a byte in these logical addresses.
     fn tree_blocks(&self, logical: &Range<u64>) -> io::Result<Vec<TreeBlock>> {
         let first = ItemKey::new(logical.start.saturating_sub(self.rules.node_bytes - 1), items::EXTENT_ITEM, 0);
@@ -272,7 +280,10 @@ impl Inspector {
     }
 
     /// Does an extent lie there?
-    fn is_used(&self, logical: u64) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// The tree cannot be searched.
+    pub fn is_used(&self, logical: u64) -> io::Result<bool> {
         let first = ItemKey::new(logical.saturating_sub(DATA_EXTENT_BYTES_MAX), items::EXTENT_ITEM, 0);
         let last = ItemKey::new(logical, items::METADATA_ITEM, u64::MAX);
         let mut is_used = false;

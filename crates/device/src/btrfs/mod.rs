@@ -14,8 +14,9 @@ mod ioctl;
 mod items;
 mod judge;
 pub(crate) mod label;
+mod lookup;
 mod members;
-mod mounts;
+pub(crate) mod mounts;
 mod names;
 mod space;
 mod verifier;
@@ -24,6 +25,7 @@ mod worker;
 
 pub use findings::{BadEnd, BadKind, BadPlace, PoolFindings, PoolFound};
 pub use ioctl::ScrubCounts;
+pub use lookup::{PoolLookup, PoolPiece, PoolWhat};
 pub use members::PoolMemberError;
 
 use crate::detector::{DetectorKind, OpenedDetector, blind};
@@ -273,6 +275,27 @@ impl BtrfsPool {
             None if self.info.csum_type != CRC32C => Some("its checksums are not CRC-32C".to_owned()),
             None => None,
         }
+    }
+
+    /// To look up what lies at a place.
+    ///
+    /// # Errors
+    /// No more descriptors.
+    pub fn lookup(&self) -> io::Result<PoolLookup> {
+        let setup = self.setup()?;
+        let (inspector, names, sector) = (setup.inspector, setup.names, setup.sector);
+        Ok(PoolLookup { inspector, names, sector, foreign: self.foreign_feature.clone() })
+    }
+
+    /// The number of the device that has these numbers of the kernel's, if it is one of the file system's.
+    pub fn device_at(&self, numbers: (u32, u32)) -> Option<u64> {
+        let is_it = |member: &&PoolMember| member.target.numbers() == Some(numbers);
+        self.members.iter().find(is_it).map(|member| member.number)
+    }
+
+    /// Where it is mounted.
+    pub fn mount_point(&self) -> &Path {
+        &self.path
     }
 
     fn setup(&self) -> io::Result<WorkerSetup> {

@@ -1,8 +1,10 @@
-//! What is mounted where: proc_pid_mountinfo(5), as far as btrfs needs it. Pure.
+//! What is mounted where: proc_pid_mountinfo(5), as far as it is needed here. Pure.
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MountEntry {
+pub(crate) struct MountEntry {
+    /// Major and minor number: of the device below, or (of btrfs) of the mount alone.
+    pub numbers: (u32, u32),
     /// Which of its folders is mounted, from its top: `/`, `/@home`.
     pub root: String,
     /// Where.
@@ -14,13 +16,15 @@ pub(super) struct MountEntry {
 }
 
 /// The mounts, in the order in which they were made.
-pub(super) fn mounts(text: &str) -> Vec<MountEntry> {
+pub(crate) fn mounts(text: &str) -> Vec<MountEntry> {
     let mount = |line: &str| {
         let (head, tail) = line.split_once(" - ")?;
-        let [_, _, _, root, point, ..] = head.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let [_, _, numbers, root, point, ..] = head.split(' ').collect::<Vec<_>>()[..] else { return None };
         let mut words = tail.split(' ');
         let (kind, options) = (words.next()?, words.nth(1)?);
+        let (major, minor) = numbers.split_once(':')?;
         Some(MountEntry {
+            numbers: (major.parse().ok()?, minor.parse().ok()?),
             root: unescaped(root),
             point: unescaped(point),
             kind: kind.to_owned(),
@@ -71,6 +75,7 @@ mod tests {
     fn mounts_are_read_with_their_white_space() {
         let all = mounts(TEXT);
         assert_eq!(all.len(), 4);
+        assert_eq!((all[0].numbers, all[3].numbers), ((0, 21), (0, 42)));
         assert_eq!((all[1].root.as_str(), all[1].kind.as_str(), all[1].is_read_only), ("/@home", "btrfs", false));
         assert_eq!((all[2].point.as_str(), all[2].is_read_only), ("/mnt/my pool", true));
     }

@@ -1,0 +1,159 @@
+//! What lies on a device on which nothing else lies: a file system, a member of a volume, or something that is not known.
+
+use super::ext;
+use super::labels::{LabelKind, LabelReader};
+use super::mounted::MountedAt;
+use super::nodes::BlockNode;
+use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer};
+use super::volume;
+use super::xfs;
+use crate::btrfs::{BtrfsPool, PoolPiece, PoolWhat};
+use crate::shown::{shown, shown_path};
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use std::fs;
+
+/// What lies in these sectors of the device.
+pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
+    let ends = |ends: Vec<SectorEnd>| (Vec::new(), ends);
+    let unknown = |why: String| ends(vec![SectorEnd::unknown(&node.name, range, why)]);
+    let mount = MountedAt::of(node.numbers);
+    match mount.as_ref().map(|mount| mount.kind.as_str()) {
+        Some("ext2" | "ext3" | "ext4") => return ends(of_ext(node, range, mount.as_ref())),
+        Some("xfs") => return ends(of_xfs(node, range, mount.as_ref())),
+        Some(kind) => return unknown(format!("a file system of the kind {}, which is not looked into", shown(kind))),
+        None => {}
+    }
+    match pool(node, range, depth) {
+        Ok(Some(found)) => return found,
+        Ok(None) => {}
+        Err(why) => return unknown(format!("what lies there in the btrfs is not known: {why}")),
+    }
+    if is_swap(node) {
+        let words = "swap space that is in use: memory of programs, no file";
+        return ends(vec![SectorEnd::of(&node.name, range, EndKind::Outside, words)]);
+    }
+    let labels = match LabelReader::open(&node.device()) {
+        Ok(mut reader) => reader.labels(),
+        Err(error) => {
+            return unknown(format!("what lies on {} is not known: {error}", node.name));
+        }
+    };
+    match labels[..] {
+        [] => unknown(format!("{} has no label that is known, is not mounted, and nothing else uses it", node.name)),
+        [LabelKind::Ext] => ends(of_ext(node, range, None)),
+        [LabelKind::Xfs] => ends(of_xfs(node, range, None)),
+        [LabelKind::Volume] => volume::look(node, range, depth),
+        [LabelKind::Btrfs] => {
+            unknown("a btrfs that is not mounted: mount it (read-only will do), and ask again".to_owned())
+        }
+        [LabelKind::Swap] => {
+            let words = "swap space that is not in use: no file";
+            ends(vec![SectorEnd::of(&node.name, range, EndKind::Outside, words)])
+        }
+        [LabelKind::Lvm] => unknown(
+            "a physical volume of LVM of which no logical volume is active: activate it (vgchange -ay), and ask again"
+                .to_owned(),
+        ),
+        [one] => unknown(format!("{}, which is not looked into", one.words())),
+        ref several => {
+            let words: Vec<&str> = several.iter().map(|label| label.words()).collect();
+            unknown(format!("it has the labels of {}: which one holds is not guessed", words.join(", and of ")))
+        }
+    }
+}
+
+fn of_ext(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
+    ext::look(node, range, mount).into_iter().map(|end| end.said_by("ext4")).collect()
+}
+
+fn of_xfs(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
+    xfs::look(node, range, mount).into_iter().map(|end| end.said_by("xfs")).collect()
+}
+
+fn is_swap(node: &BlockNode) -> bool {
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let device = node.device();
+    swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).any(|path| device.as_os_str() == path)
+}
+
+type Found = (Vec<SectorLayer>, Vec<SectorEnd>);
+
+/// In the btrfs that the device belongs to, if one is mounted.
+fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Found>, String> {
+    let mut refused = None;
+    for point in BtrfsPool::mount_points() {
+        let pool = match BtrfsPool::look(&point, true) {
+            Ok(pool) => pool,
+            Err(error) => {
+                refused = Some(error.to_string());
+                continue;
+            }
+        };
+        let Some(device) = pool.device_at(node.numbers) else { continue };
+        let bytes = range.start.byte()..range.end.byte();
+        let pieces = pool.lookup().and_then(|mut lookup| lookup.pieces(device, &bytes));
+        let pieces = pieces.map_err(|error| format!("its trees cannot be searched ({error})"))?;
+        let point = shown_path(pool.mount_point());
+        let layer = SectorLayer {
+            depth,
+            device: point.clone(),
+            range: None,
+            kind: LayerKind::Btrfs,
+            words: format!("device {device} of the btrfs that is mounted at {point}"),
+            place: None,
+        };
+        let ends = pieces.into_iter().map(|piece| pool_end(node, piece, &point)).collect();
+        return Ok(Some((vec![layer], ends)));
+    }
+    // One that could not be looked at may be the one.
+    let is_btrfs = || LabelReader::open(&node.device()).is_ok_and(|mut reader| reader.labels() == [LabelKind::Btrfs]);
+    match refused {
+        Some(why) if is_btrfs() => Err(why),
+        _ => Ok(None),
+    }
+}
+
+fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str) -> SectorEnd {
+    let range = SectorRange::new(piece.bytes.start / SECTOR_BYTES, piece.bytes.end.div_ceil(SECTOR_BYTES));
+    let profile = piece.profile.unwrap_or("single");
+    let keeper = |what: String, why_not: &str| Keeper {
+        name: point.to_owned(),
+        what,
+        is_able: why_not.is_empty(),
+        why_not: why_not.to_owned(),
+        command: format!("scrubjay scrub {point}"),
+    };
+    let is_stored = matches!(piece.what, PoolWhat::Data | PoolWhat::TreeBlock);
+    let keepers = match (&piece.what, piece.copies) {
+        (PoolWhat::OnlyChunk(_), _) if matches!(profile, "RAID5" | "RAID6") => {
+            vec![keeper(format!("btrfs {profile}"), "")]
+        }
+        (_, 0) if is_stored => vec![keeper(format!("btrfs {profile}"), "it keeps one copy of this")],
+        (_, copies) if is_stored => vec![keeper(format!("btrfs {profile}, {} copies", copies + 1), "")],
+        (PoolWhat::Superblock, _) => vec![keeper("btrfs, with several superblocks".to_owned(), "")],
+        _ => Vec::new(),
+    };
+    let (kind, words) = match piece.what {
+        PoolWhat::Superblock => (EndKind::Metadata, "metadata of btrfs: a superblock".to_owned()),
+        PoolWhat::Reserved => (EndKind::Outside, "the first MiB, which btrfs leaves to boot loaders".to_owned()),
+        PoolWhat::Unallocated => {
+            (EndKind::Free, "btrfs says that it is allocated to no chunk: nothing is stored there".to_owned())
+        }
+        PoolWhat::Unused => (
+            EndKind::Free,
+            format!("btrfs says that no extent lies there, in a chunk ({profile}): nothing is stored there"),
+        ),
+        PoolWhat::TreeBlock => (EndKind::Metadata, format!("metadata of btrfs: a tree block ({profile})")),
+        PoolWhat::Data if piece.files.is_empty() => (
+            EndKind::File,
+            format!("data of the btrfs ({profile}) that no file uses now: part of an extent that was written over"),
+        ),
+        PoolWhat::Data => (EndKind::File, format!("a file of the btrfs ({profile})")),
+        PoolWhat::OnlyChunk(why) => {
+            (EndKind::Unknown, format!("a chunk of the btrfs ({profile}); what in it is not known: {why}"))
+        }
+    };
+    let mut end = SectorEnd::of(&node.name, range, kind, words);
+    (end.files, end.keepers) = (piece.files, keepers);
+    end.said_by("btrfs")
+}

@@ -1,0 +1,186 @@
+//! What lies at some sectors of an ext2, ext3 or ext4, mounted or not: debugfs is asked, which only reads.
+
+use super::ext_words::{self, ExtGroup, ExtShape, FIRST_INODE};
+use super::labels::{LabelReader, PAGE};
+use super::mounted::MountedAt;
+use super::nodes::BlockNode;
+use super::story::{EndKind, SectorEnd};
+use super::tool::{self, ToolError};
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use std::collections::BTreeMap;
+
+/// So many names are told of one file.
+const NAMES_MAX: usize = 16;
+
+/// What a block is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct BlockFate {
+    kind: EndKind,
+    words: String,
+    files: Vec<String>,
+}
+
+/// What lies in these sectors of the device.
+pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
+    Lookup::new(node, mount).and_then(|mut lookup| lookup.ends(range)).unwrap_or_else(|why| {
+        vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the ext4 is not known: {why}"))]
+    })
+}
+
+struct Lookup<'a> {
+    node: &'a BlockNode,
+    device: String,
+    mount: Option<&'a MountedAt>,
+    shape: ExtShape,
+    groups: Vec<ExtGroup>,
+    known: BTreeMap<u64, BlockFate>,
+}
+
+impl<'a> Lookup<'a> {
+    fn new(node: &'a BlockNode, mount: Option<&'a MountedAt>) -> Result<Lookup<'a>, String> {
+        let device = node.device().display().to_string();
+        let mut reader = LabelReader::open(&node.device()).map_err(|error| error.to_string())?;
+        let shape = reader.page(0).and_then(ExtShape::of);
+        let shape = shape.ok_or("its superblock cannot be read, or makes no sense")?;
+        // Its tables are of yesterday then: what is free there may hold a file.
+        if shape.needs_recovery && mount.is_none() {
+            return Err("it was not unmounted in order, so its journal has to be replayed first: mount it (or have e2fsck do it), and ask again".to_owned());
+        }
+        let groups = shape.descriptors().and_then(|place| {
+            let mut bytes = Vec::new();
+            let first = place.start / PAGE as u64 * PAGE as u64;
+            for at in (first..place.end).step_by(PAGE) {
+                bytes.extend_from_slice(reader.page(at)?);
+            }
+            let from = (place.start - first) as usize;
+            Some(shape.groups_of(&bytes[from..from + (place.end - place.start) as usize]))
+        });
+        Ok(Lookup { node, device, mount, shape, groups: groups.unwrap_or_default(), known: BTreeMap::new() })
+    }
+
+    /// `-c`: without reading all bitmaps first, which are a GiB in 16 TB.
+    fn ask(&self, request: &str) -> Result<Vec<u8>, ToolError> {
+        tool::run("debugfs", &["-c", "-R", request, &self.device])
+    }
+
+    /// With the bitmaps.
+    fn ask_with_bitmaps(&self, request: &str) -> Result<Vec<u8>, ToolError> {
+        tool::run("debugfs", &["-R", request, &self.device])
+    }
+
+    fn ends(&mut self, range: SectorRange) -> Result<Vec<SectorEnd>, String> {
+        let sectors = self.shape.block_bytes / SECTOR_BYTES;
+        let blocks = range.start.0 / sectors..range.end.0.div_ceil(sectors);
+        let mine: Vec<u64> =
+            blocks.clone().filter(|block| (self.shape.first.max(1)..self.shape.blocks).contains(block)).collect();
+        let (mut used, mut inodes) = (BTreeMap::new(), BTreeMap::new());
+        if let (Some(first), false) = (mine.first(), mine.is_empty()) {
+            let list: Vec<String> = mine.iter().map(u64::to_string).collect();
+            let said = |said: Vec<u8>| String::from_utf8_lossy(&said).into_owned();
+            let why = |error: ToolError| error.to_string();
+            used =
+                ext_words::in_use(&said(self.ask_with_bitmaps(&format!("testb {first} {}", mine.len())).map_err(why)?));
+            inodes = ext_words::inodes(&said(self.ask(&format!("icheck {}", list.join(" "))).map_err(why)?));
+        }
+        let mut ends: Vec<SectorEnd> = Vec::new();
+        for block in blocks {
+            let fate = self.fate(block, used.get(&block).copied(), inodes.get(&block).copied());
+            let piece = range.intersection(SectorRange::new(block * sectors, (block + 1) * sectors));
+            match ends.last_mut() {
+                Some(last) if (last.kind, &last.words, &last.files) == (fate.kind, &fate.words, &fate.files) => {
+                    last.range.end = piece.end;
+                }
+                _ => {
+                    let mut end = SectorEnd::of(&self.node.name, piece, fate.kind, fate.words);
+                    end.files = fate.files;
+                    ends.push(end);
+                }
+            }
+        }
+        Ok(ends)
+    }
+
+    /// What a block is, by what the bitmap and the inodes say of it.
+    fn fate(&mut self, block: u64, used: Option<bool>, inode: Option<Option<u64>>) -> BlockFate {
+        let fate = |kind, words: &str| BlockFate { kind, words: words.to_owned(), files: Vec::new() };
+        let unknown = |words: &str| fate(EndKind::Unknown, words);
+        // debugfs takes 0 for no block, but that one is always in use.
+        if block == 0 && self.shape.first == 0 {
+            return fate(
+                EndKind::Metadata,
+                "metadata of ext4: the superblock, and the room of a boot loader before it",
+            );
+        }
+        if block < self.shape.first || block >= self.shape.blocks {
+            return fate(
+                EndKind::Outside,
+                "before or behind the blocks of the ext4: the place of a boot loader, or left over",
+            );
+        }
+        match (used, inode) {
+            (Some(false), Some(None)) => fate(EndKind::Free, "ext4 says that it is free: nothing is stored there"),
+            (Some(false), Some(Some(inode))) => {
+                unknown(&format!("ext4 contradicts itself: free, and part of inode {inode}: have e2fsck look at it"))
+            }
+            (Some(true), Some(Some(inode))) => self.of_inode(inode),
+            (Some(true), Some(None)) => match self.shape.structure_at(block, &self.groups) {
+                Some(what) => fate(EndKind::Metadata, &format!("metadata of ext4: {what}")),
+                None => unknown(
+                    "in use, says ext4, by nothing that has a name: a deleted file that is still open, or a file that is being written",
+                ),
+            },
+            _ => unknown("debugfs does not say what lies there"),
+        }
+    }
+
+    fn of_inode(&mut self, inode: u64) -> BlockFate {
+        if let Some(known) = self.known.get(&inode) {
+            return known.clone();
+        }
+        let own = match inode {
+            1 => Some("its list of bad blocks, so nothing is stored there"),
+            3 | 4 => Some("its quotas"),
+            7 => Some("room for more descriptors, which it keeps for the day when it is enlarged"),
+            8 => Some("its journal, which is replayed only after a crash"),
+            2 => None,
+            inode if inode < FIRST_INODE => Some("one of its own inodes"),
+            _ => None,
+        };
+        let fate = match own {
+            Some(what) => {
+                BlockFate { kind: EndKind::Metadata, words: format!("metadata of ext4: {what}"), files: Vec::new() }
+            }
+            None => self.named(inode),
+        };
+        self.known.insert(inode, fate.clone());
+        fate
+    }
+
+    fn named(&self, inode: u64) -> BlockFate {
+        let about = self.ask(&format!("stat <{inode}>")).ok();
+        let about = about.and_then(|said| ext_words::inode(&String::from_utf8_lossy(&said), inode));
+        let names = about.as_ref().and_then(|about| {
+            let said = self.ask(&format!("ncheck {inode}")).ok()?;
+            ext_words::names(&said, inode, about)
+        });
+        let is_folder = about.as_ref().is_some_and(|about| about.is_folder);
+        let files: Vec<String> = names.iter().flatten().take(NAMES_MAX).map(|name| self.path(name)).collect();
+        let name = if files.is_empty() { ", whose name could not be found" } else { "" };
+        match is_folder {
+            true => {
+                let words = format!("metadata of ext4: the names in a folder (inode {inode}{name})");
+                BlockFate { kind: EndKind::Metadata, words, files }
+            }
+            false => {
+                BlockFate { kind: EndKind::File, words: format!("a file of the ext4 (inode {inode}{name})"), files }
+            }
+        }
+    }
+
+    fn path(&self, name: &[u8]) -> String {
+        match self.mount {
+            Some(mount) => mount.path_of(name),
+            None => MountedAt::path_without(name, &self.device),
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! ext4 in bytes and in the words of debugfs: what its own structures take, what a block belongs to, what a file is called. Pure;
+//! nothing is trusted: names and labels are others' choice, and may look like anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More descriptors are not looked at: 32 TiB of blocks of 4 KiB.
+const GROUPS_MAX: u64 = 1 << 18;
+/// No kernel writes longer ones.
+const DESCRIPTOR_MAX: u64 = 64;
+/// Blocks have 2^6 KiB at the most.
+const BLOCK_POWER_MAX: u64 = 6;
+/// Inodes below this one are the file system's own (but for the root folder, 2).
+pub const FIRST_INODE: u64 = 11;
+
+/// What the superblock says of where things lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtShape {
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// How many blocks there are.
+    pub blocks: u64,
+    /// The first block that is the file system's: 1 with blocks of 1 KiB.
+    pub first: u64,
+    /// Are changes in its journal that are not where they belong? So it is while it is mounted, and after a crash.
+    pub needs_recovery: bool,
+    group_blocks: u64,
+    table_blocks: u64,
+    descriptor_bytes: u64,
+    has_meta_groups: bool,
+    backups: Backups,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Backups {
+    /// In each group.
+    All,
+    /// In groups 0, 1, and powers of 3, 5 and 7.
+    Sparse,
+    /// In two groups at the most: only the first is looked at.
+    Two,
+}
+
+/// Where a group's structures begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtGroup {
+    block_bitmap: u64,
+    inode_bitmap: u64,
+    inode_table: u64,
+}
+
+/// Little-endian, at a place of a page that has it.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let mut all = [0; 8];
+    all[..length].copy_from_slice(bytes.get(at..at + length)?);
+    Some(u64::from_le_bytes(all))
+}
+
+impl ExtShape {
+    /// Of the device's first page: `struct ext4_super_block` at byte 1024. None: it makes no sense.
+    pub fn of(page: &[u8]) -> Option<ExtShape> {
+        let superblock = page.get(1024..)?;
+        let word = |at: usize| number(superblock, at, 4);
+        let (compatible, incompatible, read_only) = (word(0x5c)?, word(0x60)?, word(0x64)?);
+        let is_64_bit = incompatible & 0x80 != 0;
+        let block_bytes = 1024 << Some(word(0x18)?).filter(|power| *power <= BLOCK_POWER_MAX)?;
+        let high = if is_64_bit { word(0x150)? << 32 } else { 0 };
+        let inode_bytes = if word(0x4c)? == 0 { 128 } else { number(superblock, 0x58, 2)? };
+        let shape = ExtShape {
+            block_bytes,
+            blocks: word(0x4)? | high,
+            first: word(0x14)?,
+            needs_recovery: incompatible & 4 != 0,
+            group_blocks: word(0x20)?,
+            table_blocks: (word(0x28)? * inode_bytes).div_ceil(block_bytes),
+            descriptor_bytes: if is_64_bit { number(superblock, 0xfe, 2)?.max(32) } else { 32 },
+            has_meta_groups: incompatible & 0x10 != 0,
+            backups: match (compatible & 0x200 != 0, read_only & 1 != 0) {
+                (true, _) => Backups::Two,
+                (_, true) => Backups::Sparse,
+                _ => Backups::All,
+            },
+        };
+        let is_sound = number(superblock, 56, 2)? == 0xef53
+            && shape.group_blocks > 0
+            && shape.blocks > shape.first
+            && shape.first <= 1;
+        is_sound.then_some(shape)
+    }
+
+    /// How many groups there are.
+    pub fn groups(&self) -> u64 {
+        (self.blocks - self.first).div_ceil(self.group_blocks)
+    }
+
+    /// Where the descriptors of all groups lie, in bytes of the device; none: they lie apart, or are too many.
+    pub fn descriptors(&self) -> Option<std::ops::Range<u64>> {
+        if self.has_meta_groups || self.groups() > GROUPS_MAX || self.descriptor_bytes > DESCRIPTOR_MAX {
+            return None;
+        }
+        let start = (self.first + 1) * self.block_bytes;
+        Some(start..start + self.groups() * self.descriptor_bytes)
+    }
+
+    /// The groups, by their descriptors: `struct ext4_group_desc`.
+    pub fn groups_of(&self, descriptors: &[u8]) -> Vec<ExtGroup> {
+        let group = |bytes: &[u8]| {
+            let place = |low: usize, high: usize| {
+                let above = if self.descriptor_bytes >= 64 { number(bytes, high, 4)? << 32 } else { 0 };
+                Some(number(bytes, low, 4)? | above)
+            };
+            let (block_bitmap, inode_bitmap, inode_table) = (place(0, 0x20)?, place(4, 0x24)?, place(8, 0x28)?);
+            Some(ExtGroup { block_bitmap, inode_bitmap, inode_table })
+        };
+        descriptors.chunks_exact(self.descriptor_bytes as usize).filter_map(group).collect()
+    }
+
+    /// Which of the file system's own structures lies at this block, if one does.
+    pub fn structure_at(&self, block: u64, groups: &[ExtGroup]) -> Option<&'static str> {
+        for group in groups {
+            if block == group.block_bitmap || block == group.inode_bitmap {
+                return Some("a bitmap of what is in use");
+            }
+            if (group.inode_table..group.inode_table.saturating_add(self.table_blocks)).contains(&block) {
+                return Some("a table of inodes (which files there are, and where they lie)");
+            }
+        }
+        let (index, within) =
+            ((block.checked_sub(self.first)?) / self.group_blocks, (block - self.first) % self.group_blocks);
+        let descriptors = self.groups().saturating_mul(self.descriptor_bytes).div_ceil(self.block_bytes);
+        let is_head = !self.has_meta_groups && self.has_backup(index) && within <= descriptors;
+        match (is_head, index) {
+            (true, 0) => Some("the superblock, or the descriptors behind it"),
+            (true, _) => Some("a copy of the superblock, or of the descriptors behind it"),
+            _ => None,
+        }
+    }
+
+    fn has_backup(&self, group: u64) -> bool {
+        let is_power = |base: u64| {
+            let mut power = Some(base);
+            while power.is_some_and(|power| power < group) {
+                power = power.and_then(|power| power.checked_mul(base));
+            }
+            power == Some(group)
+        };
+        match self.backups {
+            _ if group == 0 => true,
+            Backups::All => true,
+            Backups::Sparse => group == 1 || [3, 5, 7].into_iter().any(is_power),
+            Backups::Two => false,
+        }
+    }
+}
+
+/// What `testb` says: which blocks are in use, and which are not. Blocks of which it says nothing are in neither.
+pub fn in_use(said: &str) -> BTreeMap<u64, bool> {
+    let block = |line: &str| {
+        let (block, rest) = line.strip_prefix("Block ")?.split_once(' ')?;
+        let is_used = match rest.trim_end() {
+            "marked in use" => true,
+            "not in use" => false,
+            _ => return None,
+        };
+        Some((block.parse().ok()?, is_used))
+    };
+    said.lines().filter_map(block).collect()
+}
+
+/// What `icheck` says: of each block the inode that uses it, or that none does. Blocks of which it says nothing are not in it.
+pub fn inodes(said: &str) -> BTreeMap<u64, Option<u64>> {
+    let block = |line: &str| {
+        let (block, inode) = line.split_once('\t')?;
+        let inode = match inode.trim_end() {
+            "<block not found>" => None,
+            number => Some(number.parse().ok()?),
+        };
+        Some((block.parse().ok()?, inode))
+    };
+    said.lines().filter_map(block).collect()
+}
+
+/// What `stat` says of an inode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtInode {
+    /// Is it a folder?
+    pub is_folder: bool,
+    /// How many names it has.
+    pub links: u64,
+}
+
+/// Reads the first lines of what `stat <INODE>` says.
+pub fn inode(said: &str, inode: u64) -> Option<ExtInode> {
+    let first = said.lines().next()?.strip_prefix("Inode: ")?;
+    let (number, rest) = first.split_once(' ')?;
+    let kind = rest.trim_start().strip_prefix("Type: ")?.split(' ').next()?;
+    let links = said.lines().find_map(|line| line.strip_prefix("Links: ")?.split(' ').next()?.parse().ok())?;
+    (number.parse() == Ok(inode)).then(|| ExtInode { is_folder: kind == "directory", links })
+}
+
+/// What `ncheck` says: the paths of one inode, from the top of the file system. None: a name has a line break in it, so that
+/// what is said cannot be taken apart. (Each name is one line or more; so more lines than names tell.)
+pub fn names(said: &[u8], inode: u64, about: &ExtInode) -> Option<Vec<Vec<u8>>> {
+    let mut lines = said.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    if !lines.next()?.starts_with(b"Inode\t") {
+        return None;
+    }
+    let start = format!("{inode}\t").into_bytes();
+    let mut paths = BTreeSet::new();
+    let mut count = 0;
+    for line in lines {
+        let path = line.strip_prefix(&start[..])?;
+        // The root folder's path begins every other one.
+        let slashes = path.iter().take_while(|&&byte| byte == b'/').count();
+        if slashes == 0 {
+            return None;
+        }
+        paths.insert([b"/", &path[slashes..]].concat());
+        count += 1;
+    }
+    let names = if about.is_folder { 1 } else { about.links };
+    (count > 0 && count <= names).then(|| paths.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The superblock of a file system of 64 MiB in blocks of 1 KiB, made by mke2fs 1.47: the fields that count.
+    fn superblock() -> Vec<u8> {
+        let mut page = vec![0; 4096];
+        let mut put = |at: usize, bytes: &[u8]| page[1024 + at..1024 + at + bytes.len()].copy_from_slice(bytes);
+        put(4, &65536_u32.to_le_bytes());
+        put(0x14, &1_u32.to_le_bytes());
+        put(0x20, &8192_u32.to_le_bytes());
+        put(0x28, &2048_u32.to_le_bytes());
+        put(56, &[0x53, 0xef]);
+        put(0x4c, &1_u32.to_le_bytes());
+        put(0x58, &256_u16.to_le_bytes());
+        put(0x60, &0x80_u32.to_le_bytes());
+        put(0x64, &1_u32.to_le_bytes());
+        put(0xfe, &64_u16.to_le_bytes());
+        page
+    }
+
+    #[test]
+    fn the_file_systems_own_structures_are_known_by_their_places() {
+        let shape = ExtShape::of(&superblock()).unwrap();
+        assert_eq!((shape.block_bytes, shape.blocks, shape.groups()), (1024, 65536, 8));
+        assert_eq!(shape.descriptors(), Some(2048..2048 + 8 * 64));
+        let mut crashed = superblock();
+        crashed[1024 + 0x60] |= 4;
+        assert!(!shape.needs_recovery && ExtShape::of(&crashed).unwrap().needs_recovery);
+        let mut descriptors = vec![0; 8 * 64];
+        for group in 0..8_u32 {
+            let at = group as usize * 64;
+            descriptors[at..at + 4].copy_from_slice(&(259 + group).to_le_bytes());
+            descriptors[at + 4..at + 8].copy_from_slice(&(267 + group).to_le_bytes());
+            descriptors[at + 8..at + 12].copy_from_slice(&(275 + 512 * group).to_le_bytes());
+        }
+        let groups = shape.groups_of(&descriptors);
+        let of = |block| shape.structure_at(block, &groups);
+        assert_eq!(groups.len(), 8);
+        assert!(of(1).unwrap().starts_with("the superblock") && of(2).unwrap().starts_with("the superblock"));
+        assert_eq!([of(0), of(3), of(258), of(275 + 8 * 512)], [None; 4]);
+        assert!(of(266).unwrap().contains("bitmap") && of(274).unwrap().contains("bitmap"));
+        assert!(of(275).unwrap().contains("inodes") && of(275 + 8 * 512 - 1).unwrap().contains("inodes"));
+        // Group 1 begins at block 8193, group 2 at 16385, and that one has no copy.
+        assert!(of(8193).unwrap().starts_with("a copy") && of(8194).unwrap().starts_with("a copy"));
+        assert_eq!((of(8195), of(16385)), (None, None));
+        assert!(of(3 * 8192 + 1).unwrap().starts_with("a copy"));
+    }
+
+    #[test]
+    fn superblocks_that_make_no_sense_are_none() {
+        assert_eq!(ExtShape::of(&[0; 100]), None);
+        assert_eq!(ExtShape::of(&vec![0; 4096]), None);
+        assert_eq!(ExtShape::of(&vec![0xff; 4096]), None);
+        let mut page = superblock();
+        page[1024 + 0x18] = 60;
+        assert_eq!(ExtShape::of(&page), None, "blocks of 2^70 bytes");
+        page = superblock();
+        page[1024 + 0x20..1024 + 0x24].fill(0);
+        assert_eq!(ExtShape::of(&page), None, "groups of no blocks");
+    }
+
+    #[test]
+    fn blocks_and_inodes_in_the_words_of_debugfs() {
+        let said = "Block 9220 marked in use\nBlock 9221 not in use\nBlock x marked in use\nBlock 5 marked\n";
+        assert_eq!(in_use(said), BTreeMap::from([(9220, true), (9221, false)]));
+        let said = "Block\tInode number\n9220\t12\n5000\t<block not found>\n77\tmany\n";
+        assert_eq!(inodes(said), BTreeMap::from([(9220, Some(12)), (5000, None)]));
+        let said =
+            "Inode: 12   Type: regular    Mode:  0644   Flags: 0x80000\nFile ACL: 0\nLinks: 2   Blockcount: 2048\n";
+        assert_eq!(inode(said, 12), Some(ExtInode { is_folder: false, links: 2 }));
+        assert_eq!((inode(said, 13), inode("", 12), inode("Inode: 12", 12)), (None, None, None));
+    }
+
+    #[test]
+    fn a_name_that_pretends_to_be_two_is_not_told() {
+        let two = ExtInode { is_folder: false, links: 2 };
+        let one = ExtInode { is_folder: false, links: 1 };
+        let told = |said: &str, about: &ExtInode| {
+            names(said.as_bytes(), 12, about)
+                .map(|names| names.into_iter().map(|name| String::from_utf8(name).unwrap()).collect::<Vec<_>>())
+        };
+        let head = "Inode\tPathname\n";
+        assert_eq!(told(&format!("{head}12\t//a\n12\t/d/b c\n"), &two).unwrap(), ["/a", "/d/b c"]);
+        // One name: "x", a line break, "12", a tab, "/etc/shadow".
+        assert_eq!(told(&format!("{head}12\t//x\n12\t/etc/shadow\n"), &one), None);
+        assert_eq!(told(&format!("{head}12\t//x\n12\tz\n"), &two), None, "no path");
+        assert_eq!(told(&format!("{head}12\t//x\n13\t/etc/shadow\n"), &two), None, "another inode");
+        assert_eq!((told(head, &one), told("", &one), told("12\t/x\n", &one)), (None, None, None));
+        let folder = ExtInode { is_folder: true, links: 9 };
+        assert_eq!(told(&format!("{head}12\t/d\n"), &folder).unwrap(), ["/d"]);
+    }
+
+    #[test]
+    fn whatever_lies_there_nothing_panics() {
+        let mut state = 7_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        let words = [
+            "Block ",
+            "12\t",
+            "//a",
+            "\n",
+            " marked in use",
+            "Inode\t",
+            "Links: ",
+            "9999999999999999999999",
+            "\u{7f}",
+            "<",
+        ];
+        for _ in 0..20_000 {
+            let mut page = superblock();
+            for _ in 0..1 + next() % 6 {
+                let at = 1024
+                    + [0x4, 0x14, 0x18, 0x20, 0x28, 0x4c, 0x58, 0x5c, 0x60, 0x64, 0xfe, 0x150][(next() % 12) as usize];
+                page[at + (next() % 4) as usize] = next() as u8;
+            }
+            if let Some(shape) = ExtShape::of(&page) {
+                let groups = shape.groups_of(&page[..512]);
+                let room = shape.descriptors().map_or(0, |place| place.end - place.start);
+                assert!(room <= GROUPS_MAX * DESCRIPTOR_MAX);
+                for block in [0, 1, next(), u64::MAX, shape.blocks - 1] {
+                    shape.structure_at(block, &groups);
+                }
+            }
+            let said: String = (0..next() % 12).map(|_| words[(next() % 10) as usize]).collect();
+            let about = ExtInode { is_folder: false, links: next() % 3 };
+            in_use(&said);
+            inodes(&said);
+            inode(&said, 12);
+            names(said.as_bytes(), 12, &about);
+        }
+    }
+}

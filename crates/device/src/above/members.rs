@@ -1,0 +1,100 @@
+//! A member of an md array, as `/sys` says it: which member, where its data begin, who is missing beside it.
+
+use super::nodes::BlockNode;
+use scrubjay_core::layout::md_map::{MdMap, MdUnmapped, MdWords};
+
+/// An array, seen from one of its members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MdSeat {
+    /// `RAID5`.
+    pub level: String,
+    /// How many places it has.
+    pub disks: usize,
+    /// What the member is in it.
+    pub own: MdOwn,
+    /// Where things lie, or why that is not known.
+    pub map: Result<MdMap, &'static str>,
+    /// The places that are empty, or whose disks are not in sync.
+    pub missing: Vec<usize>,
+}
+
+/// What a device is in an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MdOwn {
+    /// In its place, with data from this sector on.
+    Member {
+        /// Its place.
+        slot: usize,
+        /// Where its data begin, in sectors of the device.
+        start: u64,
+    },
+    /// A spare: nothing of the array lies on it.
+    Spare,
+    /// Thrown out: what lies on it is not used any more.
+    Faulty,
+    /// It is being filled, takes the place of another, or keeps the journal.
+    Between,
+    /// The kernel does not say.
+    Unsaid,
+}
+
+impl MdSeat {
+    /// The array `node`, on which the device `member` lies.
+    pub fn of(node: &BlockNode, member: &str) -> MdSeat {
+        let level = node.text("md/level").unwrap_or_default();
+        let disks = node.number("md/raid_disks").unwrap_or(0) as usize;
+        let of = |device: &str, file: &str| node.text(&format!("md/{device}/{file}"));
+        let devices: Vec<String> = node.names("md").into_iter().filter(|name| name.starts_with("dev-")).collect();
+        let mut sizes: Vec<Option<u64>> = vec![None; disks.min(1 << 12)];
+        let mut in_sync = vec![false; sizes.len()];
+        for device in &devices {
+            let state = of(device, "state").unwrap_or_default();
+            let slot =
+                of(device, "slot").and_then(|slot| slot.parse::<usize>().ok()).filter(|slot| *slot < sizes.len());
+            let Some(slot) = slot.filter(|_| !is(&state, "faulty") && !is(&state, "journal")) else { continue };
+            let size = of(device, "size").and_then(|size| size.parse::<u64>().ok());
+            sizes[slot] = sizes[slot].or(size.and_then(|size| size.checked_mul(2)));
+            // Of a disk that was pulled the link leads nowhere, and md calls it in sync until it wants something of it.
+            in_sync[slot] |= is(&state, "in_sync") && node.has(&format!("md/{device}/block/dev"));
+        }
+        let component = node.number("md/component_size").and_then(|size| size.checked_mul(2)).unwrap_or(0);
+        let missing: Vec<usize> = (0..in_sync.len()).filter(|&slot| !in_sync[slot]).collect();
+        // Where a member is missing, its size is that of the others, or the array does not run.
+        let sizes: Vec<u64> = sizes.iter().map(|size| size.unwrap_or(component)).collect();
+        let words = MdWords {
+            level: &level,
+            layout: node.number("md/layout").unwrap_or(0),
+            chunk: node.number("md/chunk_size").unwrap_or(0) / 512,
+            component,
+            sizes: &sizes,
+            array: node.sectors,
+        };
+        let is_reshaping = node.text("md/reshape_position").is_some_and(|at| at != "none");
+        let map = match is_reshaping {
+            true => Err("it is being reshaped"),
+            false => MdMap::new(&words).map_err(MdUnmapped::words),
+        };
+        let own = own(node, &format!("dev-{member}"));
+        let level = level.strip_prefix("raid").map_or(level.clone(), |number| format!("RAID{number}"));
+        MdSeat { level, disks, own, map, missing }
+    }
+}
+
+fn is(state: &str, word: &str) -> bool {
+    state.split(',').any(|state| state.trim() == word)
+}
+
+fn own(node: &BlockNode, device: &str) -> MdOwn {
+    let of = |file: &str| node.text(&format!("md/{device}/{file}"));
+    let Some(state) = of("state") else { return MdOwn::Unsaid };
+    let slot = of("slot").and_then(|slot| slot.parse().ok());
+    let start = of("offset").and_then(|offset| offset.parse().ok());
+    match (slot, start) {
+        _ if is(&state, "faulty") => MdOwn::Faulty,
+        _ if is(&state, "journal") || is(&state, "replacement") => MdOwn::Between,
+        (None, _) if is(&state, "spare") || of("slot").is_some_and(|slot| slot == "none") => MdOwn::Spare,
+        (Some(slot), Some(start)) if is(&state, "in_sync") => MdOwn::Member { slot, start },
+        (Some(_), _) if is(&state, "spare") => MdOwn::Between,
+        _ => MdOwn::Unsaid,
+    }
+}

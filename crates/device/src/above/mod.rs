@@ -1,0 +1,68 @@
+//! What lies above a sector of a disk: partition, array, file system, file. Nothing is written, and nothing is guessed: what cannot
+//! be resolved is said to be so.
+//!
+//! ```text
+//! disk, sector --> nodes (/sys) --> walk --> members (md), mapper (LVM) --> walk again, one floor up
+//!                                      \--> ends: nothing lies on it
+//!                                              labels, mounted --> ext (debugfs), xfs (GETFSMAP, xfs_db),
+//!                                                                  btrfs (its trees), volume (ours)
+//! ```
+//! `core::layout::md_map` has md's arithmetic; `*_words` and `mapper` take other programs' words apart. These are pure.
+
+mod ends;
+mod ext;
+mod ext_words;
+mod fsmap;
+mod labels;
+mod mapper;
+mod members;
+mod mounted;
+mod nodes;
+mod search;
+mod story;
+mod tool;
+mod volume;
+mod walk;
+mod xfs;
+mod xfs_words;
+
+pub use nodes::{BlockNode, BlockTree};
+pub use story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer, SectorStory, StripePlace};
+
+use scrubjay_core::units::SectorRange;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use walk::Surroundings;
+
+/// This machine: `dmsetup`, and what the devices hold.
+struct ThisMachine;
+
+impl Surroundings for ThisMachine {
+    fn table(&self, node: &BlockNode) -> Result<String, String> {
+        mapper::table(node).map_err(|error| error.to_string())
+    }
+
+    fn ends(&self, node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
+        ends::look(node, range, depth)
+    }
+}
+
+/// The block device of this path: a disk, a partition, an array. None: it is something else.
+///
+/// # Errors
+/// Nothing is there, or it may not be looked at.
+pub fn device(path: &Path) -> io::Result<Option<BlockNode>> {
+    let metadata = fs::metadata(path)?;
+    let numbers = crate::target::numbers(metadata.rdev());
+    Ok(metadata.file_type().is_block_device().then(|| BlockTree::default().numbered(numbers)).flatten())
+}
+
+/// What lies above these sectors of the device.
+pub fn look_up(node: &BlockNode, range: SectorRange) -> SectorStory {
+    walk::walk(&BlockTree::default(), &ThisMachine, node, range)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Runs other people's programs that only read (debugfs, xfs_db, dmsetup): with a time-out, and a bound on what they may say.
+
+use std::io::{self, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// More is not read: block groups of 100 TB are some 100 MB of text.
+const OUTPUT_MAX: usize = 256 << 20;
+/// So much is kept of what it complains about.
+const COMPLAINTS_MAX: u64 = 64 << 10;
+/// A search through all inodes of a large file system takes minutes.
+const TIME_OUT: Duration = Duration::from_secs(15 * 60);
+/// Where system programs lie; a user's path often leaves these out.
+const FOLDERS: [&str; 4] = ["", "/usr/sbin/", "/sbin/", "/usr/local/sbin/"];
+
+/// A program did not say what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It is not there.
+    #[error("{0} is not installed")]
+    Absent(&'static str),
+    /// It may not be run, or not read the device.
+    #[error("{0} may not be run")]
+    Permission(&'static str),
+    /// It takes too long.
+    #[error("{0} did not end within 15 minutes")]
+    TimedOut(&'static str),
+    /// It says too much.
+    #[error("{0} said more than 256 MiB")]
+    TooMuch(&'static str),
+    /// It could not do it.
+    #[error("{0} failed: {1}")]
+    Failed(&'static str, String),
+}
+
+/// What the program says on its standard output.
+///
+/// # Errors
+/// [`ToolError`]; also when it ends with another status than 0.
+pub fn run(program: &'static str, arguments: &[&str]) -> Result<Vec<u8>, ToolError> {
+    run_within(program, arguments, TIME_OUT)
+}
+
+fn run_within(program: &'static str, arguments: &[&str], time_out: Duration) -> Result<Vec<u8>, ToolError> {
+    for folder in FOLDERS {
+        let mut command = Command::new(format!("{folder}{program}"));
+        command.args(arguments).env("LC_ALL", "C").env("DEBUGFS_PAGER", "__none__").env_remove("PAGER");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        match command.spawn() {
+            Ok(child) => return listen(program, child, time_out),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(ToolError::Permission(program));
+            }
+            Err(error) => return Err(ToolError::Failed(program, error.to_string())),
+        }
+    }
+    Err(ToolError::Absent(program))
+}
+
+fn listen(program: &'static str, mut child: Child, time_out: Duration) -> Result<Vec<u8>, ToolError> {
+    let failed = |error: io::Error| ToolError::Failed(program, error.to_string());
+    let broken = || failed(io::ErrorKind::BrokenPipe.into());
+    let (out, err) = (child.stdout.take().ok_or_else(broken)?, child.stderr.take().ok_or_else(broken)?);
+    let (sender, receiver) = mpsc::channel();
+    let complaints = thread::spawn(move || {
+        let (mut said, mut err) = (Vec::new(), err);
+        let _ = err.by_ref().take(COMPLAINTS_MAX).read_to_end(&mut said);
+        // A pipe that nobody reads would stop the program, or end it.
+        let _ = io::copy(&mut err, &mut io::sink());
+        said
+    });
+    thread::spawn(move || {
+        let mut said = Vec::new();
+        let read = out.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut said);
+        let _ = sender.send(read.map(|_| said));
+    });
+    let heard = receiver.recv_timeout(time_out);
+    if !matches!(&heard, Ok(Ok(said)) if said.len() <= OUTPUT_MAX) {
+        let _ = child.kill();
+        thread::spawn(move || child.wait());
+        return Err(match heard {
+            Err(_) => ToolError::TimedOut(program),
+            Ok(Err(error)) => failed(error),
+            Ok(Ok(_)) => ToolError::TooMuch(program),
+        });
+    }
+    let said = heard.ok().and_then(Result::ok).unwrap_or_default();
+    let status = child.wait().map_err(failed)?;
+    let complaints = complaints.join().unwrap_or_default();
+    if status.success() {
+        return Ok(said);
+    }
+    let complaints = String::from_utf8_lossy(&complaints).into_owned();
+    let last = complaints.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
+    Err(ToolError::Failed(program, last.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_says_and_how_it_fails() {
+        assert_eq!(run("echo", &["a", "b"]).unwrap(), b"a b\n");
+        let why = |result: Result<Vec<u8>, ToolError>| result.unwrap_err().to_string();
+        assert_eq!(why(run("scrubjay-no-such-program", &[])), "scrubjay-no-such-program is not installed");
+        assert_eq!(why(run("sh", &["-c", "echo first >&2; echo last >&2; exit 3"])), "sh failed: last");
+        assert!(matches!(run_within("sleep", &["60"], Duration::from_millis(50)), Err(ToolError::TimedOut("sleep"))));
+    }
+}

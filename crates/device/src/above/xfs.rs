@@ -1,0 +1,225 @@
+//! What lies at some sectors of an XFS: mounted, the kernel is asked (`GETFSMAP`, and where it keeps no record of owners, each
+//! file); else xfs_db, which only reads.
+
+use super::fsmap::{self, OwnedRun, RunOwner};
+use super::labels::LabelReader;
+use super::mounted::MountedAt;
+use super::nodes::BlockNode;
+use super::search::{self, SearchedNames, Wanted};
+use super::story::{EndKind, SectorEnd};
+use super::tool;
+use super::xfs_words::{self, BlockUse, XfsShape};
+use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// So many names are told of one file.
+const NAMES_MAX: usize = 16;
+
+/// What lies in these sectors of the device.
+pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
+    let shape = LabelReader::open(&node.device()).map_err(|error| error.to_string()).and_then(|mut reader| {
+        reader.page(0).and_then(XfsShape::of).ok_or("its superblock cannot be read, or makes no sense".to_owned())
+    });
+    let ends = shape.and_then(|shape| {
+        let end = shape.blocks.saturating_mul(shape.block_bytes / SECTOR_BYTES);
+        let inside = range.intersection(SectorRange::new(0, end));
+        let mut ends = match mount {
+            _ if inside.is_empty() => Vec::new(),
+            Some(mount) => mounted(node, inside, mount, &shape)?,
+            None => unmounted(node, inside, shape)?,
+        };
+        let behind = SectorRange::new(range.start.0.max(end).min(range.end.0), range.end.0);
+        if !behind.is_empty() {
+            ends.push(SectorEnd::of(&node.name, behind, EndKind::Outside, "behind the end of the XFS: left over"));
+        }
+        Ok(ends)
+    });
+    ends.unwrap_or_else(|why| {
+        vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the XFS is not known: {why}"))]
+    })
+}
+
+fn mounted(
+    node: &BlockNode,
+    range: SectorRange,
+    mount: &MountedAt,
+    shape: &XfsShape,
+) -> Result<Vec<SectorEnd>, String> {
+    let top = File::open(&mount.point).map_err(|error| format!("{}: {error}", mount.point))?;
+    let bytes = range.start.byte()..range.end.byte();
+    let runs =
+        fsmap::owners(&top, node.numbers, &bytes).map_err(|error| format!("the kernel does not say: {error}"))?;
+    let inodes: BTreeSet<u64> = runs.iter().filter_map(|run| inode(run.owner)).collect();
+    let names = match inodes.is_empty() {
+        true => SearchedNames::default(),
+        false => search::search(Path::new(&mount.point), &Wanted::Inodes(inodes)),
+    };
+    let mut ends = Vec::new();
+    for run in &runs {
+        match run.owner {
+            RunOwner::Unrecorded => ends.extend(unrecorded(node, run, mount, shape)),
+            owner => ends.push(owned(node, sectors(&run.bytes), owner, mount, &names)),
+        }
+    }
+    // What the kernel said nothing of is not left out without a word.
+    let mut at = range.start.0;
+    let mut told: Vec<SectorRange> = runs.iter().map(|run| sectors(&run.bytes)).collect();
+    told.sort();
+    for gap in told.into_iter().chain([SectorRange::new(range.end.0, range.end.0)]) {
+        if gap.start.0 > at {
+            let gap = SectorRange::new(at, gap.start.0);
+            ends.push(SectorEnd::unknown(&node.name, gap, "the kernel does not say what lies there in the XFS"));
+        }
+        at = at.max(gap.end.0);
+    }
+    Ok(ends)
+}
+
+fn sectors(bytes: &Range<u64>) -> SectorRange {
+    SectorRange::new(bytes.start / SECTOR_BYTES, bytes.end.div_ceil(SECTOR_BYTES))
+}
+
+fn inode(owner: RunOwner) -> Option<u64> {
+    match owner {
+        RunOwner::Inode(inode) => Some(inode),
+        _ => None,
+    }
+}
+
+fn owned(node: &BlockNode, range: SectorRange, owner: RunOwner, mount: &MountedAt, names: &SearchedNames) -> SectorEnd {
+    match owner {
+        RunOwner::Free => {
+            SectorEnd::of(&node.name, range, EndKind::Free, "XFS says that it is free: nothing is stored there")
+        }
+        RunOwner::Own(what) => SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {what}")),
+        RunOwner::Unrecorded => SectorEnd::unknown(&node.name, range, "in use, says XFS"),
+        RunOwner::Inode(inode) => {
+            let of_inode: Vec<&Vec<u8>> = names
+                .names
+                .iter()
+                .filter(|(number, _)| *number == inode)
+                .map(|(_, name)| name)
+                .take(NAMES_MAX)
+                .collect();
+            let is_folder = of_inode.first().is_some_and(|name| is_folder(mount, name));
+            let (kind, what) = match (of_inode.is_empty(), is_folder) {
+                (true, _) if names.is_whole => {
+                    (EndKind::File, "a file or folder of the XFS, which has no name below the mount point")
+                }
+                (true, _) => (EndKind::File, "a file or folder of the XFS, whose name was not found in time"),
+                (false, true) => (EndKind::Metadata, "metadata of XFS: the names in a folder"),
+                (false, false) => (EndKind::File, "a file of the XFS"),
+            };
+            let mut end = SectorEnd::of(&node.name, range, kind, format!("{what} (inode {inode})"));
+            end.files = of_inode.into_iter().map(|name| below(mount, name)).collect();
+            end
+        }
+    }
+}
+
+fn is_folder(mount: &MountedAt, name: &[u8]) -> bool {
+    let inside = name.strip_prefix(b"/").unwrap_or(name);
+    fs::symlink_metadata(Path::new(&mount.point).join(OsStr::from_bytes(inside))).is_ok_and(|about| about.is_dir())
+}
+
+/// Without a record of owners (`mkfs.xfs -m rmapbt=1` makes one), each file is asked where it lies.
+fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsShape) -> Vec<SectorEnd> {
+    let range = sectors(&run.bytes);
+    if let Some(what) = shape.structure_at(&run.bytes) {
+        return vec![SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {what}"))];
+    }
+    let found = search::search(Path::new(&mount.point), &Wanted::Places(vec![run.bytes.clone()]));
+    if !found.names.is_empty() {
+        let more = if range.count() > 8 { ", in part or whole" } else { "" };
+        let words = format!("a file of the XFS{more}, found by asking {} files where they lie", found.files);
+        let mut end = SectorEnd::of(&node.name, range, EndKind::File, words);
+        end.files = found.names.iter().take(NAMES_MAX).map(|(_, name)| below(mount, name)).collect();
+        return vec![end];
+    }
+    let why = match found.is_whole {
+        true => {
+            "in use, says XFS, and no file's data: a folder, metadata, or a deleted file that is still open (this XFS keeps no record of owners)"
+        }
+        false => "in use, says XFS, which keeps no record of owners; not all files could be asked where they lie",
+    };
+    vec![SectorEnd::unknown(&node.name, range, why)]
+}
+
+/// A path below a mount point, whichever folder is mounted there.
+fn below(mount: &MountedAt, name: &[u8]) -> String {
+    MountedAt { root: "/".to_owned(), ..mount.clone() }.path_of(name)
+}
+
+fn unmounted(node: &BlockNode, range: SectorRange, shape: XfsShape) -> Result<Vec<SectorEnd>, String> {
+    let device = node.device().display().to_string();
+    let log = tool::run("xfs_logprint", &["-t", &device]).map_err(|error| error.to_string())?;
+    if !xfs_words::is_log_clean(&String::from_utf8_lossy(&log)) {
+        return Err("it was not unmounted in order, so its journal has to be replayed first: mount it, and ask again"
+            .to_owned());
+    }
+    let per_block = shape.block_bytes / SECTOR_BYTES;
+    let mut ends: Vec<SectorEnd> = Vec::new();
+    for block in range.start.0 / per_block..range.end.0.div_ceil(per_block) {
+        let piece = range.intersection(SectorRange::new(block * per_block, (block + 1) * per_block));
+        let end = of_block(node, &device, piece, block * per_block)?;
+        match ends.last_mut() {
+            Some(last) if (last.kind, &last.words, &last.files) == (end.kind, &end.words, &end.files) => {
+                last.range.end = piece.end;
+            }
+            _ => ends.push(end),
+        }
+    }
+    Ok(ends)
+}
+
+fn of_block(node: &BlockNode, device: &str, piece: SectorRange, sector: u64) -> Result<SectorEnd, String> {
+    let convert = format!("convert daddr {sector} fsblock");
+    let said = tool::run("xfs_db", &["-r", "-c", &convert, device]).map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    // `0x18 (24)`
+    let number = said.split_once('(').and_then(|(_, rest)| rest.split_once(')')?.0.parse::<u64>().ok());
+    let number = number.ok_or("xfs_db does not say which block that is")?;
+    let (daddr, arguments) = (format!("daddr {sector}"), ["-r", "-c", "blockget -n", "-c"]);
+    let said = tool::run("xfs_db", &[&arguments[..], &[&daddr, "-c", "blockuse -n", device]].concat());
+    let said = said.map_err(|error| error.to_string())?;
+    let found = xfs_words::block_use(&said, number)
+        .ok_or("xfs_db does not say what lies there, which it does not of a damaged XFS")?;
+    Ok(told(node, device, piece, &found))
+}
+
+fn told(node: &BlockNode, device: &str, range: SectorRange, found: &BlockUse) -> SectorEnd {
+    let own = |what: &str| SectorEnd::of(&node.name, range, EndKind::Metadata, format!("metadata of XFS: {what}"));
+    // xfs_db's db/check.c, `typename`.
+    match (found.kind.as_str(), found.inode) {
+        ("free2", _) => {
+            SectorEnd::of(&node.name, range, EndKind::Free, "XFS says that it is free: nothing is stored there")
+        }
+        ("data" | "dir" | "attr" | "btbmapa" | "btbmapd" | "symlink", Some(inode)) => {
+            let is_data = found.kind == "data";
+            let kind = if is_data { EndKind::File } else { EndKind::Metadata };
+            let what = if is_data {
+                "a file of the XFS".to_owned()
+            } else {
+                format!("metadata of a file or folder of the XFS ({})", found.kind)
+            };
+            let nameless = if found.name.is_some() { "" } else { ", whose name is not known" };
+            let mut end = SectorEnd::of(&node.name, range, kind, format!("{what} (inode {inode}{nameless})"));
+            let path = |name: &Vec<u8>| MountedAt::path_without(&[b"/", &name[..]].concat(), device);
+            end.files = found.name.iter().map(path).collect();
+            end
+        }
+        ("inode", _) => own("inodes (which files there are, and where they lie)"),
+        ("log", _) => own("its journal, which is replayed only after a crash"),
+        ("sb" | "agf" | "agi" | "agfl", _) => own("a superblock, or what stands beside it in its group"),
+        ("btbno" | "btcnt" | "freelist", _) => own("a list or tree of what is free in a group"),
+        ("btino" | "btfino", _) => own("a tree of inodes"),
+        ("btrmap" | "btrefcnt" | "btrefc", _) => own("a tree of who owns or shares what"),
+        ("quota", _) => own("its quotas"),
+        (kind, _) => SectorEnd::unknown(&node.name, range, format!("xfs_db calls it \"{kind}\"")),
+    }
+}

@@ -1,0 +1,121 @@
+//! What lies at a place of a device of a mounted btrfs, block by block: nothing is read but the trees, nothing is written.
+
+use super::inspect::Inspector;
+use super::names::FileNames;
+use std::io;
+use std::ops::Range;
+
+/// Where btrfs keeps its superblocks, in bytes of each device (`BTRFS_SUPER_MIRROR_SHIFT`).
+const SUPERBLOCKS: [u64; 3] = [64 << 10, 64 << 20, 256 << 30];
+/// What a superblock takes.
+const SUPERBLOCK_BYTES: u64 = 4096;
+/// Nothing is allocated before this byte (`BTRFS_DEVICE_RANGE_RESERVED`).
+const RESERVED: u64 = 1 << 20;
+
+/// Looks places up.
+pub struct PoolLookup {
+    pub(super) inspector: Inspector,
+    pub(super) names: FileNames,
+    /// Bytes of the smallest block.
+    pub(super) sector: u64,
+    /// A feature that moves places, or that is not known here.
+    pub(super) foreign: Option<String>,
+}
+
+/// A run of bytes of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolPiece {
+    /// Which bytes.
+    pub bytes: Range<u64>,
+    /// What lies there.
+    pub what: PoolWhat,
+    /// The chunk's profile, if there is a chunk: `RAID1`.
+    pub profile: Option<&'static str>,
+    /// How many other places hold the same.
+    pub copies: usize,
+    /// The files whose data they are, as they may be shown.
+    pub files: Vec<String>,
+}
+
+/// What lies at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolWhat {
+    /// One of the device's superblocks.
+    Superblock,
+    /// The first MiB, which btrfs leaves to boot loaders.
+    Reserved,
+    /// No chunk has it.
+    Unallocated,
+    /// A chunk has it, and no extent lies there.
+    Unused,
+    /// A tree block.
+    TreeBlock,
+    /// Data of files.
+    Data,
+    /// Only the chunk is known: why.
+    OnlyChunk(String),
+}
+
+impl PoolLookup {
+    /// What lies in these bytes of the device of this number, in order.
+    ///
+    /// # Errors
+    /// The trees cannot be searched, or make no sense.
+    pub fn pieces(&mut self, device: u64, bytes: &Range<u64>) -> io::Result<Vec<PoolPiece>> {
+        let mut pieces: Vec<PoolPiece> = Vec::new();
+        let mut at = bytes.start / self.sector * self.sector;
+        while at < bytes.end {
+            let end = at + self.sector;
+            let mut piece = self.block(device, at)?;
+            piece.bytes = at.max(bytes.start)..end.min(bytes.end);
+            match pieces.last_mut() {
+                Some(last) if is_same(last, &piece) => last.bytes.end = piece.bytes.end,
+                _ => pieces.push(piece),
+            }
+            at = end;
+        }
+        Ok(pieces)
+    }
+
+    fn block(&mut self, device: u64, at: u64) -> io::Result<PoolPiece> {
+        let bytes = at..at + self.sector;
+        let piece = |what| PoolPiece { bytes: bytes.clone(), what, profile: None, copies: 0, files: Vec::new() };
+        if SUPERBLOCKS.into_iter().any(|place| place < bytes.end && at < place + SUPERBLOCK_BYTES) {
+            return Ok(piece(PoolWhat::Superblock));
+        }
+        if at < RESERVED {
+            return Ok(piece(PoolWhat::Reserved));
+        }
+        let placed = self.inspector.extents(device, &bytes)?;
+        let Some(placed) = placed.first() else { return Ok(piece(PoolWhat::Unallocated)) };
+        let chunk = &placed.chunk;
+        let mut piece = PoolPiece { profile: Some(chunk.profile()), ..piece(PoolWhat::Unused) };
+        if let Some(feature) = &self.foreign {
+            piece.what = PoolWhat::OnlyChunk(format!("the file system uses `{feature}`"));
+            return Ok(piece);
+        }
+        let inside = at - placed.extent.physical;
+        let runs = chunk.runs(placed.stripe, inside..inside + self.sector);
+        let Some(run) = runs.first() else {
+            piece.what = PoolWhat::OnlyChunk(format!("of {} only the chunk is known here", chunk.profile()));
+            return Ok(piece);
+        };
+        piece.copies = chunk.copies(run.logical).len().saturating_sub(1);
+        let logical = run.logical..run.logical + self.sector;
+        if chunk.holds_tree_blocks() && self.inspector.is_tree_block(&logical)? {
+            piece.what = PoolWhat::TreeBlock;
+        } else if self.inspector.is_used(logical.start)? {
+            piece.what = if chunk.holds_data() { PoolWhat::Data } else { PoolWhat::TreeBlock };
+            if chunk.holds_data() {
+                piece.files = self.names.of(logical.start, self.sector, self.sector).0;
+            }
+        }
+        Ok(piece)
+    }
+}
+
+/// Nothing but the place is different.
+fn is_same(one: &PoolPiece, other: &PoolPiece) -> bool {
+    let of = |piece: &PoolPiece| (piece.what.clone(), piece.profile, piece.copies, piece.files.clone());
+    of(one) == of(other)
+}
