@@ -2,7 +2,7 @@
 # What `probe` tells of the kernel's own arrays: md and dm over disks with one head each, in a virtual machine.
 #
 #   guest-probe.sh [long]           starts the machine (./guest) and runs itself there
-#   guest-probe.sh --inside LENGTH  the checks: of two arrays, or of all four
+#   guest-probe.sh --inside LENGTH  the checks: of dm, or of md's arrays, too
 #
 # What is said with 99 % must be right. Whether anything is said is for people to read: on a busy machine, in software, disks have
 # times of their own, and an array may be declined. No timing decides a test.
@@ -73,12 +73,12 @@ if [ "$length" = long ]; then
   probe /dev/md0
   right "md RAID-10, far copies, of 4 disks" 65536 4 1
   end_array
-fi
 
-array 10 n2 4
-probe /dev/md0
-right "md RAID-10, near copies, of 4 disks" 65536 4 2
-end_array
+  array 10 n2 4
+  probe /dev/md0
+  right "md RAID-10, near copies, of 4 disks" 65536 4 2
+  end_array
+fi
 
 add_disks 3
 sectors=$(blockdev --getsz "${disks[0]}")

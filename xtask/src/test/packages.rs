@@ -165,6 +165,7 @@ pub const GUEST_ARRAYS: &[&str] = &[
     "mount",             // losetup, inside
     "mdadm",             // md arrays, inside
     "dmsetup",           // disks one behind the other, inside
+    "fio",               // a load beside a check, inside
     "jq",                // reads the answers
 ];
 

@@ -163,7 +163,7 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
-        name: "lab: md and dm in a virtual machine, probed",
+        name: "lab: dm in a virtual machine, probed",
         command: &["tests/lab/guest-probe.sh"],
         packages: GUEST_ARRAYS,
         ..LAB
@@ -292,6 +292,12 @@ pub const LONG_STEPS: &[TestStep] = &[
     TestStep {
         name: "md arrays in a virtual machine, checked in steps: every level, in two orders, with 50 kills",
         command: &["tests/lab/guest-md.sh", "long"],
+        packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "md's check beside a load, as the kernel runs it and as a scrub drives it",
+        command: &["tests/lab/guest-md-load.sh"],
         packages: GUEST_ARRAYS,
         ..LONG
     },
