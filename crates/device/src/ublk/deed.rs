@@ -12,6 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::Duration;
+
+/// Somebody who opened a device in the moment in which it was stopped is waited for no longer.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How such a command ended.
 #[derive(Debug)]
@@ -83,6 +87,19 @@ pub fn stop(number: u32) -> io::Result<UblkDeed> {
             Err(error) => UblkNews::NotStopped(error),
         },
     })
+}
+
+/// Removes a device that is stopped. The kernel waits until nobody has it open any more: we do not, for long. It goes by itself
+/// then.
+///
+/// # Errors
+/// [`UblkError`].
+pub fn delete(number: u32) -> Result<(), UblkError> {
+    let (done, deleted) = mpsc::channel();
+    let deleting = move || drop(done.send(tell(abi::DELETE_DEVICE, number, 0)));
+    let begun = thread::Builder::new().name("ublk".to_owned()).spawn(deleting);
+    begun.map_err(|source| UblkError::Refused { what: path(number).display().to_string(), source })?;
+    deleted.recv_timeout(CLOSE_TIMEOUT).unwrap_or(Ok(()))
 }
 
 fn tell(command: u32, number: u32, data: u64) -> Result<(), UblkError> {

@@ -177,8 +177,7 @@ impl UblkDevice {
     pub fn delete(self) -> Result<(), UblkError> {
         let UblkDevice { number, queue, .. } = self;
         drop(queue); // the kernel waits for its end
-        let deleted = UblkControl::open()?.tell(abi::DELETE_DEVICE, number);
-        deleted.map_err(|source| refused(&deed::path(number).display().to_string(), source))
+        deed::delete(number)
     }
 }
 
