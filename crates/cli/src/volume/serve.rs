@@ -60,7 +60,8 @@ pub fn run(args: &Serve) -> Result<Exit> {
             preferred,
             is_read_only: args.read_only,
         };
-        server.device = Some(UblkPlan::new(control, wanted, purpose).map_err(no_device)?);
+        let stripe_bytes = geometry.chunk_bytes * geometry.layout.shape().data as u64;
+        server.device = Some((UblkPlan::new(control, wanted, purpose).map_err(no_device)?, stripe_bytes));
         server.on_device = |news| match news {
             DeviceNews::Ready { .. } => say(format_args!("  {news}")),
             _ => say(format_args!("scrubjay: {news}")),

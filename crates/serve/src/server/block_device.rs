@@ -4,6 +4,7 @@
 //! goes back. When a server ends while somebody has the device open, the tags that it has stay with it: the driver gives
 //! their requests to the next server, and lets their users wait.
 
+use super::first_writes::FirstWrites;
 use super::task::RingTask;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::VolumeOffset;
@@ -12,6 +13,7 @@ use scrubjay_device::completion::{IoRing, Outgoing};
 use scrubjay_device::ublk::{self, UblkDevice, UblkError, UblkRequest, UblkVerb, deed};
 use std::fmt;
 use std::io;
+use std::ops::Range;
 
 /// The names of its requests begin here: no client's do.
 const FIRST: u64 = 1 << 32;
@@ -69,6 +71,7 @@ pub(super) struct BlockDevice {
     /// Requests that the volume has, and their bytes.
     in_flight: usize,
     held: usize,
+    first_writes: FirstWrites,
     /// Empty, kept for its room.
     spare: Outgoing,
 }
@@ -78,8 +81,8 @@ pub(super) struct BlockDevice {
 enum TagState {
     /// The driver.
     Fetching,
-    /// The volume.
-    Asked(UblkRequest),
+    /// The volume, since this era of its first writes.
+    Asked(UblkRequest, u64),
     /// Nobody: it is for the next server, or the device is gone.
     Left,
 }
@@ -98,7 +101,8 @@ enum DevicePhase {
 }
 
 impl BlockDevice {
-    pub fn new(device: UblkDevice) -> BlockDevice {
+    /// A device of so many bytes, of a volume whose stripes hold so many each.
+    pub fn new(device: UblkDevice, size: u64, stripe_bytes: u64) -> BlockDevice {
         let tags = vec![TagState::Fetching; usize::from(device.queue().depth())];
         BlockDevice {
             device,
@@ -108,6 +112,7 @@ impl BlockDevice {
             deed: None,
             in_flight: 0,
             held: 0,
+            first_writes: FirstWrites::new(size, stripe_bytes),
             spare: Outgoing::default(),
         }
     }
@@ -185,7 +190,8 @@ impl BlockDevice {
             }
             return Ok(None);
         }
-        let request = self.device.queue().request(tag);
+        let mut request = self.device.queue().request(tag);
+        request.is_durable |= request.verb == UblkVerb::Write && self.first_writes.is_first(range(&request));
         let UblkRequest { len, is_durable, .. } = request;
         let offset = VolumeOffset(request.offset);
         let asked = match request.verb {
@@ -204,7 +210,10 @@ impl BlockDevice {
         };
         match asked {
             Ok(asked) => {
-                self.tags[place] = TagState::Asked(request);
+                if is_trim(&request) {
+                    self.first_writes.trim(range(&request));
+                }
+                self.tags[place] = TagState::Asked(request, self.first_writes.era());
                 self.in_flight += 1;
                 self.held += bytes(&request);
                 Ok(Some((RequestId(FIRST + u64::from(tag)), asked)))
@@ -224,15 +233,20 @@ impl BlockDevice {
 
     /// Does this request, which the volume has, only read?
     pub fn is_read(&self, tag: u16) -> bool {
-        matches!(self.tags[usize::from(tag)], TagState::Asked(UblkRequest { verb: UblkVerb::Read, .. }))
+        matches!(self.tags[usize::from(tag)], TagState::Asked(UblkRequest { verb: UblkVerb::Read, .. }, _))
     }
 
     /// The volume's reply to a request goes back, and the driver has the tag again. What the volume did not get to, since it
     /// stops, is for the next server.
     pub fn reply(&mut self, ring: &mut IoRing<RingTask>, tag: u16, reply: BlockReply, recycle: impl FnMut(Buffer)) {
-        let TagState::Asked(request) = self.tags[usize::from(tag)] else { panic!("a request gets one reply") };
+        let TagState::Asked(request, era) = self.tags[usize::from(tag)] else { panic!("a request gets one reply") };
         self.in_flight -= 1;
         self.held -= bytes(&request);
+        if is_trim(&request) {
+            self.first_writes.trimmed();
+        } else if request.verb == UblkVerb::Write && request.is_durable && reply == BlockReply::Done {
+            self.first_writes.written(range(&request), era);
+        }
         let outcome = match reply {
             BlockReply::Failed(BlockFailure::Stopping) => {
                 self.tags[usize::from(tag)] = TagState::Left;
@@ -293,6 +307,15 @@ impl BlockDevice {
     fn path(&self) -> String {
         self.device.path().display().to_string()
     }
+}
+
+/// Does it undo what was written? (What becomes zeros is trimmed as far as it can be.)
+fn is_trim(request: &UblkRequest) -> bool {
+    matches!(request.verb, UblkVerb::Discard | UblkVerb::Zero)
+}
+
+fn range(request: &UblkRequest) -> Range<u64> {
+    request.offset..request.offset + request.len
 }
 
 /// What a request holds in memory.

@@ -15,6 +15,7 @@ mod address;
 mod block_device;
 mod connection;
 mod error;
+mod first_writes;
 mod patience;
 mod pump;
 mod room;
@@ -36,7 +37,7 @@ use address::Listener;
 use block_device::BlockDevice;
 use pump::ServerPump;
 use scrubjay_core::volume::member::ArrayMachine;
-use scrubjay_device::ublk::UblkPlan;
+use scrubjay_device::ublk::{UblkError, UblkPlan};
 use std::sync::Arc;
 
 /// Commands are the owner's alone.
@@ -54,8 +55,8 @@ pub struct Server {
     pub patience: Patience,
     /// Who may connect to its NBD sockets in the file system: those whom this mode lets write.
     pub socket_mode: u32,
-    /// The block device that it is to be, too.
-    pub device: Option<UblkPlan>,
+    /// The block device that it is to be, too, and how many bytes one stripe of the volume holds.
+    pub device: Option<(UblkPlan, u64)>,
     /// Hears what happens to that.
     pub on_device: fn(&DeviceNews),
 }
@@ -117,7 +118,10 @@ impl Server {
         let listeners = std::mem::take(&mut self.listeners);
         let Server { export, tls, members, patience, device, on_device, .. } = self;
         let pump = ServerPump::new(export, tls, *patience, &listeners, members, volume, stop)?;
-        let device = device.take().map(UblkPlan::carry_out).transpose()?.map(BlockDevice::new);
+        let device = device.take().map(|(plan, stripe_bytes)| -> Result<BlockDevice, UblkError> {
+            Ok(BlockDevice::new(plan.carry_out()?, export.size(), stripe_bytes))
+        });
+        let device = device.transpose()?;
         let (mut ended, device) = pump.run(device, *on_device)?;
         if let Some(device) = device.and_then(BlockDevice::into_stopped)
             && let Err(error) = device.delete()
