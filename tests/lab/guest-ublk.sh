@@ -177,3 +177,50 @@ if [ "$form" = short ]; then
   done_checking
   exit
 fi
+
+# ---- many kills, some with every request of the device under way (which Linux before 6.16 notices by a time-out only)
+
+serve
+mkfs.ext4 -q -F $device
+mount $device "$work/fs"
+for ((round = 1; round <= 10; round++)); do
+  before=$(recovered) killed=0
+  if ((round % 5)); then
+    load 16 6M
+    while [ $killed -lt 5 ] && kill_busy_server $((RANDOM % 12 + 1)); do sleep "0.$((RANDOM % 10))"; done
+  else
+    load 256 12M
+    kill_busy_server 128 || true
+  fi
+  end_of_load "round $round: killed $killed times under load"
+  expect "round $round: recovered each time, at least once" "$(recovered) $((killed > 0))" "$((before + killed)) 1"
+done
+umount "$work/fs"
+e2fsck -f -n $device >"$work/fsck.out" 2>&1 && status=0 || status=$?
+expect "many kills: fsck finds nothing" "$status" 0
+expect "many kills: the kernel saw no error" "$(complaints)" 0
+stop_server
+
+# ---- its speed, beside NBD's: the same volume, the same server, the kernel's own client
+
+serve --listen "unix:$work/nbd"
+nbd-client -unix "$work/nbd" /dev/nbd0 >/dev/null 2>&1
+dd if=/dev/urandom of=$device bs=1M count=64 oflag=direct status=none
+figure() { # DEVICE RW BS DEPTH: requests a second
+  fio --name=figure --filename="$1" --size=64M --rw="$2" --bs="$3" --iodepth="$4" --ioengine=libaio --direct=1 --time_based --runtime=5 \
+    --output-format=json | jq '.jobs[0] | .read.iops + .write.iops | floor'
+}
+median() { sort -n | sed -n 2p; }
+for job in "randread 4k 1" "randread 4k 16" "read 64k 1" "read 64k 16" "randwrite 4k 16" "write 64k 16"; do
+  read -r rw bs depth <<<"$job"
+  rm -f "$work"/{ublk,nbd}.figures
+  for _ in 1 2 3; do
+    figure $device "$rw" "$bs" "$depth" >>"$work/ublk.figures"
+    figure /dev/nbd0 "$rw" "$bs" "$depth" >>"$work/nbd.figures"
+  done
+  echo "# $rw $bs, $depth at a time: ublk $(median <"$work/ublk.figures") a second, NBD $(median <"$work/nbd.figures")"
+done
+nbd-client -d /dev/nbd0 >/dev/null 2>&1
+stop_server
+expect "after the figures" "$status $(test -e $device || echo gone)" "0 gone"
+done_checking

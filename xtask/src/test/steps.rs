@@ -3,8 +3,8 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, HANGING, WATCHED,
-    WATCHED_VOLUME,
+    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, GUEST_VOLUME,
+    HANGING, WATCHED, WATCHED_VOLUME,
 };
 
 /// One step.
@@ -217,6 +217,14 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
+    // Not beside the others: it keeps a processor busy all the time.
+    TestStep {
+        name: "lab: a volume as a block device in a virtual machine, its server killed under load",
+        command: &["tests/lab/guest-ublk.sh"],
+        packages: GUEST_VOLUME,
+        needs_build: true,
+        ..PLAIN
+    },
     TestStep {
         name: "strangers' clients: the NBD server",
         command: &["cargo", "test", "--release", "--workspace", "--test", "served"],
@@ -278,6 +286,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "md arrays in a virtual machine, checked in steps: every level, in two orders, with 50 kills",
         command: &["tests/lab/guest-md.sh", "long"],
         packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "a volume as a block device in a virtual machine: killed again and again, and its speed beside NBD's",
+        command: &["tests/lab/guest-ublk.sh", "long"],
+        packages: GUEST_VOLUME,
         ..LONG
     },
     TestStep {
