@@ -289,7 +289,7 @@ pub const LONG_STEPS: &[TestStep] = &[
         ..LONG
     },
     TestStep {
-        name: "a volume as a block device in a virtual machine: killed again and again, and its speed beside NBD's",
+        name: "a volume as a block device in a virtual machine: many kills, and its speed beside NBD's",
         command: &["tests/lab/guest-ublk.sh", "long"],
         packages: GUEST_VOLUME,
         ..LONG
