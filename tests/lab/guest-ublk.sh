@@ -3,7 +3,7 @@
 # under load and recovered without an error, members written over, who may have which device, what is left at the end.
 #
 #   guest-ublk.sh                starts the machine (./guest) and runs the short form there
-#   guest-ublk.sh long           50 kills, some with every request of the device under way; and its speed beside NBD's
+#   guest-ublk.sh long           over 40 kills, two with every request of the device under way; and its speed beside NBD's
 #   guest-ublk.sh --inside FORM  the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the
@@ -111,13 +111,13 @@ end_of_load() { # NAME
   expect "$1: fio's exit code, and errors" "$status $(jq '[.jobs[] | .error, .total_err] | add' "$work/fio.json" 2>&1)" "0 0"
   [ "$status" = 0 ] || cat "$work/fio.err"
 }
-load 16 6M
-for _ in 1 2 3; do
+load 16 5M
+for _ in 1 2; do
   kill_busy_server 4 || fail "the load ended before it was killed"
   sleep 0.5
 done
 end_of_load "killed under load"
-expect "killed under load: three servers, each recovered it" "$killed $(recovered)" "3 3"
+expect "killed under load: both servers recovered it" "$killed $(recovered)" "2 2"
 expect "killed under load: the kernel saw no error" "$(complaints)" 0
 
 # ---- members are written over below it
@@ -145,7 +145,7 @@ refused "it asks for another one" "name 0, not 7" "${disks[@]}" --ublk=7
 (sha256sum <"$work/fs/kept" >"$work/sum" && echo 3 >/proc/sys/vm/drop_caches && sha256sum <"$work/fs/kept" >"$work/sum") & # waits
 reader=$!
 serve
-expect "served again: it goes on" "$(recovered)" 4
+expect "served again: it goes on" "$(recovered)" 3
 wait $reader
 expect "served again: the file is right" "$(cat "$work/sum")" "$sum"
 
