@@ -43,4 +43,5 @@ pub mod store;
 pub mod subject;
 pub mod sysfs;
 pub mod target;
+pub mod ublk;
 pub mod verify;

@@ -1,5 +1,7 @@
 //! How a server's run ended: what was kept of what clients were promised.
 
+use scrubjay_core::volume::block::{BlockFailure, BlockReply, ReadPart};
+
 /// What became of the flush at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flushed {
@@ -25,4 +27,20 @@ pub struct ServerEnded {
     pub reads_failed: u64,
     /// Writes, and flushes, that could not be done, in the whole run.
     pub writes_failed: u64,
+    /// Could its block device not be had, or not be removed?
+    pub is_device_wrong: bool,
+}
+
+impl ServerEnded {
+    /// Counts a reply that says that something was not done that could have been. (What makes no sense, or is not allowed,
+    /// could not.)
+    pub(crate) fn count(&mut self, reply: &BlockReply, is_read: bool) {
+        let is_failure = match reply {
+            BlockReply::Failed(failure) => *failure == BlockFailure::Io,
+            BlockReply::Read(parts) => parts.iter().any(|part| matches!(part, ReadPart::Lost(_))),
+            _ => false,
+        };
+        let failed = if is_read { &mut self.reads_failed } else { &mut self.writes_failed };
+        *failed += u64::from(is_failure);
+    }
 }

@@ -169,6 +169,21 @@ pub const GUEST_ARRAYS: &[&str] = &[
     "jq",                // reads the answers
 ];
 
+/// The same, for a volume as a block device there.
+pub const GUEST_VOLUME: &[&str] = &[
+    "qemu-system-x86", // the machine
+    "busybox-static",  // its first file system
+    "kmod",            // modprobe, depmod
+    "xz-utils",        // unpacks kernel modules
+    "zstd",            // unpacks the kernel
+    "binutils",        // readelf: is it unpacked?
+    "e2fsprogs",       // mkfs.ext4, e2fsck, inside
+    "util-linux",      // fstrim, blkdiscard, inside
+    "fio",             // the load, inside
+    "nbd-client",      // the other block device, inside
+    "jq",              // reads JSON
+];
+
 /// Those of `wanted` that are not installed, each once.
 pub fn missing(wanted: &[&'static str]) -> Vec<&'static str> {
     let mut missing: Vec<&str> = wanted.iter().copied().filter(|package| !is_installed(package)).collect();

@@ -4,7 +4,7 @@
 
 use super::packages::{
     ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS,
-    GUEST_FILE_SYSTEMS, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
+    GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
 };
 
 /// One step.
@@ -217,7 +217,7 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
-    // These two compute all the time: beside the others they would take the machine from them.
+    // These three compute all the time: beside the others they would take the machine from them.
     TestStep {
         name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],
@@ -229,6 +229,13 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: what lies at a sector of ext4, XFS, btrfs and a volume's member",
         command: &["tests/lab/host-sector.sh"],
         packages: HOST_SECTORS,
+        is_beside: false,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: a volume as a block device in a virtual machine, its server killed under load",
+        command: &["tests/lab/guest-ublk.sh"],
+        packages: GUEST_VOLUME,
         is_beside: false,
         ..LAB
     },
@@ -305,6 +312,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "which file lies at a sector, in a virtual machine: every level and layout of md, the device mapper",
         command: &["tests/lab/guest-sector.sh", "long"],
         packages: GUEST_FILE_SYSTEMS,
+        ..LONG
+    },
+    TestStep {
+        name: "a volume as a block device in a virtual machine: many kills, and its speed beside NBD's",
+        command: &["tests/lab/guest-ublk.sh", "long"],
+        packages: GUEST_VOLUME,
         ..LONG
     },
     TestStep {

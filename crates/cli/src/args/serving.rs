@@ -11,13 +11,19 @@ Examples:
   scrubjay volume serve /dev/sd[b-g] --listen 127.0.0.1:10809 --listen unix:/run/photos.sock
   scrubjay volume serve /dev/sd[b-g] --listen 0.0.0.0:10809 --tls require \\
       --tls-certificate server.pem --tls-key server.key --tls-client-ca clients.pem
+A block device, with what the machine has:
+  scrubjay volume serve /dev/sd[b-g] --ublk              /dev/ublkb0: Linux 6.5 or later, modprobe ublk_drv, root
+  nbd-client -unix /tmp/photos.sock /dev/nbd0            /dev/nbd0: modprobe nbd, root
   nbdfuse /mnt/photos.img --unix /tmp/photos.sock &      a file, for losetup and mount
-  nbd-client -unix /tmp/photos.sock /dev/nbd0            a block device
 
 Members may be named in any order. As many members as the volume has parities may be missing or unreadable
 (--degraded no refuses that); their data is reconstructed from the others. After a crash only the regions that were
 being written are resynced. Ctrl-C stops the volume in order, and the last line says how it was left. The exit code is 1
 if acknowledged data may be lost, a request failed, or a member failed meanwhile.
+
+With --ublk the volume is a block device of this machine. If the server is killed, the device stays, and whoever uses it
+waits; serve the volume with --ublk again, and all goes on without an error. When the volume is stopped the device goes,
+unless somebody has it open or mounted: then it stays, and waits as well.
 
 Whoever can connect can read and write the volume: with unix:PATH the users that --socket-mode admits, with a port all
 users of this machine. Control commands are accepted from root and from the server's own user only. TLS encrypts the
@@ -62,8 +68,11 @@ pub struct Serve {
     #[arg(required = true, value_name = "MEMBER")]
     pub members: Vec<PathBuf>,
     /// Address for NBD clients; may be repeated
-    #[arg(long, required = true, value_name = "unix:PATH|HOST:PORT")]
+    #[arg(long, required_unless_present = "ublk", value_name = "unix:PATH|HOST:PORT")]
     pub listen: Vec<Address>,
+    /// Be a block device, /dev/ublkbN: the volume's own, if its last server was killed, or a new one [default N: any]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    pub ublk: Option<Option<u32>>,
     /// File mode of unix:PATH: 660 also admits its group
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
     pub socket_mode: u32,

@@ -1,4 +1,4 @@
-//! `scrubjay volume serve`: a volume of members, as a network block device.
+//! `scrubjay volume serve`: a volume of members, as a network block device or a block device of this machine.
 
 use super::refused::Refused;
 use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
@@ -7,10 +7,12 @@ use crate::say::say;
 use crate::signals;
 use anyhow::{Context, Result, ensure};
 use scrubjay_core::units::{Bytes, UnixSeconds};
+use scrubjay_core::volume::format::uuid::Uuid;
 use scrubjay_device::completion::own_uid;
+use scrubjay_device::ublk::{UblkControl, UblkError, UblkPlan, UblkPurpose};
 use scrubjay_jobs::sockets;
 use scrubjay_serve::nbd::Export;
-use scrubjay_serve::server::{Address, Server, ServerStop};
+use scrubjay_serve::server::{Address, DeviceNews, Server, ServerStop};
 use scrubjay_serve::tls::{Tls, TlsError, TlsFiles};
 use scrubjay_serve::volume::VolumeController;
 use scrubjay_serve::volume::commands::Stopped;
@@ -26,6 +28,8 @@ const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 pub fn run(args: &Serve) -> Result<Exit> {
     refuse_open_doors(args)?;
     let tls = tls(args)?;
+    let ublk = args.ublk.map(|wanted| UblkControl::open().map(|control| (control, wanted)));
+    let ublk = ublk.transpose().map_err(no_device)?;
     let mut gathered = gather::gather_rest(&args.members, args.read_only).map_err(refusal)?;
     if args.degraded == DegradedChoice::No {
         gathered.check_whole().map_err(|error| Usage(format!("{error}: --degraded yes serves it nevertheless")))?;
@@ -49,6 +53,20 @@ pub fn run(args: &Serve) -> Result<Exit> {
         None => sockets::socket_for(&superblock.array.to_string())?,
     };
     server.listen_for_commands(&Address::Unix(socket)).map_err(|error| Usage(error.to_string()))?;
+    if let Some((control, wanted)) = ublk {
+        let purpose = UblkPurpose {
+            mark: mark(superblock.array),
+            size: geometry.size(),
+            preferred,
+            is_read_only: args.read_only,
+        };
+        let stripe_bytes = geometry.chunk_bytes * geometry.layout.shape().data as u64;
+        server.device = Some((UblkPlan::new(control, wanted, purpose).map_err(no_device)?, stripe_bytes));
+        server.on_device = |news| match news {
+            DeviceNews::Ready { .. } => say(format_args!("  {news}")),
+            _ => say(format_args!("scrubjay: {news}")),
+        };
+    }
 
     let volume = gathered.start(args.read_only, today()).context("/dev/urandom")?;
     let mut controller = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
@@ -112,6 +130,22 @@ fn tls(args: &Serve) -> Result<Tls> {
         }
         _ => Usage(error.to_string()).into(),
     })
+}
+
+/// By what a block device is known to be this volume's.
+fn mark(array: Uuid) -> u64 {
+    let (first, second) = array.0.split_at(8);
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    number(first) ^ number(second)
+}
+
+fn no_device(error: UblkError) -> anyhow::Error {
+    match error {
+        UblkError::Refused { what, source } if source.kind() == ErrorKind::PermissionDenied => {
+            anyhow::Error::from(source).context(what)
+        }
+        _ => Usage(error.to_string()).into(),
+    }
 }
 
 /// What to call an address, for clients.

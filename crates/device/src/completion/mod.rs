@@ -35,10 +35,12 @@ use run::{ReadRun, WaitingRead};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::thread;
 
 /// A disk with fewer requests than this is sent the next one at once: sending and reaping in lock step leaves its queue
@@ -233,6 +235,14 @@ impl<T> IoRing<T> {
         self.start(name, Operation::send(socket.clone(), outgoing, start));
     }
 
+    /// Gives a command of 16 bytes to a file's driver. Ends as [`IoEnd::Command`], when the driver likes: none is called back.
+    ///
+    /// # Panics
+    /// As [`IoRing::read`].
+    pub fn command(&mut self, name: T, file: &Arc<File>, command: u32, bytes: [u8; 16]) {
+        self.start(name, Operation::command(Arc::clone(file), command, bytes));
+    }
+
     /// The next operation that has ended, if any. Never waits.
     pub fn poll(&mut self) -> Option<Completion<T>> {
         loop {
@@ -292,6 +302,11 @@ impl<T> IoRing<T> {
         if before < EAGER_BELOW && self.at_disk > before {
             self.submit();
         }
+    }
+
+    /// Is anything out but commands?
+    fn is_waited_for(&self) -> bool {
+        self.slots.iter().flatten().any(|(_, operation)| !operation.is_command())
     }
 
     fn end_disk(&mut self, name: T, buffer: Option<Buffer>) {
@@ -457,19 +472,20 @@ fn flags(is_for_workers: bool) -> squeue::Flags {
 }
 
 impl<T> Drop for IoRing<T> {
-    /// Calls everything back. Closing a ring does not wait for the disk, so what has not ended then keeps its memory.
+    /// Calls everything back. Closing a ring does not wait for the disk, so what has not ended then keeps its memory; nor for
+    /// commands, whose drivers are told by its closing.
     fn drop(&mut self) {
         for held in self.held.drain(..) {
             self.slots[held.slot] = None; // the kernel knows nothing of it
             self.free.push(held.slot);
         }
-        if self.in_flight() > 0 {
+        if self.is_waited_for() {
             let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(NOBODY);
             self.submit(); // so that there is room for one more entry
             // SAFETY: the entry points to no memory.
             let _ = unsafe { self.uring.submission().push(&everything) };
             let deadline = crate::clock::now().saturating_add(SHUTDOWN_TIMEOUT);
-            while self.in_flight() > 0 && self.broken.is_none() {
+            while self.is_waited_for() && self.broken.is_none() {
                 let left = deadline.since(crate::clock::now());
                 if left == Nanos::ZERO || self.wait(Some(left)).is_err() {
                     break;
@@ -477,7 +493,7 @@ impl<T> Drop for IoRing<T> {
                 while self.poll().is_some() {}
             }
         }
-        for slot in self.slots.drain(..).flatten() {
+        for slot in self.slots.drain(..).flatten().filter(|(_, operation)| !operation.is_command()) {
             std::mem::forget(slot);
         }
         for run in self.runs.drain(..).flatten() {

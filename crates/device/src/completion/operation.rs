@@ -9,6 +9,7 @@ use io_uring::{opcode, types};
 use rustix::net::Shutdown;
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::volume::member::DiskFault;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -52,6 +53,8 @@ pub enum IoEnd {
         /// How many.
         result: io::Result<usize>,
     },
+    /// Of a command: what the driver says, or a negative errno.
+    Command(i32),
 }
 
 /// What one operation owns.
@@ -71,6 +74,7 @@ enum IoKind {
     Accept(Socket),
     Receive { socket: Socket, buffer: Buffer, range: Range<usize> },
     Send(Box<SendInFlight>),
+    Command { file: Arc<File>, command: u32, bytes: [u8; 16] },
 }
 
 /// A read or a write.
@@ -131,6 +135,15 @@ impl Operation {
         let header = unsafe { std::mem::zeroed() };
         let sending = SendInFlight { socket, outgoing, start, sent: start, end, slices: Vec::new(), header };
         Operation::of(IoKind::Send(Box::new(sending)))
+    }
+
+    pub fn command(file: Arc<File>, command: u32, bytes: [u8; 16]) -> Operation {
+        Operation::of(IoKind::Command { file, command, bytes })
+    }
+
+    /// Is it a command? The kernel calls none of them back, and none has memory of ours.
+    pub fn is_command(&self) -> bool {
+        matches!(self.kind, IoKind::Command { .. })
     }
 
     /// The read or write that it is.
@@ -203,6 +216,9 @@ impl Operation {
                 opcode::Recv::new(fd(socket), room.as_mut_ptr(), len).build()
             }
             IoKind::Send(sending) => sending.entry(),
+            IoKind::Command { file, command, bytes } => {
+                opcode::UringCmd16::new(types::Fd(file.as_raw_fd()), *command).cmd(*bytes).build()
+            }
         }
     }
 
@@ -231,6 +247,7 @@ impl Operation {
                 Ok(IoEnd::Accepted(of_socket().map(|number| unsafe { OwnedFd::from_raw_fd(number as i32) })))
             }
             IoKind::Receive { buffer, .. } => Ok(IoEnd::Received { buffer, result: of_socket() }),
+            IoKind::Command { .. } => Ok(IoEnd::Command(result)),
             IoKind::Send(sending) => sending.absorb(outcome).map_err(|sending| Operation::of(IoKind::Send(sending))),
         }
     }

@@ -1,5 +1,6 @@
 //! Why a server cannot go on.
 
+use scrubjay_device::ublk::UblkError;
 use std::io;
 
 /// The server cannot go on.
@@ -11,4 +12,7 @@ pub enum ServeError {
     /// The ring ended.
     #[error("io_uring failed: {0}")]
     Ring(#[source] io::Error),
+    /// No block device.
+    #[error(transparent)]
+    Device(#[from] UblkError),
 }

@@ -5,13 +5,17 @@
 //!                  <--bytes--   (in a TlsSession) <--Reply----                        <--Done--
 //! ```
 //!
+//! The users of the block device, if it is one, are one client more: `BlockDevice` (of ublk) in the place of socket and session.
+//!
 //! It decides nothing. Each turn: wait for ends of what the ring is at, tell whom they concern, let the clients' bytes
 //! become requests, let the volume start operations and give replies, let those become bytes; until nothing is left to
 //! do at once.
 
 mod address;
+mod block_device;
 mod connection;
 mod error;
+mod first_writes;
 mod patience;
 mod pump;
 mod room;
@@ -19,6 +23,7 @@ mod stop;
 mod task;
 
 pub use address::{Address, AddressError, BindError};
+pub use block_device::DeviceNews;
 pub use error::ServeError;
 pub use patience::Patience;
 pub use stop::ServerStop;
@@ -29,15 +34,16 @@ use crate::members::MemberTable;
 use crate::nbd::Export;
 use crate::tls::Tls;
 use address::Listener;
+use block_device::BlockDevice;
 use pump::ServerPump;
 use scrubjay_core::volume::member::ArrayMachine;
+use scrubjay_device::ublk::{UblkError, UblkPlan};
 use std::sync::Arc;
 
 /// Commands are the owner's alone.
 const CONTROL_MODE: u32 = 0o600;
 
 /// A server of one volume, before and after it runs.
-#[derive(Debug)]
 pub struct Server {
     export: Arc<Export>,
     tls: Tls,
@@ -49,6 +55,10 @@ pub struct Server {
     pub patience: Patience,
     /// Who may connect to its NBD sockets in the file system: those whom this mode lets write.
     pub socket_mode: u32,
+    /// The block device that it is to be, too, and how many bytes one stripe of the volume holds.
+    pub device: Option<(UblkPlan, u64)>,
+    /// Hears what happens to that.
+    pub on_device: fn(&DeviceNews),
 }
 
 impl Server {
@@ -61,6 +71,8 @@ impl Server {
             members: MemberTable::default(),
             patience: Patience::default(),
             socket_mode: CONTROL_MODE,
+            device: None,
+            on_device: |_| (),
         }
     }
 
@@ -94,7 +106,7 @@ impl Server {
     }
 
     /// Serves `volume` until `stop` is requested; then lets what is under way end, flushes the volume, and returns how it
-    /// ended. It listens nowhere any more then.
+    /// ended. It listens nowhere any more then, and its block device is gone, unless somebody has it open.
     ///
     /// # Errors
     /// [`ServeError`]. The volume was not flushed then.
@@ -104,7 +116,19 @@ impl Server {
         stop: &ServerStop,
     ) -> Result<ServerEnded, ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
-        let Server { export, tls, members, patience, .. } = self;
-        ServerPump::new(export, tls, *patience, &listeners, members, volume, stop)?.run()
+        let Server { export, tls, members, patience, device, on_device, .. } = self;
+        let pump = ServerPump::new(export, tls, *patience, &listeners, members, volume, stop)?;
+        let device = device.take().map(|(plan, stripe_bytes)| -> Result<BlockDevice, UblkError> {
+            Ok(BlockDevice::new(plan.carry_out()?, export.size(), stripe_bytes))
+        });
+        let device = device.transpose()?;
+        let (mut ended, device) = pump.run(device, *on_device)?;
+        if let Some(device) = device.and_then(BlockDevice::into_stopped)
+            && let Err(error) = device.delete()
+        {
+            ended.is_device_wrong = true;
+            on_device(&DeviceNews::Failed(error));
+        }
+        Ok(ended)
     }
 }

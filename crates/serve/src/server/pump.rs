@@ -1,6 +1,7 @@
 //! The server's loop.
 
 use super::address::Listener;
+use super::block_device::{BlockDevice, DEVICE_OPS_MAX, DeviceNews};
 use super::connection::{Ask, Connection, PeerKind};
 use super::error::ServeError;
 use super::patience::Patience;
@@ -14,7 +15,7 @@ use crate::nbd::{Export, IN_FLIGHT_MAX};
 use crate::tls::{Tls, TlsSession};
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::Nanos;
-use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_core::volume::block::{BlockReply, BlockRequest, RequestId};
 use scrubjay_core::volume::member::{ArrayMachine, DiskFault, MemberOp, MemberOpDone, OpKind};
 use scrubjay_device::clock;
 use scrubjay_device::completion::{Completion, IoEnd, IoRing, keep_alive, own_uid, peer_uid, release_memory, shutdown};
@@ -41,8 +42,8 @@ const CONNECTIONS_MAX: usize = CLIENTS_MAX + 2 * NEWCOMERS_MAX + CONTROLLERS_MAX
 /// So many operations of the ring at a time. Each connection takes two at most; the rest is for the disks.
 const RING_DEPTH: u32 = 2048;
 
-/// Operations that are kept back from the disks, for sockets.
-const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64;
+/// Operations that are kept back from the disks, for sockets and a block device.
+const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64 + DEVICE_OPS_MAX;
 
 /// A listener that could not accept is left alone for so long.
 const ACCEPT_BACKOFF: Nanos = Nanos::from_secs(1);
@@ -64,7 +65,9 @@ pub(super) struct ServerPump<'a, V> {
     stop: &'a ServerStop,
     ring: IoRing<RingTask>,
     connections: Vec<Option<Connection>>,
-    /// What all connections hold.
+    device: Option<BlockDevice>,
+    on_device: fn(&DeviceNews),
+    /// What all connections and the block device hold.
     memory: Room,
     /// Connections for which something may be done at once.
     stirred: Vec<usize>,
@@ -119,6 +122,8 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             stop,
             ring,
             connections: Vec::new(),
+            device: None,
+            on_device: |_| (),
             memory: Room::default(),
             stirred: Vec::new(),
             handshake_end: None,
@@ -133,8 +138,18 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         })
     }
 
-    /// Runs until it was stopped and all has ended.
-    pub fn run(mut self) -> Result<ServerEnded, ServeError> {
+    /// Runs until it was stopped and all has ended; with a block device, which is given back. `on_device` hears what happens
+    /// to that.
+    pub fn run(
+        mut self,
+        device: Option<BlockDevice>,
+        on_device: fn(&DeviceNews),
+    ) -> Result<(ServerEnded, Option<BlockDevice>), ServeError> {
+        (self.device, self.on_device) = (device, on_device);
+        if let Some(device) = &mut self.device {
+            let news = device.begin(&mut self.ring);
+            self.heard(news);
+        }
         for (index, (listener, _)) in self.listeners.iter().enumerate() {
             self.ring.accept(RingTask::Accept(index), &listener.socket);
         }
@@ -148,7 +163,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             }
             self.watch_times();
             if self.is_ended() {
-                return Ok(self.ended);
+                return Ok((self.ended, self.device));
             }
             self.ring.wait(self.timeout()).map_err(ServeError::Ring)?;
             self.now = clock::now();
@@ -178,8 +193,38 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                 connection.sent(self.now, index, &mut self.ring, (outgoing, result), recycle);
                 self.stir(index);
             }
+            (RingTask::Fetch(tag), IoEnd::Command(result)) => self.fetched(tag, result),
+            (RingTask::DeviceNews, IoEnd::Received { .. }) => {
+                let news = self.device.as_mut().and_then(|device| device.told(&mut self.ring));
+                self.heard(news);
+            }
             (RingTask::Wake, IoEnd::Received { .. }) => self.watch_stop(),
             (task, end) => panic!("{task:?} does not end with {end:?}"),
+        }
+    }
+
+    /// The block device is asked something, or will not be any more.
+    fn fetched(&mut self, tag: u16, result: i32) {
+        let Some(device) = &mut self.device else { unreachable!("it was there to ask") };
+        let before = device.held();
+        match device.fetched(&mut self.ring, tag, result, |len| self.volume.buffer(len)) {
+            Ok(Some((id, request))) => {
+                self.memory.changed(self.now, before, device.held());
+                self.volume.submit(self.now, id, request);
+            }
+            Ok(None) => (),
+            Err(news) => self.heard(Some(news)),
+        }
+    }
+
+    /// Something happened to the block device. Where there is none any more, and clients cannot come otherwise, that is the end.
+    fn heard(&mut self, news: Option<DeviceNews>) {
+        let Some(news) = news else { return };
+        (self.on_device)(&news);
+        self.ended.is_device_wrong |= matches!(news, DeviceNews::Failed(_));
+        let is_lost = matches!(news, DeviceNews::Failed(_) | DeviceNews::Removed(_));
+        if is_lost && (self.ended.is_device_wrong || self.listeners.iter().all(|(_, is_control)| *is_control)) {
+            self.stop.request();
         }
     }
 
@@ -282,17 +327,24 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             }
             return;
         }
+        if let Some(tag) = BlockDevice::tag_of(id) {
+            return self.replied_to_device(tag, reply);
+        }
         let (index, ticket) = (id.0 as usize / IN_FLIGHT_MAX, id.0 as usize % IN_FLIGHT_MAX);
         let connection = self.connections[index].as_mut().expect("it waits for its replies");
-        if is_failure(&reply) {
-            let failed = match connection.is_read(ticket) {
-                true => &mut self.ended.reads_failed,
-                false => &mut self.ended.writes_failed,
-            };
-            *failed += 1;
-        }
+        self.ended.count(&reply, connection.is_read(ticket));
         connection.reply(ticket, reply);
         self.stir(index);
+    }
+
+    fn replied_to_device(&mut self, tag: u16, reply: BlockReply) {
+        let device = self.device.as_mut().expect("it waits for its replies");
+        self.ended.count(&reply, device.is_read(tag));
+        let before = device.held();
+        device.reply(&mut self.ring, tag, reply, |buffer| self.volume.recycle(buffer));
+        if let Some(next) = self.memory.changed(self.now, before, device.held()) {
+            self.stir(next);
+        }
     }
 
     fn answered(&mut self, id: CommandId, answer: &str) {
@@ -442,6 +494,8 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             self.ending = Ending::Requests { unread, until };
             self.listeners.iter().for_each(|(listener, _)| shutdown(&listener.socket));
             (0..self.connections.len()).for_each(|index| self.stir(index));
+            let news = self.device.as_mut().and_then(|device| device.stop(&mut self.ring));
+            self.heard(news);
         }
     }
 
@@ -455,10 +509,13 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
                     true => !connections.all(Connection::is_quiet),
                     false => connections.any(|connection| connection.in_flight() > 0),
                 };
-                if is_waiting && self.now < until {
+                let is_settled = self.device.as_ref().is_none_or(BlockDevice::is_settled);
+                if (is_waiting || !is_settled) && self.now < until {
                     return false;
                 }
-                self.ended.unended = self.connections.iter().flatten().map(Connection::in_flight).sum();
+                let of_device = self.device.as_ref().map_or(0, BlockDevice::in_flight);
+                self.ended.unended =
+                    self.connections.iter().flatten().map(Connection::in_flight).sum::<usize>() + of_device;
                 self.ending = Ending::Flush { until };
                 self.volume.submit(self.now, LAST_FLUSH, BlockRequest::Flush);
                 self.pump_volume(); // the volume may have replied by now
@@ -502,15 +559,6 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             self.rest_end,
         ];
         events.into_iter().flatten().min().map(|at| at.since(self.now))
-    }
-}
-
-/// Was something not done that could have been? (What makes no sense, or is not allowed, could not.)
-fn is_failure(reply: &BlockReply) -> bool {
-    match reply {
-        BlockReply::Failed(failure) => *failure == BlockFailure::Io,
-        BlockReply::Read(parts) => parts.iter().any(|part| matches!(part, ReadPart::Lost(_))),
-        _ => false,
     }
 }
 

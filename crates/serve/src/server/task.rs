@@ -13,6 +13,10 @@ pub(super) enum RingTask {
     Receive(usize),
     /// Bytes to a connection.
     Send(usize),
+    /// The next request of the block device's that has this tag.
+    Fetch(u16),
+    /// What the driver of block devices was told has ended.
+    DeviceNews,
     /// The stop flag wants to be looked at.
     Wake,
 }

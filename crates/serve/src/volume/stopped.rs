@@ -36,6 +36,9 @@ pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost
             problems.push(format!("{count} {what}{} {came}", plural(count)));
         }
     }
+    if ended.is_device_wrong {
+        problems.push("its block device could not be started, or not be removed".to_owned());
+    }
     let mut remarks = Vec::new();
     for (index, member) in
         status.members.iter().enumerate().filter(|(_, member)| member.state != MemberCondition::Active)
@@ -121,6 +124,7 @@ mod tests {
             (ServerEnded { writes_failed: 1, ..fine }, true, "1 write failed"),
             (ServerEnded { writes_failed: 2, ..fine }, true, "2 writes failed"),
             (ServerEnded { reads_failed: 3, ..fine }, true, "3 reads failed"),
+            (ServerEnded { is_device_wrong: true, ..fine }, true, "its block device could not be started"),
             (ServerEnded { unended: 4, ..fine }, true, "4 requests did not end in time"),
             (fine, false, "was not stopped in order"),
         ] {

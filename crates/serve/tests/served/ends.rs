@@ -20,8 +20,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 /// All is as it should be.
-const FINE: ServerEnded =
-    ServerEnded { flush: Flushed::Done, is_stopped: true, unended: 0, reads_failed: 0, writes_failed: 0 };
+const FINE: ServerEnded = ServerEnded {
+    flush: Flushed::Done,
+    is_stopped: true,
+    unended: 0,
+    reads_failed: 0,
+    writes_failed: 0,
+    is_device_wrong: false,
+};
 
 /// A volume that gives every request this reply, if any, and every command an answer at the end.
 struct Always {

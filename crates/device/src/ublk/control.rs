@@ -1,0 +1,115 @@
+//! Commands to the ublk driver, one after the other, by a small ring of their own: its entries have to be big ones.
+
+use super::abi::{self, ControlCommand, INFO_BYTES, UblkInfo, UblkParameters, feature};
+use super::error::UblkError;
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Where commands go.
+const CONTROL: &str = "/dev/ublk-control";
+/// Where the driver's devices are listed: `ublkcN`.
+const DEVICES: &str = "/sys/class/ublk-char";
+
+/// The driver.
+pub struct UblkControl {
+    file: File,
+    ring: IoUring<squeue::Entry128, cqueue::Entry>,
+}
+
+impl UblkControl {
+    /// The driver, if it is there and can do what is needed.
+    ///
+    /// # Errors
+    /// [`UblkError::NoDriver`], [`UblkError::TooOld`], or what the kernel says.
+    pub fn open() -> Result<UblkControl, UblkError> {
+        let file = OpenOptions::new().read(true).write(true).open(CONTROL).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => UblkError::NoDriver,
+            _ => UblkError::Refused { what: CONTROL.to_owned(), source },
+        })?;
+        let ring =
+            IoUring::builder().build(2).map_err(|source| UblkError::Refused { what: "io_uring".into(), source })?;
+        let mut control = UblkControl { file, ring };
+        let features = control.features().map_err(|_| UblkError::TooOld)?; // asked for since Linux 6.5 only
+        if features & feature::OURS != feature::OURS {
+            return Err(UblkError::TooOld);
+        }
+        Ok(control)
+    }
+
+    /// All devices that there are.
+    pub fn devices(&mut self) -> io::Result<Vec<UblkInfo>> {
+        let entries = match fs::read_dir(DEVICES) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_prefix("ublkc")?.parse().ok();
+        let mut numbers: Vec<u32> = entries.flatten().filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers.into_iter().filter_map(|number| self.device(number).ok()).collect())
+    }
+
+    /// What is known of a device.
+    pub fn device(&mut self, number: u32) -> io::Result<UblkInfo> {
+        let mut bytes = [0; INFO_BYTES];
+        self.ask(abi::GET_DEVICE, number, &mut bytes)?;
+        Ok(UblkInfo::of_bytes(&bytes))
+    }
+
+    /// Makes a device; its number may be [`abi::ANY_NUMBER`]. What was made of it.
+    pub fn add(&mut self, info: UblkInfo) -> io::Result<UblkInfo> {
+        let mut bytes = info.to_bytes();
+        self.ask(abi::ADD_DEVICE, info.number, &mut bytes)?;
+        Ok(UblkInfo::of_bytes(&bytes))
+    }
+
+    /// Says what a device that was not started yet looks like.
+    pub fn set_parameters(&mut self, number: u32, parameters: UblkParameters) -> io::Result<()> {
+        self.ask(abi::SET_PARAMETERS, number, &mut parameters.to_bytes())
+    }
+
+    /// A command that needs no more than its number.
+    pub fn tell(&mut self, command: u32, number: u32) -> io::Result<()> {
+        self.tell_number(command, number, 0)
+    }
+
+    /// A command with one number.
+    pub fn tell_number(&mut self, command: u32, number: u32, data: u64) -> io::Result<()> {
+        self.call(command, ControlCommand { number, data, ..ControlCommand::default() }, &mut [])
+    }
+
+    fn features(&mut self) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.ask(abi::GET_FEATURES, 0, &mut bytes)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    fn ask(&mut self, command: u32, number: u32, memory: &mut [u8]) -> io::Result<()> {
+        self.call(command, ControlCommand { number, ..ControlCommand::default() }, memory)
+    }
+
+    /// Gives a command, with memory that the driver reads and writes, and waits for its end.
+    fn call(&mut self, command: u32, control: ControlCommand, memory: &mut [u8]) -> io::Result<()> {
+        let (address, len) = (memory.as_mut_ptr() as u64, memory.len() as u16);
+        let control = ControlCommand { address: if memory.is_empty() { 0 } else { address }, len, ..control };
+        let entry = opcode::UringCmd80::new(types::Fd(self.file.as_raw_fd()), command).cmd(control.to_bytes()).build();
+        // SAFETY: the file is `self`'s, and the memory is the caller's, whom this keeps until the kernel has ended it.
+        unsafe { self.ring.submission().push(&entry) }.expect("the queue is empty between commands");
+        loop {
+            let waited = self.ring.submit_and_wait(1);
+            let ended = { self.ring.completion().next() };
+            match (ended, waited) {
+                (Some(ended), _) if ended.result() < 0 => return Err(io::Error::from_raw_os_error(-ended.result())),
+                (Some(_), _) => return Ok(()),
+                (None, Err(error)) if !is_passing(&error) => panic!("a ring that lost a command: {error}"),
+                (None, _) => (),
+            }
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
+}

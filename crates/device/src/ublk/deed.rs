@@ -1,0 +1,113 @@
+//! Commands to the driver that wait for the queue to be served: on a thread of their own, whose end a ring can wait for.
+
+use super::abi;
+use super::control::UblkControl;
+use super::error::UblkError;
+use super::holders;
+use crate::completion::Socket;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+/// Somebody who opened a device in the moment in which it was stopped is waited for no longer.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How such a command ended.
+#[derive(Debug)]
+pub enum UblkNews {
+    /// The block device is there, or goes on.
+    Started,
+    /// It cannot be started.
+    NotStarted(UblkError),
+    /// It is stopped: no request comes any more.
+    Stopped,
+    /// It was not stopped, since somebody has it: who, to follow its name.
+    InUse(String),
+    /// It could not be stopped.
+    NotStopped(UblkError),
+}
+
+/// A command under way.
+#[derive(Debug)]
+pub struct UblkDeed {
+    news: Receiver<UblkNews>,
+    woken: Socket,
+}
+
+impl UblkDeed {
+    /// Becomes readable, or ends, when the command has ended.
+    pub fn woken(&self) -> &Socket {
+        &self.woken
+    }
+
+    /// How it ended, once [`UblkDeed::woken`] says so.
+    pub fn news(&self) -> Option<UblkNews> {
+        self.news.try_recv().ok()
+    }
+
+    fn begin(deed: impl FnOnce() -> UblkNews + Send + 'static) -> io::Result<UblkDeed> {
+        let (mut waker, woken) = UnixStream::pair()?;
+        let (tell, news) = mpsc::channel();
+        thread::Builder::new().name("ublk".to_owned()).spawn(move || {
+            let _ = tell.send(deed());
+            let _ = waker.write(&[1]);
+        })?;
+        Ok(UblkDeed { news, woken: Arc::new(OwnedFd::from(woken)) })
+    }
+}
+
+/// Starts a device, or goes on with one, once all its requests have been asked for. The kernel reads its partitions before
+/// this ends.
+///
+/// # Errors
+/// When there are no more threads or file descriptors.
+pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkDeed> {
+    let command = if is_recovered { abi::END_RECOVERY } else { abi::START_DEVICE };
+    let process = u64::from(std::process::id());
+    UblkDeed::begin(move || match tell(command, number, process) {
+        Ok(()) => UblkNews::Started,
+        Err(error) => UblkNews::NotStarted(error),
+    })
+}
+
+/// Stops a device, unless somebody has it.
+///
+/// # Errors
+/// As [`start`].
+pub fn stop(number: u32) -> io::Result<UblkDeed> {
+    UblkDeed::begin(move || match holders::claim(&path(number)) {
+        Err(user) => UblkNews::InUse(user),
+        Ok(_claimed) => match tell(abi::STOP_DEVICE, number, 0) {
+            Ok(()) => UblkNews::Stopped,
+            Err(error) => UblkNews::NotStopped(error),
+        },
+    })
+}
+
+/// Removes a device that is stopped. The kernel waits until nobody has it open any more: we do not, for long. It goes by itself
+/// then.
+///
+/// # Errors
+/// [`UblkError`].
+pub fn delete(number: u32) -> Result<(), UblkError> {
+    let (done, deleted) = mpsc::channel();
+    let deleting = move || drop(done.send(tell(abi::DELETE_DEVICE, number, 0)));
+    let begun = thread::Builder::new().name("ublk".to_owned()).spawn(deleting);
+    begun.map_err(|source| UblkError::Refused { what: path(number).display().to_string(), source })?;
+    deleted.recv_timeout(CLOSE_TIMEOUT).unwrap_or(Ok(()))
+}
+
+fn tell(command: u32, number: u32, data: u64) -> Result<(), UblkError> {
+    let refused = |source| UblkError::Refused { what: path(number).display().to_string(), source };
+    UblkControl::open()?.tell_number(command, number, data).map_err(refused)
+}
+
+/// The block device.
+pub fn path(number: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/ublkb{number}"))
+}

@@ -1,0 +1,289 @@
+//! Which block device a volume gets: a new one, or the one that waits since its last server was killed.
+
+use super::abi::{self, UblkInfo, UblkParameters, UblkState, feature};
+use super::control::UblkControl;
+use super::deed;
+use super::error::UblkError;
+use super::queue::{UblkQueue, queue_path};
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// So many requests are under way at most: as many as the kernel sends over NBD.
+pub const DEPTH: u16 = 128;
+
+/// No request is longer; longer ones are cut by the kernel. All together hold 64 MiB, and no less than four stripes of the
+/// usual chunks come in one piece.
+const REQUEST_BYTES_MAX: u32 = 512 << 10;
+
+/// No discard, and no writing of zeros, is longer.
+const ZEROS_BYTES_MAX: u32 = 1 << 30;
+
+/// What is best written as a whole: the block of the lists of every scheme.
+const BLOCK: u32 = 4096;
+
+/// After a `kill -9` the kernel ends what the server had under way, then lets go of the device: soon, but if all requests were
+/// with the server, before Linux 6.16 only when a request is 30 s old, which it looks for once in 30 s.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(90);
+/// A server that lives is waited for no longer than this: it may be one that is being killed.
+const DEATH_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What a device is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct UblkPurpose {
+    /// Who it belongs to: a number that nobody else has.
+    pub mark: u64,
+    /// Its size in bytes, a multiple of 512.
+    pub size: u64,
+    /// What requests had best be multiples of, in bytes: a power of two.
+    pub preferred: u32,
+    /// Are writes refused?
+    pub is_read_only: bool,
+}
+
+/// What is to be done for a device. So far nothing has been.
+pub struct UblkPlan {
+    control: UblkControl,
+    purpose: UblkPurpose,
+    /// It has this number, or is to have it.
+    number: Option<u32>,
+    way: UblkWay,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UblkWay {
+    /// There is none.
+    Make,
+    /// There is one that was never started: its maker was killed.
+    MakeAnew,
+    /// There is one without a server.
+    Recover,
+}
+
+/// A device whose queue is open; it is neither started nor recovered yet.
+pub struct UblkDevice {
+    number: u32,
+    queue: UblkQueue,
+    is_recovered: bool,
+}
+
+impl UblkPlan {
+    /// Looks for the device that belongs to `purpose`. `wanted`: it has to have this number. A device whose server was
+    /// killed just now is waited for.
+    ///
+    /// # Errors
+    /// [`UblkError`]: among others, when the number is somebody else's, or a server has the device.
+    pub fn new(mut control: UblkControl, wanted: Option<u32>, purpose: UblkPurpose) -> Result<UblkPlan, UblkError> {
+        let devices = control.devices().map_err(|source| refused("ublk's devices", source))?;
+        let own = judge(&devices, wanted, &purpose)?;
+        let way = match own {
+            None => UblkWay::Make,
+            Some(info) if info.state == UblkState::Dead => UblkWay::MakeAnew,
+            Some(info) => {
+                await_release(&mut control, info.number)?;
+                UblkWay::Recover
+            }
+        };
+        Ok(UblkPlan { control, purpose, number: own.map(|info| info.number).or(wanted), way })
+    }
+
+    /// Makes the device, or begins to recover it, and opens its queue. All its requests are to be asked for at once: a
+    /// device whose recovery was begun and not ended cannot be recovered again.
+    ///
+    /// # Errors
+    /// [`UblkError`].
+    pub fn carry_out(mut self) -> Result<UblkDevice, UblkError> {
+        if self.way == UblkWay::MakeAnew
+            && let Some(number) = self.number
+        {
+            let deleted = self.control.tell(abi::DELETE_DEVICE, number);
+            deleted.map_err(|source| refused(&deed::path(number).display().to_string(), source))?;
+        }
+        let number = match (self.way, self.number) {
+            (UblkWay::Recover, Some(number)) => {
+                self.control.tell(abi::START_RECOVERY, number).map_err(|source| match source.raw_os_error() {
+                    Some(libc::EINVAL) => UblkError::Unrecoverable(number),
+                    Some(libc::EBUSY) => UblkError::Held(number),
+                    _ => refused(&deed::path(number).display().to_string(), source),
+                })?;
+                number
+            }
+            _ => self.make()?,
+        };
+        let queue = UblkQueue::open(number, DEPTH).map_err(|source| refused(&queue_path(number), source));
+        if queue.is_err() && self.way != UblkWay::Recover {
+            let _ = self.control.tell(abi::DELETE_DEVICE, number);
+        }
+        Ok(UblkDevice { number, queue: queue?, is_recovered: self.way == UblkWay::Recover })
+    }
+
+    fn make(&mut self) -> Result<u32, UblkError> {
+        let info = UblkInfo {
+            number: self.number.unwrap_or(abi::ANY_NUMBER),
+            state: UblkState::Dead,
+            queues: 1,
+            depth: DEPTH,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            server: -1,
+            features: feature::OURS,
+            mark: self.purpose.mark,
+        };
+        let made = self.control.add(info).map_err(|source| refused("a new ublk device", source))?;
+        let parameters = UblkParameters {
+            size: self.purpose.size,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            zeros_bytes_max: ZEROS_BYTES_MAX,
+            block: BLOCK,
+            preferred: self.purpose.preferred.max(BLOCK),
+            is_read_only: self.purpose.is_read_only,
+        };
+        if let Err(source) = self.control.set_parameters(made.number, parameters) {
+            let _ = self.control.tell(abi::DELETE_DEVICE, made.number);
+            return Err(refused(&deed::path(made.number).display().to_string(), source));
+        }
+        Ok(made.number)
+    }
+}
+
+impl UblkDevice {
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The block device.
+    pub fn path(&self) -> PathBuf {
+        deed::path(self.number)
+    }
+
+    /// Its requests.
+    pub fn queue(&self) -> &UblkQueue {
+        &self.queue
+    }
+
+    /// Had it another server before?
+    pub fn is_recovered(&self) -> bool {
+        self.is_recovered
+    }
+
+    /// Removes the device, which has been stopped, or was never started. Nobody else may have its queue open.
+    ///
+    /// # Errors
+    /// [`UblkError`].
+    pub fn delete(self) -> Result<(), UblkError> {
+        let UblkDevice { number, queue, .. } = self;
+        drop(queue); // the kernel waits for its end
+        deed::delete(number)
+    }
+}
+
+/// The device of this purpose among all.
+fn judge(devices: &[UblkInfo], wanted: Option<u32>, purpose: &UblkPurpose) -> Result<Option<UblkInfo>, UblkError> {
+    let own = devices.iter().find(|info| info.mark == purpose.mark);
+    match (own, wanted) {
+        (Some(own), Some(wanted)) if own.number != wanted => {
+            return Err(UblkError::Elsewhere { has: own.number, wanted });
+        }
+        (None, Some(wanted)) if devices.iter().any(|info| info.number == wanted) => {
+            return Err(UblkError::Stranger(wanted));
+        }
+        _ => (),
+    }
+    let Some(own) = own else { return Ok(None) };
+    let is_ours = own.queues == 1
+        && own.depth == DEPTH
+        && own.request_bytes_max == REQUEST_BYTES_MAX
+        && own.features & feature::OURS == feature::OURS;
+    if own.state != UblkState::Dead && !(is_ours && has_size(own.number, purpose.size)) {
+        return Err(UblkError::Changed(own.number));
+    }
+    Ok(Some(*own))
+}
+
+/// Is the block device that long? (One that cannot be looked at is not.)
+fn has_size(number: u32, size: u64) -> bool {
+    let text = std::fs::read_to_string(format!("/sys/block/ublkb{number}/size")).unwrap_or_default();
+    text.trim().parse::<u64>().is_ok_and(|sectors| sectors == size >> 9)
+}
+
+/// Waits until the kernel has let go of a device whose server was killed.
+fn await_release(control: &mut UblkControl, number: u32) -> Result<(), UblkError> {
+    let begun = Instant::now();
+    loop {
+        let info =
+            control.device(number).map_err(|source| refused(&deed::path(number).display().to_string(), source))?;
+        match info.state {
+            // One process at a time has its queue open.
+            UblkState::Quiesced if OpenOptions::new().read(true).open(queue_path(number)).is_ok() => return Ok(()),
+            UblkState::Quiesced | UblkState::Live => (),
+            UblkState::Dead | UblkState::Other(_) => return Err(UblkError::Unrecoverable(number)),
+        }
+        if info.state == UblkState::Live && begun.elapsed() >= DEATH_TIMEOUT && is_alive(info.server) {
+            return Err(UblkError::Served { number, server: info.server });
+        }
+        if begun.elapsed() >= RELEASE_TIMEOUT {
+            return Err(UblkError::Held(number));
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Does this process live, or is it only not buried yet?
+fn is_alive(process: i32) -> bool {
+    Path::new(&format!("/proc/{process}/exe")).read_link().is_ok()
+}
+
+fn refused(what: &str, source: io::Error) -> UblkError {
+    UblkError::Refused { what: what.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PURPOSE: UblkPurpose = UblkPurpose { mark: 77, size: 1 << 30, preferred: 65536, is_read_only: false };
+
+    fn device(number: u32, state: UblkState, mark: u64) -> UblkInfo {
+        UblkInfo {
+            number,
+            state,
+            queues: 1,
+            depth: DEPTH,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            server: 1,
+            features: feature::OURS,
+            mark,
+        }
+    }
+
+    #[test]
+    fn a_device_is_known_by_its_mark() {
+        let number = 999_999; // nobody has it
+        let own = device(number, UblkState::Dead, 77);
+        let devices = [device(0, UblkState::Quiesced, 78), own];
+        assert_eq!(judge(&devices, None, &PURPOSE).unwrap(), Some(own));
+        assert_eq!(judge(&devices, Some(number), &PURPOSE).unwrap(), Some(own));
+        assert!(matches!(judge(&devices, Some(0), &PURPOSE), Err(UblkError::Elsewhere { has: 999_999, wanted: 0 })));
+        assert!(matches!(judge(&devices[..1], Some(0), &PURPOSE), Err(UblkError::Stranger(0))));
+        assert_eq!(judge(&devices[..1], Some(3), &PURPOSE).unwrap(), None);
+        assert_eq!(judge(&[], None, &PURPOSE).unwrap(), None);
+    }
+
+    #[test]
+    fn a_device_that_is_not_as_we_make_them_is_not_taken_over() {
+        let other = UblkInfo { depth: 64, ..device(999_999, UblkState::Quiesced, 77) };
+        assert!(matches!(judge(&[other], None, &PURPOSE), Err(UblkError::Changed(999_999))));
+        let of_another_size = device(999_999, UblkState::Quiesced, 77);
+        assert!(matches!(judge(&[of_another_size], None, &PURPOSE), Err(UblkError::Changed(_))));
+    }
+
+    #[test]
+    fn a_process_that_lives_is_told_from_one_that_is_gone() {
+        assert!(is_alive(std::process::id() as i32));
+        assert!(!is_alive(i32::MAX));
+    }
+}

@@ -1,0 +1,327 @@
+//! The volume as a block device of this machine: what its users ask becomes requests of the volume, and replies go back.
+//!
+//! Each of a device's requests has a tag. The driver has a tag until it is asked something; then we have it until the reply
+//! goes back. When a server ends while somebody has the device open, the tags that it has stay with it: the driver gives
+//! their requests to the next server, and lets their users wait.
+
+use super::first_writes::FirstWrites;
+use super::task::RingTask;
+use scrubjay_core::buffer::Buffer;
+use scrubjay_core::units::VolumeOffset;
+use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
+use scrubjay_device::completion::{IoRing, Outgoing};
+use scrubjay_device::ublk::{self, UblkDevice, UblkError, UblkRequest, UblkVerb, deed};
+use std::fmt;
+use std::io;
+use std::ops::Range;
+
+/// The names of its requests begin here: no client's do.
+const FIRST: u64 = 1 << 32;
+
+/// So many operations of the ring it takes at most.
+pub(super) const DEVICE_OPS_MAX: usize = ublk::DEPTH as usize + 1;
+
+/// What happens to a block device, for its user.
+#[derive(Debug)]
+pub enum DeviceNews {
+    /// It can be used.
+    Ready {
+        /// The block device.
+        path: String,
+        /// Had it another server before?
+        is_recovered: bool,
+    },
+    /// It cannot be had.
+    Failed(UblkError),
+    /// It stays, without a server: somebody has it.
+    Stays {
+        /// The block device.
+        path: String,
+        /// Who, to follow its name.
+        user: String,
+    },
+    /// Somebody else removed it.
+    Removed(String),
+}
+
+impl fmt::Display for DeviceNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceNews::Ready { path, is_recovered: false } => write!(f, "{path}"),
+            DeviceNews::Ready { path, is_recovered: true } => write!(f, "{path}, recovered"),
+            DeviceNews::Failed(error) => write!(f, "{error}"),
+            DeviceNews::Stays { path, user } => write!(
+                f,
+                "{path} {user}: it stays, and whoever uses it waits until the volume is served with --ublk again"
+            ),
+            DeviceNews::Removed(path) => write!(f, "{path} was removed by somebody else"),
+        }
+    }
+}
+
+/// The device.
+pub(super) struct BlockDevice {
+    device: UblkDevice,
+    tags: Vec<TagState>,
+    phase: DevicePhase,
+    /// The server ends once the device has begun.
+    is_stop_wanted: bool,
+    /// What the driver is told on a thread.
+    deed: Option<deed::UblkDeed>,
+    /// Requests that the volume has, and their bytes.
+    in_flight: usize,
+    held: usize,
+    first_writes: FirstWrites,
+    /// Empty, kept for its room.
+    spare: Outgoing,
+}
+
+/// Who has a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TagState {
+    /// The driver.
+    Fetching,
+    /// The volume, since this era of its first writes.
+    Asked(UblkRequest, u64),
+    /// Nobody: it is for the next server, or the device is gone.
+    Left,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DevicePhase {
+    /// The driver is told to begin.
+    Starting,
+    Live,
+    /// The driver is told to stop it, unless somebody has it.
+    Stopping,
+    /// It was not stopped. No more requests are taken.
+    Staying,
+    /// It is stopped, or never came.
+    Gone,
+}
+
+impl BlockDevice {
+    /// A device of so many bytes, of a volume whose stripes hold so many each.
+    pub fn new(device: UblkDevice, size: u64, stripe_bytes: u64) -> BlockDevice {
+        let tags = vec![TagState::Fetching; usize::from(device.queue().depth())];
+        BlockDevice {
+            device,
+            tags,
+            phase: DevicePhase::Starting,
+            is_stop_wanted: false,
+            deed: None,
+            in_flight: 0,
+            held: 0,
+            first_writes: FirstWrites::new(size, stripe_bytes),
+            spare: Outgoing::default(),
+        }
+    }
+
+    /// Asks for the first requests, and has the driver begin.
+    pub fn begin(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+        let queue = self.device.queue();
+        (0..queue.depth()).for_each(|tag| queue.fetch(ring, RingTask::Fetch(tag), tag));
+        let begun = deed::start(self.device.number(), self.device.is_recovered());
+        self.wait_for(ring, begun)
+    }
+
+    /// Has the driver stop it, unless somebody has it: then no more requests are taken.
+    pub fn stop(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+        self.is_stop_wanted = true;
+        if self.phase != DevicePhase::Live {
+            return None;
+        }
+        self.phase = DevicePhase::Stopping;
+        let begun = deed::stop(self.device.number());
+        self.wait_for(ring, begun)
+    }
+
+    fn wait_for(&mut self, ring: &mut IoRing<RingTask>, begun: io::Result<deed::UblkDeed>) -> Option<DeviceNews> {
+        match begun {
+            Ok(deed) => {
+                ring.receive(RingTask::DeviceNews, deed.woken(), Buffer::zeroed(1), 0..1);
+                self.deed = Some(deed);
+                None
+            }
+            Err(source) => {
+                self.phase = if self.is_stop_wanted { DevicePhase::Staying } else { self.without_start() };
+                Some(DeviceNews::Failed(UblkError::Refused { what: self.path(), source }))
+            }
+        }
+    }
+
+    /// What the driver was told on a thread has ended.
+    pub fn told(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+        use deed::UblkNews;
+        let path = self.path();
+        let (phase, news) = match self.deed.take().and_then(|deed| deed.news()) {
+            Some(UblkNews::Started) => {
+                (DevicePhase::Live, Some(DeviceNews::Ready { path, is_recovered: self.device.is_recovered() }))
+            }
+            Some(UblkNews::NotStarted(error)) => (self.without_start(), Some(DeviceNews::Failed(error))),
+            Some(UblkNews::Stopped) => (DevicePhase::Gone, None),
+            Some(UblkNews::InUse(user)) => (DevicePhase::Staying, Some(DeviceNews::Stays { path, user })),
+            Some(UblkNews::NotStopped(error)) => (DevicePhase::Staying, Some(DeviceNews::Failed(error))),
+            None => panic!("it wakes us with news"),
+        };
+        self.phase = phase;
+        if phase == DevicePhase::Live && self.is_stop_wanted {
+            return news.into_iter().chain(self.stop(ring)).next();
+        }
+        news
+    }
+
+    /// A tag comes from the driver: with a request, which is returned, or for the last time. `buffer` makes buffers for what is
+    /// written.
+    pub fn fetched(
+        &mut self,
+        ring: &mut IoRing<RingTask>,
+        tag: u16,
+        result: i32,
+        buffer: impl FnOnce(usize) -> Buffer,
+    ) -> Result<Option<(RequestId, BlockRequest)>, DeviceNews> {
+        let place = usize::from(tag);
+        if result != 0 || self.phase == DevicePhase::Staying {
+            self.tags[place] = TagState::Left;
+            let is_removed = result != 0 && self.phase == DevicePhase::Live;
+            if is_removed {
+                self.phase = DevicePhase::Gone;
+                return Err(DeviceNews::Removed(self.path()));
+            }
+            return Ok(None);
+        }
+        let mut request = self.device.queue().request(tag);
+        request.is_durable |= request.verb == UblkVerb::Write && self.first_writes.is_first(range(&request));
+        let UblkRequest { len, is_durable, .. } = request;
+        let offset = VolumeOffset(request.offset);
+        let asked = match request.verb {
+            UblkVerb::Read => Ok(BlockRequest::Read { offset, len }),
+            UblkVerb::Write => {
+                let mut data = buffer(len as usize);
+                match self.device.queue().receive(tag, &mut data) {
+                    Ok(()) => Ok(BlockRequest::Write { offset, data, is_durable }),
+                    Err(_) => Err(BlockFailure::Io),
+                }
+            }
+            UblkVerb::Flush => Ok(BlockRequest::Flush),
+            UblkVerb::Discard => Ok(BlockRequest::Trim { offset, len }),
+            UblkVerb::Zero => Ok(BlockRequest::Zero { offset, len, is_durable }),
+            UblkVerb::Other(_) => Err(BlockFailure::OutOfRange),
+        };
+        match asked {
+            Ok(asked) => {
+                if is_trim(&request) {
+                    self.first_writes.trim(range(&request));
+                }
+                self.tags[place] = TagState::Asked(request, self.first_writes.era());
+                self.in_flight += 1;
+                self.held += bytes(&request);
+                Ok(Some((RequestId(FIRST + u64::from(tag)), asked)))
+            }
+            Err(failure) => {
+                self.device.queue().commit(ring, RingTask::Fetch(tag), tag, Err(failure));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Is this the name of a request of the device's? Its tag.
+    pub fn tag_of(id: RequestId) -> Option<u16> {
+        let tag = id.0.checked_sub(FIRST)?;
+        u16::try_from(tag).ok()
+    }
+
+    /// Does this request, which the volume has, only read?
+    pub fn is_read(&self, tag: u16) -> bool {
+        matches!(self.tags[usize::from(tag)], TagState::Asked(UblkRequest { verb: UblkVerb::Read, .. }, _))
+    }
+
+    /// The volume's reply to a request goes back, and the driver has the tag again. What the volume did not get to, since it
+    /// stops, is for the next server.
+    pub fn reply(&mut self, ring: &mut IoRing<RingTask>, tag: u16, reply: BlockReply, recycle: impl FnMut(Buffer)) {
+        let TagState::Asked(request, era) = self.tags[usize::from(tag)] else { panic!("a request gets one reply") };
+        self.in_flight -= 1;
+        self.held -= bytes(&request);
+        if is_trim(&request) {
+            self.first_writes.trimmed();
+        } else if request.verb == UblkVerb::Write && request.is_durable && reply == BlockReply::Done {
+            self.first_writes.written(range(&request), era);
+        }
+        let outcome = match reply {
+            BlockReply::Failed(BlockFailure::Stopping) => {
+                self.tags[usize::from(tag)] = TagState::Left;
+                return;
+            }
+            BlockReply::Failed(failure) => Err(failure),
+            BlockReply::Done if request.verb == UblkVerb::Write => Ok(request.len),
+            BlockReply::Done => Ok(0),
+            BlockReply::Read(parts) => self.send(tag, parts, recycle).map(|()| request.len),
+            BlockReply::Allocation(_) => panic!("nobody asked for that"),
+        };
+        self.tags[usize::from(tag)] = TagState::Fetching;
+        self.device.queue().commit(ring, RingTask::Fetch(tag), tag, outcome);
+    }
+
+    /// A read that lost a part has failed: the driver knows no parts.
+    fn send(&mut self, tag: u16, parts: Vec<ReadPart>, recycle: impl FnMut(Buffer)) -> Result<(), BlockFailure> {
+        let is_whole = !parts.iter().any(|part| matches!(part, ReadPart::Lost(_)));
+        let mut outgoing = std::mem::take(&mut self.spare);
+        for part in parts {
+            match part {
+                ReadPart::Data(buffer, range) => outgoing.push_buffer(buffer, range),
+                ReadPart::Zeros(len) => outgoing.push_zeros(len as usize),
+                ReadPart::Lost(_) => (),
+            }
+        }
+        let sent = if is_whole { self.device.queue().send(tag, &outgoing).is_ok() } else { false };
+        outgoing.clear(recycle);
+        self.spare = outgoing;
+        if sent { Ok(()) } else { Err(BlockFailure::Io) }
+    }
+
+    /// How many requests the volume has.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// And how many bytes they have.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The server ends: is there nothing more to wait for?
+    pub fn is_settled(&self) -> bool {
+        matches!(self.phase, DevicePhase::Staying | DevicePhase::Gone) && self.in_flight == 0
+    }
+
+    /// What is to be removed, if it is stopped.
+    pub fn into_stopped(self) -> Option<UblkDevice> {
+        (self.phase == DevicePhase::Gone).then_some(self.device)
+    }
+
+    /// What becomes of a device that cannot be started: one that was there before may be in use.
+    fn without_start(&self) -> DevicePhase {
+        if self.device.is_recovered() { DevicePhase::Staying } else { DevicePhase::Gone }
+    }
+
+    fn path(&self) -> String {
+        self.device.path().display().to_string()
+    }
+}
+
+/// Does it undo what was written? (What becomes zeros is trimmed as far as it can be.)
+fn is_trim(request: &UblkRequest) -> bool {
+    matches!(request.verb, UblkVerb::Discard | UblkVerb::Zero)
+}
+
+fn range(request: &UblkRequest) -> Range<u64> {
+    request.offset..request.offset + request.len
+}
+
+/// What a request holds in memory.
+fn bytes(request: &UblkRequest) -> usize {
+    match request.verb {
+        UblkVerb::Read | UblkVerb::Write => request.len as usize,
+        _ => 0,
+    }
+}

@@ -1,0 +1,122 @@
+//! Which writes of a block device are the first of their stripe: those are made durable before they are acknowledged.
+//!
+//! When a server is killed while a stripe that was never written before is being written, an acknowledged write of it that nobody
+//! flushed may be lost (docs/known-limits.md). Who loses their connection by that knows that something happened. Who uses
+//! a block device that is recovered does not, and would be told by the next flush that all is well.
+
+use std::ops::Range;
+
+/// Stripes of which it is known that the disks know that they were written.
+#[derive(Debug)]
+pub(super) struct FirstWrites {
+    stripe_bytes: u64,
+    /// A bit for each stripe.
+    known: Vec<u64>,
+    /// Counts trims: when they begin, and when they end.
+    era: u64,
+    trims_in_flight: usize,
+}
+
+impl FirstWrites {
+    /// Of a volume of this size, whose stripes hold so many bytes each. None is known yet.
+    ///
+    /// # Panics
+    /// When stripes hold nothing.
+    pub fn new(size: u64, stripe_bytes: u64) -> FirstWrites {
+        assert!(stripe_bytes > 0, "stripes hold something");
+        let words = size.div_ceil(stripe_bytes).div_ceil(64) as usize;
+        FirstWrites { stripe_bytes, known: vec![0; words], era: 0, trims_in_flight: 0 }
+    }
+
+    /// May a write of these bytes be the first of a stripe? Then it is to be durable.
+    pub fn is_first(&self, bytes: Range<u64>) -> bool {
+        self.stripes(bytes).any(|stripe| self.known.get(stripe / 64).is_none_or(|word| word >> (stripe % 64) & 1 == 0))
+    }
+
+    /// To be remembered from the beginning of a write to its end.
+    pub fn era(&self) -> u64 {
+        self.era
+    }
+
+    /// A write of these bytes, begun in this era, is durable. If nothing was trimmed meanwhile, its stripes are known.
+    pub fn written(&mut self, bytes: Range<u64>, begun: u64) {
+        if self.trims_in_flight > 0 || self.era != begun {
+            return;
+        }
+        for stripe in self.stripes(bytes) {
+            if let Some(word) = self.known.get_mut(stripe / 64) {
+                *word |= 1 << (stripe % 64);
+            }
+        }
+    }
+
+    /// These bytes are about to be trimmed, or to become zeros: what is written there next may be a first write again.
+    pub fn trim(&mut self, bytes: Range<u64>) {
+        self.era += 1;
+        self.trims_in_flight += 1;
+        for stripe in self.stripes(bytes) {
+            if let Some(word) = self.known.get_mut(stripe / 64) {
+                *word &= !(1 << (stripe % 64));
+            }
+        }
+    }
+
+    /// A trim has ended.
+    pub fn trimmed(&mut self) {
+        self.era += 1;
+        self.trims_in_flight -= 1;
+    }
+
+    fn stripes(&self, bytes: Range<u64>) -> Range<usize> {
+        (bytes.start / self.stripe_bytes) as usize..bytes.end.div_ceil(self.stripe_bytes) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRIPE: u64 = 256 << 10;
+
+    #[test]
+    fn a_stripe_is_known_once_a_write_of_it_is_durable() {
+        let mut writes = FirstWrites::new(100 * STRIPE, STRIPE);
+        assert!(writes.is_first(0..4096));
+        writes.written(0..4096, writes.era());
+        assert!(!writes.is_first(STRIPE - 512..STRIPE), "the same stripe");
+        assert!(writes.is_first(STRIPE - 512..STRIPE + 512), "and the next one, too");
+        writes.written(63 * STRIPE..66 * STRIPE, writes.era());
+        assert!(!writes.is_first(64 * STRIPE..66 * STRIPE));
+        assert!(writes.is_first(66 * STRIPE..66 * STRIPE + 512) && writes.is_first(62 * STRIPE..63 * STRIPE));
+        assert!(writes.is_first(1000 * STRIPE..1001 * STRIPE), "behind the end nothing is known");
+    }
+
+    #[test]
+    fn what_was_trimmed_is_not_known_any_more() {
+        let mut writes = FirstWrites::new(100 * STRIPE, STRIPE);
+        writes.written(0..10 * STRIPE, writes.era());
+        writes.trim(STRIPE..STRIPE + 4096);
+        writes.trimmed();
+        assert!(
+            writes.is_first(STRIPE..STRIPE + 1)
+                && !writes.is_first(0..STRIPE)
+                && !writes.is_first(2 * STRIPE..3 * STRIPE)
+        );
+    }
+
+    #[test]
+    fn a_write_beside_a_trim_makes_nothing_known() {
+        let mut writes = FirstWrites::new(100 * STRIPE, STRIPE);
+        let before = writes.era();
+        writes.trim(0..STRIPE);
+        let amid = writes.era();
+        writes.written(0..STRIPE, before);
+        writes.written(0..STRIPE, amid);
+        assert!(writes.is_first(0..STRIPE), "the trim goes on, and may come after it");
+        writes.trimmed();
+        writes.written(0..STRIPE, amid);
+        assert!(writes.is_first(0..STRIPE), "the trim may have come after it");
+        writes.written(0..STRIPE, writes.era());
+        assert!(!writes.is_first(0..STRIPE));
+    }
+}
