@@ -99,7 +99,7 @@ impl Subject for Target {
     }
 
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
-        detector::open(self.disk.as_ref(), wish)
+        detector::open(self.disk.as_ref(), wish, detector::RequestsWhose::All)
     }
 
     fn is_present(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::facts::{
 use crate::health::DriveWord;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{RowKey, SessionRefusal};
-use crate::state::{DiskState, Watch};
+use crate::state::{DiskLive, DiskState, Watch};
 use scrubjay_core::units::UnixSeconds;
 
 /// A disk that was too hot is read again when it is so many degrees cooler.
@@ -24,14 +24,20 @@ const BEGIN_AGAIN: u64 = HOUR;
 const GO_ON: u64 = MINUTE;
 
 impl Watch {
-    pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) {
+    /// A drive answered, or not. Is there anything in it that was not so the last time?
+    pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) -> bool {
         let (spinning, flash) = (self.settings.celsius_max, self.settings.celsius_max_flash);
-        let Some(disk) = self.disk_by_name(name) else { return };
+        let Some(disk) = self.disk_by_name(name) else { return false };
         let limit = if disk.row.facts.media == MediaKind::Flash { flash } else { spinning };
         if disk.live.asked.0 == 0 {
-            return; // nobody asked this disk yet: it is of the one that had the name before
+            return false; // nobody asked this disk yet: it is of the one that had the name before
         }
-        disk.live.is_answered = true;
+        let mut is_news = !std::mem::replace(&mut disk.live.is_answered, true);
+        let state = |disk: &DiskState| {
+            let DiskLive { refused, asleep, is_hot, is_self_testing, .. } = disk.live;
+            (refused, asleep, is_hot, is_self_testing, disk.row.word.clone(), disk.row.unknown_since)
+        };
+        let before = state(disk);
         let unknown_since = disk.row.unknown_since;
         match reading {
             SmartReading::Asleep => {
@@ -59,6 +65,7 @@ impl Watch {
                 note_temperature(disk, &facts, limit);
                 disk.live.is_self_testing = facts.is_self_testing;
                 for (kind, value) in counters::decode(&facts) {
+                    is_news |= disk.row.counters.get(&kind).is_none_or(|history| history.value != value);
                     let history = disk.row.counters.entry(kind).or_insert(CounterHistory::new(value));
                     history.read(now, value, kind.only_rises());
                 }
@@ -66,10 +73,12 @@ impl Watch {
                 (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0));
             }
         }
+        is_news |= state(disk) != before;
         let key = RowKey::Disk(disk.row.facts.key.clone());
         if disk.row.unknown_since != unknown_since || disk.row.smart_read == now {
             self.changed.insert(key);
         }
+        is_news
     }
 
     pub(crate) fn idle_hour(&mut self, subject: &SessionSubject, hour: usize, share: f32) {

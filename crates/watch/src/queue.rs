@@ -5,7 +5,7 @@ use crate::forecast::{AllForeseen, ForeseenPass};
 use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Subjects of which only so many are read at a time: when each of these places is free.
 type Places = Vec<UnixSeconds>;
@@ -15,6 +15,9 @@ impl Watch {
     pub(crate) fn foresee(&self, now: UnixSeconds) -> AllForeseen {
         let arrays: Vec<_> = self.arrays_there().collect();
         let mut of_arrays: Vec<Places> = vec![vec![now]; arrays.len()];
+        // Of most disks one look tells that they are in none.
+        let members: BTreeSet<&str> =
+            arrays.iter().flat_map(|array| &array.members).filter_map(|member| member.disk.as_deref()).collect();
         let mut of_controllers: BTreeMap<&str, Places> = BTreeMap::new();
         let mut order: Vec<_> = Vec::new();
         for subject in self.subjects() {
@@ -30,10 +33,12 @@ impl Watch {
         let mut foreseen = BTreeMap::new();
         for ((_, ready, _, key), subject) in order {
             let mut shared: Vec<&mut Places> = Vec::new();
-            let member_of = arrays.iter().zip(&mut of_arrays);
-            shared.extend(
-                member_of.filter(|(array, _)| subject.is_there() && subject.is_in(array)).map(|(_, places)| places),
-            );
+            let is_none = match subject {
+                WatchedSubject::Disk(disk) => !disk.live.name.as_deref().is_some_and(|name| members.contains(name)),
+                WatchedSubject::Array(..) => !subject.is_there(),
+            };
+            let member_of = arrays.iter().zip(&mut of_arrays).filter(|_| !is_none);
+            shared.extend(member_of.filter(|(array, _)| subject.is_in(array)).map(|(_, places)| places));
             if let WatchedSubject::Disk(disk) = subject
                 && let Some(controller) = disk.row.facts.controller.as_deref().filter(|_| subject.is_there())
             {

@@ -126,11 +126,11 @@ impl Watch {
         }
         let is_heeded = !self.is_planted(WatchBug::IgnoreArrays);
         for array in self.arrays_there().filter(|array| is_heeded && subject.is_in(array)) {
-            let of = array.name.clone();
+            let of = || array.name.clone();
             match array.activity {
-                ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of)),
-                ArrayActivity::Checking => return Some(HoldBack::OtherCheck(of)),
-                ArrayActivity::Idle if array.is_degraded() => return Some(HoldBack::Degraded(of)),
+                ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of())),
+                ArrayActivity::Checking => return Some(HoldBack::OtherCheck(of())),
+                ArrayActivity::Idle if array.is_degraded() => return Some(HoldBack::Degraded(of())),
                 ArrayActivity::Idle => {}
             }
         }
@@ -170,7 +170,7 @@ impl Watch {
         let is_busy = |other: &WatchedSubject<'_>| other.reading().is_busy() && other.key() != key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
             for array in self.arrays_there().filter(|array| subject.is_in(array)) {
-                match self.subjects().filter(|other| other.is_in(array)).find(is_busy) {
+                match self.subjects().filter(is_busy).find(|other| other.is_in(array)) {
                     Some(WatchedSubject::Disk(_)) => return Some(HoldBack::MemberBusy(array.name.clone())),
                     Some(WatchedSubject::Array(busy, _)) => return Some(HoldBack::ArrayBusy(busy.facts.name.clone())),
                     None => {}
@@ -200,9 +200,9 @@ impl Watch {
             // Within its hours.
             let opens = self.settings.between.filter(|hours| !hours.holds(begins, &*self.calendar));
             let begins = opens.map_or(begins, |hours| hours.next_edge(begins, &*self.calendar));
-            let longer =
-                self.held(subject, now).filter(|why| matches!(why, HoldBack::Paused(until) if begins < *until));
-            return longer.or(Some(HoldBack::NotDue(begins)));
+            let paused = self.host.paused_until;
+            let is_paused = begins < paused && !self.is_planted(WatchBug::IgnorePause);
+            return Some(if is_paused { HoldBack::Paused(paused) } else { HoldBack::NotDue(begins) });
         }
         self.held(subject, now).or_else(|| self.in_the_way(subject))
     }

@@ -144,7 +144,10 @@ impl Watch {
         }
         self.check_clock(now);
         // What goes on as it went asks for no decision.
-        let is_usual = matches!(event, WatchEvent::IdleHour(..) | WatchEvent::Session(_, SessionNews::Progress(_)));
+        let is_usual = matches!(
+            event,
+            WatchEvent::IdleHour(..) | WatchEvent::Smart(..) | WatchEvent::Session(_, SessionNews::Progress(_))
+        );
         if !is_usual {
             self.wake_at(now);
         }
@@ -153,7 +156,11 @@ impl Watch {
             WatchEvent::DiskGone(name) => self.disk_gone(now, &name),
             WatchEvent::ArraySeen(facts) => self.array_seen(now, facts),
             WatchEvent::ArrayGone(key) => self.array_gone(now, &key),
-            WatchEvent::Smart(name, reading) => self.smart(now, &name, reading),
+            WatchEvent::Smart(name, reading) => {
+                if self.smart(now, &name, reading) {
+                    self.wake_at(now);
+                }
+            }
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
             WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,

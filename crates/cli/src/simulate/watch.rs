@@ -16,6 +16,10 @@ use std::io::{self, Write};
 /// Disks that a model may have, and days that it may last.
 const DISKS_MAX: usize = 60;
 const DAYS_MAX: u64 = 3660;
+/// What comes by another way within so many seconds is the same,
+const COPY_MAX: u64 = 7 * DAY;
+/// and among so many that were shown before.
+const COPIES_AMONG: usize = 50;
 /// Of a page of text that is no terminal's.
 const COLUMNS: usize = 80;
 
@@ -68,15 +72,18 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     let HostTable { forecasts, held, .. } = table;
     writeln!(out, "Forecasts: {held} of {forecasts} passes ended in the range forecast (8 of 10 should).")?;
     writeln!(out, "\nWhat arrived (what came by several ways is shown once):")?;
-    let mut shown: Option<&HostMessage> = None;
+    let mut shown: Vec<&HostMessage> = Vec::new();
     for message in &table.messages {
-        // By two ways a message arrives within minutes.
-        let is_copy = |known: &&HostMessage| about(known) == about(message) && known.channel != message.channel;
-        if shown.as_ref().is_none_or(|known| !is_copy(known)) {
+        // By another way, which may have been closed for days.
+        let is_copy = |known: &&&HostMessage| {
+            about(known) == about(message) && known.channel != message.channel && message.at.0 - known.at.0 < COPY_MAX
+        };
+        if shown.iter().rev().take(COPIES_AMONG).find(is_copy).is_none() {
             let mark = if message.may_be_repeated { " (may be a repetition)" } else { "" };
             let label = format!("{:>17}  ", show_time(&DaylightCalendar, message.at));
-            print_prose(out, &label, &format!("{}{mark}", message.subject), Some(disks::width().unwrap_or(COLUMNS)))?;
-            shown = Some(message);
+            let columns = Some(disks::width().unwrap_or(COLUMNS));
+            print_prose(out, &label, &format!("{}{mark}", message.subject), columns)?;
+            shown.push(message);
         }
     }
     Ok(())

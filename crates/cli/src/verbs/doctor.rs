@@ -12,7 +12,7 @@ use scrubjay_daemon::pump::is_called;
 use scrubjay_daemon::smartctl::run::Smartctl;
 use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
-use scrubjay_device::detector::{self, DetectorKind};
+use scrubjay_device::detector::{self, DetectorKind, RequestsWhose};
 use scrubjay_device::sysfs::DiskNode;
 use scrubjay_jobs::JobError;
 use serde::Serialize;
@@ -127,7 +127,7 @@ fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
 fn detection(survey: &HostSurvey) -> Look {
     let Some(disk) = survey.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
     let node = DiskNode::of_folder(&Path::new("/sys/block").join(&disk.facts.name)).ok();
-    let opened = detector::open(node.as_ref(), None);
+    let opened = detector::open(node.as_ref(), None, RequestsWhose::All);
     match opened.kind {
         DetectorKind::Bpf | DetectorKind::Perf => ok("detection", opened.why),
         DetectorKind::Stat | DetectorKind::Blind | DetectorKind::Server => missing(

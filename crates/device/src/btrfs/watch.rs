@@ -51,7 +51,7 @@ pub(super) fn open(members: &[PoolMember], signals: Arc<WorkerSignals>, wish: Op
     let mut watched = Vec::new();
     let mut worst: Option<(DetectorKind, String)> = None;
     for (disk, traffic) in disks {
-        let OpenedDetector { detector, kind, why } = detector::open(Some(disk), wish);
+        let OpenedDetector { detector, kind, why } = detector::open(Some(disk), wish, detector::RequestsWhose::All);
         let rank = |kind| DetectorKind::ALL.iter().position(|one| *one == kind);
         if worst.as_ref().is_none_or(|(known, _)| rank(kind) > rank(*known)) {
             worst = Some((kind, why));

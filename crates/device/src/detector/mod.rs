@@ -109,6 +109,15 @@ impl fmt::Display for DetectorKind {
     }
 }
 
+/// Whose requests there are at a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestsWhose {
+    /// Those of others, and the scrub's.
+    All,
+    /// Those of others only: what the scrub reads goes to devices below.
+    OthersOnly,
+}
+
 /// A detector at work.
 pub struct OpenedDetector {
     /// It.
@@ -120,7 +129,7 @@ pub struct OpenedDetector {
 }
 
 /// How to open each detector, best first. Also says what it sees.
-type Open = fn(&DiskNode) -> Result<(Box<dyn Detector>, String), Refusal>;
+type Open = fn(&DiskNode, RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal>;
 const DETECTORS: [(DetectorKind, Open); 3] = [
     (DetectorKind::Bpf, bpf::Bpf::open),
     (DetectorKind::Perf, perf::Perf::open),
@@ -131,7 +140,7 @@ const DETECTORS: [(DetectorKind, Open); 3] = [
 ///
 /// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
 /// sees nothing, and says so.
-pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>) -> OpenedDetector {
+pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, whose: RequestsWhose) -> OpenedDetector {
     let Some(disk) = disk else {
         return blind("no block device lies below the target, so nothing can be seen of its other users");
     };
@@ -140,7 +149,7 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>) -> OpenedDetect
     }
     let mut refusals = Vec::new();
     for (kind, open) in DETECTORS.into_iter().skip_while(|&(kind, _)| wish.is_some_and(|wish| wish != kind)) {
-        match open(disk) {
+        match open(disk, whose) {
             Ok((detector, sees)) => {
                 return OpenedDetector { detector, kind, why: format!("{kind}: {sees}{}", because(&refusals)) };
             }

@@ -15,7 +15,7 @@ use super::activity::{ForegroundActivity, Sighting, TracepointKind};
 use super::kernel::{self, InFlightCounts, PerfEvent};
 use super::ring::PerfRing;
 use super::tracepoint::{Probes, Tracepoint};
-use super::{Detector, OwnTraffic, Refusal};
+use super::{Detector, OwnTraffic, Refusal, RequestsWhose};
 use crate::clock;
 use crate::ioprio::IDLE_MIN;
 use crate::sysfs::DiskNode;
@@ -43,8 +43,8 @@ impl Perf {
     ///
     /// # Errors
     /// Without CAP_PERFMON, without a readable tracefs.
-    pub(super) fn open(disk: &DiskNode) -> Result<(Box<dyn Detector>, String), Refusal> {
-        let probes = Probes::choose(disk)?;
+    pub(super) fn open(disk: &DiskNode, whose: RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal> {
+        let probes = Probes::choose(disk, whose)?;
         let perf = Perf::with_probes(disk, &probes)?;
         Ok((Box::new(perf), probes.describe(disk)))
     }

@@ -8,7 +8,7 @@
 //! | 6.11 and later | `block_io_start`, with the I/O class | `block_rq_complete`, with the I/O class |
 //! | 6.5 to 6.10 | `block_io_start`, without it | - |
 //! | before | `block_getrq`, without it | - |
-//! | disks without request queue (md, dm, zram) | `block_bio_queue`, without it | - |
+//! | disks without request queue (md, dm, zram) | `block_bio_queue`, without it | -; where none is ours `block_bio_complete` |
 //!
 //! Without the class, our own arrivals are told by our process. A completion runs in whatever process was interrupted, so
 //! it can be told by the class alone, and without it completions are not watched at all. `block_io_done` would match
@@ -21,7 +21,7 @@ use std::{fs, io};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-use super::Refusal;
+use super::{Refusal, RequestsWhose};
 use crate::sysfs::DiskNode;
 
 /// What to watch on one disk.
@@ -29,7 +29,7 @@ use crate::sysfs::DiskNode;
 pub(super) struct Probes {
     /// A request reaches the disk.
     pub(super) arrival: Tracepoint,
-    /// A request is completed; always carries the I/O class.
+    /// A request is completed; carries the I/O class, but where none is ours.
     pub(super) completion: Option<Tracepoint>,
 }
 
@@ -38,12 +38,13 @@ impl Probes {
     ///
     /// # Errors
     /// When tracefs can neither be found nor mounted, may not be read, or has no tracepoint of ours.
-    pub(super) fn choose(disk: &DiskNode) -> Result<Probes, Refusal> {
+    pub(super) fn choose(disk: &DiskNode, whose: RequestsWhose) -> Result<Probes, Refusal> {
         let events = Events::open()?;
         let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events.folder(), name).ok());
         if !disk.folder().join("mq").exists() {
             let arrival = find(&["block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
-            return Ok(Probes { arrival, completion: None });
+            let completion = find(&["block_bio_complete"]).filter(|_| whose == RequestsWhose::OthersOnly);
+            return Ok(Probes { arrival, completion });
         }
         let arrival = find(&["block_io_start", "block_getrq", "block_bio_queue"]).ok_or(Refusal::NoTracepoint)?;
         let completion =

@@ -32,7 +32,7 @@ pub use knobs::{MdFolder, MdKnobs};
 pub use log::{MdFound, MdLog, MdMismatch};
 pub use undo::put_back_all;
 
-use crate::detector::{self, Detector, OwnTraffic};
+use crate::detector::{self, Detector, OwnTraffic, RequestsWhose};
 use crate::subject::Subject;
 use crate::sysfs::DiskNode;
 use crate::target::{TargetIdentity, disk_id, numbers};
@@ -214,7 +214,7 @@ impl Subject for MdArray {
 
     /// Those of disks, at the array: md's own reads go to its members, and are not seen there.
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
-        let opened = detector::open(Some(&self.node), wish);
+        let opened = detector::open(Some(&self.node), wish, RequestsWhose::OthersOnly);
         detector::OpenedDetector { detector: Box::new(AllForeign(opened.detector)), ..opened }
     }
 
