@@ -2,7 +2,7 @@
 
 use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::events::WatchBug;
-use crate::facts::ArrayFacts;
+use crate::facts::{ArrayFacts, DiskKey};
 use crate::health::{HealthSign, HealthState};
 use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
@@ -29,6 +29,33 @@ pub(crate) struct Conditions {
     pub found: BTreeMap<IncidentKey, Condition>,
     /// What cannot be judged now: what was so stays so.
     pub unjudged: BTreeSet<IncidentKey>,
+    /// Disks of which it was said in words.
+    worded: Vec<DiskKey>,
+}
+
+/// What decides whether there is news of a disk that ails; the rest is words, which are put anew once an hour.
+struct AilmentOutline {
+    urgency: Urgency,
+    amounts: Vec<(String, u64)>,
+    headline: String,
+}
+
+impl AilmentOutline {
+    /// None: nothing speaks against it.
+    fn of(disk: &DiskState, signs: &[HealthSign]) -> Option<AilmentOutline> {
+        let (urgency, word) = match signs.iter().map(HealthSign::state).max()? {
+            HealthState::Replace => (Urgency::Replace, "REPLACE"),
+            _ => (Urgency::Notice, "WATCH"),
+        };
+        let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
+        amounts.sort();
+        let headline = format!("{word} {}: {}", disk.label(), signs[0].words());
+        Some(AilmentOutline { urgency, amounts, headline })
+    }
+
+    fn is_of(&self, known: &Condition) -> bool {
+        (self.urgency, &self.amounts, &self.headline) == (known.urgency, &known.amounts, &known.headline)
+    }
 }
 
 impl Watch {
@@ -39,6 +66,7 @@ impl Watch {
         for disk in self.disks.values() {
             self.of_disk(disk, now, &mut all);
         }
+        self.worded.extend(all.worded.drain(..).map(|key| (key, now)));
         for array in self.arrays.values() {
             let (facts, of) =
                 (&array.facts, |kind| IncidentKey { subject: IncidentSubject::Array(array.facts.key.clone()), kind });
@@ -125,11 +153,18 @@ impl Watch {
 
     fn of_disk(&self, disk: &DiskState, now: UnixSeconds, all: &mut Conditions) {
         let of = |kind| IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind };
-        let controller = disk.row.facts.controller.clone();
-        let of_disk = |condition: Condition| Condition { controller: controller.clone(), ..condition };
+        let of_disk = |condition: Condition| Condition { controller: disk.row.facts.controller.clone(), ..condition };
         let (_, signs) = self.health(disk, now);
-        if let Some(condition) = self.ailing(disk, &signs) {
-            all.found.insert(of(IncidentKind::Health), of_disk(condition));
+        if let Some(outline) = AilmentOutline::of(disk, &signs) {
+            let key = of(IncidentKind::Health);
+            let is_known = self.incidents.get(&key).is_some_and(|incident| outline.is_of(&incident.condition));
+            let is_fresh = self.worded.get(&disk.row.facts.key).is_some_and(|&at| at <= now && elapsed(now, at) < HOUR);
+            if is_known && is_fresh {
+                all.unjudged.insert(key); // as it was
+            } else {
+                all.worded.push(disk.row.facts.key.clone());
+                all.found.insert(key, of_disk(self.ailing(disk, &signs, outline)));
+            }
         }
         if disk.live.name.is_none() {
             all.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(of));
@@ -246,12 +281,9 @@ impl Watch {
         }
     }
 
-    fn ailing(&self, disk: &DiskState, signs: &[HealthSign]) -> Option<Condition> {
-        let gravest = signs.iter().map(HealthSign::state).max()?;
-        let (urgency, word) = match gravest {
-            HealthState::Replace => (Urgency::Replace, "REPLACE"),
-            _ => (Urgency::Notice, "WATCH"),
-        };
+    /// All that is to be said of a disk that ails.
+    fn ailing(&self, disk: &DiskState, signs: &[HealthSign], outline: AilmentOutline) -> Condition {
+        let AilmentOutline { urgency, amounts, headline } = outline;
         let words: Vec<String> = signs.iter().map(HealthSign::words).collect();
         let mut lines = vec![self.disk_line(disk)];
         lines.extend(words.iter().take(SIGNS_TOLD).map(|words| format!("Sign      {words}")));
@@ -273,10 +305,7 @@ impl Watch {
             _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
         });
         lines.push(format!("Quiet     until it grows: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)));
-        let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
-        amounts.sort();
-        let headline = format!("{word} {}: {}", disk.label(), words[0]);
-        Some(Condition { urgency, amounts, headline, lines, controller: None })
+        Condition { urgency, amounts, headline, lines, controller: None }
     }
 
     /// One line for each array that a disk is a member of.

@@ -183,6 +183,8 @@ pub struct Watch {
     pub(crate) is_reckoned: bool,
     /// What was last foreseen for messages, and when.
     pub(crate) foreseen: (UnixSeconds, AllForeseen),
+    /// When it was last put in words what speaks against a disk.
+    pub(crate) worded: BTreeMap<DiskKey, UnixSeconds>,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }

@@ -44,6 +44,7 @@ impl Watch {
             is_marked: false,
             is_reckoned: false,
             foreseen: (UnixSeconds(0), BTreeMap::new()),
+            worded: BTreeMap::new(),
             #[cfg(feature = "planted")]
             planted: None,
         };
