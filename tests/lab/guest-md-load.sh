@@ -3,9 +3,10 @@
 #
 #   guest-md-load.sh [SECONDS]   starts the machine (./guest) and measures there, SECONDS (60) of load for each figure
 #
-# A RAID-5 of four disks with one head each (4 ms a seek, 60 MB/s), read in bursts: 20 reads of 4 KiB, then 400 ms of thought. Prints
-# the figures; checks what the scrub says it cost against its budget. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here.
-# Needs what ./guest needs, and in this machine's root, which the virtual one shares: jq mdadm fio and what ./faulty-disk needs.
+# Two arrays, read in bursts (20 reads of 4 KiB, then 400 ms of thought): a RAID-1 of two disks without seeks, and a RAID-5 of four with
+# one head each (4 ms a seek, 60 MB/s). Prints the figures; checks what the scrub says it cost against its budget. Exit: 0 all checks
+# hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the virtual one shares: jq
+# mdadm fio and what ./faulty-disk needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh
@@ -14,7 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --inside ]; then
   needs jq mdadm fio nbdkit nbdfuse gcc
   seconds=${1:-60}
-  exec "$here/guest" -t $((seconds * 8 + 300)) -M raid456 -M loop -M fuse env SCRUBJAY="$scrubjay" "$0" --inside "$seconds"
+  exec "$here/guest" -t $((seconds * 12 + 400)) -d 512M -d 512M -M raid1 -M raid456 -M loop -M fuse \
+    env SCRUBJAY="$scrubjay" "$0" --inside "$seconds"
 fi
 
 seconds=$2
@@ -23,13 +25,12 @@ export FAULTY_DIR=$work/disks
 md=/sys/block/md0/md
 end_last() {
   mdadm --stop /dev/md0 >/dev/null 2>&1 || true
-  for n in 0 1 2 3; do "$here/faulty-disk" destroy "f$n"; done
+  for n in 0 1 2 3; do "$here/faulty-disk" destroy "f$n" 2>/dev/null || true; done
 }
-disks=()
-for n in 0 1 2 3; do disks+=("$("$here/faulty-disk" create "f$n" 160M seek_us=4000 kbps=60000)"); done
-mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M --bitmap=none --level=5 --raid-devices=4 --chunk=64 "${disks[@]}" \
-  >"$work/mdadm.out" 2>&1 || { cat "$work/mdadm.out"; exit 1; }
-
+array() { # OPTION...
+  mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M --bitmap=none "$@" >"$work/mdadm.out" 2>&1 ||
+    { cat "$work/mdadm.out"; exit 1; }
+}
 load() { # NAME: fio's mean, 99th percentile and maximum in ms
   fio --name=load --filename=/dev/md0 --readonly --direct=1 --rw=randread --bs=4k --ioengine=psync --thinktime=400ms --thinktime_blocks=20 \
     --thinktime_blocks_type=complete --time_based --runtime="$seconds" --randrepeat=0 --output-format=json --output="$work/$1.fio" >/dev/null
@@ -40,38 +41,56 @@ checked() { # how far the check is, in sectors
   awk '{ print ($1 == "none") ? 0 : $1 }' "$md/sync_completed"
 }
 rate() { awk -v sectors="$1" -v seconds="$2" 'BEGIN { printf "%.2f MB/s of each member\n", sectors * 512 / 1e6 / seconds }'; }
-
-echo "# alone:                 $(load alone)"
-# The kernel's own, at its usual speeds, without anybody beside it.
-echo check >"$md/sync_action"
-sleep 5
-echo "# md's check, nobody else: $(rate "$(checked)" 5)"
-echo idle >"$md/sync_action"
-sleep 1
-# One check after the other, as long as the load lasts.
-(
-  rounds=0
-  trap 'echo "$rounds" >"$work/rounds"; exit' TERM
-  while :; do
-    [ "$(cat "$md/sync_action")" != idle ] || { echo check >"$md/sync_action" && rounds=$((rounds + 1)); }
-    sleep 0.05
+end_check() {
+  echo idle >"$md/sync_action"
+  sleep 1
+}
+measure() { # NAME
+  local name=$1 checker scrubber budget rest size
+  echo "# $name"
+  echo "# alone:                 $(load alone)"
+  # The kernel's own, at its usual speeds, without anybody beside it.
+  echo check >"$md/sync_action"
+  sleep 4
+  echo "# md's check, nobody else: $(rate "$(checked)" 4)"
+  end_check
+  # One check after the other, as long as the load lasts.
+  (
+    rounds=0
+    trap 'echo "$rounds" >"$work/rounds"; exit' TERM
+    while :; do
+      [ "$(cat "$md/sync_action")" != idle ] || { echo check >"$md/sync_action" && rounds=$((rounds + 1)); }
+      sleep 0.05
+    done
+  ) &
+  checker=$!
+  echo "# beside md's check:     $(load check)"
+  kill -TERM $checker
+  wait $checker || true
+  rest=$(checked) size=$(($(cat /sys/block/md0/md/component_size) * 2))
+  echo "# md's check meanwhile:  $(rate $((($(cat "$work/rounds") - 1) * size + rest)) "$seconds")"
+  end_check
+  echo "# alone, again:          $(load again)"
+  for budget in 1ms 3ms; do
+    timeout -s INT "$seconds" "$scrubjay" scrub /dev/md0 --slowdown $budget --json --no-progress --fresh --state "$work/state.$budget" >"$work/$budget.json" &
+    scrubber=$!
+    echo "# beside the scrub, $budget: $(load "beside$budget")"
+    wait $scrubber || true
+    jq -r '.targets[0] | "#   it checked \(.bytes_verified / 1e6 / .seconds * 100 | round / 100) MB/s of each member, in \(.seconds | round) s; says: " +
+      "\(.slowdown.foreground_requests) requests lost \(.slowdown.mean_seconds * 1e5 | round / 100) ms each; " +
+      "\(.detector), wait \(.wait_seconds * 1000 | round) ms, steps of \(.request_bytes / 1024) KiB"' "$work/$budget.json"
+    expect "$name: a budget of $budget is kept" "$(jq ".targets[0].slowdown | .mean_seconds <= ${budget%ms} / 1000 * 1.05" "$work/$budget.json")" true
+    expect "$name: who read is seen" "$(jq '.targets[0].slowdown.foreground_requests >= 100' "$work/$budget.json")" true
   done
-) &
-checker=$!
-echo "# beside md's check:     $(load check)"
-kill -TERM $checker
-wait $checker || true
-rest=$(checked) size=$(($(cat /sys/block/md0/md/component_size) * 2))
-echo "# md's check meanwhile:  $(rate $((($(cat "$work/rounds") - 1) * size + rest)) "$seconds")"
-echo idle >"$md/sync_action"
-sleep 1
-echo "# alone, again:          $(load again)"
-for budget in 1ms 3ms; do
-  timeout -s INT "$seconds" "$scrubjay" scrub /dev/md0 --slowdown $budget --json --no-progress --fresh --state "$work/state.$budget" >"$work/$budget.json" &
-  scrubber=$!
-  echo "# beside the scrub, $budget: $(load "beside$budget")"
-  wait $scrubber || true
-  jq -r '.targets[0] | "#   it checked \(.bytes_verified / 1e6 / .seconds * 100 | round / 100) MB/s of each member, in \(.seconds | round) s; says: \(.slowdown.foreground_requests) requests lost \(.slowdown.mean_seconds * 1e5 | round / 100) ms each; \(.detector), wait \(.wait_seconds * 1000 | round) ms, steps of \(.request_bytes / 1024) KiB"' "$work/$budget.json"
-  expect "a budget of $budget is kept" "$(jq ".targets[0].slowdown | .mean_seconds <= ${budget%ms} / 1000 * 1.05" "$work/$budget.json")" true
-done
+  mdadm --stop /dev/md0 >"$work/mdadm.out" 2>&1
+}
+
+# shellcheck disable=SC2153 # set by ./guest
+read -ra disks <<<"$DISKS"
+array --level=1 --raid-devices=2 "${disks[@]}"
+measure "RAID-1 of two disks without seeks"
+disks=()
+for n in 0 1 2 3; do disks+=("$("$here/faulty-disk" create "f$n" 160M seek_us=4000 kbps=60000)"); done
+array --level=5 --raid-devices=4 --chunk=64 "${disks[@]}"
+measure "RAID-5 of four disks with one head each"
 done_checking
