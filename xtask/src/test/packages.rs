@@ -120,6 +120,20 @@ pub const GUEST: &[&str] = &[
     "jq",              // reads the scrubber's JSON
 ];
 
+/// A btrfs in a virtual machine.
+pub const GUEST_BTRFS: &[&str] = &[
+    "qemu-system-x86", // the machine
+    "busybox-static",  // its first file system
+    "kmod",            // modprobe, depmod
+    "xz-utils",        // unpacks kernel modules
+    "zstd",            // unpacks the kernel
+    "binutils",        // readelf: is it unpacked?
+    "btrfs-progs",     // mkfs.btrfs, btrfs, btrfs-map-logical
+    "e2fsprogs",       // filefrag
+    "fio",             // somebody else
+    "jq",              // reads the answers
+];
+
 /// The same, for file systems on arrays.
 pub const GUEST_FILE_SYSTEMS: &[&str] = &[
     "qemu-system-x86", // the machine

@@ -3,7 +3,7 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS,
+    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, GUEST_BTRFS,
     GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
 };
 
@@ -318,6 +318,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "a volume as a block device in a virtual machine: many kills, and its speed beside NBD's",
         command: &["tests/lab/guest-ublk.sh", "long"],
         packages: GUEST_VOLUME,
+        ..LONG
+    },
+    TestStep {
+        name: "a mounted btrfs in a virtual machine: damaged, repaired and lost",
+        command: &["tests/lab/btrfs-scrub.sh", "--guest"],
+        packages: GUEST_BTRFS,
         ..LONG
     },
     TestStep {
