@@ -146,10 +146,12 @@ fn smartctl() -> Look {
 }
 
 fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
+    let channels = read.as_ref().map(|config| AlertChannels::from_settings(&config.alert).map(drop));
+    if let Ok(Err(fault)) = channels {
+        let found = format!("{}: {fault}", file.display());
+        return missing("settings", found, "mend it: the watch does not start with it");
+    }
     match read {
-        Ok(config) if let Err(fault) = AlertChannels::from_settings(&config.alert) => {
-            missing("settings", format!("{}: {fault}", file.display()), "mend it: the watch does not start with it")
-        }
         Ok(_) if !file.exists() => ok("settings", format!("{} is not there: defaults", file.display())),
         Ok(_) => ok("settings", file.display().to_string()),
         Err(error) => missing("settings", error.to_string(), "mend it; the watch keeps the old ones until then"),

@@ -58,7 +58,7 @@ impl UblkControl {
         Ok(UblkInfo::of_bytes(&bytes))
     }
 
-    /// Makes a device; its number may be [`abi::ANY_NUMBER`]. What was made of it.
+    /// Makes a device; its number may be the one that stands for any. What was made of it.
     pub fn add(&mut self, info: UblkInfo) -> io::Result<UblkInfo> {
         let mut bytes = info.to_bytes();
         self.ask(abi::ADD_DEVICE, info.number, &mut bytes)?;
