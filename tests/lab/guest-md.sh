@@ -184,6 +184,8 @@ expect "RAID-6, repair: a plain check counts them" "$(plain_check)" 24
 killed() { # OPTION...
   "$scrubjay" scrub /dev/md0 --policy delay --delay 20ms --request 256KiB --no-progress --state "$work/state.killed" "$@" >/dev/null 2>&1 &
   local pid=$!
+  # The first one not before there is something to go on from: on a busy machine that takes longer.
+  [ -s "$work/killed.first" ] || { soon is_saved state.killed 1024 && echo yes >"$work/killed.first"; }
   sleep "0.$((RANDOM % 8 + 2))"
   kill -9 $pid || fail "it ended before it was killed"
   wait $pid 2>/dev/null || true

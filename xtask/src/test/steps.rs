@@ -273,16 +273,16 @@ pub const STEPS: &[TestStep] = &[
         command: &["cargo", "xtask", "seeds", "10000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "15000", "--crashless"], ..PLAIN },
-    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "15000", "--faultless"], ..PLAIN },
+    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "10000", "--crashless"], ..PLAIN },
+    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "10000", "--faultless"], ..PLAIN },
     TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
-        command: &["cargo", "xtask", "seeds", "15000", "--lossless"],
+        command: &["cargo", "xtask", "seeds", "10000", "--lossless"],
         ..PLAIN
     },
     TestStep {
         name: "storm: everything at once",
-        command: &["cargo", "xtask", "seeds", "30000"],
+        command: &["cargo", "xtask", "seeds", "20000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
     },
