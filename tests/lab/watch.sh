@@ -148,7 +148,7 @@ echo "# a server that is down, wrong, or refuses"
 unserve
 before=$(mails_of TEST)
 "$scrubjay" alert test >down.txt || true
-expect "a server that is down is named" "$(grep -c 'email: not sent: localhost.*cannot be reached' down.txt)" 1
+expect "a server that is down is named" "$(grep -c 'email: not accepted: localhost.*cannot be reached' down.txt)" 1
 sleep $((3 * 86400 / speed)) # three days
 serve "$port"
 is_delivered() { [ "$(mails_of TEST)" -gt "$before" ]; }
@@ -158,12 +158,12 @@ expect "once" "$(($(mails_of TEST) - before))" 1
 settings other password
 reload
 "$scrubjay" alert test >wrong.txt || true
-expect "a wrong certificate is named" "$(grep -c 'email: not sent: .*certificate' wrong.txt)" 1
+expect "a wrong certificate is named" "$(grep -c 'email: not accepted: .*certificate' wrong.txt)" 1
 expect "what was proven of other settings is not proven" "$(of_mail proof)" "never proven"
 settings ca wrong-password
 reload
 "$scrubjay" alert test >auth.txt || true
-expect "a refused login is named" "$(grep -c 'email: not sent: .*AUTH refused' auth.txt)" 1
+expect "a refused login is named" "$(grep -c 'email: not accepted: .*AUTH refused' auth.txt)" 1
 echo 'every = 7' >>config.toml
 reload
 expect "a bad file is refused as a whole" "$(grep -c '^the settings stay as they were' watch.log)" 1

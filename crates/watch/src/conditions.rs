@@ -4,7 +4,7 @@ use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::events::WatchBug;
 use crate::facts::{ArrayFacts, DiskKey};
 use crate::health::{HealthSign, HealthState};
-use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentSubject, Urgency};
+use crate::incident::{Condition, IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::passes::ArrayFlaws;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::risk::{StripeRisk, stripe_risk};
@@ -17,8 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A disk whose sessions cannot begin for so long is spoken of.
 const REFUSED: u64 = DAY;
-/// An array that is not in use for so long, though its disks are all here, is spoken of.
-const UNUSED: u64 = DAY;
 /// Signs of a disk that one message tells.
 const SIGNS_TOLD: usize = 5;
 
@@ -74,23 +72,8 @@ impl Watch {
                 let kinds =
                     [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Disagreement];
                 all.unjudged.extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(of));
-                // Whose disks are all here was taken down, or unmounted; or it did not come up.
-                let is_whole = self.are_all_there(facts);
-                let (patience, urgency, headline, to_do) = match is_whole {
-                    true => (
-                        UNUSED,
-                        Urgency::Notice,
-                        format!("NOTICE array {}: it is not in use, its disks are all here", facts.name),
-                        "mount or start it: what is not in use is not checked",
-                    ),
-                    false => (
-                        GONE,
-                        Urgency::Loss,
-                        format!("DATA AT RISK array {}: it is not there", facts.name),
-                        "look whether too many of its disks are missing; start it",
-                    ),
-                };
-                if elapsed(now, gone) >= patience {
+                if elapsed(now, gone) >= GONE {
+                    let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
                     let lines = vec![
                         format!(
                             "Array     {} ({}), not there since {}",
@@ -98,10 +81,10 @@ impl Watch {
                             facts.level,
                             show_date(&*self.calendar, self.missing_since(&of(IncidentKind::Missing), gone))
                         ),
-                        format!("Do        {to_do}"),
+                        "Do        look whether too many of its disks are missing; start or mount it".to_owned(),
                         format!("Quiet     if it was taken down for good: sudo scrubjay forget {}", typed(&facts.name)),
                     ];
-                    all.found.insert(of(IncidentKind::Missing), plain(urgency, 1, headline, lines));
+                    all.found.insert(of(IncidentKind::Missing), plain(Urgency::Loss, 1, headline, lines));
                 } else {
                     all.unjudged.insert(of(IncidentKind::Missing)); // after a start nothing has been seen yet
                 }
@@ -157,7 +140,10 @@ impl Watch {
         let (_, signs) = self.health(disk, now);
         if let Some(outline) = AilmentOutline::of(disk, &signs) {
             let key = of(IncidentKind::Health);
-            let is_known = self.incidents.get(&key).is_some_and(|incident| outline.is_of(&incident.condition));
+            // What is about to be told is put in words as things stand.
+            let is_due = |incident: &IncidentRow| incident.next_message().is_some_and(|(at, _)| at <= now);
+            let known = self.incidents.get(&key).filter(|incident| !is_due(incident));
+            let is_known = known.is_some_and(|incident| outline.is_of(&incident.condition));
             let is_fresh = self.worded.get(&disk.row.facts.key).is_some_and(|&at| at <= now && elapsed(now, at) < HOUR);
             if is_known && is_fresh {
                 all.unjudged.insert(key); // as it was

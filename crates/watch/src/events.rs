@@ -47,6 +47,9 @@ pub enum WatchEvent {
     IdleHour(SessionSubject, usize, f32),
     /// The machine runs on battery, or not any more.
     OnBattery(bool),
+    /// Are all arrays of this machine seen, as far as is known? Not until this says so; nor where there are pools and arrays of
+    /// which nothing more can be told.
+    ArraysKnown(bool),
     /// A person commands.
     Command(PersonCommand),
     /// The settings were read anew.

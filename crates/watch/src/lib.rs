@@ -66,7 +66,7 @@ pub use letter::{LINES_MAX, SUBJECT_MAX};
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
 pub use state::{GONE, STALE, Watch};
-pub use words::label_size;
+pub use words::{counted, label_size, typed};
 
 #[cfg(test)]
 mod tests;

@@ -165,6 +165,8 @@ pub struct Watch {
     pub(crate) outbox: BTreeMap<u64, MessageRow>,
     pub(crate) channels: BTreeMap<String, ChannelRow>,
     pub(crate) is_on_battery: bool,
+    /// Are there no arrays but those that are seen?
+    pub(crate) are_arrays_known: bool,
     /// What is to be done, in order,
     pub(crate) ops: VecDeque<WatchOp>,
     /// and what comes behind the rows that go with it.

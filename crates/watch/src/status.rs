@@ -7,7 +7,7 @@ use crate::facts::{ArrayActivity, ArrayFacts, DiskFacts, DiskKey};
 use crate::forecast::{AllForeseen, ForeseenPass, PassForecast};
 use crate::health::{HealthSign, HealthState};
 use crate::hold::HoldBack;
-use crate::incident::{IncidentKind, IncidentRow, IncidentSubject, Urgency};
+use crate::incident::{IncidentKey, IncidentKind, IncidentRow, IncidentSubject, Urgency};
 use crate::outbox::WAITS_LONG;
 use crate::passes::ArrayFlaws;
 use crate::reading::SessionPhase;
@@ -159,6 +159,11 @@ impl Watch {
         let count = open.len();
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
         let unknown = lights.iter().filter(|light| light.colour == LightColour::Grey).count();
+        // What a light shows before it is told, and nobody has accepted.
+        let is_untold = |light: &&StatusLight| {
+            matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
+        };
+        let untold = lights[..3].iter().find(is_untold).map(|light| format!("{}: {}.", light.name, light.words));
         let sentence = match worst {
             _ if self.clock.is_doubted() => {
                 let date = show_date(&*self.calendar, now);
@@ -171,13 +176,14 @@ impl Watch {
             None if lights.iter().all(|light| matches!(light.colour, LightColour::Green | LightColour::None)) => {
                 "All is well: every disk is ok, every sector was read in time, alerts are proven.".to_owned()
             }
+            None if untold.is_some() => untold.unwrap_or_default(),
+            None if lights[3].colour == LightColour::Red => {
+                "Nothing new is known to be wrong, but nobody would be told if it were.".to_owned()
+            }
             None if !self.incidents.is_empty() && unknown > 0 => {
                 "Nothing is wrong but what you have accepted, and not all is known.".to_owned()
             }
             None if !self.incidents.is_empty() => "Nothing is wrong but what you have accepted.".to_owned(),
-            None if lights[3].colour == LightColour::Red => {
-                "Nothing is known to be wrong, but nobody would be told if it were.".to_owned()
-            }
             None if unknown > 0 => "Nothing is known to be wrong, but not all is known.".to_owned(),
             None => "Nothing new is wrong.".to_owned(),
         };
@@ -195,6 +201,20 @@ impl Watch {
             waiting: self.outbox.keys().copied().collect(),
             paused_until: Some(self.host.paused_until).filter(|&until| until > now),
         }
+    }
+
+    /// Is there something accepted that this light shows?
+    fn is_accepted(&self, light: &str) -> bool {
+        self.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
+            ("Disks", IncidentSubject::Disk(_)) => {
+                matches!(kind, IncidentKind::Health | IncidentKind::Missing | IncidentKind::Unknown)
+            }
+            ("Redundancy", IncidentSubject::Array(_)) => {
+                matches!(kind, IncidentKind::Degraded | IncidentKind::Stripes | IncidentKind::Missing)
+            }
+            ("All sectors read", _) => *kind == IncidentKind::Unread,
+            _ => false,
+        })
     }
 
     /// What to do now: what cannot wait, then that it would be told, then the rest.
@@ -283,7 +303,10 @@ impl Watch {
             let facts = &array.facts;
             (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))
         });
-        let Some(worst) = worst else { return light(LightColour::None, "no array here".to_owned()) };
+        let Some(worst) = worst else {
+            let colour = if self.are_arrays_known { LightColour::None } else { LightColour::Grey };
+            return light(colour, "no array is seen (md, btrfs, volumes)".to_owned());
+        };
         if self.is_planted(WatchBug::RedundancyGreen) {
             return light(LightColour::Green, String::new());
         }
@@ -312,8 +335,7 @@ impl Watch {
         let arrays: Vec<_> = arrays.filter_map(|array| array.reading.as_ref()).collect();
         let count = |is: &dyn Fn(&ReadingStanding) -> bool| {
             let of = |all: &[&ReadingStanding]| all.iter().filter(|reading| is(reading)).count();
-            let words =
-                |count, what: &str| (count > 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+            let words = |count: usize, what: &str| (count > 0).then(|| counted(count as u64, what));
             let words: Vec<String> =
                 [words(of(&disks), "disk"), words(of(&arrays), "array")].into_iter().flatten().collect();
             words.join(" and ")

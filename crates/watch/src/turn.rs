@@ -34,6 +34,7 @@ impl Watch {
             outbox: BTreeMap::new(),
             channels: BTreeMap::new(),
             is_on_battery: false,
+            are_arrays_known: false,
             ops: VecDeque::new(),
             acts: Vec::new(),
             changed: BTreeSet::new(),
@@ -164,6 +165,7 @@ impl Watch {
             }
             WatchEvent::Session(subject, news) => self.session(now, &subject, news),
             WatchEvent::IdleHour(subject, hour, share) => self.idle_hour(&subject, hour, share),
+            WatchEvent::ArraysKnown(are_known) => self.are_arrays_known = are_known,
             WatchEvent::OnBattery(is_on_battery) => self.is_on_battery = is_on_battery,
             WatchEvent::Command(command) => self.command(now, command),
             WatchEvent::Settings(settings) => {

@@ -1,12 +1,12 @@
 //! Small words of messages: counts, names as a shell takes them, sizes as they stand on labels.
 
 /// `1 message`, `2 messages`.
-pub(crate) fn counted(count: u64, what: &str) -> String {
+pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A name as a word of a shell's command line.
-pub(crate) fn typed(name: &str) -> String {
+pub fn typed(name: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "._-:/+@".contains(char);
     match !name.is_empty() && name.chars().all(is_plain) {
         true => name.to_owned(),

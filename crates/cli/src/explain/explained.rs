@@ -8,7 +8,7 @@ use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
-use scrubjay_watch::{label_size, single};
+use scrubjay_watch::{label_size, single, typed};
 
 /// Without a whole reading in so many seconds, a disk is due for one.
 const DUE_SECONDS: u64 = 35 * 86_400;
@@ -45,7 +45,9 @@ impl Explained {
     /// The worse of both judgements: the watch knows what grows, one reading does not.
     fn both(mut self) -> Explained {
         let theirs = self.watched.as_ref().map(|watched| watched.health.as_str());
+        // What it does not know, or did not when it last asked, is no judgement.
         let theirs = HealthState::ALL.into_iter().find(|state| Some(state.word()) == theirs);
+        let theirs = theirs.filter(|state| *state >= HealthState::Watch);
         self.state = theirs.map_or(self.state, |theirs| theirs.max(self.state));
         self
     }
@@ -113,7 +115,7 @@ impl Explained {
             HealthState::Watch => format!("{name} is to be watched: {reasons}"),
             HealthState::Replace => format!("{name} should be replaced: {reasons}"),
             HealthState::Asleep => format!("{name} is asleep: how it is now is not known"),
-            HealthState::Unknown => format!("{name} is unknown: the drive does not tell how it is"),
+            HealthState::Unknown => format!("{name} is unknown: nothing of its own tells how it is"),
             HealthState::Missing => format!("{name} is missing"),
         }
     }
@@ -150,7 +152,8 @@ impl Explained {
         {
             let name = watched.name.as_deref().unwrap_or(&watched.last_name);
             to_do.push(format!(
-                "Nothing, if it cannot tell: it is read like the others. To hear no more of that: sudo scrubjay accept {name}"
+                "Nothing, if it cannot tell: it is read like the others. To hear no more of that: sudo scrubjay accept {}",
+                typed(name)
             ));
         }
         if self.state == HealthState::Watch && !is_watched {

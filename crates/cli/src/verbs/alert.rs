@@ -76,7 +76,7 @@ fn outcome(channel: &ChannelEntry) -> String {
         Some(last) if last.is_accepted => {
             format!("{}: accepted in {:.1} s: {}", channel.name, last.millis as f64 / 1000.0, last.said)
         }
-        Some(last) => format!("{}: not sent: {}", channel.name, last.said),
+        Some(last) => format!("{}: not accepted: {}", channel.name, last.said),
         None => format!("{}: not used yet", channel.name),
     }
 }

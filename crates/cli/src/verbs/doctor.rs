@@ -15,6 +15,7 @@ use scrubjay_device::completion::own_uid;
 use scrubjay_device::detector::{self, DetectorKind, RequestsWhose};
 use scrubjay_device::sysfs::DiskNode;
 use scrubjay_jobs::JobError;
+use scrubjay_watch::counted;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -106,7 +107,6 @@ fn permission() -> Look {
 }
 
 fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
-    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let is_left_alone = |disk: &&SeenDisk| config.never.iter().any(|name| is_called(disk, name));
     let left_alone = survey.disks.iter().filter(is_left_alone).count();
     match survey.disks.len() {
@@ -117,8 +117,8 @@ fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
         ),
         count => {
             let alone = if left_alone == 0 { String::new() } else { format!("; {left_alone} left alone (never)") };
-            let arrays = counted(survey.arrays.len(), "array");
-            ok("disks", format!("{}, {arrays}{alone}", counted(count, "disk")))
+            let arrays = counted(survey.arrays.len() as u64, "array");
+            ok("disks", format!("{}, {arrays}{alone}", counted(count as u64, "disk")))
         }
     }
 }
@@ -148,6 +148,9 @@ fn smartctl() -> Look {
 fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
     let channels = read.as_ref().map(|config| AlertChannels::from_settings(&config.alert).map(drop));
     if let Ok(Err(fault)) = channels {
+        if own_uid() != 0 {
+            return note("settings", format!("not judged without root: {fault}"), "sudo scrubjay doctor");
+        }
         let found = format!("{}: {fault}", file.display());
         return missing("settings", found, "mend it: the watch does not start with it");
     }

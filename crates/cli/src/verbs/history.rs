@@ -6,7 +6,7 @@ use crate::args::HistoryArgs;
 use crate::exit::{Exit, Usage};
 use crate::{columns, disks};
 use anyhow::{Context, Result};
-use scrubjay_daemon::control::{DiskEntry, WatchDocument};
+use scrubjay_daemon::control::WatchDocument;
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
 use scrubjay_daemon::pump::is_called;
@@ -40,7 +40,9 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     }
     if events.is_empty() {
         match &args.disk {
-            Some(disk) => return Err(Usage(format!("{disk}: no such disk, and nothing of it in the history")).into()),
+            Some(disk) => {
+                return Err(Usage(format!("{disk}: nothing in the history is of a disk that is called so")).into());
+            }
             None => writeln!(out, "Nothing has happened yet.")?,
         }
         return Ok(Exit::Clean);
@@ -68,8 +70,7 @@ fn key_of(name: &str, watch: Option<&WatchDocument>) -> Result<DiskKey> {
     match found[..] {
         [disk] => Ok(disk.facts.key.clone()),
         [] => {
-            let was_called = |disk: &&DiskEntry| disk.name.is_none() && disk.last_name == name;
-            let gone = watch.and_then(|watch| watch.disks.iter().find(was_called));
+            let gone = super::gone(watch, name)?;
             Ok(DiskKey(gone.map_or_else(|| name.to_owned(), |disk| disk.key.clone())))
         }
         _ => Err(Usage(format!("{name}: several disks are called so: use a serial number")).into()),

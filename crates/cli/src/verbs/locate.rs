@@ -4,7 +4,6 @@ use crate::args::LocateArgs;
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
 use anyhow::{Context, Result};
-use scrubjay_daemon::control::DiskEntry;
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, locate, survey};
 use scrubjay_daemon::pump::is_called;
 use std::io;
@@ -51,13 +50,15 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
 /// One that is not there, as the watch knew it.
 fn gone(name: &str) -> Result<Exit> {
     let watch = super::seen().ok();
-    let is_it = |disk: &&DiskEntry| disk.name.is_none() && (disk.last_name == name || disk.key == name);
-    let Some(disk) = watch.as_ref().and_then(|watch| watch.disks.iter().find(is_it)) else {
+    let Some(disk) = super::gone(watch.as_deref(), name)? else {
         return Err(Usage(format!("{name}: no such disk: `scrubjay status` lists them")).into());
     };
     let mut out = io::stdout().lock();
     print_line(&mut out, format_args!("{name}: it is not there. Look for this on its label:"))?;
-    print_line(&mut out, format_args!("  serial   {}", disk.key))?;
+    match &disk.serial {
+        Some(serial) => print_line(&mut out, format_args!("  serial   {serial}"))?,
+        None => print_line(&mut out, format_args!("  WWN      {}", disk.key))?,
+    }
     print_line(&mut out, format_args!("  model    {}", disk.model))?;
     if let Some(bay) = &disk.bay {
         print_line(&mut out, format_args!("  bay      {bay}"))?;

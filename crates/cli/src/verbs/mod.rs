@@ -15,7 +15,10 @@ pub mod watch;
 pub mod words;
 
 use anyhow::Result;
-use scrubjay_daemon::control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path};
+use scrubjay_daemon::control::{
+    DiskEntry, WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path,
+};
+use scrubjay_device::inventory::is_alike;
 use std::path::PathBuf;
 
 /// Where the daemon keeps its history, unless told otherwise.
@@ -42,6 +45,22 @@ fn as_error(error: WatchClientError) -> anyhow::Error {
             anyhow::Error::new(std::io::Error::from(std::io::ErrorKind::PermissionDenied)).context(error.to_string())
         }
         error => error.into(),
+    }
+}
+
+/// The disk that is not there, and that the watch knew under this name, serial number or WWN.
+///
+/// # Errors
+/// When several were called so.
+pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&'w DiskEntry>> {
+    let is_it = |disk: &&DiskEntry| {
+        let serial = disk.serial.as_deref().unwrap_or_default();
+        disk.name.is_none() && (disk.last_name == name || is_alike(&disk.key, name) || is_alike(serial, name))
+    };
+    let mut found = watch.into_iter().flat_map(|watch| &watch.disks).filter(is_it);
+    match (found.next(), found.next()) {
+        (first, None) => Ok(first),
+        _ => Err(crate::exit::Usage(format!("{name}: several disks were called so: use a serial number")).into()),
     }
 }
 

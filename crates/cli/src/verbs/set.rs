@@ -13,20 +13,29 @@ use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
 use std::io;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
+/// Where a key does not go without another one.
+const SEVERAL: &str =
+    r#"; several at once: scrubjay set alert.email '{ to = ["me@example.org"], server = "smtp.example.org" }'"#;
+
 /// Changes it, and has the watch read it.
 pub fn run(args: &SetArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
     let after =
         changed(&file.text, &args.key, &args.value).map_err(|what| Usage(format!("{what}: nothing was written")))?;
-    let config = WatchConfig::parse(&after).map_err(|what| Usage(format!("{what}: nothing was written")))?;
-    AlertChannels::from_settings(&config.alert).map_err(|fault| Usage(format!("{fault}: nothing was written")))?;
+    let fault = fault_of(&after)?;
+    // What was wrong before is not this key's fault.
+    if let Some(fault) = fault.filter(|fault| fault_of(&file.text).ok().flatten().as_ref() != Some(fault)) {
+        let is_pair = args.key.starts_with("alert.") && !fault.starts_with(&format!("{}:", args.key));
+        let hint = if is_pair { SEVERAL } else { "" };
+        return Err(Usage(format!("{fault}: nothing was written{hint}")).into());
+    }
     file.replace(&after)?;
     let path = file.path.display();
     let say = |words: String| print_prose(&mut io::stdout().lock(), "", &words, disks::width());
     match ask(&WatchRequest::Reload) {
         Ok(WatchAnswer::Done { said }) if said.ends_with(&path.to_string()) => say(said)?,
         Ok(WatchAnswer::Done { .. }) => {
-            let read = settings_file::used();
+            let read = settings_file::used()?;
             say(format!("written to {path}; the watch that runs reads another file, {}", read.display()))?;
             return Ok(Exit::Found);
         }
@@ -39,6 +48,12 @@ pub fn run(args: &SetArgs) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
+/// What is wrong with the channels of these settings.
+fn fault_of(text: &str) -> Result<Option<String>> {
+    let config = WatchConfig::parse(text).map_err(|what| Usage(format!("{what}: nothing was written")))?;
+    Ok(AlertChannels::from_settings(&config.alert).err().map(|fault| fault.to_string()))
+}
+
 /// The text with one key changed; what comes of it makes sense.
 fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
@@ -46,10 +61,16 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     let last = names.pop().filter(|last| !last.is_empty()).ok_or("a key is needed, such as scrub.every")?;
     // A value of TOML as it is; all else is text, and where a list is wanted, one of that alone.
     let new: Value = value.parse().unwrap_or_else(|_| Value::from(value));
-    let list = Value::from(std::iter::once(value).collect::<Array>());
-    let mut refusal = String::new();
+    let list: Array = Some(value).filter(|value| !value.is_empty()).into_iter().collect();
+    let list = Value::from(list);
+    let (mut refusal, mut had_list) = (String::new(), false);
     for mut new in [new, list] {
         let table = table_of(&mut document, &names)?;
+        let is_list = |item: &Item| item.as_array().is_some_and(|array| !array.is_empty());
+        if !refusal.is_empty() && !value.is_empty() && had_list {
+            return Err(format!("{key} is a list, and more is in it: give all of it, as '[\"a\", \"b\"]'"));
+        }
+        had_list = table.get(last).is_some_and(is_list);
         match table.get_mut(last) {
             // In its place: comments before the key are the key's, those behind it the value's.
             Some(item) => {
@@ -81,6 +102,9 @@ fn table_of<'d>(document: &'d mut DocumentMut, names: &[&str]) -> Result<&'d mut
     let mut table: &mut Table = document.as_table_mut();
     for name in names {
         let below = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
+        if let Some(inline) = below.as_inline_table() {
+            *below = Item::Table(inline.clone().into_table());
+        }
         table = below.as_table_mut().ok_or_else(|| format!("{name} is no table in this file: edit it by hand"))?;
     }
     Ok(table)
@@ -107,6 +131,11 @@ mod tests {
         assert_eq!(WatchConfig::parse(&after).unwrap().scrub.at_once, 3);
         let after = changed("", "alert.email.to", "you@example.org").unwrap();
         assert!(after.contains("to = [\"you@example.org\"]"), "{after}");
+        assert!(changed(&after, "alert.email.to", "me@example.org").unwrap_err().contains("give all of it"));
+        assert_eq!(WatchConfig::parse(&changed("never = [\"a\"]", "never", "").unwrap()).unwrap().never, [""; 0]);
+        let after = changed("", "alert.email", r#"{ to = ["me@example.org"], server = "a" }"#).unwrap();
+        let after = changed(&after, "alert.email.tls", "tls").unwrap();
+        assert!(after.contains("tls = \"tls\"") && WatchConfig::parse(&after).is_ok(), "{after}");
         assert_eq!(changed("", "host", "007 is no number").unwrap().trim(), "host = \"007 is no number\"");
     }
 

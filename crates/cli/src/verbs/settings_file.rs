@@ -3,6 +3,7 @@
 use crate::exit::Usage;
 use anyhow::{Context, Result};
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
+use scrubjay_daemon::control::WatchClientError;
 use scrubjay_device::output::{Existing, OutputFile};
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write};
@@ -15,8 +16,18 @@ pub fn real(path: &Path) -> PathBuf {
 }
 
 /// The file that the watch reads which runs, or would read if it ran.
-pub fn used() -> PathBuf {
-    super::seen().map_or_else(|_| real(Path::new(CONFIG_FILE)), |seen| seen.settings_file.into())
+///
+/// # Errors
+/// When one runs, and does not say which.
+pub fn used() -> Result<PathBuf> {
+    let is_silent = |error: &WatchClientError| !matches!(error, WatchClientError::Absent(_));
+    match super::picture() {
+        Ok(seen) => Ok(seen.settings_file.into()),
+        Err(error) if error.downcast_ref().is_some_and(is_silent) => {
+            Err(error.context("name the file with --config: the watch that runs does not say which it reads"))
+        }
+        Err(_) => Ok(real(Path::new(CONFIG_FILE))),
+    }
 }
 
 /// As it was read, and makes sense.
@@ -33,7 +44,7 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// The one that was named; else the one that the watch reads which runs, or would read.
     pub fn read(named: Option<&Path>) -> Result<SettingsFile> {
-        let path = named.map_or_else(used, real);
+        let path = named.map_or_else(used, |named| Ok(real(named)))?;
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

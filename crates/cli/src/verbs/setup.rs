@@ -57,7 +57,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
             prove(&mut out, &shown, has_mail, &again)
         }
         Ok(_) => {
-            let other = shown_path(&settings_file::used());
+            let other = shown_path(&settings_file::used()?);
             print_prose(&mut out, "", &format!("The watch that runs reads another file, {other}."), disks::width())?;
             print_line(
                 &mut out,
@@ -176,9 +176,10 @@ fn prove(out: &mut impl Write, file: &str, has_mail: bool, again: &str) -> Resul
         print_line(out, format_args!("Mend that in {file}, or by one of these:"))?;
         writeln!(out, "  sudo scrubjay set alert.email.server smtp.example.org:587")?;
         writeln!(out, "  sudo scrubjay set alert.email.tls tls       (or starttls, or none)")?;
-        writeln!(out, "  sudo scrubjay set alert.email.user me@example.org")?;
         let password = password_file(Path::new(file));
-        print_line(out, format_args!("The password is in {}.", shown_path(&password)))?;
+        if password.exists() {
+            print_line(out, format_args!("The password is in {}.", shown_path(&password)))?;
+        }
         print_line(out, format_args!("Then go on here:  {again}"))?;
         return Ok(Exit::Found);
     }

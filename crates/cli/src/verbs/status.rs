@@ -105,8 +105,8 @@ fn disk_row(disk: &DiskEntry, now: u64) -> Vec<String> {
     let name = match (&disk.bay, &disk.name) {
         (Some(bay), Some(name)) => format!("{name} bay {bay}"),
         (None, Some(name)) => name.clone(),
-        (Some(bay), None) => format!("{} bay {bay}", disk.last_name),
-        (None, None) => disk.last_name.clone(),
+        (Some(bay), None) => format!("gone (was {} bay {bay})", disk.last_name),
+        (None, None) => format!("gone (was {})", disk.last_name),
     };
     vec![
         name,

@@ -116,6 +116,8 @@ pub struct DiskEntry {
     pub name: Option<String>,
     /// The kernel's name when it was last seen.
     pub last_name: String,
+    /// Its serial number, if it tells one.
+    pub serial: Option<String>,
     /// Its model.
     pub model: String,
     /// Where it sits.

@@ -15,6 +15,9 @@ pub fn changes(before: &HostSurvey, after: &HostSurvey) -> Vec<WatchEvent> {
     if before.is_on_battery != after.is_on_battery {
         events.push(WatchEvent::OnBattery(after.is_on_battery));
     }
+    if before.are_arrays_known != after.are_arrays_known {
+        events.push(WatchEvent::ArraysKnown(after.are_arrays_known));
+    }
     for (name, disk) in &disks_before {
         // Another disk has its name, or none.
         if disks_after.get(name).is_none_or(|now| now.key != disk.key) {
@@ -87,6 +90,7 @@ mod tests {
                     .filter(|(choice, _)| *choice > 0)
                     .map(|(choice, key)| array(key, choice as u32))
                     .collect(),
+                are_arrays_known: number % 4 < 2,
                 is_on_battery: number % 2 == 1,
                 ..HostSurvey::default()
             }
@@ -96,7 +100,8 @@ mod tests {
 
     /// A model of one survey becomes the other, and no name changes its disk without being told gone.
     fn apply(before: &HostSurvey, after: &HostSurvey) {
-        let (mut names, mut keys, mut is_on_battery) = (disks(before), arrays(before), before.is_on_battery);
+        let (mut names, mut keys) = (disks(before), arrays(before));
+        let (mut is_on_battery, mut are_known) = (before.is_on_battery, before.are_arrays_known);
         let events = changes(before, after);
         for event in &events {
             match event {
@@ -108,10 +113,12 @@ mod tests {
                 WatchEvent::ArrayGone(key) => assert!(keys.remove(key.as_str()).is_some()),
                 WatchEvent::ArraySeen(array) => assert_ne!(keys.insert(&array.key, array), Some(array)),
                 WatchEvent::OnBattery(is_on) => is_on_battery = *is_on,
+                WatchEvent::ArraysKnown(now) => are_known = *now,
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!((names, keys, is_on_battery), (disks(after), arrays(after), after.is_on_battery));
+        assert_eq!((names, keys), (disks(after), arrays(after)));
+        assert_eq!((is_on_battery, are_known), (after.is_on_battery, after.are_arrays_known));
         assert_eq!(events.is_empty(), before == after);
     }
 

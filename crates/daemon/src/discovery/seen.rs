@@ -51,6 +51,8 @@ pub struct HostSurvey {
     pub arrays: Vec<ArrayFacts>,
     /// How the checkers of those are driven that can be, by the arrays' UUIDs.
     pub checks: BTreeMap<String, CheckWay>,
+    /// Are these all arrays, as far as can be told? Not where there are ZFS pools, or arrays that do not run.
+    pub are_arrays_known: bool,
     /// Does the machine run on battery?
     pub is_on_battery: bool,
     /// Who else scrubs.

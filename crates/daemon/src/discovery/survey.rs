@@ -14,14 +14,15 @@ use std::path::{Path, PathBuf};
 /// stays: `/dev/loop7`, a card reader.
 pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
     let found = disks(root, also);
-    let mut warnings = found.warnings;
+    let mut warnings = Vec::new();
     let mut arrays = md_arrays(root, &found.other_paths, &mut warnings);
     arrays.extend(btrfs_arrays(root, &found.other_paths, &mut warnings));
-    // What lies on devices alone that are not watched is somebody else's: images on loop devices.
+    let are_arrays_known = warnings.is_empty();
+    // Images on loop devices are somebody's trials, unless they are watched.
     let is_watched = |name: &String| found.disks.iter().any(|disk| disk.facts.name == *name);
     arrays.retain(|array| {
-        let mut known = array.members.iter().filter_map(|member| member.disk.as_ref()).peekable();
-        known.peek().is_none() || known.any(is_watched)
+        let members = || array.members.iter().filter_map(|member| member.disk.as_ref());
+        members().next().is_none() || members().any(|name| is_watched(name) || !is_image(name))
     });
     let mut keys = BTreeSet::new();
     arrays.retain(|array| {
@@ -31,15 +32,24 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
         }
         is_first
     });
-    warnings.extend(pools(root));
+    let pools = pools(root);
+    let are_arrays_known = are_arrays_known && pools.is_empty();
+    let warnings = found.warnings.into_iter().chain(warnings).chain(pools).collect();
     HostSurvey {
         disks: found.disks,
         arrays,
         checks: BTreeMap::new(),
+        are_arrays_known,
         is_on_battery: is_on_battery(root),
         others: other_scrubbers(root),
         warnings,
     }
+}
+
+/// Is that a device whose medium is a file, memory or another machine's: `loop7`?
+fn is_image(name: &str) -> bool {
+    let number = ["loop", "zram", "ram", "nbd", "ublkb"].iter().find_map(|kind| name.strip_prefix(kind));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// ZFS says in text files which pools there are and how they are, not which disks they have.

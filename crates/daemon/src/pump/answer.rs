@@ -61,9 +61,12 @@ impl Daemon<'_> {
             by_survey || disk.key.0.eq_ignore_ascii_case(bare) || disk.name.as_deref() == Some(bare)
         });
         let disks: Vec<&DiskStanding> = disks.collect();
-        // One that is not there is called as it last was, if nothing else is.
-        let was_called = |disk: &&DiskStanding| disks.is_empty() && disk.name.is_none() && disk.facts.name == bare;
-        let gone = status.disks.iter().filter(was_called);
+        // One that is not there is called as it last was; if another one is called so now, it has to be said which is meant.
+        let is_open = |disk: &DiskStanding| {
+            status.incidents.iter().any(|row| row.key.subject == IncidentSubject::Disk(disk.key.clone()))
+        };
+        let was_called = |disk: &&DiskStanding| disk.name.is_none() && disk.facts.name == bare;
+        let gone = status.disks.iter().filter(was_called).filter(|disk| disks.is_empty() || is_open(disk));
         let arrays =
             status.arrays.iter().map(|array| &array.facts).filter(|array| array.key == name || array.name == bare);
         let channels = status.channels.iter().filter(|channel| channel.name == name);

@@ -92,6 +92,7 @@ impl Daemon<'_> {
             key: facts.key.0,
             name: disk.name,
             last_name: facts.name,
+            serial: facts.serial,
             model: facts.model,
             bay: facts.bay,
             bytes: bytes_of(facts.sectors).0,

@@ -8,6 +8,7 @@ const NOW: u64 = 1_773_320_400; // 12 Mar 2026
 fn disk(name: &str, key: &str) -> DiskEntry {
     DiskEntry {
         last_name: "sdc".into(),
+        serial: None,
         key: key.into(),
         name: Some(name.into()),
         model: "ST16000NM001G".into(),
