@@ -187,7 +187,13 @@ killed() { # OPTION...
   # The first one not before there is something to go on from: on a busy machine that takes longer.
   [ -s "$work/killed.first" ] || { soon is_saved state.killed 1024 && echo yes >"$work/killed.first"; }
   sleep "0.$((RANDOM % 8 + 2))"
-  kill -9 $pid || fail "it ended before it was killed"
+  # One that came to its end before begins anew, and is killed then.
+  if ! kill -9 $pid 2>/dev/null; then
+    wait $pid 2>/dev/null || true
+    rm -rf "$work/state.killed" "$work/killed.first"
+    killed "$@"
+    return
+  fi
   wait $pid 2>/dev/null || true
   status=0
   "$scrubjay" scrub "$work/no-such-disk" --state "$work/state.killed" >"$work/after" 2>&1 || status=$?

@@ -53,8 +53,12 @@ pub fn meaning(end: &SectorEnd) -> String {
         ),
         EndKind::Metadata => {
             let check = match end.file_system {
-                Some("ext4") => format!(": unmount it, and have it checked: e2fsck -f /dev/{}", end.device),
-                Some("xfs") => format!(": unmount it, and have it checked: xfs_repair -n /dev/{}", end.device),
+                Some("ext4") => {
+                    format!(": copy the disk first (ddrescue); what is wrong then: e2fsck -fn /dev/{}", end.device)
+                }
+                Some("xfs") => {
+                    format!(": copy the disk first (ddrescue); what is wrong then: xfs_repair -n /dev/{}", end.device)
+                }
                 Some("btrfs") => ": copy what can be read from it, mounted read-only".to_owned(),
                 _ => String::new(),
             };
@@ -126,7 +130,7 @@ mod tests {
             assert_eq!(meaning(&end(kind, Some(false))).contains("it is degraded"), says_why, "{kind:?}");
         }
         assert!(meaning(&end(EndKind::File, None)).contains("restore /mnt/a from a backup"));
-        assert!(meaning(&end(EndKind::Metadata, None)).ends_with("e2fsck -f /dev/md0"));
+        assert!(meaning(&end(EndKind::Metadata, None)).ends_with("e2fsck -fn /dev/md0"));
         assert!(meaning(&end(EndKind::Free, None)).starts_with("nothing is lost"));
         assert_eq!(meaning(&end(EndKind::Unknown, None)), "what would be lost is not known");
     }

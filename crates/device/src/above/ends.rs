@@ -2,7 +2,7 @@
 
 use super::ext;
 use super::labels::{LabelKind, LabelReader};
-use super::mounted::MountedAt;
+use super::mounted::{FOR_RESCUE, MountedAt};
 use super::nodes::BlockNode;
 use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer};
 use super::volume;
@@ -90,6 +90,9 @@ fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Fou
             }
         };
         let Some(device) = pool.device_at(node.numbers) else { continue };
+        if pool.is_for_rescue() {
+            return Err(FOR_RESCUE.to_owned());
+        }
         let bytes = range.start.byte()..range.end.byte();
         let pieces = pool.lookup().and_then(|mut lookup| lookup.pieces(device, &bytes));
         let pieces = pieces.map_err(|error| format!("its trees cannot be searched ({error})"))?;
@@ -102,7 +105,8 @@ fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Fou
             words: format!("device {device} of the btrfs that is mounted at {point}"),
             place: None,
         };
-        let ends = pieces.into_iter().map(|piece| pool_end(node, piece, &point)).collect();
+        let is_whole = pool.facts().missing.is_empty();
+        let ends = pieces.into_iter().map(|piece| pool_end(node, piece, &point, is_whole)).collect();
         return Ok(Some((vec![layer], ends)));
     }
     // One that could not be looked at may be the one.
@@ -113,7 +117,7 @@ fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Fou
     }
 }
 
-fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str) -> SectorEnd {
+fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str, is_whole: bool) -> SectorEnd {
     let range = SectorRange::new(piece.bytes.start / SECTOR_BYTES, piece.bytes.end.div_ceil(SECTOR_BYTES));
     let profile = piece.profile.unwrap_or("single");
     let keeper = |what: String, why_not: &str| Keeper {
@@ -125,8 +129,12 @@ fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str) -> SectorEnd {
     };
     let is_stored = matches!(piece.what, PoolWhat::Data | PoolWhat::TreeBlock);
     let keepers = match (&piece.what, piece.copies) {
-        (PoolWhat::OnlyChunk(_), _) if matches!(profile, "RAID5" | "RAID6") => {
+        // Whether it can is not known where a device may be missing.
+        (PoolWhat::OnlyChunk(_), _) if matches!(profile, "RAID5" | "RAID6") && is_whole => {
             vec![keeper(format!("btrfs {profile}"), "")]
+        }
+        (_, 0) if is_stored && piece.copies_missing > 0 => {
+            vec![keeper(format!("btrfs {profile}"), "the device with the other copy is missing")]
         }
         (_, 0) if is_stored => vec![keeper(format!("btrfs {profile}"), "it keeps one copy of this")],
         (_, copies) if is_stored => vec![keeper(format!("btrfs {profile}, {} copies", copies + 1), "")],
@@ -148,6 +156,9 @@ fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str) -> SectorEnd {
             EndKind::File,
             format!("data of the btrfs ({profile}) that no file uses now: part of an extent that was written over"),
         ),
+        PoolWhat::Data if piece.untold > 0 => {
+            (EndKind::File, format!("a file of the btrfs ({profile}), and of {} more that are not named", piece.untold))
+        }
         PoolWhat::Data => (EndKind::File, format!("a file of the btrfs ({profile})")),
         PoolWhat::OnlyChunk(why) => {
             (EndKind::Unknown, format!("a chunk of the btrfs ({profile}); what in it is not known: {why}"))

@@ -2,13 +2,15 @@
 
 use super::ext_words::{self, ExtGroup, ExtShape, FIRST_INODE};
 use super::labels::{LabelReader, PAGE};
-use super::mounted::MountedAt;
+use super::mounted::{FOR_RESCUE, MountedAt};
 use super::nodes::BlockNode;
 use super::story::{EndKind, SectorEnd};
 use super::tool::{self, ToolError};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::collections::BTreeMap;
 
+/// A file system that goes on behind its device.
+pub const LARGER: &str = "it is larger than the device: that may be a member of an array that does not run";
 /// So many names are told of one file.
 const NAMES_MAX: usize = 16;
 
@@ -42,6 +44,13 @@ impl<'a> Lookup<'a> {
         let mut reader = LabelReader::open(&node.device()).map_err(|error| error.to_string())?;
         let shape = reader.page(0).and_then(ExtShape::of);
         let shape = shape.ok_or("its superblock cannot be read, or makes no sense")?;
+        if mount.is_some_and(|mount| mount.is_for_rescue) && shape.needs_recovery {
+            return Err(FOR_RESCUE.to_owned());
+        }
+        let bytes = node.sectors.saturating_mul(SECTOR_BYTES);
+        if shape.blocks.saturating_mul(shape.block_bytes) > bytes {
+            return Err(LARGER.to_owned());
+        }
         // Its tables are of yesterday then: what is free there may hold a file.
         if shape.needs_recovery && mount.is_none() {
             return Err("it was not unmounted in order, so its journal has to be replayed first: mount it (or have e2fsck do it), and ask again".to_owned());
@@ -164,7 +173,7 @@ impl<'a> Lookup<'a> {
             ext_words::names(&said, inode, about)
         });
         let is_folder = about.as_ref().is_some_and(|about| about.is_folder);
-        let files: Vec<String> = names.iter().flatten().take(NAMES_MAX).map(|name| self.path(name)).collect();
+        let files: Vec<String> = names.iter().flatten().take(NAMES_MAX).map(|name| self.path(name, inode)).collect();
         let name = if files.is_empty() { ", whose name could not be found" } else { "" };
         match is_folder {
             true => {
@@ -177,9 +186,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    fn path(&self, name: &[u8]) -> String {
+    fn path(&self, name: &[u8], inode: u64) -> String {
         match self.mount {
-            Some(mount) => mount.path_of(name),
+            Some(mount) => mount.path_of_inode(name, inode),
             None => MountedAt::path_without(name, &self.device),
         }
     }

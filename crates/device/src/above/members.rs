@@ -2,6 +2,7 @@
 
 use super::nodes::BlockNode;
 use scrubjay_core::layout::md_map::{MdMap, MdUnmapped, MdWords};
+use scrubjay_core::units::SectorRange;
 
 /// An array, seen from one of its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub struct MdSeat {
     pub map: Result<MdMap, &'static str>,
     /// The places that are empty, or whose disks are not in sync.
     pub missing: Vec<usize>,
+    /// What md's lists of bad blocks say of each place: sectors of its data, or of the device, as both are to be found.
+    bad: Vec<Vec<SectorRange>>,
+    /// Do parities and copies still have to be made, or made anew after a crash?
+    pub is_unsynced: bool,
 }
 
 /// What a device is in an array.
@@ -34,9 +39,14 @@ pub enum MdOwn {
     Faulty,
     /// It is being filled, takes the place of another, or keeps the journal.
     Between,
+    /// The array does not run: what lies there may be all that is left of it.
+    Stopped,
     /// The kernel does not say.
     Unsaid,
 }
+
+/// States of an array that runs (Linux, drivers/md/md.c, `array_states`).
+const RUNNING: [&str; 6] = ["clean", "active", "active-idle", "write-pending", "read-auto", "readonly"];
 
 impl MdSeat {
     /// The array `node`, on which the device `member` lies.
@@ -47,11 +57,16 @@ impl MdSeat {
         let devices: Vec<String> = node.names("md").into_iter().filter(|name| name.starts_with("dev-")).collect();
         let mut sizes: Vec<Option<u64>> = vec![None; disks.min(1 << 12)];
         let mut in_sync = vec![false; sizes.len()];
+        let mut bad: Vec<Vec<SectorRange>> = vec![Vec::new(); sizes.len()];
         for device in &devices {
             let state = of(device, "state").unwrap_or_default();
             let slot =
                 of(device, "slot").and_then(|slot| slot.parse::<usize>().ok()).filter(|slot| *slot < sizes.len());
             let Some(slot) = slot.filter(|_| !is(&state, "faulty") && !is(&state, "journal")) else { continue };
+            for list in ["bad_blocks", "unacknowledged_bad_blocks"] {
+                let start = of(device, "offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
+                bad[slot].extend(runs(&of(device, list).unwrap_or_default(), start));
+            }
             let size = of(device, "size").and_then(|size| size.parse::<u64>().ok());
             sizes[slot] = sizes[slot].or(size.and_then(|size| size.checked_mul(2)));
             // Of a disk that was pulled the link leads nowhere, and md calls it in sync until it wants something of it.
@@ -74,10 +89,39 @@ impl MdSeat {
             true => Err("it is being reshaped"),
             false => MdMap::new(&words).map_err(MdUnmapped::words),
         };
-        let own = own(node, &format!("dev-{member}"));
+        let state = node.text("md/array_state").unwrap_or_default();
+        let is_running = RUNNING.contains(&state.as_str()) && !level.is_empty() && disks > 0;
+        let own = if is_running { own(node, &format!("dev-{member}")) } else { MdOwn::Stopped };
+        let is_unsynced = node.text("md/resync_start").is_some_and(|at| at != "none");
         let level = level.strip_prefix("raid").map_or(level.clone(), |number| format!("RAID{number}"));
-        MdSeat { level, disks, own, map, missing }
+        MdSeat { level, disks, own, map, missing, bad, is_unsynced }
     }
+
+    /// The places that cannot give what belongs to these sectors of the data of `slot`: those that are missing, and those of which
+    /// md knows that it could not be read, or written, there.
+    pub fn missing_at(&self, slot: usize, range: SectorRange) -> Vec<usize> {
+        // The copies of a RAID-10 lie elsewhere on each: any bad block is one too many.
+        let is_anywhere = self.level == "RAID10";
+        let is_bad = |place: &usize| {
+            let mut runs = self.bad.get(*place).into_iter().flatten();
+            *place != slot && runs.any(|run| is_anywhere || !run.intersection(range).is_empty())
+        };
+        (0..self.disks).filter(|place| self.missing.contains(place) || is_bad(place)).collect()
+    }
+}
+
+/// A list of bad blocks: `10240 8` a line. Its places are those of the data; of the device, if a kernel should say so.
+fn runs(list: &str, start: u64) -> Vec<SectorRange> {
+    let run = |line: &str| {
+        let (at, count) = line.trim().split_once(' ')?;
+        Some((at.parse::<u64>().ok()?, count.trim().parse::<u64>().ok()?))
+    };
+    let runs = list.lines().filter_map(run).filter(|(at, count)| at.checked_add(*count).is_some());
+    let both = |(at, count): (u64, u64)| {
+        let of_device = at.checked_sub(start).map(|at| SectorRange::at(at, count));
+        [Some(SectorRange::at(at, count)), of_device].into_iter().flatten()
+    };
+    runs.flat_map(both).collect()
 }
 
 fn is(state: &str, word: &str) -> bool {

@@ -74,6 +74,8 @@ impl Machine {
         put("component_size", (used / 2).to_string());
         put("raid_disks", members.len().to_string());
         put("reshape_position", "none".to_owned());
+        put("array_state", "clean".to_owned());
+        put("resync_start", "none".to_owned());
         for (slot, (member, state)) in members.iter().enumerate() {
             let name = member.rsplit('/').next().unwrap();
             put(&format!("dev-{name}/state"), (*state).to_owned());
@@ -165,13 +167,45 @@ fn a_degraded_array_is_no_help_and_takes_the_missing_members_data_along() {
         ends(&data),
         [("md0", "1+1".into(), EndKind::File, false), ("md0", "129+1".into(), EndKind::File, false)]
     );
-    assert!(data.ends[0].keepers[0].why_not.contains("member 1 is missing"), "{:?}", data.ends[0]);
+    assert!(data.ends[0].keepers[0].why_not.contains("of member 1 is missing"), "{:?}", data.ends[0]);
     let parity = machine.up("sdc", 2048 + 1, 1);
     assert_eq!(ends(&parity), [("md0", "129+1".into(), EndKind::File, false)], "what only the parity still tells");
     let of_the_missing = machine.up("sda", 2048 + 128, 1);
     assert_eq!(ends(&of_the_missing), [("md0", "384+1".into(), EndKind::File, false)], "the parity is missing");
     let out = machine.up("sdb", 2048 + 1, 1);
-    assert_eq!(ends(&out), [("sdb", "2049+1".into(), EndKind::Outside, false)]);
+    assert_eq!(ends(&out), [("sdb", "2049+1".into(), EndKind::Unknown, false)], "who knows what is needed yet");
+}
+
+#[test]
+fn what_md_knows_to_be_bad_or_not_in_sync_helps_nobody() {
+    let mut machine = Machine::new();
+    disks(&mut machine, &["sda", "sdb", "sdc"]);
+    machine.array("raid5", 2, 12_800, 25_600, &[("sda", SYNC), ("sdb", SYNC), ("sdc", SYNC)]);
+    let asked = |machine: &Machine, sector: u64| ends(&machine.up("sda", 2048 + sector, 1)).remove(0).3;
+    assert!(asked(&machine, 40) && asked(&machine, 48));
+    for list in ["bad_blocks", "unacknowledged_bad_blocks"] {
+        machine.file(&format!("devices/md0/md/dev-sdb/{list}"), "40 8\n");
+        assert!(!asked(&machine, 40), "{list}");
+        assert!(asked(&machine, 48) && asked(&machine, 39), "{list}");
+        machine.file(&format!("devices/md0/md/dev-sdb/{list}"), "");
+    }
+    machine.file("devices/md0/md/resync_start", "0\n");
+    assert!(!asked(&machine, 40));
+}
+
+#[test]
+fn a_member_of_an_array_that_does_not_run_is_no_spare() {
+    let mut machine = Machine::new();
+    disks(&mut machine, &["sda", "sdb"]);
+    machine.array("raid5", 2, 12_800, 25_600, &[("sda", "spare"), ("sdb", "spare")]);
+    machine.file("devices/md0/md/dev-sda/slot", "none\n");
+    assert_eq!(ends(&machine.up("sda", 2050, 1))[0].2, EndKind::Outside, "it runs, and this is a spare");
+    for state in ["inactive", "clear", "broken"] {
+        machine.file("devices/md0/md/array_state", &format!("{state}\n"));
+        let story = machine.up("sda", 2050, 1);
+        assert_eq!(ends(&story), [("sda", "2050+1".into(), EndKind::Unknown, false)], "{state}");
+        assert!(story.ends[0].words.contains("does not run"), "{:?}", story.ends);
+    }
 }
 
 #[test]

@@ -191,6 +191,18 @@ impl Walk<'_> {
                 let words = format!("a spare of {}: nothing of the array lies on it", array.name);
                 return stop(self, range, EndKind::Outside, words);
             }
+            MdOwn::Stopped => {
+                let words = format!("a member of {}, which does not run: what lies here may be needed", array.name);
+                return stop(self, range, unknown, words);
+            }
+            // Of an array that is not whole without it, it may be all that is left.
+            MdOwn::Faulty if !seat.missing.is_empty() => {
+                let words = format!(
+                    "thrown out of {}, which is not whole without it: what lies here may be needed to bring it back",
+                    array.name
+                );
+                return stop(self, range, unknown, words);
+            }
             MdOwn::Faulty => {
                 let words = format!("thrown out of {}: what lies on it is not used any more", array.name);
                 return stop(self, range, EndKind::Outside, words);
@@ -250,22 +262,28 @@ impl Walk<'_> {
         depth: usize,
         keepers: &[Keeper],
     ) {
-        let survives = map.survives(slot, spot, &seat.missing);
+        let missing = seat.missing_at(slot, spot.range);
+        let survives = map.survives(slot, spot, &missing);
         let mut keepers = keepers.to_vec();
         if !matches!(seat.level.as_str(), "linear" | "RAID0") {
-            let gone: Vec<String> =
-                seat.missing.iter().filter(|&&place| place != slot).map(|place| place.to_string()).collect();
-            let why_not = if survives {
-                String::new()
-            } else {
-                format!("it is degraded (member {} is missing)", gone.join(", "))
+            let others = || missing.iter().filter(|&&place| place != slot);
+            let gone: Vec<String> = others().map(|place| place.to_string()).collect();
+            let why_not = match survives {
+                true if seat.is_unsynced => "it is not in sync yet, so what it would reckon may be wrong".to_owned(),
+                true => String::new(),
+                false => format!("what it would need of member {} is missing, or known to be bad", gone.join(", ")),
+            };
+            // A degraded array is not checked.
+            let command = match others().next() {
+                None => format!("scrubjay scrub {}", array.device().display()),
+                Some(_) => format!("once its members are whole again, scrubjay scrub {}", array.device().display()),
             };
             keepers.push(Keeper {
                 name: array.device().display().to_string(),
                 what: seat.level.clone(),
-                is_able: survives,
+                is_able: survives && !seat.is_unsynced,
                 why_not,
-                command: format!("scrubjay scrub {}", array.device().display()),
+                command,
             });
         }
         let count = spot.range.count();
@@ -287,7 +305,7 @@ impl Walk<'_> {
             let words = format!("parity of {} only: no file's bytes, and the array reckons it anew", array.name);
             return self.end(SectorEnd::of(&node.name, below, EndKind::Parity, words), &keepers);
         }
-        let at_stake = if survives { own.into_iter().collect() } else { map.lost_with(slot, spot, &seat.missing) };
+        let at_stake = if survives { own.into_iter().collect() } else { map.lost_with(slot, spot, &missing) };
         if at_stake.is_empty() {
             let below = SectorRange::new(spot.range.start.0 + start, spot.range.end.0 + start);
             let words = format!("parity of {} only, and no data depend on it now", array.name);

@@ -1,9 +1,10 @@
 //! What lies at some sectors of an XFS: mounted, the kernel is asked (`GETFSMAP`, and where it keeps no record of owners, each
 //! file); else xfs_db, which only reads.
 
+use super::ext::LARGER;
 use super::fsmap::{self, OwnedRun, RunOwner};
 use super::labels::LabelReader;
-use super::mounted::MountedAt;
+use super::mounted::{FOR_RESCUE, MountedAt};
 use super::nodes::BlockNode;
 use super::search::{self, SearchedNames, Wanted};
 use super::story::{EndKind, SectorEnd};
@@ -26,6 +27,12 @@ pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> 
         reader.page(0).and_then(XfsShape::of).ok_or("its superblock cannot be read, or makes no sense".to_owned())
     });
     let ends = shape.and_then(|shape| {
+        if mount.is_some_and(|mount| mount.is_for_rescue) {
+            return Err(FOR_RESCUE.to_owned());
+        }
+        if shape.blocks.saturating_mul(shape.block_bytes) > node.sectors.saturating_mul(SECTOR_BYTES) {
+            return Err(LARGER.to_owned());
+        }
         let end = shape.blocks.saturating_mul(shape.block_bytes / SECTOR_BYTES);
         let inside = range.intersection(SectorRange::new(0, end));
         let mut ends = match mount {
@@ -136,12 +143,16 @@ fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsSh
     let found = search::search(Path::new(&mount.point), &Wanted::Places(vec![run.bytes.clone()]));
     if !found.names.is_empty() {
         let more = if range.count() > 8 { ", in part or whole" } else { "" };
-        let words = format!("a file of the XFS{more}, found by asking {} files where they lie", found.files);
+        // The search ends at so many names, or after a time.
+        let rest =
+            if found.is_whole && found.names.len() <= NAMES_MAX { "" } else { "; there may be more than are named" };
+        let words = format!("a file of the XFS{more}, found by asking {} files where they lie{rest}", found.files);
         let mut end = SectorEnd::of(&node.name, range, EndKind::File, words);
         end.files = found.names.iter().take(NAMES_MAX).map(|(_, name)| below(mount, name)).collect();
         return vec![end];
     }
-    let why = match found.is_whole {
+    // What lies outside of the folder that is mounted here was not asked.
+    let why = match found.is_whole && mount.root == "/" {
         true => {
             "in use, says XFS, and no file's data: a folder, metadata, or a deleted file that is still open (this XFS keeps no record of owners)"
         }

@@ -151,6 +151,11 @@ impl Inspector {
         Ok(used)
     }
 
+    /// Is the device of this number there?
+    pub fn is_there(&self, device: u64) -> bool {
+        members::numbered(&self.members, device).is_ok()
+    }
+
     /// Is there a copy of the block elsewhere that is right?
     ///
     /// # Errors

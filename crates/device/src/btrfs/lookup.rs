@@ -31,10 +31,14 @@ pub struct PoolPiece {
     pub what: PoolWhat,
     /// The chunk's profile, if there is a chunk: `RAID1`.
     pub profile: Option<&'static str>,
-    /// How many other places hold the same.
+    /// How many other places hold the same,
     pub copies: usize,
-    /// The files whose data they are, as they may be shown.
+    /// and how many more would, if their devices were there.
+    pub copies_missing: usize,
+    /// The files whose data they are, as they may be shown,
     pub files: Vec<String>,
+    /// and how many more there are.
+    pub untold: u64,
 }
 
 /// What lies at a place.
@@ -79,7 +83,15 @@ impl PoolLookup {
 
     fn block(&mut self, device: u64, at: u64) -> io::Result<PoolPiece> {
         let bytes = at..at + self.sector;
-        let piece = |what| PoolPiece { bytes: bytes.clone(), what, profile: None, copies: 0, files: Vec::new() };
+        let piece = |what| PoolPiece {
+            bytes: bytes.clone(),
+            what,
+            profile: None,
+            copies: 0,
+            copies_missing: 0,
+            files: Vec::new(),
+            untold: 0,
+        };
         if SUPERBLOCKS.into_iter().any(|place| place < bytes.end && at < place + SUPERBLOCK_BYTES) {
             return Ok(piece(PoolWhat::Superblock));
         }
@@ -100,14 +112,22 @@ impl PoolLookup {
             piece.what = PoolWhat::OnlyChunk(format!("of {} only the chunk is known here", chunk.profile()));
             return Ok(piece);
         };
-        piece.copies = chunk.copies(run.logical).len().saturating_sub(1);
+        let others = chunk.copies(run.logical).into_iter().filter(|&copy| copy != (device, at));
+        let (there, gone): (Vec<_>, Vec<_>) = others.partition(|(number, _)| self.inspector.is_there(*number));
+        (piece.copies, piece.copies_missing) = (there.len(), gone.len());
         let logical = run.logical..run.logical + self.sector;
         if chunk.holds_tree_blocks() && self.inspector.is_tree_block(&logical)? {
             piece.what = PoolWhat::TreeBlock;
         } else if self.inspector.is_used(logical.start)? {
             piece.what = if chunk.holds_data() { PoolWhat::Data } else { PoolWhat::TreeBlock };
             if chunk.holds_data() {
-                piece.files = self.names.of(logical.start, self.sector, self.sector).0;
+                match self.names.of_block(logical.start) {
+                    Ok((files, untold)) => (piece.files, piece.untold) = (files, untold),
+                    Err(error) => {
+                        piece.what =
+                            PoolWhat::OnlyChunk(format!("in use, and whose it is could not be found ({error})"));
+                    }
+                }
             }
         }
         Ok(piece)
@@ -116,6 +136,8 @@ impl PoolLookup {
 
 /// Nothing but the place is different.
 fn is_same(one: &PoolPiece, other: &PoolPiece) -> bool {
-    let of = |piece: &PoolPiece| (piece.what.clone(), piece.profile, piece.copies, piece.files.clone());
+    let of = |piece: &PoolPiece| {
+        (piece.what.clone(), piece.profile, (piece.copies, piece.copies_missing), piece.files.clone(), piece.untold)
+    };
     of(one) == of(other)
 }

@@ -287,6 +287,11 @@ impl BtrfsPool {
         Ok(PoolLookup { inspector, names, sector, foreign: self.foreign_feature.clone() })
     }
 
+    /// Was it mounted without its log, or with what is damaged left out?
+    pub fn is_for_rescue(&self) -> bool {
+        self.mount.is_for_rescue
+    }
+
     /// The number of the device that has these numbers of the kernel's, if it is one of the file system's.
     pub fn device_at(&self, numbers: (u32, u32)) -> Option<u64> {
         let is_it = |member: &&PoolMember| member.target.numbers() == Some(numbers);

@@ -11,8 +11,15 @@ pub(crate) struct MountEntry {
     pub point: String,
     /// Of which kind.
     pub kind: String,
+    /// Was it mounted without what its journal holds, or with what is damaged left out: for rescue?
+    pub is_for_rescue: bool,
     /// Is it mounted read-only, whatever the file system below would allow?
     pub is_read_only: bool,
+}
+
+/// Options of ext4, XFS and btrfs with which the tables that are seen are not those that hold.
+fn is_of_rescue(option: &str) -> bool {
+    ["noload", "norecovery", "nologreplay"].contains(&option) || option.starts_with("rescue=")
 }
 
 /// The mounts, in the order in which they were made.
@@ -28,6 +35,7 @@ pub(crate) fn mounts(text: &str) -> Vec<MountEntry> {
             root: unescaped(root),
             point: unescaped(point),
             kind: kind.to_owned(),
+            is_for_rescue: options.split(',').any(is_of_rescue),
             is_read_only: options.split(',').any(|option| option == "ro"),
         })
     };

@@ -53,6 +53,17 @@ impl FileNames {
         (names, untold)
     }
 
+    /// Who uses the block at this logical address; and how many more.
+    ///
+    /// # Errors
+    /// The trees cannot be searched.
+    pub fn of_block(&mut self, logical: u64) -> io::Result<(Vec<String>, u64)> {
+        let (users, mut untold) = self.fs.users_of(logical)?;
+        let files: std::collections::BTreeSet<(u64, u64)> = users.iter().map(|user| (user.tree, user.inode)).collect();
+        untold += files.len().saturating_sub(NAMES_MAX) as u64;
+        Ok((files.into_iter().take(NAMES_MAX).map(|(tree, inode)| self.name(tree, inode)).collect(), untold))
+    }
+
     fn name(&mut self, tree: u64, inode: u64) -> String {
         let inside = self.fs.path_of(tree, inode);
         let subvolume = self.subvolume(tree, 0);

@@ -215,7 +215,7 @@ pub fn is_healthy(knobs: &dyn MdKnobs) -> Result<(), MdRefusal> {
 }
 
 /// The disks in their places, by place.
-fn members(knobs: &dyn MdKnobs) -> Vec<MdMember> {
+pub(super) fn members(knobs: &dyn MdKnobs) -> Vec<MdMember> {
     let mut members: Vec<MdMember> = knobs
         .devices()
         .into_iter()

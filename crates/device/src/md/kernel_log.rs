@@ -125,9 +125,9 @@ fn parse(line: &str) -> Option<LogLine> {
     let (disk, said) = said.split_once(", sector ")?;
     let mut words = said.split(' ');
     let sector = words.next()?.parse().ok()?;
-    // Of older kernels the operation is only a number; of a write nothing is to be said here.
-    let is_write = words.any(|word| word.contains("(WRITE)") || word.contains("(DISCARD)") || word.contains("(FLUSH)"));
-    (!is_write).then(|| LogLine::Failed { disk: disk.to_owned(), sector })
+    // Of older kernels the operation is only a number, or is not told; of all but reads nothing is to be said here.
+    let is_other = words.any(|word| word.contains(":(") && !word.ends_with(":(READ)"));
+    (!is_other).then(|| LogLine::Failed { disk: disk.to_owned(), sector })
 }
 
 #[cfg(test)]
@@ -164,6 +164,7 @@ mod tests {
             ("I/O error, dev sda, sector 2047 op 0x0:(READ) flags 0x0", None), // before the partition
             ("I/O error, dev sda, sector 3048 op 0x0:(READ) flags 0x0", None), // behind it
             ("I/O error, dev vdb, sector 1 op 0x1:(WRITE) flags 0x0", None),
+            ("operation not supported error, dev vdb, sector 1 op 0x9:(WRITE_ZEROES) flags 0x0", None),
             ("I/O error, dev vdb, sector x op 0x0:(READ)", None),
             ("md/raid: nothing", None),
             ("", None),

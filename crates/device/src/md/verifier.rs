@@ -1,6 +1,6 @@
 //! The verifier of an md array: a range is one step of md's own check.
 
-use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
+use super::geometry::{self, MdGeometry, MdLevel, MdMember, PAGE_SECTORS};
 use super::judge::{self, JudgedPlace, MemberFiles};
 use super::kernel_log::KernelLog;
 use super::knobs::{MdKnobs, SyncAction};
@@ -196,8 +196,15 @@ impl MdVerifier {
 
     /// A block that does not agree: as much as can be said of it, and made to agree if that is wished.
     fn disagree(&self, range: SectorRange, counted: u64) -> VerifyOutcome {
+        if self.is_repairing && self.members_now() != self.geometry.members {
+            return self.stopped(StepObstacle::NotOurs(
+                "has other members than before: run the same command again".to_owned(),
+            ));
+        }
         let explained = judge::explain(&self.geometry, &self.files, range);
-        let is_repaired = match self.is_repairing && explained.iter().all(|place| place.is_repairable) {
+        // What lies behind the last whole block was not looked at.
+        let is_whole = self.positions(range) == range;
+        let is_repaired = match self.is_repairing && is_whole && explained.iter().all(|place| place.is_repairable) {
             // What cannot be judged is not written over.
             true if !explained.is_empty() => match self.repair(range) {
                 Ok(is_repaired) => is_repaired,
@@ -208,7 +215,9 @@ impl MdVerifier {
         let tail = match (self.is_repairing, is_repaired) {
             (false, _) => "",
             (true, true) => "; md has made them agree",
-            (true, false) if explained.is_empty() => "; left as it is: its members could not be compared here",
+            (true, false) if explained.is_empty() => {
+                "; left as it is: its members could not be compared here, or agreed when they were"
+            }
             (true, false) => "; left as it is: md's repair would not make it right",
         };
         if explained.is_empty() {
@@ -223,6 +232,12 @@ impl MdVerifier {
             true => VerifyOutcome::Corrected(u32::try_from(counted).unwrap_or(u32::MAX)),
             false => VerifyOutcome::Unreadable(Cause::Mismatch),
         }
+    }
+
+    /// The members as the array has them now, in the order of their places.
+    fn members_now(&self) -> Vec<MdMember> {
+        let stepper = lock(&self.stepper);
+        geometry::members(&*stepper.knobs)
     }
 
     /// Has md make a block agree, and compares it again. Does it?

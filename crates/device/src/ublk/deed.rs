@@ -82,10 +82,14 @@ pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkDeed> {
 pub fn stop(number: u32) -> io::Result<UblkDeed> {
     UblkDeed::begin(move || match holders::claim(&path(number)) {
         Err(user) => UblkNews::InUse(user),
-        Ok(_claimed) => match tell(abi::STOP_DEVICE, number, 0) {
-            Ok(()) => UblkNews::Stopped,
-            Err(error) => UblkNews::NotStopped(error),
-        },
+        Ok(claimed) => {
+            let written = claimed.write_back();
+            let refused = |source| UblkError::Refused { what: path(number).display().to_string(), source };
+            match written.map_err(refused).and_then(|()| tell(abi::STOP_DEVICE, number, 0)) {
+                Ok(()) => UblkNews::Stopped,
+                Err(error) => UblkNews::NotStopped(error),
+            }
+        }
     })
 }
 

@@ -4,13 +4,24 @@ use crate::member;
 use crate::sysfs::DiskNode;
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// A block device that is ours alone as long as this lives: nobody can mount it, or make it a part of something else.
 #[derive(Debug)]
 pub struct Claimed {
-    _file: File,
+    file: File,
+}
+
+impl Claimed {
+    /// Has the kernel write what it keeps of the device: once this stops it fails all of that, and who wrote it is gone.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn write_back(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
 }
 
 /// Takes a block device for us alone, or says who has it: what follows its name.
@@ -29,7 +40,7 @@ pub fn claim(path: &Path) -> Result<Claimed, String> {
     };
     match process(&numbers(path)).or_else(|| loop_device(path)) {
         Some(user) => Err(user),
-        None => Ok(Claimed { _file: file }),
+        None => Ok(Claimed { file }),
     }
 }
 

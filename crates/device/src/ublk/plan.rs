@@ -198,7 +198,8 @@ fn judge(devices: &[UblkInfo], wanted: Option<u32>, purpose: &UblkPurpose) -> Re
         && own.depth == DEPTH
         && own.request_bytes_max == REQUEST_BYTES_MAX
         && own.features & feature::OURS == feature::OURS;
-    if own.state != UblkState::Dead && !(is_ours && has_size(own.number, purpose.size)) {
+    let is_alike = || has_size(own.number, purpose.size) && has_access(own.number, purpose.is_read_only);
+    if own.state != UblkState::Dead && !(is_ours && is_alike()) {
         return Err(UblkError::Changed(own.number));
     }
     Ok(Some(*own))
@@ -208,6 +209,12 @@ fn judge(devices: &[UblkInfo], wanted: Option<u32>, purpose: &UblkPurpose) -> Re
 fn has_size(number: u32, size: u64) -> bool {
     let text = std::fs::read_to_string(format!("/sys/block/ublkb{number}/size")).unwrap_or_default();
     text.trim().parse::<u64>().is_ok_and(|sectors| sectors == size >> 9)
+}
+
+/// Is the block device as writable? Its users would lose what they have to write.
+fn has_access(number: u32, is_read_only: bool) -> bool {
+    let text = std::fs::read_to_string(format!("/sys/block/ublkb{number}/ro")).unwrap_or_default();
+    text.trim() == if is_read_only { "1" } else { "0" }
 }
 
 /// Waits until the kernel has let go of a device whose server was killed.
