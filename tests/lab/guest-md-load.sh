@@ -1,7 +1,8 @@
 #!/bin/bash
 # What md's check costs those who use the array: as the kernel runs it by itself, and as a scrub drives it within its budget.
 #
-#   guest-md-load.sh [SECONDS]   starts the machine (./guest) and measures there, SECONDS (60) of load for each figure
+#   guest-md-load.sh [SECONDS]   starts the machine (./guest) and measures there, SECONDS (60) of load for each figure, and three times
+#                                as long beside a scrub, which has to learn first
 #
 # Two arrays, read in bursts (20 reads of 4 KiB, then 400 ms of thought): a RAID-1 of two disks without seeks, and a RAID-5 of four with
 # one head each (4 ms a seek, 60 MB/s). Prints the figures; checks what the scrub says it cost against its budget. Exit: 0 all checks
@@ -15,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --inside ]; then
   needs jq mdadm fio nbdkit nbdfuse gcc
   seconds=${1:-60}
-  exec "$here/guest" -t $((seconds * 12 + 400)) -d 512M -d 512M -M raid1 -M raid456 -M loop -M fuse \
+  exec "$here/guest" -t $((seconds * 20 + 600)) -d 512M -d 512M -M raid1 -M raid456 -M loop -M fuse \
     env SCRUBJAY="$scrubjay" "$0" --inside "$seconds"
 fi
 
@@ -31,9 +32,9 @@ array() { # OPTION...
   mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --data-offset=1M --bitmap=none "$@" >"$work/mdadm.out" 2>&1 ||
     { cat "$work/mdadm.out"; exit 1; }
 }
-load() { # NAME: fio's mean, 99th percentile and maximum in ms
+load() { # NAME [SECONDS]: fio's mean, 99th percentile and maximum in ms
   fio --name=load --filename=/dev/md0 --readonly --direct=1 --rw=randread --bs=4k --ioengine=psync --thinktime=400ms --thinktime_blocks=20 \
-    --thinktime_blocks_type=complete --time_based --runtime="$seconds" --randrepeat=0 --output-format=json --output="$work/$1.fio" >/dev/null
+    --thinktime_blocks_type=complete --time_based --runtime="${2:-$seconds}" --randrepeat=0 --output-format=json --output="$work/$1.fio" >/dev/null
   jq -r '.jobs[0].read | [.total_ios, .clat_ns.mean, .clat_ns.percentile["99.000000"], .clat_ns.max] |
     "\(.[0]) requests, mean \(.[1] / 1e4 | round / 100) ms, p99 \(.[2] / 1e4 | round / 100), max \(.[3] / 1e4 | round / 100)"' "$work/$1.fio"
 }
@@ -72,9 +73,9 @@ measure() { # NAME
   end_check
   echo "# alone, again:          $(load again)"
   for budget in 1ms 3ms; do
-    timeout -s INT "$seconds" "$scrubjay" scrub /dev/md0 --slowdown $budget --json --no-progress --fresh --state "$work/state.$budget" >"$work/$budget.json" &
+    timeout -s INT $((3 * seconds)) "$scrubjay" scrub /dev/md0 --slowdown $budget --json --no-progress --fresh --state "$work/state.$budget" >"$work/$budget.json" &
     scrubber=$!
-    echo "# beside the scrub, $budget: $(load "beside$budget")"
+    echo "# beside the scrub, $budget: $(load "beside$budget" $((3 * seconds)))"
     wait $scrubber || true
     jq -r '.targets[0] | "#   it checked \(.bytes_verified / 1e6 / .seconds * 100 | round / 100) MB/s of each member, in \(.seconds | round) s; says: " +
       "\(.slowdown.foreground_requests) requests lost \(.slowdown.mean_seconds * 1e5 | round / 100) ms each; " +

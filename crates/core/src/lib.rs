@@ -19,7 +19,7 @@
 //! use scrubjay_core::units::*;
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
-//! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+//! let config = Config { range: grid.disk(), granule: 8, depth: 1, held_max: None, started: Nanos::ZERO, today: UnixSeconds(1) };
 //! let policy = Box::new(BackToBack { size: Bytes::mib(1) });
 //! let order = OrderKind::STAGGERED.order(&[]);
 //! let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());

@@ -174,6 +174,7 @@ impl ScrubSession {
             range,
             granule: subject.block().sectors(),
             depth,
+            held_max: subject.held_max(),
             started: Nanos::ZERO,
             today: scrubjay_core::units::UnixSeconds(0),
         };
@@ -370,10 +371,11 @@ fn open_verifier(subject: &dyn Subject, options: &SessionOptions) -> Result<veri
 
 /// What a machine must be made of to replay a record: comments to the recording that follows.
 fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig, grid: &Grid) -> String {
-    let Config { range, granule, depth, started, today } = config;
+    let Config { range, granule, depth, held_max, started, today } = config;
+    let held = held_max.map_or(String::new(), |held| format!(" held {}", held.0));
     let (disk, region, segment) = (grid.disk(), grid.region_sectors(), grid.segment_sectors());
     format!(
-        "# disk {id}\n# sectors {} range {range} granule {granule} depth {depth}\n\
+        "# disk {id}\n# sectors {} range {range} granule {granule} depth {depth}{held}\n\
          # region {region} segment {segment} order {}\n# policy {policy:?}\n# started {} today {}",
         disk.count(),
         order.name(),

@@ -8,7 +8,7 @@ use crate::verify::{self, VerifierError};
 use crate::{detector, sysfs};
 use scrubjay_core::scrub::idle::{PolicyConfig, Regard};
 use scrubjay_core::scrub::tour::OrderKind;
-use scrubjay_core::units::Bytes;
+use scrubjay_core::units::{Bytes, Nanos};
 use std::path::Path;
 
 /// Something that can be scrubbed.
@@ -34,6 +34,11 @@ pub trait Subject: Send {
     /// The order that suits it, unless another one is asked for.
     fn order(&self) -> OrderKind {
         OrderKind::default()
+    }
+
+    /// No request of a scrub holds up one of others for longer, whatever it takes; `None`: to its end.
+    fn held_max(&self) -> Option<Nanos> {
+        None
     }
 
     /// Opens a verifier for it.

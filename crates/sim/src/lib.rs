@@ -18,7 +18,7 @@
 //! use scrubjay_sim::{disk::*, pump::SimulatedPump, workload::*};
 //!
 //! let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
-//! let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+//! let config = Config { range: grid.disk(), granule: 8, depth: 1, held_max: None, started: Nanos::ZERO, today: UnixSeconds(1) };
 //! let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(50), size: Bytes::mib(1) }));
 //! let mut scrub = Scrub::new(config, OrderKind::STAGGERED.order(&[]), policy, Coverage::new(grid), Pass::default());
 //!

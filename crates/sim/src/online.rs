@@ -20,7 +20,14 @@ pub fn play(requests: &[ForegroundRequest], disk: ServiceModel, policy: Box<dyn 
     let Some(first) = requests.first().map(|request| request.at) else { return ScrubFigures::default() };
     let periods: Periods = requests.iter().copied().collect();
     let grid = Grid::new(DISK.sectors(), REGION.sectors(), REGION.sectors());
-    let config = Config { range: grid.disk(), granule: 8, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let config = Config {
+        range: grid.disk(),
+        granule: 8,
+        depth: 1,
+        held_max: None,
+        started: Nanos::ZERO,
+        today: UnixSeconds(1),
+    };
     let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
     // From time zero on, so that nothing is scrubbed before the first of them.

@@ -22,7 +22,7 @@ fn ms(millis: u64) -> Nanos {
 fn scrub(goal: Goal) -> Scrub {
     let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
     let (started, today) = (Nanos::ZERO, UnixSeconds(1));
-    let config = Config { range: grid.disk(), granule: 8, depth: 1, started, today };
+    let config = Config { range: grid.disk(), granule: 8, depth: 1, held_max: None, started, today };
     let (order, policy) = (OrderKind::STAGGERED.order(&[]), PolicyConfig::budget(goal).policy());
     Scrub::new(config, order, policy, Coverage::new(grid), Pass::default())
 }

@@ -3,6 +3,7 @@
 
 mod budget;
 mod model;
+mod passed_by;
 mod probe;
 mod shipped;
 mod storm;

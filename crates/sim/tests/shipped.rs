@@ -19,7 +19,14 @@ const GRANULE: u64 = 8;
 
 /// The shipped scrubber over a whole grid.
 fn scrub(grid: Grid, order: OrderKind, policy: impl IdlePolicy + 'static) -> Scrub {
-    let config = Config { range: grid.disk(), granule: GRANULE, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let config = Config {
+        range: grid.disk(),
+        granule: GRANULE,
+        depth: 1,
+        held_max: None,
+        started: Nanos::ZERO,
+        today: UnixSeconds(1),
+    };
     let verified = vec![UnixSeconds(0); grid.region_count() as usize];
     Scrub::new(config, order.order(&verified), Box::new(policy), Coverage::new(grid), Pass::default())
 }

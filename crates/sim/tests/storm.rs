@@ -83,6 +83,7 @@ impl Storm {
             range: self.range,
             granule: self.granule,
             depth: 1 + self.rng.below(3) as usize,
+            held_max: None,
             started: self.now,
             today: UnixSeconds(1_000_000 + self.now.0 / 1_000_000_000),
         };

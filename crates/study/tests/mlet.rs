@@ -26,7 +26,14 @@ fn small_grid() -> Grid {
 
 /// The shipped scrubber over a whole grid, without a pause.
 fn scrub(grid: Grid, order: OrderKind) -> Scrub {
-    let config = Config { range: grid.disk(), granule: GRANULE, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let config = Config {
+        range: grid.disk(),
+        granule: GRANULE,
+        depth: 1,
+        held_max: None,
+        started: Nanos::ZERO,
+        today: UnixSeconds(1),
+    };
     let policy = Box::new(BackToBack { size: Bytes::mib(1) });
     Scrub::new(config, order.order(&[]), policy, Coverage::new(grid), Pass::default())
 }

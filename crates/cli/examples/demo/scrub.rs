@@ -132,7 +132,14 @@ impl pump::Watcher<Scrub> for Teller {
 fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<(Vec<Nanos>, ScrubReport)> {
     let head = SharedHead::new(DiskTiming::ULTRASTAR_15K450);
     let grid = Grid::new(DISK.sectors(), Bytes::mib(16).sectors(), Bytes::mib(4).sectors());
-    let config = Config { range: grid.disk(), granule: 1, depth: 1, started: clock::now(), today: clock::today() };
+    let config = Config {
+        range: grid.disk(),
+        granule: 1,
+        depth: 1,
+        held_max: None,
+        started: clock::now(),
+        today: clock::today(),
+    };
     let policy = PolicyConfig::budget(GOAL).policy();
     let order = OrderKind::STAGGERED.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());

@@ -149,7 +149,14 @@ mod tests {
     /// A scrub of 1 GiB that found one bad sector and waits.
     fn report() -> ScrubReport {
         let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
-        let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+        let config = Config {
+            range: grid.disk(),
+            granule: 1,
+            depth: 1,
+            held_max: None,
+            started: Nanos::ZERO,
+            today: UnixSeconds(1),
+        };
         let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::from_secs(31), size: Bytes::mib(1) }));
         let order = OrderKind::SEQUENTIAL.order(&[]);
         let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());

@@ -17,6 +17,15 @@ fn number(record: &str, word: &str) -> u64 {
     words.next().and_then(|number| number.parse().ok()).expect("a number follows it")
 }
 
+/// The same of a word that is there where it has something to say.
+fn number_if_any(record: &str, word: &str) -> Option<u64> {
+    record
+        .lines()
+        .take_while(|line| line.starts_with('#'))
+        .any(|line| line.split(' ').any(|one| one == word))
+        .then(|| number(record, word))
+}
+
 /// The machine that a record's head describes.
 fn machine(record: &str, policy: PolicyConfig) -> Scrub {
     let grid = Grid::new(number(record, "sectors"), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
@@ -24,6 +33,7 @@ fn machine(record: &str, policy: PolicyConfig) -> Scrub {
         range: grid.disk(),
         granule: number(record, "granule"),
         depth: number(record, "depth") as usize,
+        held_max: number_if_any(record, "held").map(Nanos),
         started: Nanos(number(record, "started")),
         today: UnixSeconds(number(record, "today")),
     };

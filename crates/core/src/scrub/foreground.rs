@@ -13,6 +13,11 @@ const FOLLOWED_MAX: usize = 1 << 16;
 /// which we do not know to have been there before them.
 const TYPICAL_OF: usize = 64;
 
+/// No more is remembered of what was gained in the midst of ours than so many typical requests take: a load of short requests
+/// does not pay for what long ones lose later. What chance alone makes of loss is then less than a hundredth of a request, where
+/// requests take longer or shorter by a third.
+const SOONER_OF: u64 = 8;
+
 /// Follows arrivals and completions.
 ///
 /// Idleness is followed as things are told. Delays are reckoned up when a request of ours ends: only then is it known
@@ -32,6 +37,11 @@ pub(super) struct ForegroundTracker {
     /// How long foreground requests took of late, counted from the end of what they had to wait for.
     services: VecDeque<Nanos>,
     overlap: Overlap,
+    /// By how much those were served sooner than is usual who were served in the midst of ours, as far as it does not make up for
+    /// others who took longer yet.
+    sooner: Nanos,
+    /// Nobody is held up for longer by a request of ours; none: to its end.
+    held_max: Option<Nanos>,
     latency: ForegroundLatency,
 }
 
@@ -65,7 +75,7 @@ impl Own {
 
 impl ForegroundTracker {
     /// An idle disk, as far as is known.
-    pub(super) fn new(now: Nanos) -> ForegroundTracker {
+    pub(super) fn new(now: Nanos, held_max: Option<Nanos>) -> ForegroundTracker {
         ForegroundTracker {
             outstanding: 0,
             idle_since: now,
@@ -76,6 +86,8 @@ impl ForegroundTracker {
             shadow_free: now,
             services: VecDeque::new(),
             overlap: Overlap::default(),
+            sooner: Nanos::ZERO,
+            held_max,
             latency: ForegroundLatency::default(),
         }
     }
@@ -138,7 +150,10 @@ impl ForegroundTracker {
         self.reckon(Some(own), slowdown);
         for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
             request.behind = Some(finished);
-            slowdown.add((finished - request.arrived).since(self.overlap.known()));
+            let rest = (finished - request.arrived).since(self.overlap.known());
+            // Where completions are not seen, it may have been served long ago.
+            let held = self.held_max.filter(|_| !slowdown.is_queue_seen);
+            slowdown.add(held.map_or(rest, |most| rest.min(most)));
         }
     }
 
@@ -182,7 +197,7 @@ impl ForegroundTracker {
         if own.is_some_and(|own| end < own.finished) {
             // Served in the midst of ours: between two pieces of it, or beside it. What it lost is what it took longer
             // than such a request takes.
-            let lost = self.typical().map_or(Nanos::ZERO, |typical| service.since(typical));
+            let lost = self.typical().map_or(Nanos::ZERO, |typical| self.lost_in_midst(service, typical));
             service = Nanos(service.0 - lost.0);
             if lost > Nanos::ZERO {
                 slowdown.add(lost);
@@ -214,6 +229,16 @@ impl ForegroundTracker {
         Some(&self.latency).filter(|latency| latency.beside.moments().count > 0.0).cloned()
     }
 
+    /// What one lost that was served in the midst of ours and took `service`. Requests take longer or shorter
+    /// anyhow: only what those who took longer have lost beyond what the others have gained is lost.
+    fn lost_in_midst(&mut self, service: Nanos, typical: Nanos) -> Nanos {
+        let longer = service.since(typical);
+        let lost = longer.since(self.sooner);
+        let sooner = self.sooner.since(longer) + typical.since(service);
+        self.sooner = sooner.min(Nanos(SOONER_OF * typical.0));
+        lost
+    }
+
     /// How long a foreground request takes by itself.
     fn typical(&self) -> Option<Nanos> {
         let mut services: Vec<Nanos> = self.services.iter().copied().collect();
@@ -231,7 +256,7 @@ mod tests {
     }
 
     fn bench() -> (ForegroundTracker, Observed) {
-        (ForegroundTracker::new(ms(0)), Observed::default())
+        (ForegroundTracker::new(ms(0), None), Observed::default())
     }
 
     #[test]

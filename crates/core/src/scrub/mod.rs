@@ -31,7 +31,7 @@ pub use report::{ScrubActivity, ScrubReport, ScrubState};
 
 use crate::range_set::RangeSet;
 use crate::scrub::coverage::Coverage;
-use crate::scrub::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, PolicyState};
+use crate::scrub::idle::{DiskHead, DiskView, IdlePolicy, Learnt, Observed, PolicyState, ServiceTimes};
 use crate::scrub::machine::{Event, Machine, Op, OpId};
 use crate::scrub::tour::ScanOrder;
 use crate::scrub::verdict::{Cause, Unreadable, VerifyOutcome};
@@ -60,6 +60,9 @@ pub struct Config {
     pub granule: u64,
     /// Requests at the disk at the same time; 1 on a rotating disk.
     pub depth: usize,
+    /// No request of ours holds up one of others for longer, whatever it takes: others are served in the midst of it. None: to its
+    /// end, as at a disk.
+    pub held_max: Option<Nanos>,
     /// The pump's time at which the date was `today`.
     pub started: Nanos,
     /// The date at `started`.
@@ -211,7 +214,7 @@ impl Scrub {
         let state = if pass.done.covers(range) { ScrubState::Complete } else { ScrubState::Running };
         Scrub {
             claimed: pass.done.clone(),
-            foreground: ForegroundTracker::new(config.started),
+            foreground: ForegroundTracker::new(config.started, config.held_max),
             config,
             order,
             policy,
@@ -219,7 +222,7 @@ impl Scrub {
             pass,
             step: 0,
             escalation: Escalation::default(),
-            seen: Observed::default(),
+            seen: Observed { service: ServiceTimes::held_up_to(config.held_max), ..Observed::default() },
             in_flight: Vec::new(),
             next_id: 0,
             last: None,
@@ -259,8 +262,8 @@ impl Scrub {
 
     /// Begins with what an earlier run has learnt; to be told before anything else.
     pub fn recall(&mut self, learnt: &Learnt) {
-        let Config { started, today, .. } = self.config;
-        self.seen = learnt.recalled(started, today);
+        let Config { started, today, held_max, .. } = self.config;
+        self.seen = learnt.recalled(started, today, held_max);
         if let Some(beat) = learnt.beat() {
             self.policy.recall(beat);
         }

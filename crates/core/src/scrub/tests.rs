@@ -17,7 +17,7 @@ struct Bench {
 }
 
 fn machine(grid: Grid, range: SectorRange, granule: u64, order: OrderKind, pass: Pass) -> Scrub {
-    let config = Config { range, granule, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1000) };
+    let config = Config { range, granule, depth: 1, held_max: None, started: Nanos::ZERO, today: UnixSeconds(1000) };
     let policy = Box::new(BackToBack { size: Bytes(16 * SECTOR_BYTES) });
     Scrub::new(
         config,
@@ -247,7 +247,14 @@ fn a_device_that_answers_in_between_is_not_given_up() {
 fn an_attempt_is_not_taken_back_by_another_requests_success() {
     let grid = Grid::new(1 << 12, 1 << 12, 1 << 12);
     let mut bench = Bench::new(grid, OrderKind::SEQUENTIAL, &[]);
-    let config = Config { range: grid.disk(), granule: 1, depth: 2, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let config = Config {
+        range: grid.disk(),
+        granule: 1,
+        depth: 2,
+        held_max: None,
+        started: Nanos::ZERO,
+        today: UnixSeconds(1),
+    };
     let policy = Box::new(BackToBack { size: Bytes(16 * SECTOR_BYTES) });
     bench.scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
     let mut failed = 0;
@@ -367,7 +374,14 @@ fn a_vanished_disk_ends_the_scrub_without_findings() {
 #[test]
 fn the_foreground_goes_first_and_what_it_lost_is_counted() {
     let grid = Grid::new(1 << 20, 1 << 18, 1 << 14);
-    let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let config = Config {
+        range: grid.disk(),
+        granule: 1,
+        depth: 1,
+        held_max: None,
+        started: Nanos::ZERO,
+        today: UnixSeconds(1),
+    };
     let policy = Box::new(IntervalAdapter::new(Waiting { wait: Nanos::from_millis(100), size: Bytes::mib(1) }));
     let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());

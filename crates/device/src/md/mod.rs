@@ -44,11 +44,16 @@ use rustix::fs::Access;
 use scrubjay_core::scrub::idle::PolicyConfig;
 use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::scrub::tour::OrderKind;
-use scrubjay_core::units::{Bytes, SECTOR_BYTES};
+use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use stepper::MdStepper;
+
+/// How long a step of md's check holds up anybody at the most, however long it takes: most of a step goes to notes of how far it is,
+/// in the members' superblocks, and others are served meanwhile; what of it is at the disks at a time is a MiB or two to read and
+/// one such note. Beside a check that never pauses, reads of disks with heads (4 ms a seek, 60 MB/s) took 37 ms longer (docs/lab.md).
+const HELD_MAX: Nanos = Nanos::from_millis(40);
 
 /// An array that can be checked.
 #[derive(Debug)]
@@ -182,6 +187,10 @@ impl Subject for MdArray {
     /// neither.
     fn order(&self) -> OrderKind {
         OrderKind::SEQUENTIAL
+    }
+
+    fn held_max(&self) -> Option<Nanos> {
+        Some(HELD_MAX)
     }
 
     fn open_verifier(

@@ -51,7 +51,14 @@ fn patterns() -> impl Strategy<Value = IdlePattern> {
 /// The shipped scrubber on a disk that it will not be done with, in blocks of a sector, so that no size is rounded.
 fn played(requests: &[ForegroundRequest], pattern: IdlePattern) -> crate::pump::RunReport {
     let grid = Grid::new(Bytes::gib(64).sectors(), Bytes::gib(64).sectors(), Bytes::gib(64).sectors());
-    let config = Config { range: grid.disk(), granule: 1, depth: 1, started: Nanos::ZERO, today: UnixSeconds(1) };
+    let config = Config {
+        range: grid.disk(),
+        granule: 1,
+        depth: 1,
+        held_max: None,
+        started: Nanos::ZERO,
+        today: UnixSeconds(1),
+    };
     let policy = Box::new(IntervalAdapter::new(Adaptive { pattern }));
     let mut scrub = Scrub::new(config, OrderKind::SEQUENTIAL.order(&[]), policy, Coverage::new(grid), Pass::default());
     let periods: Periods = requests.iter().copied().collect();

@@ -19,7 +19,7 @@
 //! half, and all of it no more than two hundred intervals do: what is seen now soon outweighs it. (With a thousand the mean so
 //! far came to 1.2 of the goal where another load had come meanwhile; with two hundred, to 1.01.)
 
-use super::{DiskHead, Observed};
+use super::{DiskHead, Observed, ServiceTimes};
 use crate::units::{Nanos, UnixSeconds};
 use scrubjay_code::crc32c;
 use std::fmt::{self, Write};
@@ -96,9 +96,9 @@ impl Learnt {
         !self.idle.is_empty() || !self.services.is_empty()
     }
 
-    /// What is still believed of it at `now`, which is the date `today`.
-    pub fn recalled(&self, now: Nanos, today: UnixSeconds) -> Observed {
-        let mut seen = Observed::default();
+    /// What is still believed of it at `now`, which is the date `today`. `held_max`: see [`ServiceTimes::held_up_to`].
+    pub fn recalled(&self, now: Nanos, today: UnixSeconds, held_max: Option<Nanos>) -> Observed {
+        let mut seen = Observed { service: ServiceTimes::held_up_to(held_max), ..Observed::default() };
         let age = today.0.saturating_sub(self.at.0) as f64;
         let all: f64 = self.idle.iter().map(|&(_, count)| count).sum();
         let keep = (-age / HALF_LIFE).exp2() * (INTERVALS_MAX / all.max(INTERVALS_MAX));
@@ -256,7 +256,7 @@ mod tests {
         let read: Learnt = text.parse().unwrap();
         assert_eq!(read.to_string(), text);
         let now = Nanos::from_secs(5);
-        let recalled = read.recalled(now, at);
+        let recalled = read.recalled(now, at, None);
         assert!((recalled.workload.idle.moments().count - INTERVALS_MAX).abs() < 1.0);
         assert_eq!((recalled.workload.requests, recalled.workload.intervals), (0, 0), "no account is kept");
         let survival = |seen: &Observed, seconds: f64| {
@@ -277,7 +277,7 @@ mod tests {
             let (was, is) = (of(&seen), of(&recalled));
             assert!((was.mean / is.mean - 1.0).abs() < 0.1 && (was.most / is.most - 1.0).abs() < 0.2, "{was:?} {is:?}");
         }
-        let later = read.recalled(now, UnixSeconds(at.0 + 7 * 86_400)).workload.idle.moments().count;
+        let later = read.recalled(now, UnixSeconds(at.0 + 7 * 86_400), None).workload.idle.moments().count;
         assert!((later - INTERVALS_MAX / 2.0).abs() < 1.0, "{later}");
     }
 
@@ -317,7 +317,7 @@ mod tests {
         // What lies outside of what there is is left out.
         let odd =
             format!("{MAGIC}\nat 5\nidle 99999 5\nfollowers 99 1\nworst 1\nservice there 99 5 5\nservice away 0\n");
-        let recalled = sealed(&odd).unwrap().recalled(Nanos::ZERO, UnixSeconds(5));
+        let recalled = sealed(&odd).unwrap().recalled(Nanos::ZERO, UnixSeconds(5), None);
         assert_eq!((recalled.workload.idle.moments().count, recalled.service.completions()), (0.0, 0));
     }
 }

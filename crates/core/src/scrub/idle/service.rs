@@ -1,4 +1,8 @@
 //! How long a request of ours takes, by size: learnt from our own completions.
+//!
+//! And how long it holds up others. At a disk that is the same: who comes waits for its end. A step of md's check takes a quarter of a
+//! second, and most of it is spent on notes of how far the check is, while others are served: what is known of such requests is
+//! how long they hold up anybody at the most.
 
 use crate::scrub::disk_server::ServiceModel;
 use crate::units::{Bytes, Nanos};
@@ -64,6 +68,8 @@ pub(super) struct ServiceEstimate {
     /// What most take, and what the longest do: those who come while one of them is at the disk lose as much as if these two
     /// were all.
     pub(super) cases: [ServiceCase; 2],
+    /// Nobody is held up for longer by one; none: to its end.
+    pub(super) held_max: Option<f64>,
 }
 
 /// So many requests in all take so long.
@@ -83,13 +89,24 @@ impl ServiceEstimate {
             high,
             most: high,
             cases: [ServiceCase { service: mean, share: 1.0 }, ServiceCase::default()],
+            held_max: None,
         }
+    }
+
+    /// For how long one that takes `service` seconds holds up who comes at its beginning.
+    pub(super) fn held(&self, service: f64) -> f64 {
+        self.held_max.map_or(service, |most| service.min(most))
+    }
+
+    /// For so many of its `service` seconds who comes is held up for as long as anybody is, and not to the end.
+    pub(super) fn passed(&self, service: f64) -> f64 {
+        service - self.held(service)
     }
 
     /// The same and `more` seconds, if any.
     fn plus(self, more: f64) -> ServiceEstimate {
         let cases = self.cases.map(|case| ServiceCase { service: case.service + more, ..case });
-        ServiceEstimate { mean: self.mean + more, high: self.high + more, most: self.most + more, cases }
+        ServiceEstimate { mean: self.mean + more, high: self.high + more, most: self.most + more, cases, ..self }
     }
 }
 
@@ -106,6 +123,8 @@ pub struct ServiceTimes {
     completions: u64,
     bytes: u64,
     latest: Nanos,
+    /// In seconds; none: to the end.
+    held_max: Option<f64>,
 }
 
 /// The completions of late, in the order in which they came and by length, in nanoseconds.
@@ -229,6 +248,11 @@ impl ServiceLine {
 }
 
 impl ServiceTimes {
+    /// None yet, of requests that hold up others for no longer than `held_max`, whatever they take; none: to their end.
+    pub fn held_up_to(held_max: Option<Nanos>) -> ServiceTimes {
+        ServiceTimes { held_max: held_max.map(Nanos::as_secs_f64), ..ServiceTimes::default() }
+    }
+
     /// Takes note of one clean completion at `at`. Sizes between two steps count for the nearest one.
     pub fn add(&mut self, size: Bytes, head: DiskHead, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
@@ -336,9 +360,12 @@ impl ServiceTimes {
         self.completions
     }
 
-    /// Of the requests of `size`, which take longer than `max` seconds, and by how much: by those of this size, or by the
+    /// Of the requests of `size`, which hold others up for longer than `max` seconds, and by how much: by those of this size, or by the
     /// strays of any.
     pub(super) fn over(&self, size: Bytes, head: DiskHead, max: f64) -> ServiceCase {
+        if self.held_max.is_some_and(|held| held <= max) {
+            return ServiceCase::default();
+        }
         let windows = if head == DiskHead::Away { &self.away } else { &self.there };
         let window = step_of(size).map(|step| &windows[step]).filter(|window| self.fresh(window).is_some());
         let of_size = window.map_or(ServiceCase::default(), |window| window.over(max));
@@ -357,10 +384,11 @@ impl ServiceTimes {
         step_of(size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
-    /// The next size up, if it was not tried of late, or took more than `max` seconds then.
+    /// The next size up, if it was not tried of late, or held others up for more than `max` seconds then.
     pub(super) fn unknown_above(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
         let &above = SIZES.iter().find(|&&step| step > size)?;
-        (!self.is_known(above, head) || self.of(above, head).most > max).then_some(above)
+        let service = self.of(above, head);
+        (!self.is_known(above, head) || service.held(service.most) > max).then_some(above)
     }
 
     /// The mean service time of a request of `size` that follows another, in seconds: measured, else by the line through
@@ -371,10 +399,11 @@ impl ServiceTimes {
 
     /// What is believed of a request of `size`.
     pub(super) fn of(&self, size: Bytes, head: DiskHead) -> ServiceEstimate {
-        match step_of(size) {
+        let estimate = match step_of(size) {
             Some(step) if self.completions > 0 => self.estimates[head as usize][step],
             _ => line(&self.there.each_ref().map(|window| self.fresh(window))).guess(size),
-        }
+        };
+        ServiceEstimate { held_max: self.held_max, ..estimate }
     }
 
     /// A cautious upper value of it, in seconds.

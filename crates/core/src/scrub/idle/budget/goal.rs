@@ -51,11 +51,11 @@ impl Goal {
         Goal { form, ..self }
     }
 
-    /// May a request of this size be sent at all? The smallest may, if it takes longer than any may lose only now and then: any
-    /// request of anybody does on such a disk.
+    /// May a request of this size be sent at all? The smallest may, if it holds others up for longer than any may lose only now and
+    /// then: any request of anybody does on such a disk.
     pub(super) fn allows_size(&self, size: Bytes, service: &ServiceEstimate) -> bool {
         let usual = if size == SIZE_MIN { service.mean } else { service.most };
-        usual <= self.max.as_secs_f64()
+        service.held(usual) <= self.max.as_secs_f64()
     }
 }
 

@@ -137,7 +137,10 @@ impl Choice {
     pub(super) fn cost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
         let cases = self.service.cases.iter().zip(hints).filter(|(case, _)| case.share > 0.0);
         let cost = |(case, hint): (&ServiceCase, &mut usize)| {
-            case.share * ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint))
+            let rest = ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint));
+            let passed = self.service.passed(case.service);
+            let beyond = if passed > 0.0 { ages.rest(&self.ends, at, ages.spot(at.age + passed)) } else { 0.0 };
+            case.share * (rest - beyond)
         };
         cases.map(cost).sum::<f64>() + self.broken(ages, at)
     }
@@ -152,9 +155,11 @@ impl Choice {
 
     /// What one who meets it loses on average, wherever in it he comes: longer ones are met more often.
     pub(super) fn rest(&self) -> f64 {
-        let moment =
-            |power: i32| -> f64 { self.service.cases.iter().map(|case| case.share * case.service.powi(power)).sum() };
-        0.5 * moment(2) / moment(1)
+        let all = |of: &dyn Fn(f64) -> f64| -> f64 {
+            self.service.cases.iter().map(|case| case.share * of(case.service)).sum()
+        };
+        let lost = |service: f64| 0.5 * (service.powi(2) - self.service.passed(service).powi(2));
+        all(&lost) / all(&|service| service)
     }
 }
 
