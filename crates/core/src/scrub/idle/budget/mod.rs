@@ -43,7 +43,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use super::service::{SIZE_MIN, SIZES};
+use super::service::{SIZE_MIN, SIZES, ServiceCase};
 use super::{Beat, Decision, DiskHead, DiskView, IdlePolicy, Observed, PolicyState, Stay, WaitReason};
 use crate::stats::DurationHistogram;
 use crate::units::{Bytes, Nanos};
@@ -87,6 +87,8 @@ const TRIES: u64 = 8;
 const TRIES_SHARE: f64 = 0.1;
 /// One request in so many may be of a size not tried of late.
 const TRIAL_EVERY: u64 = 32;
+/// One in so many where a request holds others up for less than it takes: then a larger one costs little more, and few are sent.
+const TRIAL_EVERY_HELD: u64 = 4;
 /// If some of that size took longer than any may, only where no more than this share of the intervals ends meanwhile.
 const TRIAL_RISK: f64 = 0.01;
 /// Where nothing is worth its price at any age, or nothing is left to spend, when to look again.
@@ -189,7 +191,7 @@ impl Budget {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
         let service = seen.service.of(size, head);
         let held = service.held(service.high);
-        let long = if held > p99 { 1.0 } else { seen.service.over(size, head, p99).share };
+        let long = if held > p99 { 1.0 } else { over(size, head, p99, seen).share };
         let requests = seen.workload.requests.max(Goal::WARM_UP_REQUESTS) as f64;
         self.late as f64 + long * cost / held <= Goal::P99_SHARE * requests
     }
@@ -247,7 +249,7 @@ impl Budget {
     /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it. Or if some of late took
     /// longer than any may, for that may be over; but only where hardly anybody comes.
     fn trial(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> Option<Bytes> {
-        if !seen.service.completions().is_multiple_of(TRIAL_EVERY) {
+        if !seen.service.completions().is_multiple_of(trial_every(seen)) {
             return None;
         }
         let max = self.goal.max.as_secs_f64();
@@ -265,7 +267,7 @@ impl Budget {
         let requests = SIZES.map(|size| PlannedRequest {
             size,
             services: heads.map(|head| service(size, head)),
-            over: heads.map(|head| seen.service.over(size, head, self.goal.max.as_secs_f64())),
+            over: heads.map(|head| over(size, head, self.goal.max.as_secs_f64(), seen)),
         });
         self.idle = seen.workload.idle.moments().sum;
         let behind = |age, service| seen.workload.followers.behind(age, service);
@@ -297,6 +299,23 @@ impl Budget {
         let price = self.price.usual(self.goal.mean.as_secs_f64());
         self.schedule.spend(target, PRICE_SHARE * price * factor);
     }
+}
+
+/// Of the requests of `size`, which hold up whom they meet for longer than `max` seconds, and who is met by those. Where others pass
+/// them by, that is not told by how long they take: it is known of those who were met.
+fn over(size: Bytes, head: DiskHead, max: f64, seen: &Observed) -> ServiceCase {
+    let service = seen.service.of(size, head);
+    if service.passed(service.mean) <= 0.0 {
+        return seen.service.over(size, head, max);
+    }
+    let longer = seen.slowdown.met_longer_than(Nanos::from_secs_f64(max)) as f64;
+    ServiceCase { service: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
+}
+
+/// One request in so many may be of a size not tried of late.
+fn trial_every(seen: &Observed) -> u64 {
+    let service = seen.service.of(SIZE_MIN, DiskHead::There);
+    if service.passed(service.mean) > 0.0 { TRIAL_EVERY_HELD } else { TRIAL_EVERY }
 }
 
 /// What is so many now makes a new plan when it is so many.
@@ -383,12 +402,12 @@ impl IdlePolicy for Budget {
         };
         let until = view.idle_since.saturating_add(Nanos::from_secs_f64(until));
         let completions = seen.service.completions();
-        let size = size.map_or(SIZE_MIN, |size| size.min(largest));
+        let (every, size) = (trial_every(seen), size.map_or(SIZE_MIN, |size| size.min(largest)));
         let trial = match seen.service.unknown_above(size, DiskHead::There, self.goal.max.as_secs_f64()) {
-            Some(_) => TRIAL_EVERY - completions % TRIAL_EVERY,
+            Some(_) => every - completions % every,
             None => u64::MAX,
         };
-        let is_trial = trial == TRIAL_EVERY;
+        let is_trial = trial == every;
         let solved = grown(self.solved_at[1], u64::MAX).saturating_sub(completions);
         let is_learning =
             is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, DiskHead::There);

@@ -4,6 +4,8 @@
 //! to. For some periods that daemons like, the ends in each part are counted, and how many were expected there by age alone:
 //! apart for intervals younger and older than half a period, for where nobody else has come for so long the clock is most of
 //! what is left.
+//! Where more end in all parts than their age says, or fewer, the ages are not known well, and that is not the clock's doing: parts
+//! are held against all of them.
 //! A period is believed when it has *foretold* the ends better than age alone did: each end is scored by what was known before
 //! it (a prequential likelihood), so that chance has nothing to fit.
 
@@ -52,6 +54,8 @@ struct ClockPhase {
     period: Nanos,
     /// Of young intervals, and of old ones.
     rows: [PhaseRow; 2],
+    /// How many times as many end in all parts as their age says: that is not the clock's doing.
+    level: f64,
     /// What one end counts for; it grows, so that what was before counts for less.
     weight: f64,
     score: f64,
@@ -64,7 +68,7 @@ struct ClockPhase {
 #[derive(Clone, Debug)]
 struct PhaseRow {
     bins: Vec<Bin>,
-    /// How many times more likely it is that an interval ends there than its age says.
+    /// How many times more likely than that it is that an interval ends there.
     multipliers: Vec<f64>,
     /// Their sums before each part; one more.
     sums: Vec<f64>,
@@ -97,6 +101,7 @@ impl Default for Phases {
         let phase = |period| ClockPhase {
             period: Nanos::from_secs(period),
             rows: Default::default(),
+            level: 1.0,
             weight: 1.0,
             score: 0.0,
             ends: 0.0,
@@ -198,7 +203,7 @@ impl ClockPhase {
         let mut reach = ages.reach(first);
         let mut add = |phase: &mut ClockPhase, age: f64, bin: usize, expected: f64| {
             let row = phase.row(age);
-            expected_all += (phase.rows[row].multipliers[bin] - 1.0) * expected;
+            expected_all += (phase.rows[row].multipliers[bin] - 1.0) * phase.level * expected;
             phase.rows[row].bins[bin].expected += phase.weight * expected;
         };
         while age < followed {
@@ -229,10 +234,16 @@ impl ClockPhase {
             self.weight = 1.0;
         }
         let prior = PRIOR * self.weight;
+        let bins = || self.rows.iter().flat_map(|row| &row.bins);
+        let sum = |value: fn(&Bin) -> f64| bins().map(value).sum::<f64>() + BINS as f64 * prior;
+        self.level = sum(|bin| bin.ends) / sum(|bin| bin.expected);
         // As likely as `else_` says, until more is seen.
         let likely = |seen: Bin, else_: f64| (seen.ends + prior * else_) / (seen.expected + prior);
         for bin in 0..BINS {
-            let [young, old] = [0, 1].map(|row| self.rows[row].around(bin));
+            let [young, old] = [0, 1].map(|row| {
+                let seen = self.rows[row].around(bin);
+                Bin { expected: seen.expected * self.level, ..seen }
+            });
             let all = likely(Bin { ends: young.ends + old.ends, expected: young.expected + old.expected }, 1.0);
             for (row, seen) in self.rows.iter_mut().zip([young, old]) {
                 row.multipliers[bin] = likely(seen, all);
@@ -351,7 +362,7 @@ mod tests {
         let phases = learned(arrivals);
         let clock = |age| phases.clock(Nanos::from_millis(2_900_600), age).expect("it is believed");
         let [young, old] = [0.2, 0.6].map(|age| clock(age).multiplier(0.02));
-        assert!(old < 0.5 * young, "{young} and {old}");
+        assert!(old < 0.6 * young, "{young} and {old}");
         assert!((clock(0.499).until() - 0.001).abs() < 1e-9, "it becomes old: {}", clock(0.499).until());
         assert!((clock(0.499).after(0.0011).multiplier(0.02) - old).abs() < 0.2 * old, "it is old");
     }
