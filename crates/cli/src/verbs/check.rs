@@ -50,11 +50,18 @@ fn state(seen: &WatchDocument) -> CheckState {
     let is_accepted = |kinds: &[&str]| {
         seen.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind.as_str()))
     };
+    // Disks can be missing, too: that excuses no array.
+    let is_array_accepted = || {
+        let is_array = |subject: &str| seen.arrays.iter().any(|array| array.key == subject);
+        seen.incidents.iter().any(|one| one.is_accepted && one.kind == "missing" && is_array(&one.subject))
+    };
     // What a person accepts excuses its own light, and no other.
     let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
         ("green" | "none", _) => CheckState::Ok,
         (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => of_others(seen),
-        ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes", "missing"]) => CheckState::Ok,
+        ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes"]) || is_array_accepted() => {
+            CheckState::Ok
+        }
         ("yellow" | "red", "All sectors read") if is_accepted(&["unread"]) => CheckState::Ok,
         ("yellow" | "red", _) => CheckState::Warning,
         _ => CheckState::Unknown,
@@ -107,7 +114,7 @@ fn line(seen: &WatchDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_daemon::control::IncidentEntry;
+    use scrubjay_daemon::control::{ArrayEntry, IncidentEntry};
 
     fn seen(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };
@@ -155,6 +162,10 @@ mod tests {
             let of_two = WatchDocument { disks, ..accepted.clone() };
             assert_eq!(state(&of_two), is, "of the disk that was not accepted");
         }
+        let gone = seen(["green", "red", "green", "green"], &[("missing", "replace", true)]);
+        assert_eq!(state(&gone), CheckState::Warning, "a disk that is gone excuses no array");
+        let array = ArrayEntry { key: "S0".into(), ..ArrayEntry::default() };
+        assert_eq!(state(&WatchDocument { arrays: vec![array], ..gone }), CheckState::Ok, "one of its own does");
         let troubled = WatchDocument { troubles: vec!["history: full".into()], ..seen(green, &[]) };
         assert_eq!(state(&troubled), CheckState::Warning);
         assert_eq!(state(&WatchDocument::default()), CheckState::Unknown);

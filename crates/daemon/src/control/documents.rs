@@ -58,7 +58,7 @@ pub struct LightEntry {
 }
 
 /// An array.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrayEntry {
     /// Its UUID.
     pub key: String,

@@ -147,7 +147,7 @@ impl<'a> Lookup<'a> {
             return known.clone();
         }
         let own = match inode {
-            1 => Some("its list of bad blocks, so nothing is stored there"),
+            1 => Some("list of bad blocks: nothing is stored there"),
             3 | 4 => Some("its quotas"),
             7 => Some("room for more descriptors, which it keeps for the day when it is enlarged"),
             8 => Some("its journal, which is replayed only after a crash"),
@@ -156,6 +156,9 @@ impl<'a> Lookup<'a> {
             _ => None,
         };
         let fate = match own {
+            Some(what) if inode == 1 => {
+                BlockFate { kind: EndKind::Free, words: format!("on ext4's {what}"), files: Vec::new() }
+            }
             Some(what) => {
                 BlockFate { kind: EndKind::Metadata, words: format!("metadata of ext4: {what}"), files: Vec::new() }
             }

@@ -28,3 +28,11 @@ pub use control::UblkControl;
 pub use error::UblkError;
 pub use plan::{DEPTH, UblkDevice, UblkPlan, UblkPurpose};
 pub use queue::UblkQueue;
+
+/// From now on this thread gets memory without waiting for writes to disks: those may be to a device whose requests it answers.
+///
+/// # Errors
+/// Without CAP_SYS_RESOURCE.
+pub fn never_wait_for_writes() -> std::io::Result<()> {
+    Ok(rustix::process::configure_io_flusher_behavior(true)?)
+}

@@ -119,6 +119,8 @@ impl BlockDevice {
 
     /// Asks for the first requests, and has the driver begin.
     pub fn begin(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
+        // Without the right to it (CAP_SYS_RESOURCE) the device works, but where memory is short it may wait for itself.
+        let _ = ublk::never_wait_for_writes();
         let queue = self.device.queue();
         (0..queue.depth()).for_each(|tag| queue.fetch(ring, RingTask::Fetch(tag), tag));
         let begun = deed::start(self.device.number(), self.device.is_recovered());
