@@ -245,6 +245,30 @@ fn the_time_between_two_beats_is_used() {
     }
 }
 
+/// Long bursts with short pauses between them: the ages of their many short gaps say little of the pauses, and that is no clock. More
+/// may be lost: no less is read.
+#[test]
+fn who_may_cost_more_reads_no_less() {
+    for think in [TimeSpan::Fixed(ms(20)), TimeSpan::Uniform(ms(25), ms(75))] {
+        let read = |goal| {
+            let (gap, service) = (TimeSpan::Fixed(Nanos(100_000)), TimeSpan::Uniform(ms(3), ms(9)));
+            let clients = Clients::new(1, 50, gap, think, service, Rng::new(2));
+            let unsteady =
+                Unsteady { seek: ms(4), scatter: 1.1, tail: (0.0, ms(0)), drift: (1.0, Nanos::from_secs(10)) };
+            let disk = disk(ServiceModel::default()).unsteady(unsteady, Rng::new(1));
+            let run = SimulatedPump::among(disk, clients).until(Nanos::from_secs(600));
+            let report = run.run(&mut scrub(Goal::new(ms(goal), ms(50)))).report;
+            assert!(
+                report.foreground.slowdown_mean_seconds() <= 1.02e-3 * goal as f64,
+                "{think:?}, {goal} ms: {report:?}"
+            );
+            report.scrub_bytes_per_second() / 1e6
+        };
+        let [one, three] = [1, 3].map(read);
+        assert!(one > 4.0 && three > 0.95 * one, "{think:?}: {one} MB/s at 1 ms, {three} at 3 ms");
+    }
+}
+
 /// A scrub that begins among few requests of others, or none, reads from the first seconds on: it must not wait for knowledge
 /// that only reading gives, nor save what it may spend for an idle month.
 #[test]

@@ -43,13 +43,13 @@ pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Op
         let array = &guard.array;
         let done = open(array).map_or(Ok(true), |knobs| put_back(&*knobs, &guard));
         said.push(match done {
-            Ok(false) => format!("{array}: sync_min is put back when what md does with it now is over, after a scrub that was killed"),
+            Ok(false) => format!("{array}: a scrub that ended before md's check did left sync_min changed: it is put back when what md does now is over"),
             Ok(true) => {
                 let _ = MdGuard::remove(&path);
-                format!("{array}: a scrub was killed while md's check was its own: sync_min, sync_max and sync_action are put back")
+                format!("{array}: a scrub was killed, or ended before md's check did: sync_min, sync_max and sync_action are put back")
             }
             Err(error) => format!(
-                "{array}: sync_min, sync_max and sync_action could not be put back after a scrub that was killed ({error}): any `scrubjay scrub` as root does it, \
+                "{array}: sync_min, sync_max and sync_action could not be put back after a scrub that was killed or ended before md's check did ({error}): any `scrubjay scrub` as root does it, \
                  with the state folder {}",
                 folder.display()
             ),
