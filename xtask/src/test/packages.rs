@@ -97,6 +97,20 @@ pub const BTRFS: &[&str] = &[
     "jq",          // reads the scrubber's JSON
 ];
 
+/// A mounted btrfs on disks with one head each (tests/lab/faulty-disk), and somebody who reads it.
+pub const BTRFS_BESIDE_LOAD: &[&str] = &[
+    "nbdkit",            // the server whose plugin is a disk
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse: the server's disk as a file
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "btrfs-progs",       // mkfs.btrfs, its scrub
+    "fio",               // who reads
+    "jq",                // reads the scrubber's JSON
+];
+
 /// A member of a volume whose backend can be stopped.
 pub const HANGING: &[&str] = &[
     "nbdkit",         // the backend

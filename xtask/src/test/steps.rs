@@ -3,8 +3,8 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BTRFS, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS, GUEST_BTRFS,
-    GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
+    ARRAYS, ARRAYS_OF_OURS, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS,
+    GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
 };
 
 /// One step.
@@ -324,6 +324,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "a mounted btrfs in a virtual machine: damaged, repaired and lost",
         command: &["tests/lab/btrfs-scrub.sh", "--guest"],
         packages: GUEST_BTRFS,
+        ..LONG
+    },
+    TestStep {
+        name: "a mounted btrfs beside a load, as btrfs scrubs it and as a scrub does within its budget",
+        command: &["tests/lab/btrfs-load.sh"],
+        packages: BTRFS_BESIDE_LOAD,
         ..LONG
     },
     TestStep {
