@@ -75,6 +75,7 @@ modprobe ublk_drv
 # ---- a file system on it
 
 serve
+expect "the volume's status names its device" "$("$scrubjay" volume status lab --json | jq -r .device)" "$device"
 expect "the device is as long as the volume" "$(blockdev --getsize64 $device)" "$("$scrubjay" volume status lab --json | jq .size_bytes)"
 mkfs.ext4 -q $device
 mount -o discard $device "$work/fs"

@@ -25,6 +25,11 @@ pub trait CommandHandler {
         Some(r#"{"error":"unknown command"}"#.to_owned())
     }
 
+    /// From now on it is this block device, too; or none.
+    fn device(&mut self, path: Option<&str>) {
+        let _ = path;
+    }
+
     /// The server is about to end, and this is how. Who waits for that is answered now; there is no later.
     fn ended(&mut self, ended: &ServerEnded) {
         let _ = ended;

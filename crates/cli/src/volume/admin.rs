@@ -91,6 +91,9 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     let (size, chunk) = (Bytes(status.size_bytes), Bytes(status.chunk_bytes));
     let commands::Status { shape, layout, scheme, .. } = status;
     print_line(out, format_args!("{name}: {headline}, {size} in {shape}, {chunk} chunks, {layout}, {scheme}"))?;
+    if let Some(device) = &status.device {
+        print_line(out, format_args!("  block device {device}"))?;
+    }
     let share = 100.0 * status.stripes_written as f64 / status.stripes.max(1) as f64;
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let findings = if status.findings == 0 { "nothing".to_owned() } else { times(status.findings) };
@@ -393,6 +396,7 @@ mod tests {
             shape: foul(),
             layout: foul(),
             scheme: foul(),
+            device: Some(foul()),
             chunk_bytes: 4096,
             size_bytes: 1 << 20,
             stripes: 64,
@@ -407,7 +411,7 @@ mod tests {
         let mut out = Vec::new();
         print(&status, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
-        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (7, 6), "{out:?}");
+        assert_eq!((out.matches("\\e[2Jx").count(), out.lines().count()), (8, 7), "{out:?}");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
 

@@ -61,6 +61,7 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
         shape: "4+2".into(),
         layout: "rotating".into(),
         scheme: "stamp".into(),
+        device: None,
         chunk_bytes: CHUNK_SECTORS * 512,
         size_bytes: 400 * CHUNK_SECTORS * 512,
         stripes: 100,

@@ -221,6 +221,11 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     fn heard(&mut self, news: Option<DeviceNews>) {
         let Some(news) = news else { return };
         (self.on_device)(&news);
+        match &news {
+            DeviceNews::Ready { path, .. } => self.volume.device(Some(path)),
+            DeviceNews::Failed(_) | DeviceNews::Removed(_) => self.volume.device(None),
+            DeviceNews::Stays { .. } => {}
+        }
         self.ended.is_device_wrong |= matches!(news, DeviceNews::Failed(_));
         let is_lost = matches!(news, DeviceNews::Failed(_) | DeviceNews::Removed(_));
         if is_lost && (self.ended.is_device_wrong || self.listeners.iter().all(|(_, is_control)| *is_control)) {

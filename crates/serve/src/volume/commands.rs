@@ -93,6 +93,9 @@ pub struct Status {
     pub layout: String,
     /// The scheme's name.
     pub scheme: String,
+    /// The block device that it is (`/dev/ublkb0`), if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Bytes of a chunk.
     pub chunk_bytes: u64,
     /// Bytes that clients see.

@@ -43,6 +43,8 @@ pub struct VolumeController {
     found: u64,
     verifications: Verifications,
     clients: Log,
+    /// The block device that it is.
+    device: Option<String>,
     /// The last time that we were told.
     now: Nanos,
     answers: VecDeque<(CommandId, String)>,
@@ -74,6 +76,7 @@ impl VolumeController {
             found: 0,
             verifications: Verifications::new(chunk_bytes),
             clients: Log::default(),
+            device: None,
             now: Nanos::ZERO,
             answers: VecDeque::new(),
             replies: VecDeque::new(),
@@ -116,6 +119,7 @@ impl VolumeController {
             shape: format!("{}+{}", shape.data, shape.parity),
             layout: geometry.layout.kind().name().to_owned(),
             scheme: geometry.scheme.name().to_owned(),
+            device: self.device.clone(),
             chunk_bytes: geometry.chunk_bytes,
             size_bytes: geometry.size(),
             stripes: status.stripes,
@@ -427,6 +431,10 @@ fn refusal(path: &str, member: MemberIndex, why: NoReturn) -> String {
 }
 
 impl CommandHandler for VolumeController {
+    fn device(&mut self, path: Option<&str>) {
+        self.device = path.map(str::to_owned);
+    }
+
     fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         let answer = match serde_json::from_str(line) {
             Ok(command) => self.perform(now, id, command, members)?,

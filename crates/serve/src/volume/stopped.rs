@@ -86,6 +86,7 @@ mod tests {
             shape: String::new(),
             layout: String::new(),
             scheme: String::new(),
+            device: None,
             chunk_bytes: 4096,
             size_bytes: 0,
             stripes: 0,
