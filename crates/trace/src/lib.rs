@@ -31,6 +31,7 @@
 mod binary;
 mod columns;
 mod compressed;
+pub mod cut;
 mod error;
 mod fields;
 pub mod formats;
@@ -55,7 +56,7 @@ pub use compressed::{Compression, decompressed};
 pub use error::{SourcePlace, TraceError};
 pub use open::{Input, InputError, OpenOptions, Trace, TraceSource, open};
 pub use pairing::Pairing;
-pub use periods::{Period, Periods};
+pub use periods::{PartCollector, PartError, PartPeriods, Period, Periods};
 pub use reader::{OutputStream, Reader, SeekRead, Seekable, Stream, Writer};
 pub use record::{DeviceId, Record, RequestKind};
 pub use record_sink::{Devices, Example, Malformed, RecordSink};

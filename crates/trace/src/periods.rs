@@ -4,6 +4,10 @@
 //! period begins delays all requests of that period by the same time, and shortens the idle interval after it. So a
 //! held trace is 12 bytes for each busy period, and never more than that for each request.
 
+mod part;
+
+pub use part::{PartCollector, PartError, PartPeriods};
+
 use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 
