@@ -57,6 +57,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except Error as error:
         print(f"scrubjay.fleet: {error}", file=sys.stderr)
         return 2 if isinstance(error, OptionError) else 1
+    except OSError as error:
+        print(f"scrubjay.fleet: {error}; the same command goes on from here", file=sys.stderr)
+        return 1
     without = table.num_rows - sum(error is None for error in table["error"].to_pylist())
     print(f"{table.num_rows} rows, {without} without an answer: {given['out']}")
     return 3 if without else 0

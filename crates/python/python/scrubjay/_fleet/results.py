@@ -89,15 +89,18 @@ def done(out: str) -> Dict[str, Tuple[int, set]]:
     return found
 
 
-def read(out: str) -> pa.Table:
+def read(out: str, keys: Optional[set] = None) -> pa.Table:
     """All rows so far, by file and device.
 
     Parameters
     ----------
     out : str
         The folder that :func:`scrubjay.fleet.tune` was given.
+    keys : set of str, optional
+        Only the rows of these keys: a folder that was used for several goals, or whose traces have changed, has others, too.
     """
-    names = sorted(name for name in os.listdir(out) if _NAME.match(name))
+    matches = filter(None, map(_NAME.match, os.listdir(out)))
+    names = sorted(match[0] for match in matches if keys is None or match[1] in keys)
     tables = [pq.read_table(os.path.join(out, name), schema=SCHEMA) for name in names]
     table = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
     return table.sort_by([("file", "ascending"), ("device", "ascending")])

@@ -2,8 +2,10 @@
 
 import glob
 import json
+import math
 import os
 import sys
+import time
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Union
 
@@ -96,7 +98,7 @@ def tune(
         with _client(client, workers, memory_limit) as dask:
             say(f"dashboard: {dask.dashboard_link}")
             todo.run(dask, say)
-    table = _of(results.read(out), set(files))
+    table = results.read(out, {volume.key for volume in volumes})
     if page:
         say(f"page: {_page(table, out, options)}")
     return table
@@ -112,7 +114,9 @@ class _Todo:
         self.count, self.total = len(volumes) - len(self.waiting), len(volumes)
         self.waiting.reverse()
         self.ready: List[Any] = []  # tasks of files that are under way
-        self.begun: Dict[str, Any] = {}
+        self.parts_read: Dict[str, Any] = {}
+        self.devices_left: Dict[str, int] = {}
+        self.over: set = set()
 
     def is_empty(self) -> bool:
         return not self.waiting
@@ -122,21 +126,23 @@ class _Todo:
 
         running = as_completed()
         under_way: Dict[Any, Any] = {}
-        told = 0
+        told, room = 0, _Room(dask)
         while True:
-            while len(under_way) < _AHEAD * max(1, sum(dask.nthreads().values())):
+            while len(under_way) < room.tasks():
                 following = self._next()
                 if following is None:
                     break
                 kind, volume, call, arguments = following
-                future = dask.submit(call, volume, *arguments, pure=False, retries=0)
+                future = dask.submit(call, volume, *arguments, pure=False)
                 under_way[future] = (kind, volume, arguments)
                 running.add(future)
             if not under_way:
                 return
-            future = _completed(running, dask)
+            future = _completed(running)
             kind, volume, arguments = under_way.pop(future)
-            if future.status == "error":
+            if volume.key in self.over:  # of a file that already has its row: another part of it failed
+                pass
+            elif future.status == "error":
                 self._failed(kind, volume, arguments, future.exception())
             else:
                 self._succeeded(kind, volume, arguments, future.result())
@@ -146,8 +152,10 @@ class _Todo:
                 say(f"{self.count} of {self.total} files")
 
     def _next(self):
-        if self.ready:
-            return self.ready.pop()
+        while self.ready:
+            following = self.ready.pop()
+            if following[1].key not in self.over:
+                return following
         if not self.waiting:
             return None
         volume = self.waiting.pop()
@@ -157,21 +165,20 @@ class _Todo:
     def _succeeded(self, kind, volume, arguments, answer) -> None:
         if kind == "file" and "cuts" in answer:
             cuts = answer["cuts"]
-            self.begun[volume.key] = {"parts": [None] * len(cuts)}
+            self.parts_read[volume.key] = [None] * len(cuts)
             for number, (span, times) in reversed(list(enumerate(cuts))):
                 self.ready.append(("part", volume, task.read_part, (self.options, self.out, number, span, times)))
         elif kind == "file" and "devices" in answer:
             self._devices(volume, answer["devices"], 1)
         elif kind == "part":
-            parts = self.begun[volume.key]["parts"]
+            parts = self.parts_read[volume.key]
             parts[arguments[2]] = answer
             if all(part is not None for part in parts):
                 names = list(dict.fromkeys(name for part in parts for name in part))
                 self._devices(volume, names, len(parts))
         elif kind == "device":
-            state = self.begun[volume.key]
-            state["left"] -= 1
-            if state["left"] == 0:
+            self.devices_left[volume.key] -= 1
+            if self.devices_left[volume.key] == 0:
                 self._finish(volume)
         else:
             self._finish(volume)
@@ -179,28 +186,27 @@ class _Todo:
     def _devices(self, volume, names, parts) -> None:
         ended = self.finished.get(volume.key, (0, set()))[1]
         left = [number for number in range(max(1, len(names))) if number not in ended]
-        self.begun[volume.key] = {"left": len(left)}
+        self.devices_left[volume.key] = len(left)
         for number in reversed(left):
             self.ready.append(("device", volume, task.tune_device, (self.options, self.out, number, names, parts)))
 
     def _failed(self, kind, volume, arguments, error) -> None:
-        """A worker died too often of it, or something is wrong that no task expects: a row says so."""
+        """A worker died too often of it, or something is wrong with it that a task cannot tell: a row says so."""
         reason = " ".join(str(error).split()) or type(error).__name__
-        if kind == "device":
+        if kind == "device" and arguments[3]:
             number, names = arguments[2], arguments[3]
             row = task.failed(volume, self.options, reason, names[number])
             results.write(self.out, volume.key, number, len(names), [row])
             self._succeeded(kind, volume, arguments, None)
         else:
-            self.ready = [one for one in self.ready if one[1].key != volume.key]
-            if volume.key in self.finished or self.begun.get(volume.key) != "over":
-                results.write(self.out, volume.key, 0, 1, [task.failed(volume, self.options, reason)])
-                self._finish(volume)
-                self.begun[volume.key] = "over"
+            results.write(self.out, volume.key, 0, 1, [task.failed(volume, self.options, reason)])
+            self._finish(volume)
 
     def _finish(self, volume) -> None:
+        self.over.add(volume.key)
+        self.parts_read.pop(volume.key, None)
+        self.devices_left.pop(volume.key, None)
         results.sweep(self.out, volume.key)
-        self.begun.pop(volume.key, None)
         self.count += 1
 
     def _is_done(self, key: str) -> bool:
@@ -208,10 +214,21 @@ class _Todo:
         return len(ended) == devices
 
 
-def _completed(running, dask):
-    """The next future that has ended; an error if the scheduler is gone for good."""
-    from distributed.client import CancelledError
+class _Room:
+    """How many tasks the scheduler is given at a time: it is asked for its workers every few seconds."""
 
+    def __init__(self, dask):
+        self.dask, self.asked, self.known = dask, -math.inf, 0
+
+    def tasks(self) -> int:
+        if time.monotonic() - self.asked > 5:
+            self.known = _AHEAD * max(1, sum(self.dask.nthreads().values()))
+            self.asked = time.monotonic()
+        return self.known
+
+
+def _completed(running):
+    """The next future that has ended; an error if the scheduler is gone."""
     try:
         future = next(running)
     except StopIteration:
@@ -235,7 +252,7 @@ def _client(client, workers, memory_limit):
     with dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}):
         if isinstance(client, str):
             try:
-                own = distributed.Client(client, timeout="10s")
+                own = distributed.Client(client, timeout="5s")
             except (OSError, ValueError) as error:
                 why = "no answer" if isinstance(error, OSError) else str(error)
                 raise SchedulerError(f"{client}: no scheduler of Dask: {why}") from None
@@ -273,13 +290,6 @@ def _files(paths) -> List[str]:
     if not files:
         raise OptionError("paths: no file is named")
     return list(files)
-
-
-def _of(table, files):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return table.filter(pc.is_in(table["file"], value_set=pa.array(sorted(files), pa.string())))
 
 
 def _page(table, out, options) -> str:

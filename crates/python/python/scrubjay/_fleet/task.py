@@ -58,10 +58,13 @@ def tune_file(volume: Volume, options: Options, out: str, parts: int, disorder: 
         cuts = cut(volume, options, parts, disorder) if parts > 1 else []
         if len(cuts) > 1:
             return {"cuts": cuts}
-        found = read_part(volume, options, out, 0, None, (0, None))
+        names = results.kept_devices(out, volume.key, 0)
+        if names is not None:
+            return {"devices": names}
+        found = _handle(volume, options).part(None, (0, None), options.service, options.disk, None)
         if len(found) > 1:
-            return {"devices": found}
-        return _written(volume, options, out, found, 1)
+            return {"devices": results.keep(out, volume.key, 0, found)}
+        return _written(volume, options, out, found, [device[0] for device in found], 0)
     except Error as error:
         results.write(out, volume.key, 0, 1, [failed(volume, options, str(error))])
         return {"rows": 1}
@@ -86,17 +89,17 @@ def read_part(
 def tune_device(volume: Volume, options: Options, out: str, device: int, devices: List[str], parts: int) -> Dict[str, Any]:
     """Joins the parts of one device, tunes to it, and writes its row."""
     try:
-        return _written(volume, options, out, devices, parts, device)
+        kept = results.kept(out, volume.key, parts, devices[device]) if devices else []
+        return _written(volume, options, out, kept, devices, device)
     except Error as error:
         results.write(out, volume.key, device, len(devices), [failed(volume, options, str(error), devices[device])])
         return {"rows": 1}
 
 
-def _written(volume, options, out, devices, parts, device=0):
+def _written(volume, options, out, kept, devices, device):
     if not devices:
         results.write(out, volume.key, 0, 1, [failed(volume, options, "the traces have no requests")])
         return {"rows": 1}
-    kept = results.kept(out, volume.key, parts, devices[device])
     name = volume.path if len(devices) == 1 else f"{volume.path}:{devices[device]}"
     text = _core.tune_parts(
         name, kept, options.slowdown, options.max_slowdown, options.goal, options.sizes, options.min_requests, options.disk, 1, None
