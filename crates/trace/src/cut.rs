@@ -53,7 +53,7 @@ pub fn cut(
     disorder: usize,
 ) -> Result<Vec<TracePart>, InputError> {
     let mut cutter = Cutter { file, length, options };
-    let mut cuts: Vec<Cut> = Vec::new();
+    let mut cuts: Vec<CutPlace> = Vec::new();
     for part in 1..parts.max(1) {
         let place = cutter.line_after(length / parts * part)?;
         let Some(at) = cutter.times(place)?.map(|times| times.start) else { continue };
@@ -72,7 +72,7 @@ pub fn cut(
 }
 
 /// A cut: its time, from where on what comes after it may lie, and up to where what comes before.
-struct Cut {
+struct CutPlace {
     at: Nanos,
     bytes: Range<u64>,
 }
@@ -85,7 +85,7 @@ struct Cutter<'a> {
 
 impl Cutter<'_> {
     /// How far the bytes of a cut at `place` must reach.
-    fn reach(&mut self, place: u64, at: Nanos, disorder: usize) -> Result<Cut, InputError> {
+    fn reach(&mut self, place: u64, at: Nanos, disorder: usize) -> Result<CutPlace, InputError> {
         let mut lines = disorder + disorder / 16 + 1;
         // Of a record before `start` that arrives at the cut or later, all that lie `disorder` behind it would come later still.
         let start = loop {
@@ -107,7 +107,7 @@ impl Cutter<'_> {
             }
             lines = disorder + 2 * (lines - disorder);
         };
-        Ok(Cut { at, bytes: start..end })
+        Ok(CutPlace { at, bytes: start..end })
     }
 
     /// The first and the last arrival of the records in a few lines from `place` on; `None`: there are none.

@@ -1,8 +1,11 @@
 """What a run leaves on disk: a Parquet file for each device that is done, and, of files that are not, busy periods read so far.
 
-``out`` is a folder, a Parquet data set. Each file in it appears at once and whole (written beside, synced, renamed), under a name
+``out`` is a folder, a Parquet data set. Each file in it appears at once and whole (written beside, renamed), under a name
 that follows from the input: so a run that was killed goes on, and whatever is done twice is there once. What begins with ``_`` is
 no data: ``_work`` (parts that were read), ``_page`` (the page).
+
+Nothing is synced, which would cost more than the work on a small volume. What a loss of power leaves half written does not end as
+Parquet does, and is done again.
 """
 
 import os
@@ -84,7 +87,7 @@ def done(out: str) -> Dict[str, Tuple[int, set]]:
     found: Dict[str, Tuple[int, set]] = {}
     for name in os.listdir(out):
         match = _NAME.match(name)
-        if match:
+        if match and _is_whole(os.path.join(out, name)):
             found.setdefault(match[1], (int(match[3]), set()))[1].add(int(match[2]))
     return found
 
@@ -101,6 +104,7 @@ def read(out: str, keys: Optional[set] = None) -> pa.Table:
     """
     matches = filter(None, map(_NAME.match, os.listdir(out)))
     names = sorted(match[0] for match in matches if keys is None or match[1] in keys)
+    names = [name for name in names if _is_whole(os.path.join(out, name))]
     tables = [pq.read_table(os.path.join(out, name), schema=SCHEMA) for name in names]
     table = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
     return table.sort_by([("file", "ascending"), ("device", "ascending")])
@@ -125,8 +129,13 @@ def keep(out: str, key: str, part: int, devices: List[Any]) -> List[str]:
 
 def kept_devices(out: str, key: str, part: int) -> Optional[List[str]]:
     """The devices of a part that was read before; None if it was not."""
-    path = os.path.join(_work(out, key), f"{part}-names.parquet")
-    return pq.read_table(path)["device"].to_pylist() if os.path.exists(path) else None
+    folder = _work(out, key)
+    path = os.path.join(folder, f"{part}-names.parquet")
+    if not _is_whole(path):
+        return None
+    names = pq.read_table(path)["device"].to_pylist()
+    all_whole = all(_is_whole(os.path.join(folder, f"{part}-{number}.parquet")) for number in range(len(names)))
+    return names if all_whole else None
 
 
 def kept(out: str, key: str, parts: int, device: str) -> List[Any]:
@@ -152,6 +161,16 @@ def _bytes(column: pa.ChunkedArray) -> bytes:
     return b"".join(chunk.to_numpy(zero_copy_only=True).tobytes() for chunk in column.chunks)
 
 
+def _is_whole(path: str) -> bool:
+    """Does it end as Parquet does?"""
+    try:
+        with open(path, "rb") as file:
+            file.seek(-4, os.SEEK_END)
+            return file.read() == b"PAR1"
+    except OSError:  # none, or a shorter one
+        return False
+
+
 def _work(out: str, key: str) -> str:
     return os.path.join(out, "_work", key)
 
@@ -161,8 +180,6 @@ def _appear(path: str, table: pa.Table) -> None:
     try:
         with open(beside, "xb") as file:
             pq.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
         os.replace(beside, path)
     except BaseException:
         if os.path.exists(beside):
