@@ -81,8 +81,11 @@ fn choice() -> PolicyChoice {
     PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.heeds())))
 }
 
-/// Every policy: its name, what it does, and the parameters that it heeds, each with a line of help.
-pub fn policies() -> Vec<(&'static str, &'static str, Vec<(String, String)>)> {
+/// A policy for Python: its name, what it does, and its parameters, each with a line of help.
+type ToldPolicy = (&'static str, &'static str, Vec<(String, String)>);
+
+/// Every policy that can be simulated.
+pub fn policies() -> Vec<ToldPolicy> {
     let help = |parameter: &Parameter| (parameter.name().replace('-', "_"), choice().help(*parameter));
     <Playable as NamedRow>::all()
         .into_iter()
