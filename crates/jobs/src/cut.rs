@@ -1,12 +1,10 @@
-//! One trace in parts, each read by whoever likes, and the answer of all of them.
+//! One trace in parts, each read by whoever likes.
 
 use crate::JobError;
 use crate::control::JobControl;
 use crate::workload::{self, DeviceFilter};
 use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
-use scrubjay_trace::{
-    Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, Periods, ServiceSource, TraceSource,
-};
+use scrubjay_trace::{Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -100,18 +98,6 @@ pub fn part_of(
         Some(DevicePart { name: name_of(index, trace.devices()), periods })
     });
     Ok(parts.collect())
-}
-
-/// The busy periods of all parts of one device, in their order.
-///
-/// # Errors
-/// They are not what they should be.
-pub fn joined<'a>(parts: impl IntoIterator<Item = &'a PartPeriods>) -> Result<Periods, JobError> {
-    let mut periods = Periods::default();
-    for part in parts {
-        periods.join(part).map_err(|error| JobError::Input(error.to_string()))?;
-    }
-    Ok(periods)
 }
 
 /// An error of a piece of the file, as one of the file.

@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::cut::{self, DevicePart};
+use scrubjay_jobs::cut::DevicePart;
 use scrubjay_jobs::tune::{self, Took, TuneTask};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_jobs::{JobError, named, quantity};
-use scrubjay_trace::PartPeriods;
+use scrubjay_trace::{PartPeriods, Periods};
 use std::time::Instant;
 
 /// A device's name, when its first request arrived, and the columns `idle`, `busy`, `work` (u64) and `requests` (u32), as bytes.
@@ -39,14 +39,14 @@ fn periods(columns: &PartColumns<'_>) -> PartPeriods {
     PartPeriods { started: Nanos(*started), idle: times(idle), busy: times(busy), work: times(work), requests: counts }
 }
 
-/// What `tune --json` prints of one device whose parts these are, in their order; `None`: it has too few requests.
+/// What `tune --json` prints of one device whose parts `parts` gives, in their order; `None`: it has too few requests.
 #[pyfunction]
 #[pyo3(signature = (name, parts, slowdown, max_slowdown, goal, sizes, min_requests, disk, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "all of them are one call of Python's")]
 pub fn tune_parts(
     py: Python<'_>,
     name: String,
-    parts: Vec<PartColumns<'_>>,
+    parts: &Bound<'_, PyAny>,
     slowdown: &str,
     max_slowdown: &str,
     goal: &str,
@@ -58,12 +58,13 @@ pub fn tune_parts(
 ) -> PyResult<Option<String>> {
     let task = task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
     let started = Instant::now();
-    let mut all = Vec::with_capacity(parts.len());
-    for part in parts {
-        all.push(periods(&part));
+    // One after the other: of all parts together there is more than of what comes of them.
+    let mut all = Periods::default();
+    for part in parts.try_iter()? {
+        let part = periods(&part?.extract()?);
+        all.join(&part).map_err(|error| raised(py, JobError::Input(error.to_string())))?;
     }
-    let periods = cut::joined(&all).map_err(|error| raised(py, error))?;
-    drop(all);
+    let periods = all;
     let read = started.elapsed();
     if periods.requests() < min_requests {
         return Ok(None);

@@ -34,12 +34,12 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def on_workers(count, paths, out, **options):
+def on_workers(count, paths, out, memory_limit="2GiB", **options):
     """Tunes on so many processes; gives the rows, the time, and the most memory that any of them had (bytes)."""
     from distributed import Client, LocalCluster
 
     with LocalCluster(
-        n_workers=count, threads_per_worker=1, memory_limit="2GiB", dashboard_address=":0"
+        n_workers=count, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=":0"
     ) as cluster, Client(cluster) as client:
         table, took = timed(
             f"{count} workers", lambda: fleet.tune(paths, client=client, out=out, say=lambda _: None, **options)
@@ -94,13 +94,14 @@ def by_volumes(folder, count, requests):
 
 
 def huge(folder, requests, parts):
-    path = pathlib.Path(folder) / "huge.csv"
+    path = pathlib.Path(os.environ.get("SCRUBJAY_HUGE") or pathlib.Path(folder) / "huge.csv")
     program = os.environ["SCRUBJAY"]
     model = ["--model", "mid-read", "--hours", str(requests / REQUESTS_AN_HOUR), "--seed", "7"]
-    timed("generated", lambda: subprocess.run([program, "trace", "generate", *model, str(path)], check=True, capture_output=True))
+    if not path.exists():
+        timed("generated", lambda: subprocess.run([program, "trace", "generate", *model, str(path)], check=True, capture_output=True))
     print(f"{path.stat().st_size / 1e9:.1f} GB", flush=True)
     sizes = "1MiB..1MiB"
-    joined, _, _ = on_workers(2, path, f"{folder}/parts", sizes=sizes, parts=parts)
+    joined, _, _ = on_workers(2, path, f"{folder}/parts", sizes=sizes, parts=parts, memory_limit="10GiB")
     alone, _ = timed("one process", lambda: scrubjay.open(path).tune(sizes=sizes, threads=1))
     print(f"one process: at most {peak() * 1024 / 1e6:.0f} MB", flush=True)
     assert joined == [results.flat(alone, str(path), joined[0]["device"])], (joined, alone)

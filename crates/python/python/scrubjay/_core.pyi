@@ -1,7 +1,7 @@
 """The compiled half of the package: see the modules beside it for what is meant to be used."""
 
 from os import PathLike
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 VERSION: str
 DISK: str
@@ -62,7 +62,7 @@ uint64), length (ns, uint64), work that a later start would move (ns, uint64), r
 
 def tune_parts(
     name: str,
-    parts: Sequence[DevicePart],
+    parts: Iterable[DevicePart],
     slowdown: str,
     max_slowdown: str,
     goal: str,

@@ -11,7 +11,7 @@ Parquet does, and is done again.
 import os
 import re
 import shutil
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -138,9 +138,8 @@ def kept_devices(out: str, key: str, part: int) -> Optional[List[str]]:
     return names if all_whole else None
 
 
-def kept(out: str, key: str, parts: int, device: str) -> List[Any]:
-    """The busy periods of one device in all parts, in their order."""
-    all_parts = []
+def kept(out: str, key: str, parts: int, device: str) -> Iterator[Any]:
+    """The busy periods of one device in all parts, in their order, one part at a time."""
     for part in range(parts):
         names = kept_devices(out, key, part) or []
         if device not in names:
@@ -148,8 +147,7 @@ def kept(out: str, key: str, parts: int, device: str) -> List[Any]:
         path = os.path.join(_work(out, key), f"{part}-{names.index(device)}.parquet")
         table = pq.read_table(path, memory_map=True).combine_chunks()
         started = int(table.schema.metadata[b"started"])
-        all_parts.append((device, started, *(_bytes(table[name]) for name in _PART.names)))
-    return all_parts
+        yield (device, started, *(_bytes(table[name]) for name in _PART.names))
 
 
 def sweep(out: str, key: str) -> None:
