@@ -8,8 +8,7 @@ use serde::Deserialize;
 /// What the page needs of a row of the results; the other fields of a row are left alone.
 #[derive(Deserialize)]
 struct PageRow {
-    file: String,
-    device: Option<String>,
+    trace: String,
     goal_mean_seconds: Option<f64>,
     scrub_bytes_per_second: Option<f64>,
     disk_bytes_per_second: Option<f64>,
@@ -25,7 +24,7 @@ pub fn fleet_page(rows: &str, facts: Vec<(String, String)>) -> PyResult<Vec<(Str
     let rows: Vec<FleetRow> = rows
         .into_iter()
         .map(|row| FleetRow {
-            name: row.device.map_or(row.file.clone(), |device| format!("{}:{device}", row.file)),
+            name: row.trace,
             goal_seconds: row.goal_mean_seconds,
             reads: row.scrub_bytes_per_second,
             alone: row.disk_bytes_per_second,
