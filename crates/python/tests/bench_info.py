@@ -4,6 +4,7 @@ Usage: bench_info.py TRACE. Environment: SCRUBJAY, the command; build both with 
 """
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -12,20 +13,31 @@ import time
 import scrubjay
 
 
-def took(call):
-    begun = time.perf_counter()
+def cpu(who):
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def took(call, who):
+    """Seconds by the clock, and of the processors."""
+    begun, used = time.perf_counter(), cpu(who)
     call()
-    return time.perf_counter() - begun
+    return time.perf_counter() - begun, cpu(who) - used
 
 
 def main(path):
     command = [os.environ["SCRUBJAY"], "trace", "info", "--json", path]
     trace = scrubjay.open(path)
-    pairs = [
-        (took(lambda: subprocess.run(command, check=True, capture_output=True)), took(trace.info)) for _ in range(5)
+    rounds = [
+        (
+            took(lambda: subprocess.run(command, check=True, capture_output=True), resource.RUSAGE_CHILDREN),
+            took(trace.info, resource.RUSAGE_SELF),
+        )
+        for _ in range(5)
     ]
-    theirs, ours = (statistics.median(times) for times in zip(*pairs))
-    print(f"command {theirs:.3f} s, Python {ours:.3f} s: {ours / theirs - 1:+.1%}")
+    for what, at in (("clock", 0), ("processor", 1)):
+        theirs, ours = (statistics.median(one[side][at] for one in rounds) for side in (0, 1))
+        print(f"{what}: command {theirs:.3f} s, Python {ours:.3f} s: {ours / theirs - 1:+.1%}")
 
 
 if __name__ == "__main__":
