@@ -1,57 +1,8 @@
-//! What a scrub of a trace came to: the fields of the JSON, and the words for it.
+//! What a scrub of a trace came to, in words.
 
-use scrubjay_core::units::Nanos;
+pub use scrubjay_jobs::costs::slowdown_mean;
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_sim::exact::ScrubFigures;
-use serde::Serialize;
-
-/// What it read and what it cost, as JSON.
-#[derive(Debug, Serialize)]
-pub struct CostDocument {
-    scrub_requests: u64,
-    scrub_bytes: u64,
-    scrub_bytes_per_second: f64,
-    mean_slowdown_seconds: f64,
-    max_slowdown_seconds: f64,
-    collisions: u64,
-    collision_rate: f64,
-    idle_used_ratio: f64,
-}
-
-impl From<&ScrubFigures> for CostDocument {
-    fn from(outcome: &ScrubFigures) -> CostDocument {
-        CostDocument {
-            scrub_requests: outcome.scrub_requests,
-            scrub_bytes: outcome.scrub_bytes,
-            scrub_bytes_per_second: outcome.bytes_per_second(),
-            mean_slowdown_seconds: outcome.slowdown_mean_seconds(),
-            max_slowdown_seconds: outcome.slowdown_max.as_secs_f64(),
-            collisions: outcome.collisions,
-            collision_rate: outcome.collision_rate(),
-            idle_used_ratio: outcome.used_ratio(),
-        }
-    }
-}
-
-/// The trace itself, as JSON.
-#[derive(Debug, Serialize)]
-pub struct TraceSummaryDocument {
-    requests: u64,
-    span_seconds: f64,
-    intervals: u64,
-    idle_seconds: f64,
-}
-
-impl From<&ScrubFigures> for TraceSummaryDocument {
-    fn from(outcome: &ScrubFigures) -> TraceSummaryDocument {
-        TraceSummaryDocument {
-            requests: outcome.requests,
-            span_seconds: outcome.span.as_secs_f64(),
-            intervals: outcome.intervals,
-            idle_seconds: outcome.idle_total.as_secs_f64(),
-        }
-    }
-}
 
 /// `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.
 pub fn ground(outcome: &ScrubFigures) -> String {
@@ -62,11 +13,6 @@ pub fn ground(outcome: &ScrubFigures) -> String {
         show_time(outcome.span),
         percent(idle)
     )
-}
-
-/// What foreground requests lost on average.
-pub fn slowdown_mean(outcome: &ScrubFigures) -> Nanos {
-    Nanos::from_secs_f64(outcome.slowdown_mean_seconds())
 }
 
 /// `46.4 MB/s`, decimal.

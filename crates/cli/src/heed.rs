@@ -2,22 +2,23 @@
 
 use crate::exit::Usage;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
+use scrubjay_jobs::parameter::Unheeded;
 
 /// Refuses the first parameter that was given and that `policy`, which heeds `heeds`, does not heed.
 ///
 /// # Errors
 /// The option, the policy, and the options that it does heed.
-pub fn check(policy: &str, heeds: &[Parameter], given: &[(Parameter, ParameterValue)]) -> Result<(), Usage> {
-    let Some((unheeded, _)) = given.iter().find(|(parameter, _)| !heeds.contains(parameter)) else {
-        return Ok(());
-    };
-    let options: Vec<String> = heeds.iter().map(|parameter| format!("--{}", parameter.name())).collect();
-    let instead = match &options[..] {
-        [] => "it has no options".to_owned(),
-        [one] => format!("its only option is {one}"),
-        [rest @ .., last] => format!("its options are {} and {last}", rest.join(", ")),
-    };
-    Err(Usage(format!("--{} has no effect with --policy {policy}: {instead}", unheeded.name())))
+pub fn check(
+    policy: &'static str,
+    heeds: &'static [Parameter],
+    given: &[(Parameter, ParameterValue)],
+) -> Result<(), Usage> {
+    Unheeded::check(policy, heeds, given).map_err(refusal)
+}
+
+/// It in one line.
+pub fn refusal(unheeded: Unheeded) -> Usage {
+    Usage(unheeded.told("--policy", |parameter| format!("--{}", parameter.name())))
 }
 
 #[cfg(test)]
@@ -27,12 +28,12 @@ mod tests {
 
     #[test]
     fn what_has_no_effect_is_refused_by_name() {
+        const HEEDS: &[Parameter] = &[Parameter::Wait, Parameter::Request];
         let time = ParameterValue::Time(Nanos(1));
-        let heeds = [Parameter::Wait, Parameter::Request];
-        assert!(check("waiting", &heeds, &[(Parameter::Wait, time)]).is_ok());
-        let refused = |heeds: &[Parameter]| check("p", heeds, &[(Parameter::Delay, time)]).unwrap_err().0;
-        assert_eq!(refused(&heeds), "--delay has no effect with --policy p: its options are --wait and --request");
-        assert_eq!(refused(&heeds[..1]), "--delay has no effect with --policy p: its only option is --wait");
+        assert!(check("waiting", HEEDS, &[(Parameter::Wait, time)]).is_ok());
+        let refused = |heeds| check("p", heeds, &[(Parameter::Delay, time)]).unwrap_err().0;
+        assert_eq!(refused(HEEDS), "--delay has no effect with --policy p: its options are --wait and --request");
+        assert_eq!(refused(&HEEDS[..1]), "--delay has no effect with --policy p: its only option is --wait");
         assert_eq!(refused(&[]), "--delay has no effect with --policy p: it has no options");
     }
 }

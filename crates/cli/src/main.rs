@@ -77,7 +77,14 @@ fn proven() -> anyhow::Result<()> {
 /// What kind of failure it was.
 fn code(error: &anyhow::Error) -> Exit {
     let cause = match error.downcast_ref::<JobError>() {
-        Some(JobError::Input(_)) => return Exit::Usage,
+        Some(
+            JobError::Input(_)
+            | JobError::Trace(_)
+            | JobError::Unopened { .. }
+            | JobError::NoDevice { .. }
+            | JobError::TooFewRequests { .. }
+            | JobError::Unheeded(_),
+        ) => return Exit::Usage,
         Some(JobError::Io { error, .. }) => Some(error),
         _ => error.downcast_ref::<std::io::Error>(),
     };
@@ -92,6 +99,9 @@ fn code(error: &anyhow::Error) -> Exit {
 
 /// Somebody closed our output early (`| head`): not our failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<std::io::Error>();
+    let cause = match error.downcast_ref::<JobError>() {
+        Some(JobError::Io { error, .. }) => Some(error),
+        _ => error.downcast_ref::<std::io::Error>(),
+    };
     cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }

@@ -1,6 +1,9 @@
 //! Why a job cannot be done, before it begins.
 
+use crate::parameter::Unheeded;
+use scrubjay_device::output::OutputError;
 use scrubjay_serve::remote::client::ClientError;
+use scrubjay_trace::InputError;
 use std::io;
 
 /// Why a job cannot be done.
@@ -9,6 +12,42 @@ pub enum JobError {
     /// What was asked for cannot be, or an input is not what it should be; the text says what to do.
     #[error("{0}")]
     Input(String),
+    /// A trace cannot be opened, or not be read to its end.
+    #[error(transparent)]
+    Trace(InputError),
+    /// A file cannot be opened: mostly there is none of this name.
+    #[error("{what}: {error}")]
+    Unopened {
+        /// Its path, or what was to be done with it.
+        what: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A trace has no device of this name.
+    #[error("the trace has no device `{name}`; it has {known}")]
+    NoDevice {
+        /// The name.
+        name: String,
+        /// Those that it has, some of them.
+        known: String,
+    },
+    /// No device of the traces has enough requests to say anything.
+    #[error("{most} requests are too few to tune to: min_requests asks for {least} of a device")]
+    TooFewRequests {
+        /// What the busiest has.
+        most: u64,
+        /// What was asked for.
+        least: u64,
+    },
+    /// A parameter that the policy does not heed.
+    #[error(transparent)]
+    Unheeded(Unheeded),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(OutputError),
+    /// It was stopped before its end.
+    #[error("stopped before the end")]
+    Stopped,
     /// The system refused something.
     #[error("{what}: {error}")]
     Io {
@@ -35,7 +74,7 @@ impl JobError {
     pub fn inaccessible(what: String, error: io::Error) -> JobError {
         match error.kind() {
             io::ErrorKind::PermissionDenied => JobError::Io { what, error },
-            _ => JobError::Input(format!("{what}: {error}")),
+            _ => JobError::Unopened { what, error },
         }
     }
 }

@@ -25,9 +25,13 @@
 //! ```
 
 pub mod config;
+pub mod control;
+pub mod costs;
+pub mod cut;
 pub mod doing;
 mod error;
 pub mod json;
+pub mod losses;
 pub mod named;
 pub mod outcome;
 pub mod parallel;
@@ -37,8 +41,14 @@ pub mod quantity;
 pub mod sector;
 mod serde_words;
 pub mod settings;
+pub mod simulation;
 pub mod sockets;
 pub mod target;
+pub mod trace_document;
+pub mod trace_info;
+pub mod trace_output;
+pub mod tune;
+pub mod tune_document;
 pub mod workload;
 
 pub use error::JobError;

@@ -1,5 +1,7 @@
 //! Work that falls into independent pieces, on all cores.
 
+use crate::JobError;
+use crate::control::JobControl;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -8,7 +10,34 @@ use std::thread;
 /// # Panics
 /// When `work` does.
 pub fn share<'p, P: Sync, R: Send>(pieces: &'p [P], work: impl Fn(&'p P) -> R + Sync) -> Vec<R> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    share_on(thread::available_parallelism().map_or(1, usize::from), pieces, work)
+}
+
+/// The same, on as many threads as `control` says, until it says that it is enough.
+///
+/// # Errors
+/// It was stopped.
+///
+/// # Panics
+/// When `work` does.
+pub fn share_under<'p, P: Sync, R: Send>(
+    control: &JobControl,
+    pieces: &'p [P],
+    work: impl Fn(&'p P) -> R + Sync,
+) -> Result<Vec<R>, JobError> {
+    let watched = |piece| {
+        (!control.is_stopped()).then(|| {
+            let result = work(piece);
+            control.piece_done();
+            result
+        })
+    };
+    control.expect_pieces(pieces.len() as u64);
+    let results = share_on(control.threads(), pieces, watched);
+    results.into_iter().collect::<Option<Vec<R>>>().ok_or(JobError::Stopped)
+}
+
+fn share_on<'p, P: Sync, R: Send>(threads: usize, pieces: &'p [P], work: impl Fn(&'p P) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let member = || {
         let mut done = Vec::new();
@@ -19,7 +48,7 @@ pub fn share<'p, P: Sync, R: Send>(pieces: &'p [P], work: impl Fn(&'p P) -> R + 
         }
     };
     let mut all: Vec<(usize, R)> = thread::scope(|scope| {
-        let members: Vec<_> = (1..cores.min(pieces.len())).map(|_| scope.spawn(member)).collect();
+        let members: Vec<_> = (1..threads.min(pieces.len())).map(|_| scope.spawn(member)).collect();
         let mut all = member();
         for one in members {
             all.extend(one.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault)));
@@ -39,5 +68,19 @@ mod tests {
         let pieces: Vec<u64> = (0..1000).collect();
         assert_eq!(share(&pieces, |piece| piece * 2), pieces.iter().map(|piece| piece * 2).collect::<Vec<_>>());
         assert!(share(&[0u8; 0], |_| ()).is_empty());
+    }
+
+    #[test]
+    fn who_is_stopped_gives_no_result_and_who_is_not_tells_how_far_it_is() {
+        let pieces: Vec<u64> = (0..100).collect();
+        let control = JobControl::on_threads(3);
+        assert_eq!(share_under(&control, &pieces, |piece| piece + 1).unwrap().len(), 100);
+        assert_eq!((control.progress().pieces, control.progress().pieces_expected), (100, 100));
+        let stopped = share_under(&control, &pieces, |&piece| {
+            if piece == 50 {
+                control.stop()
+            }
+        });
+        assert!(matches!(stopped, Err(JobError::Stopped)), "{stopped:?}");
     }
 }

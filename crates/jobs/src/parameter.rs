@@ -41,6 +41,53 @@ pub fn write(value: ParameterValue) -> String {
     }
 }
 
+/// A parameter that was given and that the policy does not heed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unheeded {
+    /// The parameter.
+    pub parameter: Parameter,
+    /// The policy.
+    pub policy: &'static str,
+    /// What it does heed.
+    pub heeds: &'static [Parameter],
+}
+
+impl Unheeded {
+    /// The first of `given` that `policy`, which heeds `heeds`, does not heed.
+    ///
+    /// # Errors
+    /// There is one.
+    pub fn check(
+        policy: &'static str,
+        heeds: &'static [Parameter],
+        given: &[(Parameter, ParameterValue)],
+    ) -> Result<(), Unheeded> {
+        match given.iter().find(|(parameter, _)| !heeds.contains(parameter)) {
+            None => Ok(()),
+            Some(&(parameter, _)) => Err(Unheeded { parameter, policy, heeds }),
+        }
+    }
+
+    /// In one line, with options as `shown` shows them, and `policy` before the name of the policy.
+    pub fn told(&self, policy: &str, shown: impl Fn(Parameter) -> String) -> String {
+        let options: Vec<String> = self.heeds.iter().map(|&parameter| shown(parameter)).collect();
+        let instead = match &options[..] {
+            [] => "it has no options".to_owned(),
+            [one] => format!("its only option is {one}"),
+            [rest @ .., last] => format!("its options are {} and {last}", rest.join(", ")),
+        };
+        format!("{} has no effect with {policy} {}: {instead}", shown(self.parameter), self.policy)
+    }
+}
+
+impl std::fmt::Display for Unheeded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.told("policy", |parameter| parameter.name().replace('-', "_")))
+    }
+}
+
+impl std::error::Error for Unheeded {}
+
 /// Names of policies, and the parameters that each heeds.
 #[derive(Clone, Debug)]
 pub struct PolicyChoice(Vec<(&'static str, &'static [Parameter])>);

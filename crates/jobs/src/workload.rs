@@ -1,7 +1,9 @@
 //! Traces from files: opened, filtered by device, and held as the simulator wants them.
 
 use crate::JobError;
-use scrubjay_core::scrub::disk_server::ForegroundRequest;
+use crate::control::JobControl;
+use crate::quantity;
+use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use scrubjay_trace::formats::{self, Format};
 use scrubjay_trace::{
@@ -75,7 +77,7 @@ pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace, J
         };
         inputs.push(Input { name, source });
     }
-    scrubjay_trace::open(inputs, options).map_err(|error| JobError::Input(error.to_string()))
+    scrubjay_trace::open(inputs, options).map_err(JobError::Trace)
 }
 
 /// The format of that name.
@@ -89,15 +91,15 @@ pub fn format_named(name: &str) -> Result<&'static Format, JobError> {
 
 /// Which devices are wanted, by id.
 #[derive(Debug)]
-pub struct DeviceFilter<'a> {
-    names: &'a [String],
+pub struct DeviceFilter {
+    names: Vec<String>,
     wanted: Vec<Option<bool>>,
 }
 
-impl<'a> DeviceFilter<'a> {
+impl DeviceFilter {
     /// Those named; all, if none is.
-    pub fn new(names: &'a [String]) -> DeviceFilter<'a> {
-        DeviceFilter { names, wanted: Vec::new() }
+    pub fn new(names: &[String]) -> DeviceFilter {
+        DeviceFilter { names: names.to_vec(), wanted: Vec::new() }
     }
 
     /// Is it wanted?
@@ -124,7 +126,7 @@ impl<'a> DeviceFilter<'a> {
                 let left_out = known.len().saturating_sub(DEVICES_SHOWN);
                 known.truncate(DEVICES_SHOWN);
                 let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-                Err(JobError::Input(format!("the trace has no device `{name}`; it has {}{more}", known.join(", "))))
+                Err(JobError::NoDevice { name: name.clone(), known: format!("{}{more}", known.join(", ")) })
             }
         }
     }
@@ -138,13 +140,28 @@ const DEVICES_SHOWN: usize = 12;
 /// # Errors
 /// The trace cannot be read to its end, or lacks a device.
 pub fn for_each(
+    trace: Trace,
+    devices: &[String],
+    each: impl FnMut(&Record),
+) -> Result<(Trace, Vec<TraceNote>), JobError> {
+    for_each_under(&JobControl::default(), trace, devices, each)
+}
+
+/// The same; `control` is told how far it is, and may end it.
+///
+/// # Errors
+/// The trace cannot be read to its end, or lacks a device; or it was stopped.
+pub fn for_each_under(
+    control: &JobControl,
     mut trace: Trace,
     devices: &[String],
     mut each: impl FnMut(&Record),
 ) -> Result<(Trace, Vec<TraceNote>), JobError> {
     let mut filter = DeviceFilter::new(devices);
     let mut sizes = SizeCheck::default();
-    while trace.next_batch().map_err(|error| JobError::Input(error.to_string()))?.is_some() {
+    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
+        control.check()?;
+        control.add_records(trace.records().len() as u64);
         let wanted = |record: &&Record| filter.wants(record.device, trace.devices());
         trace.records().iter().filter(wanted).for_each(|record| {
             sizes.add(record);
@@ -226,41 +243,99 @@ pub fn load(
     let (mut loads, mut notes) = (Vec::new(), Vec::new());
     for file in traces.files {
         let trace = open(std::slice::from_ref(file), traces.options)?;
-        let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
-        let mut places: HashMap<DeviceId, usize> = HashMap::new();
-        let mut last: Option<(DeviceId, usize)> = None;
-        let (trace, told) = for_each(trace, traces.devices, |record| {
-            let place = match last {
-                Some((device, place)) if device == record.device => place,
-                _ => *places.entry(record.device).or_insert_with(|| {
-                    let load = DeviceLoad { name: String::new(), periods: Periods::default(), requests: Vec::new() };
-                    held.push((record.device, ServiceQueue::new(service), load, [record.arrival; 2]));
-                    held.len() - 1
-                }),
-            };
-            last = Some((record.device, place));
-            let (_, queue, load, times) = &mut held[place];
-            times[1] = record.arrival;
-            let request = queue.request(record);
-            load.periods.add(request);
-            if hold == Hold::Requests {
-                load.requests.push(request);
-            }
-        })?;
+        let (more, told) = loads_of(&JobControl::default(), trace, traces.devices, service, hold)?;
+        loads.extend(more);
         notes.extend(told);
-        // Where some are named, too, the name tells which device of several it is.
-        let is_alone = trace.devices().names().len() == 1;
-        held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
-        for (device, _, load, times) in held {
-            let file = file.display();
-            let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
-            let load = DeviceLoad { name, ..load };
-            notes.extend(doubt_of_pace(&load, times, service, trace.format()));
-            loads.push(load);
-        }
     }
     if loads.is_empty() {
-        return Err(JobError::Input("the traces have no requests".to_owned()));
+        return Err(no_requests());
     }
     Ok((loads, notes))
+}
+
+/// What is said of traces without a request.
+pub fn no_requests() -> JobError {
+    JobError::Input("the traces have no requests".to_owned())
+}
+
+/// Reads a trace; one load for each device of it, the busiest first.
+///
+/// # Errors
+/// It cannot be read, or lacks a device; or it was stopped.
+pub fn loads_of(
+    control: &JobControl,
+    trace: Trace,
+    devices: &[String],
+    service: ServiceSource,
+    hold: Hold,
+) -> Result<(Vec<DeviceLoad>, Vec<TraceNote>), JobError> {
+    let mut held: Vec<(DeviceId, ServiceQueue, DeviceLoad, [Nanos; 2])> = Vec::new();
+    let mut places: HashMap<DeviceId, usize> = HashMap::new();
+    let mut last: Option<(DeviceId, usize)> = None;
+    let (trace, mut notes) = for_each_under(control, trace, devices, |record| {
+        let place = match last {
+            Some((device, place)) if device == record.device => place,
+            _ => *places.entry(record.device).or_insert_with(|| {
+                let load = DeviceLoad { name: String::new(), periods: Periods::default(), requests: Vec::new() };
+                held.push((record.device, ServiceQueue::new(service), load, [record.arrival; 2]));
+                held.len() - 1
+            }),
+        };
+        last = Some((record.device, place));
+        let (_, queue, load, times) = &mut held[place];
+        times[1] = record.arrival;
+        let request = queue.request(record);
+        load.periods.add(request);
+        if hold == Hold::Requests {
+            load.requests.push(request);
+        }
+    })?;
+    // Where some are named, too, the name tells which device of several it is.
+    let is_alone = trace.devices().names().len() == 1;
+    held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
+    let file = trace.input_names().join(", ");
+    let mut loads = Vec::with_capacity(held.len());
+    for (device, _, load, times) in held {
+        let name = if is_alone { file.clone() } else { format!("{file}:{}", trace.devices().name(device)) };
+        let load = DeviceLoad { name, ..load };
+        notes.extend(doubt_of_pace(&load, times, service, trace.format()));
+        loads.push(load);
+    }
+    Ok((loads, notes))
+}
+
+/// The disk that is modelled where none is named.
+pub const DISK: &str = "ultrastar-15k450";
+
+/// A model of a disk by its name, or `3.7ms,11.07ms`: a request's fixed time, and the time for each MiB of it.
+///
+/// # Errors
+/// What it should look like.
+pub fn disk_model(text: &str) -> Result<ServiceModel, String> {
+    if text == DISK {
+        return Ok(ServiceModel::ULTRASTAR_15K450);
+    }
+    let what = || format!("`{text}` is no disk: write ultrastar-15k450, or two times such as 3.7ms,11.07ms");
+    let (positioning, per_mib) = text.split_once(',').ok_or_else(what)?;
+    let time = |text: &str| quantity::time(text.trim()).map_err(|_| what());
+    let model = ServiceModel { positioning: time(positioning)?, per_mib: time(per_mib)? };
+    if model.positioning == Nanos::ZERO && model.per_mib == Nanos::ZERO {
+        return Err(format!("`{text}`: a disk that takes no time cannot be scheduled"));
+    }
+    Ok(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_a_name_or_two_times() {
+        assert_eq!(disk_model("ultrastar-15k450"), Ok(ServiceModel::ULTRASTAR_15K450));
+        let own = ServiceModel { positioning: Nanos::from_millis(8), per_mib: Nanos(5_500_000) };
+        assert_eq!(disk_model("8ms, 5.5ms"), Ok(own));
+        for text in ["", "8ms", "8,5", "0ms,0ms", "floppy"] {
+            assert!(disk_model(text).is_err(), "{text}");
+        }
+    }
 }

@@ -10,6 +10,7 @@
 //! assert_eq!(exhibits[0].name(), "shear-fig03");
 //! ```
 
+pub mod fleet;
 pub mod idleness;
 pub mod integrity;
 pub mod mlet;

@@ -4,6 +4,7 @@
 //! period begins delays all requests of that period by the same time, and shortens the idle interval after it. So a
 //! held trace is 12 bytes for each busy period, and never more than that for each request.
 
+use crate::part::{PartError, PartPeriods};
 use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 
@@ -87,6 +88,57 @@ impl Periods {
     }
 }
 
+impl Periods {
+    /// Appends a part: all its requests arrive after those that are here, or with the last of them.
+    ///
+    /// # Errors
+    /// Its columns do not fit together, or it begins before the last busy period does.
+    pub fn join(&mut self, part: &PartPeriods) -> Result<(), PartError> {
+        part.check()?;
+        if part.idle.is_empty() {
+            return Ok(());
+        }
+        if self.requests.is_empty() {
+            (self.started, self.free) = (part.started, part.started);
+        } else if part.started < self.started {
+            return Err(PartError);
+        }
+        self.idle.reserve(part.idle.len());
+        self.requests.reserve(part.requests.len());
+        let mut own_free = part.started;
+        for index in 0..part.idle.len() {
+            let at = own_free.saturating_add(Nanos(part.idle[index]));
+            own_free = at.saturating_add(Nanos(part.busy[index]));
+            self.take(at.since(self.free), part.requests[index]);
+            self.free = self.free.saturating_add(Nanos(part.work[index])).max(own_free);
+        }
+        Ok(())
+    }
+
+    /// Takes `count` requests that follow an idle interval, or none, and one another without any.
+    fn take(&mut self, idle: Nanos, count: u32) {
+        self.requests_total += u64::from(count);
+        let mut left = count;
+        if self.requests.is_empty() {
+            self.begin(Nanos::ZERO);
+            left -= 1;
+        } else if idle > Nanos::ZERO {
+            self.begin(idle);
+            left -= 1;
+        }
+        while left > 0 {
+            let last = self.requests.last_mut().expect("there is one");
+            let more = left.min(u32::MAX - *last);
+            *last += more;
+            left -= more;
+            if left > 0 {
+                self.begin(Nanos::ZERO);
+                left -= 1;
+            }
+        }
+    }
+}
+
 impl FromIterator<ForegroundRequest> for Periods {
     fn from_iter<T: IntoIterator<Item = ForegroundRequest>>(requests: T) -> Periods {
         let mut periods = Periods::default();
@@ -98,6 +150,100 @@ impl FromIterator<ForegroundRequest> for Periods {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::PartCollector;
+    use crate::record::{DeviceId, Record, RequestKind};
+    use crate::service::{ServiceQueue, ServiceSource};
+    use proptest::prelude::*;
+    use scrubjay_core::scrub::disk_server::ServiceModel;
+    use scrubjay_core::units::Bytes;
+
+    const MODEL: ServiceModel = ServiceModel { positioning: Nanos(50), per_mib: Nanos(1000) };
+
+    fn records() -> impl Strategy<Value = Vec<Record>> {
+        let one = (0u64..120, proptest::option::of(0u64..400), 0u64..3, 0u8..4);
+        proptest::collection::vec(one, 1..120).prop_map(|drawn| {
+            let mut arrival = 1_000;
+            drawn
+                .into_iter()
+                .map(|(gap, response, length, kind)| {
+                    arrival += gap;
+                    Record {
+                        arrival: Nanos(arrival),
+                        response: response.map(Nanos),
+                        offset: Bytes(0),
+                        length: Bytes(length << 18),
+                        device: DeviceId(0),
+                        kind: if kind == 0 { RequestKind::Flush } else { RequestKind::Read },
+                    }
+                })
+                .collect()
+        })
+    }
+
+    fn whole(records: &[Record], service: ServiceSource) -> Periods {
+        let mut queue = ServiceQueue::new(service);
+        records.iter().map(|record| queue.request(record)).collect()
+    }
+
+    fn part(records: &[Record], service: ServiceSource) -> PartPeriods {
+        let mut collector = PartCollector::new(service);
+        records.iter().for_each(|record| collector.add(record));
+        collector.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_cut_anywhere_is_joined_as_if_it_never_was(
+            records in records(),
+            mut cuts in proptest::collection::vec(0usize..120, 0..8),
+            is_recorded in any::<bool>(),
+        ) {
+            let service = if is_recorded { ServiceSource::Recorded(MODEL) } else { ServiceSource::Model(MODEL) };
+            cuts.extend([0, records.len()]);
+            cuts.iter_mut().for_each(|cut| *cut = (*cut).min(records.len()));
+            cuts.sort_unstable();
+            let mut joined = Periods::default();
+            for ends in cuts.windows(2) {
+                joined.join(&part(&records[ends[0]..ends[1]], service)).unwrap();
+            }
+            let whole = whole(&records, service);
+            prop_assert_eq!(joined.idle(), whole.idle());
+            prop_assert_eq!(joined.counts(), whole.counts());
+            prop_assert_eq!(
+                (joined.requests(), joined.idle_total(), joined.span()),
+                (whole.requests(), whole.idle_total(), whole.span())
+            );
+        }
+    }
+
+    #[test]
+    fn full_counts_begin_another_period_as_they_do_one_by_one() {
+        let part = |started, requests| PartPeriods {
+            started: Nanos(started),
+            idle: vec![0],
+            busy: vec![10],
+            work: vec![10],
+            requests: vec![requests],
+        };
+        let mut joined = Periods::default();
+        joined.join(&part(0, u32::MAX - 1)).unwrap();
+        joined.join(&part(5, 3)).unwrap();
+        assert_eq!((joined.counts(), joined.idle()), (&[u32::MAX, 2][..], &[Nanos::ZERO; 2][..]));
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_refused() {
+        let sound = PartPeriods { started: Nanos(9), idle: vec![0], busy: vec![1], work: vec![1], requests: vec![1] };
+        assert_eq!(sound.check(), Ok(()));
+        for broken in [
+            PartPeriods { idle: vec![], ..sound.clone() },
+            PartPeriods { idle: vec![3], ..sound.clone() },
+            PartPeriods { requests: vec![0], ..sound.clone() },
+            PartPeriods { busy: vec![u64::MAX], ..sound.clone() },
+        ] {
+            assert_eq!(Periods::default().join(&broken), Err(PartError), "{broken:?}");
+        }
+    }
 
     #[test]
     fn periods_of_a_few_requests() {

@@ -247,6 +247,12 @@ pub const STEPS: &[TestStep] = &[
         ..PLAIN
     },
     TestStep {
+        name: "the Python package: a wheel, in a clean environment, tried by pytest",
+        command: &["tests/lab/python.sh"],
+        needs_build: true,
+        ..PLAIN
+    },
+    TestStep {
         name: "examples in the documentation",
         command: &["cargo", "test", "--release", "--workspace", "--doc"],
         ..PLAIN
@@ -342,6 +348,11 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "the watch, killed 100 times",
         command: &["tests/lab/watch.sh", "100"],
         packages: WATCHED,
+        ..LONG
+    },
+    TestStep {
+        name: "the Python package: a fleet of 1,000 volumes on two workers, killed and gone on with",
+        command: &["tests/lab/python.sh", "long"],
         ..LONG
     },
     TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..LONG },

@@ -29,7 +29,7 @@ pub use scrub::ScrubArgs;
 pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
-pub use tune::{SIZE_STEP, Tune};
+pub use tune::Tune;
 pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SetArgs, SetupArgs, SubjectArgs, WatchArgs};
 
 use crate::exit::Exit;

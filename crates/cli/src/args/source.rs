@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum, ValueHint};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_jobs::quantity;
+use scrubjay_jobs::{quantity, workload};
 use scrubjay_trace::formats::FORMATS;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct DiskModelArgs {
     #[arg(long, value_enum, default_value_t = ServiceArg::Model, help_heading = "Disk")]
     pub service: ServiceArg,
     /// Disk model: a name, or the time for positioning and the time per MiB
-    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = model, help_heading = "Disk")]
+    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = workload::disk_model, help_heading = "Disk")]
     pub disk: ServiceModel,
 }
 
@@ -63,34 +63,4 @@ pub enum ServiceArg {
     Model,
     /// The trace's response times, where it has them
     Recorded,
-}
-
-/// A model of a disk by its name, or `3.7ms,11.07ms`: a request's fixed time, and the time for each MiB of it.
-pub fn model(text: &str) -> Result<ServiceModel, String> {
-    if text == "ultrastar-15k450" {
-        return Ok(ServiceModel::ULTRASTAR_15K450);
-    }
-    let what = || format!("`{text}` is no disk: write ultrastar-15k450, or two times such as 3.7ms,11.07ms");
-    let (positioning, per_mib) = text.split_once(',').ok_or_else(what)?;
-    let time = |text: &str| quantity::time(text.trim()).map_err(|_| what());
-    let model = ServiceModel { positioning: time(positioning)?, per_mib: time(per_mib)? };
-    if model.positioning == Nanos::ZERO && model.per_mib == Nanos::ZERO {
-        return Err(format!("`{text}`: a disk that takes no time cannot be scheduled"));
-    }
-    Ok(model)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_disk_is_a_name_or_two_times() {
-        assert_eq!(model("ultrastar-15k450"), Ok(ServiceModel::ULTRASTAR_15K450));
-        let own = ServiceModel { positioning: Nanos::from_millis(8), per_mib: Nanos(5_500_000) };
-        assert_eq!(model("8ms, 5.5ms"), Ok(own));
-        for text in ["", "8ms", "8,5", "0ms,0ms", "floppy"] {
-            assert!(model(text).is_err(), "{text}");
-        }
-    }
 }

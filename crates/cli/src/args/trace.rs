@@ -5,7 +5,7 @@ use super::source;
 use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::quantity;
+use scrubjay_jobs::{quantity, workload};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -64,7 +64,7 @@ pub struct Info {
     #[arg(long, value_enum, default_value_t = GeneratedServiceArg::Auto, help_heading = "Disk")]
     pub service: GeneratedServiceArg,
     /// Disk model: a name, or the time for positioning and the time per MiB
-    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = "ultrastar-15k450", value_parser = source::model, help_heading = "Disk")]
+    #[arg(long, value_name = "MODEL|TIME,TIME", default_value = workload::DISK, value_parser = workload::disk_model, help_heading = "Disk")]
     pub disk: ServiceModel,
     /// Print the figures as one JSON object
     #[arg(long, help_heading = "Output")]

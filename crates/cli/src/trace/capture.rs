@@ -1,7 +1,6 @@
 //! `scrubjay trace capture`: all requests of a disk, as they come, into a trace.
 
-use super::losses::Losses;
-use super::output::TraceOutput;
+use super::output;
 use super::progress::RecordProgress;
 use crate::args::trace::CaptureArgs as Arguments;
 use crate::exit::{Exit, Usage};
@@ -11,7 +10,9 @@ use anyhow::Result;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::capture::{self, Capture, CaptureError, CaptureEvent, RequestStep};
 use scrubjay_device::clock;
+use scrubjay_jobs::losses::Losses;
 use scrubjay_jobs::quantity::{show_count, show_rest, show_time};
+use scrubjay_jobs::trace_output::TraceOutput;
 use scrubjay_trace::{DeviceId, Devices, Pairing, Record, RequestKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
@@ -34,7 +35,7 @@ pub fn run(args: &Arguments) -> Result<Exit> {
         Err(error @ CaptureError::Target { .. }) => return Err(Usage(error.to_string()).into()),
         Err(error) => return Err(error.into()),
     };
-    let output = TraceOutput::create(&args.out, &args.destination)?;
+    let output = output::create(&args.out, &args.destination)?;
     let stop = signals::flag()?;
     for note in capture.notes() {
         say(format_args!("scrubjay: note: {note}"));

@@ -1,13 +1,15 @@
 //! `scrubjay trace convert`: a trace in another format.
 
-use super::losses::Losses;
-use super::output::{CleanupSignal, TraceOutput};
+use super::output::{self, CleanupSignal};
 use super::progress::RecordProgress;
 use crate::args::trace::Convert;
 use crate::exit::{Exit, Usage};
 use crate::say::say;
 use crate::workload;
 use anyhow::Result;
+use scrubjay_jobs::JobError;
+use scrubjay_jobs::losses::Losses;
+use scrubjay_jobs::trace_output::TraceOutput;
 use scrubjay_jobs::workload::DeviceFilter;
 use scrubjay_trace::{Record, Trace};
 
@@ -18,7 +20,7 @@ pub fn run(args: &Convert) -> Result<Exit> {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
     let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
-    let output = TraceOutput::create(out, &args.destination)?;
+    let output = output::create(out, &args.destination)?;
     let progress = RecordProgress::new("converted");
     let mut losses = Losses::new(output.format());
     let name = output.name().to_owned();
@@ -43,7 +45,7 @@ fn copy(
     let stop = CleanupSignal::on_signals()?;
     let mut filter = DeviceFilter::new(names);
     let mut wanted: Vec<Record> = Vec::new();
-    while trace.next_batch().map_err(|error| Usage(error.to_string()))?.is_some() {
+    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
         let batch = if names.is_empty() {
             trace.records()
         } else {

@@ -1,7 +1,6 @@
 //! `scrubjay trace generate`: a trace made up after a model, and the model's numbers.
 
-use super::losses::Losses;
-use super::output::{CleanupSignal, TraceOutput, existing};
+use super::output::{CleanupSignal, create, existing};
 use super::progress::RecordProgress;
 use crate::args::trace::TraceGenerateArgs;
 use crate::exit::{Exit, Usage};
@@ -11,7 +10,9 @@ use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::units::Nanos;
 use scrubjay_device::output;
+use scrubjay_jobs::losses::Losses;
 use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_jobs::trace_output::TraceOutput;
 use scrubjay_trace::generate::{BUILTINS, DiskFit, Generator, Model, builtin};
 use scrubjay_trace::{Devices, Record};
 use std::fs;
@@ -31,7 +32,7 @@ pub fn run(args: &TraceGenerateArgs) -> Result<Exit> {
     if let Some(path) = &args.save {
         output::check(path, existing).map_err(unwritable)?;
     }
-    let output = args.out.as_deref().map(|path| TraceOutput::create(path, &args.destination)).transpose()?;
+    let output = args.out.as_deref().map(|path| create(path, &args.destination)).transpose()?;
     let model = model(args)?;
     if let Some(path) = &args.save {
         output::write(path, existing, model.to_json().as_bytes()).map_err(unwritable)?;

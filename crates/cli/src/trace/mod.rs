@@ -2,11 +2,10 @@
 
 mod capture;
 mod convert;
-mod document;
+mod date;
 mod formats;
 mod generate;
 mod info;
-mod losses;
 mod output;
 mod progress;
 mod show;

@@ -1,9 +1,10 @@
 //! The figures of a trace for people: aligned, bounded, with units.
 
-use super::document::{date, served};
+use super::date::date;
 use crate::say::shown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity::show_count;
+use scrubjay_jobs::trace_document::served;
 use scrubjay_trace::summary::{IdleFacts, TraceFacts};
 use scrubjay_trace::{RequestKind, ServiceSource, Trace};
 use std::io::{self, Write};

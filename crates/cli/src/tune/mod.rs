@@ -1,8 +1,5 @@
 //! `scrubjay tune`: the wait and the request size that read most of a disk inside a slowdown goal, from a trace of it.
 
-mod found;
-mod json;
-mod search;
 mod snippet;
 mod text;
 
@@ -12,10 +9,12 @@ use crate::say::{say, shown_path};
 use crate::unwritable::unwritable;
 use crate::workload;
 use anyhow::{Context, Result};
-use found::{Took, TuneTask, Tuned};
 use scrubjay_core::scrub::idle::Goal;
-use scrubjay_core::units::Bytes;
 use scrubjay_device::output::{self, Existing};
+use scrubjay_jobs::JobError;
+use scrubjay_jobs::control::JobControl;
+use scrubjay_jobs::tune::{self, Took, TuneTask, Tuned};
+use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::io::{self, Write};
 use std::time::Instant;
@@ -37,13 +36,10 @@ pub fn run(args: &Tune) -> Result<Exit> {
     if let Some(path) = &args.config {
         output::check(path, existing).map_err(unwritable)?;
     }
-    let task = TuneTask {
-        goal: Goal::new(args.slowdown, args.max_slowdown).form(args.goal),
-        disk: args.disk.disk,
-        sizes: args.sizes.clone().map(|step| Bytes(step * crate::args::SIZE_STEP.0)).collect(),
-    };
+    let goal = Goal::new(args.slowdown, args.max_slowdown).form(args.goal);
+    let task = TuneTask::new(goal, args.disk.disk, args.sizes.clone());
     let started = Instant::now();
-    let tuned = search::tune(&loads, &task);
+    let tuned = tune::tune(&loads, &task, &JobControl::default())?;
     let took = Took { read, tune: started.elapsed() };
 
     print(args, &task, &loads, &tuned, took)
@@ -64,22 +60,21 @@ pub fn run(args: &Tune) -> Result<Exit> {
 
 /// Devices with so few requests that they say nothing.
 fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
-    let small = |load: &DeviceLoad| load.periods.requests() < args.min_requests;
-    let left_out: Vec<&str> = loads.iter().filter(|load| small(load)).map(|load| load.name.as_str()).collect();
+    let left_out = match tune::leave_out_small(loads, args.min_requests) {
+        Err(JobError::TooFewRequests { most, least }) => {
+            let what = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
+            return Err(Usage(what).into());
+        }
+        left_out => left_out?,
+    };
     if left_out.is_empty() {
         return Ok(());
     }
     let (count, least) = (left_out.len(), args.min_requests);
-    if count == loads.len() {
-        let most = loads.iter().map(|load| load.periods.requests()).max().unwrap_or(0);
-        let what = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
-        return Err(Usage(what).into());
-    }
     let more = if count > NAMES_SHOWN { format!(" and {} more", count - NAMES_SHOWN) } else { String::new() };
     let names = left_out[..count.min(NAMES_SHOWN)].join(", ");
     let devices = if count == 1 { "one device is" } else { &format!("{count} devices are") };
     say(format_args!("scrubjay: {devices} left out for having fewer than {least} requests: {names}{more}"));
-    loads.retain(|load| !small(load));
     Ok(())
 }
 
@@ -87,7 +82,7 @@ fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], to
     let mut out = io::stdout().lock();
     for (load, tuned) in loads.iter().zip(tuned) {
         if args.json {
-            writeln!(out, "{}", serde_json::to_string(&json::TuneDocument::new(load, task, tuned, took))?)?;
+            writeln!(out, "{}", serde_json::to_string(&TuneDocument::new(load, task, tuned, took))?)?;
         } else if let Ok(best) = &tuned.best {
             text::print(&mut out, load, task, tuned, best)?;
         }

@@ -1,10 +1,10 @@
 //! The answer as a configuration file for `scrub`.
 
-use super::found::TuneTask;
 use crate::costs::{self, rate};
 use crate::say::shown;
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::quantity::{show_count, show_time, write_time};
+use scrubjay_jobs::tune::TuneTask;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 

@@ -1,10 +1,10 @@
 //! The result for people: the pair, what it promises, and how much the size matters.
 
-use super::found::{Took, TuneTask, Tuned, TunedPair};
 use crate::costs::{self, percent, rate};
 use crate::say::shown;
 use scrubjay_core::units::Bytes;
 use scrubjay_jobs::quantity::{show_time, write_time};
+use scrubjay_jobs::tune::{Took, TuneTask, Tuned, TunedPair};
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};

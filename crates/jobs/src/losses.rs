@@ -1,6 +1,6 @@
 //! What of a trace its new format cannot hold: counted while it is written, said at the end.
 
-use scrubjay_jobs::quantity::show_count;
+use crate::quantity::show_count;
 use scrubjay_trace::formats::{Format, FormatWriter, Loss};
 use scrubjay_trace::{Devices, Record};
 

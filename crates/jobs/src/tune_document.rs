@@ -1,9 +1,9 @@
 //! The JSON of `tune --json`: schema 1, one object a load.
 
-use super::found::{Took, TuneTask, Tuned, TunedPair};
 use crate::costs::{CostDocument, TraceSummaryDocument};
+use crate::tune::{Took, TuneTask, Tuned, TunedPair};
+use crate::workload::DeviceLoad;
 use scrubjay_core::units::Nanos;
-use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use serde::Serialize;
 

@@ -1,0 +1,109 @@
+//! One trace in parts, each read by whoever likes.
+
+use crate::JobError;
+use crate::control::JobControl;
+use crate::workload::{self, DeviceFilter};
+use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
+use scrubjay_trace::{Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What a device did in a part.
+#[derive(Clone, Debug)]
+pub struct DevicePart {
+    /// Its name.
+    pub name: String,
+    /// Its busy periods.
+    pub periods: PartPeriods,
+}
+
+/// Cuts a trace into at most so many parts; one, if it is compressed or of a format that cannot be cut.
+///
+/// # Errors
+/// It cannot be opened or read, or is no trace.
+pub fn cuts(
+    path: &Path,
+    options: OpenOptions,
+    parts: u64,
+    disorder: Option<usize>,
+) -> Result<Vec<TracePart>, JobError> {
+    let trace = workload::open(std::slice::from_ref(&path), options)?;
+    let options = OpenOptions { format: Some(trace.format()), ..options };
+    drop(trace);
+    let name = path.display().to_string();
+    let failed = |error| JobError::Io { what: name.clone(), error };
+    let mut file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let mut head = [0; 16];
+    let read = file.read(&mut head).map_err(failed)?;
+    let is_plain = scrubjay_trace::Compression::of(&head[..read]).is_none();
+    let is_possible = is_plain && options.format.is_some_and(cut::is_possible);
+    let parts = if is_possible { parts } else { 1 };
+    cut::cut(&mut file, length, options, parts, disorder.unwrap_or(DISORDER_MAX)).map_err(|error| named(error, &name))
+}
+
+/// Reads a part of a trace: of each device, in the order of their first requests, what it did. `bytes`: where its records lie, if
+/// not in all of the file.
+///
+/// # Errors
+/// It cannot be read; or it was stopped.
+pub fn part_of(
+    control: &JobControl,
+    path: &Path,
+    options: OpenOptions,
+    part: &TracePart,
+    devices: &[String],
+    service: ServiceSource,
+) -> Result<Vec<DevicePart>, JobError> {
+    let name = path.display().to_string();
+    let mut trace = if part.bytes.start == 0 && part.until.is_none() {
+        workload::open(std::slice::from_ref(&path), options)?
+    } else {
+        // Its format is told by the beginning of the file.
+        let format = workload::open(std::slice::from_ref(&path), options)?.format();
+        let failed = |error| JobError::Io { what: name.clone(), error };
+        let mut file = File::open(path).map_err(failed)?;
+        file.seek(SeekFrom::Start(part.bytes.start)).map_err(failed)?;
+        let source = TraceSource::Pipe(Box::new(file.take(part.bytes.end - part.bytes.start)));
+        let input = Input { name: name.clone(), source };
+        scrubjay_trace::open(vec![input], OpenOptions { format: Some(format), ..options }).map_err(JobError::Trace)?
+    };
+    let mut filter = DeviceFilter::new(devices);
+    let mut collectors: Vec<Option<PartCollector>> = Vec::new();
+    let mut order: Vec<usize> = Vec::new();
+    while trace.next_batch().map_err(JobError::Trace)?.is_some() {
+        control.check()?;
+        control.add_records(trace.records().len() as u64);
+        let known = trace.devices();
+        let is_in = |at| at >= part.from && part.until.is_none_or(|until| at < until);
+        for record in trace.records().iter().filter(|record| is_in(record.arrival)) {
+            if !filter.wants(record.device, known) {
+                continue;
+            }
+            let index = record.device.0 as usize;
+            if collectors.len() <= index {
+                collectors.resize(index + 1, None);
+            }
+            let collector = collectors[index].get_or_insert_with(|| {
+                order.push(index);
+                PartCollector::new(service)
+            });
+            collector.add(record);
+        }
+    }
+    let name_of = |index: usize, devices: &Devices| devices.names()[index].clone();
+    let parts = order.into_iter().filter_map(|index| {
+        let periods = collectors[index].take()?.finish();
+        Some(DevicePart { name: name_of(index, trace.devices()), periods })
+    });
+    Ok(parts.collect())
+}
+
+/// An error of a piece of the file, as one of the file.
+fn named(error: InputError, file: &str) -> JobError {
+    JobError::Trace(match error {
+        InputError::Trace { error, .. } => InputError::Trace { name: file.to_owned(), error },
+        other => other,
+    })
+}

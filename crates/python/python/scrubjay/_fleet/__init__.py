@@ -1,0 +1,1 @@
+"""The parts of ``scrubjay.fleet``: tasks run by workers, results on disk, and the client that keeps them going."""

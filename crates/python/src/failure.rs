@@ -1,0 +1,69 @@
+//! What goes wrong, as the exceptions of `scrubjay._errors`: one line, the file and the place where they are known.
+
+use pyo3::prelude::*;
+use scrubjay_device::output::OutputError;
+use scrubjay_jobs::JobError;
+use scrubjay_trace::{InputError, SourcePlace, TraceError};
+use std::io;
+
+/// The exception for what a job says.
+pub fn raised(py: Python<'_>, error: JobError) -> PyErr {
+    let text = error.to_string();
+    match &error {
+        JobError::Trace(InputError::Trace { name, error: TraceError::Io(error) }) => {
+            raise(py, of_io(error, "TraceError"), text, Some(name), None)
+        }
+        JobError::Trace(InputError::Trace { name, error }) => raise(py, "TraceError", text, Some(name), place(error)),
+        JobError::Trace(InputError::Empty { name } | InputError::Mixed { name, .. }) => {
+            raise(py, "TraceError", text, Some(name), None)
+        }
+        JobError::Trace(_) | JobError::Unheeded(_) => raise(py, "OptionError", text, None, None),
+        JobError::Unopened { what, error } | JobError::Io { what, error } => {
+            raise(py, of_io(error, "FileError"), text, Some(what), None)
+        }
+        JobError::NoDevice { .. } => raise(py, "DeviceError", text, None, None),
+        JobError::Output(OutputError::Exists { path }) => {
+            let name = path.display().to_string();
+            raise(py, "FileError", format!("{name} exists; force=True replaces it"), Some(&name), None)
+        }
+        JobError::Output(OutputError::Unfit { .. } | OutputError::Io { .. }) => {
+            raise(py, "FileError", text, None, None)
+        }
+        JobError::TooFewRequests { .. } | JobError::Input(_) => raise(py, "TraceError", text, None, None),
+        _ => raise(py, "Error", text, None, None),
+    }
+}
+
+/// The exception for an option that makes no sense.
+pub fn refused(py: Python<'_>, option: &str, complaint: &str) -> PyErr {
+    raise(py, "OptionError", format!("{option}: {complaint}"), None, None)
+}
+
+/// Where in the file it is.
+fn place(error: &TraceError) -> Option<SourcePlace> {
+    match error {
+        TraceError::Corrupt { place, .. } | TraceError::Malformed { place, .. } => Some(*place),
+        TraceError::OutOfOrder { record, .. } => Some(SourcePlace::Row(*record)),
+        _ => None,
+    }
+}
+
+fn of_io(error: &io::Error, otherwise: &'static str) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "MissingFileError",
+        _ if error.raw_os_error().is_some() => "FileError",
+        _ => otherwise,
+    }
+}
+
+/// An exception of that class; when even that fails, what failed.
+fn raise(py: Python<'_>, class: &str, text: String, file: Option<&str>, place: Option<SourcePlace>) -> PyErr {
+    let made = || -> PyResult<PyErr> {
+        let class = py.import("scrubjay._errors")?.getattr(class)?;
+        let exception = class.call1((text,))?;
+        exception.setattr("file", file)?;
+        exception.setattr("place", place.map(|place| place.to_string()))?;
+        Ok(PyErr::from_value(exception))
+    };
+    made().unwrap_or_else(|error| error)
+}

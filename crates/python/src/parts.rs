@@ -1,0 +1,90 @@
+//! Parts of traces, to and from Python: busy periods as columns, and the answer of all parts of a device.
+
+use crate::failure::raised;
+use crate::running::run;
+use crate::settings;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use scrubjay_core::scrub::idle::Goal;
+use scrubjay_core::units::Nanos;
+use scrubjay_jobs::cut::DevicePart;
+use scrubjay_jobs::tune::{self, Took, TuneTask};
+use scrubjay_jobs::tune_document::TuneDocument;
+use scrubjay_jobs::workload::DeviceLoad;
+use scrubjay_jobs::{JobError, named, quantity};
+use scrubjay_trace::{PartPeriods, Periods};
+use std::time::Instant;
+
+/// A device's name, when its first request arrived, and the columns `idle`, `busy`, `work` (u64) and `requests` (u32), as bytes.
+type PartColumns<'py> =
+    (String, u64, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// A part for Python.
+pub fn columns<'py>(py: Python<'py>, part: &DevicePart) -> PartColumns<'py> {
+    let times =
+        |times: &[u64]| PyBytes::new(py, &times.iter().flat_map(|time| time.to_le_bytes()).collect::<Vec<u8>>());
+    let periods = &part.periods;
+    let counts: Vec<u8> = periods.requests.iter().flat_map(|count| count.to_le_bytes()).collect();
+    let (idle, busy, work) = (times(&periods.idle), times(&periods.busy), times(&periods.work));
+    (part.name.clone(), periods.started.0, idle, busy, work, PyBytes::new(py, &counts))
+}
+
+fn periods(columns: &PartColumns<'_>) -> PartPeriods {
+    let (_, started, idle, busy, work, requests) = columns;
+    let times = |bytes: &Bound<'_, PyBytes>| {
+        let words = bytes.as_bytes().as_chunks::<8>().0;
+        words.iter().map(|word| u64::from_le_bytes(*word)).collect()
+    };
+    let counts = requests.as_bytes().as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    PartPeriods { started: Nanos(*started), idle: times(idle), busy: times(busy), work: times(work), requests: counts }
+}
+
+/// What `tune --json` prints of one device whose parts `parts` gives, in their order; `None`: it has too few requests.
+#[pyfunction]
+#[pyo3(signature = (name, parts, slowdown, max_slowdown, goal, sizes, min_requests, disk, threads, progress))]
+#[allow(clippy::too_many_arguments, reason = "all of them are one call of Python's")]
+pub fn tune_parts(
+    py: Python<'_>,
+    name: String,
+    parts: &Bound<'_, PyAny>,
+    slowdown: &str,
+    max_slowdown: &str,
+    goal: &str,
+    sizes: &str,
+    min_requests: u64,
+    disk: &str,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<String>> {
+    let task = task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
+    let started = Instant::now();
+    // One after the other: of all parts together there is more than of what comes of them.
+    let mut all = Periods::default();
+    for part in parts.try_iter()? {
+        let part = periods(&part?.extract()?);
+        all.join(&part).map_err(|error| raised(py, JobError::Input(error.to_string())))?;
+    }
+    let periods = all;
+    let read = started.elapsed();
+    if periods.requests() < min_requests {
+        return Ok(None);
+    }
+    run(py, progress, threads, move |control| {
+        let loads = [DeviceLoad { name, periods, requests: Vec::new() }];
+        let started = Instant::now();
+        let tuned = tune::tune(&loads, &task, control)?;
+        let took = Took { read, tune: started.elapsed() };
+        let document = TuneDocument::new(&loads[0], &task, &tuned[0], took);
+        serde_json::to_string(&document).map(Some).map_err(|error| JobError::Input(error.to_string()))
+    })
+}
+
+/// The task that these texts are: slowdown, max_slowdown, goal, sizes, disk.
+pub fn task(py: Python<'_>, [slowdown, max_slowdown, goal, sizes, disk]: [&str; 5]) -> PyResult<TuneTask> {
+    let disk = settings::disk(py, disk)?;
+    let mean = settings::parsed(py, "slowdown", slowdown, quantity::time)?;
+    let max = settings::parsed(py, "max_slowdown", max_slowdown, quantity::time)?;
+    let form = settings::parsed(py, "goal", goal, named::named)?;
+    let sizes = settings::parsed(py, "sizes", sizes, tune::sizes)?;
+    Ok(TuneTask::new(Goal::new(mean, max).form(form), disk, sizes))
+}

@@ -1,0 +1,110 @@
+//! The records of a trace as a stream of Arrow batches, with the columns of Scrubjay's own Parquet files.
+
+use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use scrubjay_core::units::Nanos;
+use scrubjay_jobs::workload::DeviceFilter;
+use scrubjay_trace::formats::ClockOrigin;
+use scrubjay_trace::{Record, RequestKind, Trace};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// So many records go into a batch, or a few thousand more.
+const ROWS: usize = 64 << 10;
+/// The kinds of requests, by their place in the dictionary.
+const KINDS: [&str; 4] = ["read", "write", "discard", "flush"];
+
+/// Reads as it is asked, in constant memory.
+pub struct RecordStream {
+    trace: Trace,
+    filter: DeviceFilter,
+    schema: SchemaRef,
+    is_ended: bool,
+}
+
+impl RecordStream {
+    /// The records of these devices; of all, if none is named.
+    pub fn new(trace: Trace, devices: &[String]) -> RecordStream {
+        let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let fields = vec![
+            Field::new("arrival_ns", DataType::Int64, false),
+            Field::new("device", word(), false),
+            Field::new("kind", word(), false),
+            Field::new("offset", DataType::Int64, false),
+            Field::new("length", DataType::Int64, false),
+            Field::new("response_ns", DataType::Int64, true),
+        ];
+        let clock = match trace.format().clock {
+            ClockOrigin::Absolute => "absolute",
+            ClockOrigin::Relative => "relative",
+        };
+        let facts = [("scrubjay.schema", "1"), ("scrubjay.clock", clock)];
+        let facts: HashMap<String, String> = facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let schema = Arc::new(Schema::new_with_metadata(fields, facts));
+        RecordStream { trace, filter: DeviceFilter::new(devices), schema, is_ended: false }
+    }
+
+    fn batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let mut records: Vec<Record> = Vec::with_capacity(ROWS);
+        while records.len() < ROWS && !self.is_ended {
+            let failed = |error| ArrowError::ExternalError(Box::new(error));
+            if self.trace.next_batch().map_err(|error| failed(scrubjay_jobs::JobError::Trace(error)))?.is_none() {
+                self.is_ended = true;
+                self.filter.check(&self.trace).map_err(failed)?;
+                break;
+            }
+            let (filter, devices) = (&mut self.filter, self.trace.devices());
+            records.extend(self.trace.records().iter().filter(|record| filter.wants(record.device, devices)));
+        }
+        if records.is_empty() { Ok(None) } else { self.columns(&records).map(Some) }
+    }
+
+    fn columns(&self, records: &[Record]) -> Result<RecordBatch, ArrowError> {
+        let numbers = |of: &dyn Fn(&Record) -> Option<u64>| -> Result<ArrayRef, ArrowError> {
+            let mut numbers = PrimitiveBuilder::<Int64Type>::with_capacity(records.len());
+            for record in records {
+                let number = of(record).map(i64::try_from).transpose();
+                numbers.append_option(number.map_err(|_| ArrowError::CastError("a number above 2^63".to_owned()))?);
+            }
+            Ok(Arc::new(numbers.finish()))
+        };
+        let mut names = StringBuilder::new();
+        self.trace.devices().names().iter().for_each(|name| names.append_value(name));
+        let devices = records.iter().map(|record| record.device.0 as i32).collect::<Int32Array>();
+        let kinds = records.iter().map(|record| kind(record.kind)).collect::<Int32Array>();
+        let columns: Vec<ArrayRef> = vec![
+            numbers(&|record| Some(record.arrival.0))?,
+            Arc::new(DictionaryArray::try_new(devices, Arc::new(names.finish()))?),
+            Arc::new(DictionaryArray::try_new(kinds, Arc::new(StringArray::from(KINDS.to_vec())))?),
+            numbers(&|record| Some(record.offset.0))?,
+            numbers(&|record| Some(record.length.0))?,
+            numbers(&|record| record.response.map(|Nanos(time)| time))?,
+        ];
+        RecordBatch::try_new(Arc::clone(&self.schema), columns)
+    }
+}
+
+fn kind(kind: RequestKind) -> i32 {
+    match kind {
+        RequestKind::Read => 0,
+        RequestKind::Write => 1,
+        RequestKind::Discard => 2,
+        RequestKind::Flush => 3,
+    }
+}
+
+impl Iterator for RecordStream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batch().transpose()
+    }
+}
+
+impl RecordBatchReader for RecordStream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

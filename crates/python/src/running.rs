@@ -1,0 +1,54 @@
+//! A job on a thread of its own, without Python's lock; meanwhile signals are heeded and progress is told.
+
+use crate::failure;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use scrubjay_jobs::JobError;
+use scrubjay_jobs::control::JobControl;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// So often it is asked for signals, and progress is told.
+const TURN: Duration = Duration::from_millis(50);
+
+/// Runs `job` to its end on so many threads (zero: on all cores), and calls `progress(records, pieces, pieces_expected)` now and
+/// then, and at the end.
+///
+/// # Errors
+/// What the job says; `KeyboardInterrupt`, or whatever `progress` raises: then the job ends by itself, soon after.
+pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    threads: usize,
+    job: impl FnOnce(&JobControl) -> Result<T, JobError> + Send + 'static,
+) -> PyResult<T> {
+    let control = Arc::new(JobControl::on_threads(threads));
+    let (sender, mut receiver) = mpsc::channel();
+    let theirs = Arc::clone(&control);
+    thread::spawn(move || drop(sender.send(job(&theirs))));
+    loop {
+        let waiting = &mut receiver;
+        match py.detach(move || waiting.recv_timeout(TURN)) {
+            Ok(result) => {
+                let result = result.map_err(|error| failure::raised(py, error))?;
+                tell(progress, &control)?;
+                return Ok(result);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(interrupt) = py.check_signals().and_then(|()| tell(progress, &control)) {
+                    control.stop();
+                    return Err(interrupt);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the job panicked: see stderr")),
+        }
+    }
+}
+
+fn tell(progress: Option<&Bound<'_, PyAny>>, control: &JobControl) -> PyResult<()> {
+    let Some(progress) = progress else { return Ok(()) };
+    let now = control.progress();
+    progress.call1((now.records, now.pieces, now.pieces_expected)).map(drop)
+}

@@ -1,0 +1,94 @@
+//! Options as Python gives them, texts, and what they mean: by the parsers of the command line.
+
+use crate::failure::refused;
+use pyo3::prelude::*;
+use scrubjay_core::scrub::disk_server::ServiceModel;
+use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
+use scrubjay_jobs::named::{NamedRow, named};
+use scrubjay_jobs::parameter::{self, PolicyChoice};
+use scrubjay_jobs::trace_info::ServiceChoice;
+use scrubjay_jobs::workload;
+use scrubjay_sim::play::Playable;
+use scrubjay_trace::ServiceSource;
+
+/// What the parser makes of an option's text.
+///
+/// # Errors
+/// `OptionError`, with the name of the option.
+pub fn parsed<T>(py: Python<'_>, option: &str, text: &str, parse: impl Fn(&str) -> Result<T, String>) -> PyResult<T> {
+    parse(text).map_err(|complaint| refused(py, option, &complaint))
+}
+
+/// The refusal of what is not one file where one is needed.
+pub fn refused_source(py: Python<'_>) -> PyErr {
+    refused(py, "path", "a trace in parts is one file, by its path")
+}
+
+/// The modelled disk.
+pub fn disk(py: Python<'_>, text: &str) -> PyResult<ServiceModel> {
+    parsed(py, "disk", text, workload::disk_model)
+}
+
+/// Where service times are taken from, of `info` and `idle`.
+pub fn service_choice(py: Python<'_>, text: &str) -> PyResult<ServiceChoice> {
+    match text {
+        "auto" => Ok(ServiceChoice::Auto),
+        "recorded" => Ok(ServiceChoice::Recorded),
+        "model" => Ok(ServiceChoice::Model),
+        _ => Err(refused(py, "service", &format!("`{text}` is not one of auto, recorded, model"))),
+    }
+}
+
+/// Likewise, of `tune` and `simulate`.
+pub fn service(py: Python<'_>, text: &str, disk: ServiceModel) -> PyResult<ServiceSource> {
+    match text {
+        "model" => Ok(ServiceSource::Model(disk)),
+        "recorded" => Ok(ServiceSource::Recorded(disk)),
+        _ => Err(refused(py, "service", &format!("`{text}` is not one of model, recorded"))),
+    }
+}
+
+/// The policy of that name.
+pub fn policy(py: Python<'_>, name: &str) -> PyResult<Playable> {
+    parsed(py, "policy", name, named)
+}
+
+/// Parameters by their names, `_` where the command has `-`.
+pub fn parameters(py: Python<'_>, given: &[(String, String)]) -> PyResult<Vec<(Parameter, ParameterValue)>> {
+    let mut values: Vec<(Parameter, ParameterValue)> = Vec::with_capacity(given.len());
+    let known = || choice().parameters().map(|parameter| parameter.name().replace('-', "_")).collect::<Vec<_>>();
+    for (name, text) in given {
+        let Some(which) = choice().parameters().find(|parameter| parameter.name().replace('-', "_") == *name) else {
+            return Err(refused(py, name, &format!("no parameter; there are {}", known().join(", "))));
+        };
+        if let Some((_, other)) =
+            values.iter().map(|(other, _)| (which, *other)).find(|&(one, other)| excludes(one, other))
+        {
+            let other = other.name().replace('-', "_");
+            return Err(refused(py, name, &format!("cannot be given together with {other}")));
+        }
+        values.push((which, parsed(py, name, text, |text| parameter::parse(which, text))?));
+    }
+    Ok(values)
+}
+
+/// Do they set the same?
+fn excludes(one: Parameter, other: Parameter) -> bool {
+    one.row().instead_of == Some(other) || other.row().instead_of == Some(one)
+}
+
+fn choice() -> PolicyChoice {
+    PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.heeds())))
+}
+
+/// A policy for Python: its name, what it does, and its parameters, each with a line of help.
+type ToldPolicy = (&'static str, &'static str, Vec<(String, String)>);
+
+/// Every policy that can be simulated.
+pub fn policies() -> Vec<ToldPolicy> {
+    let help = |parameter: &Parameter| (parameter.name().replace('-', "_"), choice().help(*parameter));
+    <Playable as NamedRow>::all()
+        .into_iter()
+        .map(|policy| (policy.name(), policy.about(), policy.heeds().iter().map(help).collect()))
+        .collect()
+}

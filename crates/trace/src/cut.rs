@@ -1,0 +1,244 @@
+//! Where a trace can be cut into parts that are read apart from one another: of formats whose lines stand alone.
+//!
+//! A part is a span of time, and the bytes that hold all its records. Traces are not quite in order: a record may lie before or
+//! behind its place by so many records as the sorter tolerates ([`DISORDER_MAX`]). So the bytes of a part reach further than its
+//! first and last record, by as many lines, and each part drops what is not of its time. That far enough is far enough is proven
+//! for each cut, by a record that could not lie where it does otherwise; else the bytes reach further.
+
+use crate::error::TraceError;
+use crate::formats::{Format, FormatOpener};
+use crate::open::InputError;
+use crate::open::{Input, OpenOptions, TraceSource, open};
+use crate::reader::SeekRead;
+use crate::sorted::WINDOW;
+use scrubjay_core::units::Nanos;
+use std::io::{self, Cursor, Read, SeekFrom};
+use std::ops::Range;
+
+/// Records that are further from their places make a trace that is refused: two windows gather before they are sorted, and a batch.
+pub const DISORDER_MAX: usize = 2 * WINDOW + (64 << 10);
+/// Formats of lines that mean the same wherever they stand.
+const LINES_ALONE: [&str; 3] = ["msr", "alibaba", "tencent"];
+/// So much is read to see where in time a place lies.
+const SAMPLE_BYTES: usize = 64 << 10;
+/// Lines are counted in blocks of so many bytes.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// One part of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracePart {
+    /// Its records are among these bytes; they begin with a line.
+    pub bytes: Range<u64>,
+    /// It has the records that arrive from here on.
+    pub from: Nanos,
+    /// And before here; `None`: to the end.
+    pub until: Option<Nanos>,
+}
+
+/// Can a plain file of this format be cut?
+pub fn is_possible(format: &Format) -> bool {
+    LINES_ALONE.contains(&format.name) && matches!(format.open, FormatOpener::Stream(_))
+}
+
+/// Cuts the file of `length` bytes into at most `parts` parts of about as many bytes each, in their order; together they have each
+/// record once. `disorder`: how far from its place a record may lie, in records.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn cut(
+    file: &mut dyn SeekRead,
+    length: u64,
+    options: OpenOptions,
+    parts: u64,
+    disorder: usize,
+) -> Result<Vec<TracePart>, InputError> {
+    let mut cutter = Cutter { file, length, options };
+    let mut cuts: Vec<CutPlace> = Vec::new();
+    for part in 1..parts.max(1) {
+        let place = cutter.line_after(length / parts * part)?;
+        let Some(at) = cutter.times(place)?.map(|times| times.start) else { continue };
+        if cuts.last().is_none_or(|last| last.at < at) {
+            cuts.push(cutter.reach(place, at, disorder)?);
+        }
+    }
+    let whole = TracePart { bytes: 0..length, from: Nanos::ZERO, until: None };
+    let mut all = vec![whole];
+    for cut in cuts {
+        let last = all.last_mut().expect("there is one");
+        (last.until, last.bytes.end) = (Some(cut.at), cut.bytes.end);
+        all.push(TracePart { bytes: cut.bytes.start..length, from: cut.at, until: None });
+    }
+    Ok(all)
+}
+
+/// A cut: its time, from where on what comes after it may lie, and up to where what comes before.
+struct CutPlace {
+    at: Nanos,
+    bytes: Range<u64>,
+}
+
+struct Cutter<'a> {
+    file: &'a mut dyn SeekRead,
+    length: u64,
+    options: OpenOptions,
+}
+
+impl Cutter<'_> {
+    /// How far the bytes of a cut at `place` must reach.
+    fn reach(&mut self, place: u64, at: Nanos, disorder: usize) -> Result<CutPlace, InputError> {
+        let mut lines = disorder + disorder / 16 + 1;
+        // Of a record before `start` that arrives at the cut or later, all that lie `disorder` behind it would come later still.
+        let start = loop {
+            let proof = self.lines_before(place, lines - disorder)?;
+            let start = self.lines_before(proof, disorder)?;
+            if start == 0 || self.times(proof)?.is_some_and(|times| times.start < at) {
+                break start;
+            }
+            lines = disorder + 2 * (lines - disorder);
+        };
+        let mut lines = disorder + disorder / 16 + 1;
+        let end = loop {
+            let proof = self.lines_after(place, lines - disorder)?;
+            let beyond = self.lines_after(proof, disorder)?;
+            // The records of a sample lie behind its place: as many lines more are taken in.
+            let end = self.line_after(beyond + 2 * SAMPLE_BYTES as u64)?;
+            if end >= self.length || self.times(proof)?.is_some_and(|times| times.end >= at) {
+                break end;
+            }
+            lines = disorder + 2 * (lines - disorder);
+        };
+        Ok(CutPlace { at, bytes: start..end })
+    }
+
+    /// The first and the last arrival of the records in a few lines from `place` on; `None`: there are none.
+    fn times(&mut self, place: u64) -> Result<Option<Range<Nanos>>, InputError> {
+        let mut lines = self.read(place, SAMPLE_BYTES).map_err(|error| self.failed(error))?;
+        let whole = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if place + (lines.len() as u64) < self.length {
+            lines.truncate(whole);
+        }
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        let input = Input { name: String::new(), source: TraceSource::Pipe(Box::new(Cursor::new(lines))) };
+        let mut trace = open(vec![input], self.options)?;
+        let mut times: Option<Range<Nanos>> = None;
+        while let Some(records) = trace.next_batch()? {
+            let (Some(first), Some(last)) = (records.first(), records.last()) else { continue };
+            let times = times.get_or_insert(first.arrival..first.arrival);
+            times.end = last.arrival;
+        }
+        Ok(times)
+    }
+
+    /// Where the first line begins that begins behind `place`; the end, if none does.
+    fn line_after(&mut self, place: u64) -> Result<u64, InputError> {
+        if place == 0 { Ok(0) } else { self.lines_after(place - 1, 1) }
+    }
+
+    /// Where the line begins that comes after `count` line ends.
+    fn lines_after(&mut self, place: u64, count: usize) -> Result<u64, InputError> {
+        let (mut at, mut left) = (place, count);
+        while left > 0 && at < self.length {
+            let block = self.read(at, BLOCK_BYTES).map_err(|error| self.failed(error))?;
+            if block.is_empty() {
+                break;
+            }
+            for (index, _) in block.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+                left -= 1;
+                if left == 0 {
+                    return Ok(at + index as u64 + 1);
+                }
+            }
+            at += block.len() as u64;
+        }
+        Ok(if left == 0 { at } else { self.length })
+    }
+
+    /// Where the line begins that is `count` lines before the one that begins at `place`; zero, if there are fewer.
+    fn lines_before(&mut self, place: u64, count: usize) -> Result<u64, InputError> {
+        // The line end before the line at `place` is not counted: so one more.
+        let (mut end, mut left) = (place, count + 1);
+        while end > 0 {
+            let start = end.saturating_sub(BLOCK_BYTES as u64);
+            let block = self.read(start, (end - start) as usize).map_err(|error| self.failed(error))?;
+            for (index, _) in block.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n') {
+                left -= 1;
+                if left == 0 {
+                    return Ok(start + index as u64 + 1);
+                }
+            }
+            end = start;
+        }
+        Ok(0)
+    }
+
+    fn read(&mut self, place: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        self.file.seek(SeekFrom::Start(place))?;
+        let mut block = Vec::with_capacity(bytes);
+        Read::by_ref(&mut self.file).take(bytes as u64).read_to_end(&mut block)?;
+        Ok(block)
+    }
+
+    fn failed(&self, error: io::Error) -> InputError {
+        InputError::Trace { name: String::new(), error: TraceError::Io(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::by_name;
+    use crate::record::Record;
+    use proptest::prelude::*;
+
+    fn options() -> OpenOptions {
+        OpenOptions { format: by_name("msr"), ..OpenOptions::default() }
+    }
+
+    fn read(bytes: &[u8]) -> Vec<Record> {
+        let source = TraceSource::Pipe(Box::new(Cursor::new(bytes.to_vec())));
+        let mut trace = open(vec![Input { name: "a".to_owned(), source }], options()).unwrap();
+        let mut all = Vec::new();
+        while let Some(records) = trace.next_batch().unwrap() {
+            all.extend_from_slice(records);
+        }
+        all
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn the_parts_have_each_record_once_and_in_order(
+            gaps in proptest::collection::vec(0u64..3, 30_000..40_000),
+            disorder in 0usize..200,
+            parts in 1u64..9,
+            seed in any::<u64>(),
+        ) {
+            let mut at = 128_166_372_000_000_000u64;
+            let mut times: Vec<u64> = gaps.iter().map(|gap| { at += gap * 10_000; at }).collect();
+            // Each lies no further than `disorder` from its place: blocks are turned round.
+            if disorder > 1 {
+                times.chunks_mut(disorder).filter(|block| (block[0] ^ seed) % 3 == 0).for_each(<[u64]>::reverse);
+            }
+            let text: String = times.iter().map(|time| format!("{time},usr,0,Read,{},512,10\n", time % 4096 * 512)).collect();
+            let whole = read(text.as_bytes());
+            let mut file = Cursor::new(text.as_bytes().to_vec());
+            let cuts = cut(&mut file, text.len() as u64, options(), parts, disorder).unwrap();
+            let mut joined = Vec::new();
+            for part in &cuts {
+                let bytes = &text.as_bytes()[part.bytes.start as usize..part.bytes.end as usize];
+                let wanted = |record: &Record| record.arrival >= part.from && part.until.is_none_or(|until| record.arrival < until);
+                joined.extend(read(bytes).into_iter().filter(wanted));
+            }
+            prop_assert_eq!(joined.len(), whole.len());
+            prop_assert!(joined == whole, "{:?}", cuts);
+        }
+    }
+
+    #[test]
+    fn only_formats_whose_lines_stand_alone_are_cut() {
+        assert!(is_possible(by_name("msr").unwrap()));
+        assert!(!is_possible(by_name("parquet").unwrap()) && !is_possible(by_name("blkparse").unwrap()));
+    }
+}
