@@ -25,6 +25,7 @@
 //! ```
 
 pub mod config;
+pub mod control;
 pub mod doing;
 mod error;
 pub mod json;
@@ -40,5 +41,6 @@ pub mod settings;
 pub mod sockets;
 pub mod target;
 pub mod workload;
+pub mod zone;
 
 pub use error::JobError;

@@ -19,6 +19,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("proof", 5),
     ("jobs", 5),
     ("daemon", 6),
+    ("web", 6),
     ("cli", 7),
 ];
 

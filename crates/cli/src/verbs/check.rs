@@ -2,7 +2,7 @@
 
 use super::ask;
 use crate::say::shown;
-use scrubjay_daemon::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_jobs::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
 use scrubjay_watch::calendar::DAY;
 use std::io::Write;
 
@@ -107,7 +107,7 @@ fn line(seen: &WatchDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_daemon::control::IncidentEntry;
+    use scrubjay_jobs::control::IncidentEntry;
 
     fn seen(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };

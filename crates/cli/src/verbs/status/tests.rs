@@ -1,7 +1,7 @@
 //! The status as people see it.
 
 use super::*;
-use scrubjay_daemon::control::{ForecastEntry, IncidentEntry, LightEntry};
+use scrubjay_jobs::control::{ForecastEntry, IncidentEntry, LightEntry};
 
 const NOW: u64 = 1_773_320_400; // 12 Mar 2026
 
