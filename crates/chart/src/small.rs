@@ -111,7 +111,7 @@ pub fn cells(cells: &[ChartCell], columns: usize, label: &str) -> String {
 
 /// A dot each, along a line from the least to the most; the odd ones have their words beside them. `show` writes the ends.
 pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> String {
-    const WIDTH: f64 = 720.0;
+    const WIDTH: f64 = 1040.0;
     const ENDS: f64 = 64.0;
     /// So many words fit above the line.
     const NAMED_MAX: usize = 4;

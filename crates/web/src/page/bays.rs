@@ -17,7 +17,7 @@ const ODD: f64 = 4.5;
 /// Draws it.
 pub fn many(view: &PageView<'_>) -> Markup {
     let mut all: Vec<&DiskEntry> = view.seen.disks.iter().collect();
-    all.sort_by_key(|disk| (disks::bay_number(disk), disk.last_name.len(), disk.last_name.clone()));
+    all.sort_by_key(|disk| disks::order(disk));
     let mut deviant: Vec<&DiskEntry> = all.iter().copied().filter(|disk| disk.health != "ok").collect();
     deviant.sort_by_key(|disk| tone::rank(&disk.health));
     let (count, ok) = (all.len(), all.len() - deviant.len());
@@ -50,7 +50,7 @@ fn bay(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     let words = format!("{}: {}", disk_called(disk), disk.health);
     html! {
         div role="listitem" data-find=(disks::finding(disk)) {
-            a.item.bay class=(tone) href={ "/d/" (encoded(&disk.key)) } title=(words) aria-label=(words) {
+            a class={ "item bay " (tone) } href={ "/d/" (encoded(&disk.key)) } title=(words) aria-label=(words) {
                 b { (disk.bay.as_deref().unwrap_or(name)) }
                 span { @if disk.health == "ok" { (name) } @else { (disk.health) } }
             }

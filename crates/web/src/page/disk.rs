@@ -11,8 +11,9 @@ use scrubjay_watch::health::NO_SIGN;
 use scrubjay_watch::{label_size, typed};
 use std::fmt::Write as _;
 
-/// So many passes are listed.
+/// So many passes and events are listed.
 const PASSES: usize = 12;
+const EVENTS: usize = 20;
 
 /// Draws it; `past` has the details, where the history can be read.
 pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Markup {
@@ -62,7 +63,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         @if let Some(detail) = detail {
             section aria-labelledby="events" {
                 h2 #events { "What happened to it" }
-                @if detail.events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &detail.events, 60)) }
+                @if detail.events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &detail.events, EVENTS)) }
             }
         }
         section aria-labelledby="claim" {
@@ -95,24 +96,36 @@ fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     }
 }
 
+/// So many are seen at once.
+const FINDINGS: usize = 8;
+
 fn findings(name: &str, findings: &[FindingEntry]) -> Markup {
+    let (first, rest) = findings.split_at(findings.len().min(FINDINGS));
     html! {
         @if !findings.is_empty() {
-            table.cards aria-label="Unreadable sectors" {
-                thead { tr { th.number { "First sector" } th.number { "Sectors" } th { "Found" } th { "Readable again" } } }
-                tbody {
-                    @for finding in findings.iter().take(50) {
-                        tr {
-                            td.number data-h="First sector" { (finding.start) }
-                            td.number data-h="Sectors" { (finding.count) }
-                            td data-h="Found" { (moment(finding.found)) }
-                            td data-h="Readable again" { @match finding.gone { Some(gone) => (moment(gone)), None => { "no" } } }
-                        }
+            (findings_table(first))
+            @if !rest.is_empty() {
+                details { summary { "and " (rest.len()) " more places" } (findings_table(rest)) }
+            }
+            p { "Which file lies there: " code { "sudo scrubjay explain " (typed(name)) " " (findings[0].start) } }
+        }
+    }
+}
+
+fn findings_table(findings: &[FindingEntry]) -> Markup {
+    html! {
+        table.cards.narrow-table aria-label="Unreadable sectors" {
+            thead { tr { th.number { "First sector" } th.number { "Sectors" } th { "Found" } th { "Readable again" } } }
+            tbody {
+                @for finding in findings {
+                    tr {
+                        td.number data-h="First sector" { (finding.start) }
+                        td.number data-h="Sectors" { (finding.count) }
+                        td data-h="Found" { (moment(finding.found)) }
+                        td data-h="Readable again" { @match finding.gone { Some(gone) => (moment(gone)), None => { "no" } } }
                     }
                 }
             }
-            @if findings.len() > 50 { p.soft { "and " (findings.len() - 50) " more" } }
-            p { "Which file lies there: " code { "sudo scrubjay explain " (typed(name)) " " (findings[0].start) } }
         }
     }
 }
@@ -153,7 +166,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
 
 fn counters(counters: &[CounterEntry]) -> Markup {
     html! {
-        table.cards aria-label="Counters" {
+        table.cards.narrow-table aria-label="Counters" {
             thead { tr { th { "Counter" } th.number { "Value" } th { "Of late" } th { "Tells of" } } }
             tbody {
                 @for counter in counters {
@@ -174,7 +187,7 @@ fn passes(passes: &[PassEntry]) -> Markup {
         section aria-labelledby="passes" {
             h2 #passes { "Passes" }
             @if passes.is_empty() { p { "Not one is over yet." } } @else {
-                table.cards aria-label="Finished passes" {
+                table.cards.narrow-table aria-label="Finished passes" {
                     thead { tr { th { "Began" } th { "Took" } th.number { "Unreadable" } th.number { "Read twice" } th.number { "While read" } } }
                     tbody {
                         @for pass in passes.iter().take(PASSES) {

@@ -14,12 +14,12 @@ pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     let (large, small) = match disk.reading.oldest_read {
         Some(read) => {
             let days = now.saturating_sub(read) / 86_400 + 1;
-            (format!("{days} d"), "all of it was read within".to_owned())
+            (format!("{days} d"), "since its oldest read".to_owned())
         }
         None => {
             let share =
                 disk.reading.pass_share.map_or("-".to_owned(), |share| format!("{:.0} %", (share * 100.0).floor()));
-            (share, "read of the first pass".to_owned())
+            (share, "of the first pass".to_owned())
         }
     };
     let said = match (disk.reading.oldest_read, disk.reading.unreadable) {
@@ -75,9 +75,21 @@ pub fn listed(view: &PageView<'_>) -> Markup {
     html! {
         section aria-labelledby="disks" {
             h2 #disks { "Disks" }
-            (table(view, &view.seen.disks.iter().collect::<Vec<_>>(), "Disks"))
+            @let sorted = sorted(view);
+            (table(view, &sorted, "Disks"))
         }
     }
+}
+
+/// In the order of their bays, then of their names.
+pub fn order(disk: &DiskEntry) -> (u64, usize, String) {
+    (bay_number(disk), disk.last_name.len(), disk.last_name.clone())
+}
+
+fn sorted<'v>(view: &PageView<'v>) -> Vec<&'v DiskEntry> {
+    let mut disks: Vec<&DiskEntry> = view.seen.disks.iter().collect();
+    disks.sort_by_key(|disk| order(disk));
+    disks
 }
 
 /// A table of these. Whatever is not known of any of them has no column.

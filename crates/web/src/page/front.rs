@@ -95,7 +95,16 @@ fn since(incident: &IncidentEntry) -> Markup {
 /// The page and the commands for it.
 fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
     let disk = seen.disks.iter().find(|disk| disk.key == incident.subject);
+    let array = seen.arrays.iter().find(|array| array.key == incident.subject);
     html! {
+        @if let Some(array) = array {
+            p.how {
+                @if array.members.iter().any(Option::is_none) || array.redundancy_left < array.redundancy as i64 {
+                    "Put another disk in, and rebuild it · "
+                }
+                code { "sudo scrubjay accept " (typed(&array.name)) } " is silent until it grows"
+            }
+        }
         @if let Some(disk) = disk {
             p.how {
                 a href={ "/d/" (encoded(&disk.key)) } { "Why, and what is known" } " · "
@@ -186,7 +195,7 @@ fn reading(seen: &WatchDocument) -> Markup {
                 }
             } @else {
                 table.cards {
-                    thead { tr { th { "What" } th.number { "Read" } th { "Does" } th { "Others lose, as a mean" } th { "Ends, most likely" } } }
+                    thead { tr { th { "What" } th { "Read" } th { "Does" } th { "Others lose, as a mean" } th { "Ends, most likely" } } }
                     tbody { @for (name, reading) in &now { (reading_row(name, reading)) } }
                 }
             }
@@ -205,7 +214,7 @@ fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
     html! {
         tr {
             th scope="row" data-h="What" { (name) }
-            td.number data-h="Read" {
+            td data-h="Read" {
                 @if let Some(share) = share {
                     progress max="100" value=(format!("{share:.1}")) aria-label={ "read of " (name) } {}
                     " " (format!("{:.0} %", share.floor()))

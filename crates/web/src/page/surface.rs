@@ -74,7 +74,7 @@ pub fn map(parts: &[SurfacePart], now: u64) -> Markup {
     };
     html! {
         div.drawn {
-            (PreEscaped(small::cells(&cells(parts, now), COLUMNS, &label)))
+            (PreEscaped(small::cells(&cells(parts, now), COLUMNS.min(parts.len()), &label)))
             (legend())
         }
         p.soft { "From the first sector to the last; each square is 1/" (parts.len()) " of the disk, as old as its oldest sector." }
@@ -85,7 +85,7 @@ pub fn map(parts: &[SurfacePart], now: u64) -> Markup {
 pub fn legend() -> Markup {
     html! {
         ul.legend aria-hidden="true" {
-            @for (_, class, words) in AGES { li { span.swatch class=(class) {} (words) } }
+            @for (_, class, words) in AGES { li { span class={ "swatch " (class) } {} (words) } }
             li { span.swatch.never {} "not yet" }
             li { span.swatch.bad {} "unreadable" }
         }

@@ -15,9 +15,9 @@ const UUID_LENGTH: usize = 36;
 
 /// Rows: their name, the class of their marks, and the events that belong there.
 const ROWS: [(&str, &str, &[&str]); 5] = [
-    ("All was read", "pass", &["pass-finished", "check-finished"]),
+    ("Passes finished", "pass", &["pass-finished", "check-finished"]),
     ("Found unreadable", "bad", &["unreadable-found"]),
-    ("Disks came, went", "disk", &["disk-gone", "disk-back", "disk-replaced", "disk-seen", "disk-forgotten"]),
+    ("Disks in and out", "disk", &["disk-gone", "disk-back", "disk-replaced", "disk-seen", "disk-forgotten"]),
     ("Problems", "act", &["incident-opened", "incident-grown"]),
     ("Messages", "told", &["message-delivered"]),
 ];
@@ -107,6 +107,6 @@ pub fn list(view: &PageView<'_>, events: &[PastEvent], most: usize) -> Markup {
                 }
             }
         }
-        @if events.len() > most { p.soft { "and " (events.len() - most) " before: " code { "sudo scrubjay history --limit 1000" } } }
+        @if events.len() > most { p.soft { "and " (events.len() - most) " more before: " code { "sudo scrubjay history" } } }
     }
 }

@@ -9,6 +9,8 @@ pub fn of(detail: &DiskDetail, now: u64) -> Markup {
     let days = |at: u64| (at as f64 - now as f64) / 86_400.0;
     let warm: Vec<(f64, f64)> =
         detail.temperatures.iter().map(|&(at, celsius)| (days(at), f64::from(celsius))).collect();
+    let has_moved = |trend: &&CounterTrend| trend.points.iter().any(|(_, value)| *value != trend.points[0].1);
+    let moved: Vec<&CounterTrend> = detail.counters.iter().filter(has_moved).collect();
     let series = |trend: &CounterTrend| {
         let mut steps = Vec::new();
         // A counter stays what it is until it is read again.
@@ -23,14 +25,14 @@ pub fn of(detail: &DiskDetail, now: u64) -> Markup {
         Series::new(trend.name.clone(), Style::Line, steps)
     };
     html! {
-        @if !detail.counters.is_empty() {
-            (figure("counters", "Counters of the drive", "value", detail.counters.iter().map(series).collect(), true))
+        @if !moved.is_empty() {
+            (figure("counters", "Counters of the drive that have changed", "value", moved.iter().map(|trend| series(trend)).collect(), true))
         }
         @if warm.len() > 1 {
             (figure("heat", "Temperature, the highest of each day", "degrees Celsius", vec![Series::new("", Style::Line, warm.clone())], false))
         }
-        @if detail.counters.is_empty() && warm.len() < 2 {
-            p { "Nothing that could be drawn: no counter of this drive was ever above zero, and its temperature is not known." }
+        @if moved.is_empty() && warm.len() < 2 {
+            p { "Nothing that could be drawn: no counter of this drive has changed, and its temperature is not known." }
         }
     }
 }
