@@ -41,29 +41,31 @@ impl WatchSite {
 
     fn look(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
         let path = request.path.as_str();
+        // What came of an action is for whom the browser shows it, not for a page that renews itself meanwhile.
+        let hears = session.filter(|_| request.field("x-renew").is_none());
         if let Some(asset) = assets::find(path) {
             return asset.response();
         }
         match path {
-            "/" => self.front(session),
+            "/" => self.front(session, hears),
             "/events" => HttpResponse::stream(),
             "/api/v1/summary" => self.summary(),
             "/metrics" => self.metrics(),
             _ => match path.strip_prefix("/d/") {
-                Some(name) => self.disk(name, session),
+                Some(name) => self.disk(name, session, hears),
                 None => missing("There is no such page."),
             },
         }
     }
 
-    fn front(&self, session: Option<&PageSession>) -> HttpResponse {
+    fn front(&self, session: Option<&PageSession>, hears: Option<&PageSession>) -> HttpResponse {
         let picture = self.feed.latest();
         let Some(seen) = &picture.status else { return unknown(&picture) };
-        let said = session.and_then(|session| self.take_said(session));
+        let said = hears.and_then(|session| self.take_said(session));
         html(200, page::front::page(&self.view(seen, &picture, session, said.as_deref())))
     }
 
-    fn disk(&self, name: &str, session: Option<&PageSession>) -> HttpResponse {
+    fn disk(&self, name: &str, session: Option<&PageSession>, hears: Option<&PageSession>) -> HttpResponse {
         let picture = self.feed.latest();
         let Some(seen) = &picture.status else { return unknown(&picture) };
         let Some(disk) = called(seen, name) else { return missing("No disk here is called so.") };
@@ -72,7 +74,7 @@ impl WatchSite {
             Ok(WatchAnswer::Past(past)) => Some(cleaned::<PastDocument>(&past)),
             _ => None,
         };
-        let said = session.and_then(|session| self.take_said(session));
+        let said = hears.and_then(|session| self.take_said(session));
         let view = self.view(seen, &picture, session, said.as_deref());
         let past = past.as_ref().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
         html(200, page::disk::page(&view, disk, past))

@@ -85,7 +85,7 @@ async function renew() {
   // Nobody is disturbed who fills a form in.
   if (focus && focus.matches("input:not(#filter), select")) return;
   if (find("dialog[open]")) return;
-  const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+  const answer = await fetch(location.pathname, { headers: { "X-Renew": "1" } });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const main = find("main", page);
@@ -94,6 +94,8 @@ async function renew() {
   const name = mark(focus);
   const inside = focus && main && find("main").contains(focus);
   const at = focus && focus.id === "filter" ? focus.selectionStart : null;
+  const said = find("main > .said");
+  if (said && !find(".said", main)) main.prepend(said);
   find("main").replaceWith(document.adoptNode(main));
   for (const part of ["header", "footer"]) {
     const fresh = find(part, page);

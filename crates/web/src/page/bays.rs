@@ -110,7 +110,7 @@ fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
             section aria-labelledby="spread" {
                 h2 #spread { "How they are spread" }
                 p.soft { "A dot is a disk; what lies far from the others is named." }
-                @for (name, drawn) in &drawn { div.strip { h3 { (name) } (PreEscaped(drawn)) } }
+                @for (name, drawn) in &drawn { div.strip { h3 { (name) } div.scroll tabindex="0" role="group" aria-label=(name) { (PreEscaped(drawn)) } } }
             }
         }
     }

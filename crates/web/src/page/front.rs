@@ -142,11 +142,16 @@ fn array_row(array: &ArrayEntry, now: u64) -> Markup {
             td data-h="Level" { (array.level) }
             td data-h="Members" title=(members.join(" ")) { (there) " of " (array.members.len()) }
             td data-h="Can lose" { span class=(if is_whole { "plain" } else { "act" }) { (can_lose(array)) } }
-            td data-h="Last full check" { (array_checked(array, now)) }
-            td data-h="Found by checks" { (found(array.check.as_ref())) }
+            td class=(nothing(array)) data-h="Last full check" { (array_checked(array, now)) }
+            td class=(nothing(array)) data-h="Found by checks" { (found(array.check.as_ref())) }
             td data-h="Now" { (array_now(array)) }
         }
     }
+}
+
+/// A phone leaves out what there is nothing of.
+fn nothing(array: &ArrayEntry) -> &'static str {
+    if array.check.is_none() { "nothing" } else { "plain" }
 }
 
 /// Corrupt is not unreadable: each has its own words and its own count.

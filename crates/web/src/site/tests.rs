@@ -150,6 +150,7 @@ fn a_session_acts_by_its_own_forms_only() {
     assert!(asked.lock().unwrap().is_empty());
     assert_eq!(post(&[("origin", "http://localhost:8600"), ("sec-fetch-site", "same-origin")], &mark).status, 303);
     assert_eq!(*asked.lock().unwrap(), [WatchRequest::Accept { subject: "ZL2ABCDE".into() }]);
+    assert!(!text(&get(&site, "/", &[("cookie", &cookie), ("x-renew", "1")], here())).contains("role=\"status\""));
     let page = text(&get(&site, "/", &[("cookie", &cookie)], here()));
     assert!(page.contains("role=\"status\"") && !page.contains("<script>alert"), "what came of it is said");
     assert!(!text(&get(&site, "/", &[("cookie", &cookie)], here())).contains("role=\"status\""), "once");
