@@ -134,7 +134,7 @@ if (process.env.LIVE && process.env.LIVE_LINK) {
     expect("the link leads to the page, and is not in its address", new URL(page.url()).pathname + new URL(page.url()).search, "/");
     const [cookie] = await context.cookies();
     expect("the cookie is for nobody else", [cookie.httpOnly, cookie.sameSite], [true, "Strict"]);
-    await page.screenshot({ path: join(output, "live-1400-light.png"), fullPage: true });
+    await page.screenshot({ path: join(output, "acting-1400-light.png"), fullPage: true });
     await page.getByRole("button", { name: "Resume reading" }).click();
     await page.waitForFunction(() => document.querySelector(".said"));
     expect("a button does what it says", (await page.locator(".said").textContent()).trim(), "disks are read again as they are due");

@@ -93,8 +93,9 @@ impl WatchSite {
 
     fn summary(&self) -> HttpResponse {
         let summary = summary::PageSummary::of(&self.feed.latest());
-        match serde_json::to_vec(&summary) {
-            Ok(body) => HttpResponse::new(200, "application/json", body),
+        match serde_json::to_string(&summary) {
+            // Whoever pastes it into a page pastes no tag.
+            Ok(body) => HttpResponse::new(200, "application/json", body.replace('<', "\\u003c")),
             Err(error) => HttpResponse::plain(500, &error.to_string()),
         }
     }
@@ -222,9 +223,11 @@ fn is_from_elsewhere(request: &HttpRequest, peer: HttpPeer) -> bool {
     let has = |name: &str| request.fields.iter().any(|(field, _)| field == name);
     // In front of us there may be who encrypts.
     let is_ours = |origin: &str| origin == format!("{scheme}://{host}") || origin == format!("https://{host}");
-    let is_other_origin = has("origin") && !request.field("origin").is_some_and(is_ours);
-    let is_other_site =
-        has("sec-fetch-site") && !matches!(request.field("sec-fetch-site"), Some("same-origin" | "none"));
+    let site = request.field("sec-fetch-site");
+    // A browser that is to say nobody where it comes from calls its own page's origin `null`, and still says that it is the same.
+    let is_same = |origin: &str| is_ours(origin) || origin == "null" && site == Some("same-origin");
+    let is_other_origin = has("origin") && !request.field("origin").is_some_and(is_same);
+    let is_other_site = has("sec-fetch-site") && !matches!(site, Some("same-origin" | "none"));
     is_other_origin || is_other_site
 }
 

@@ -56,10 +56,11 @@ impl<'s> Daemon<'s> {
             WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => answer_past(pending, &folder, clock),
             _ => drop(asked.send(DaemonNews::Asked(pending))), // unanswered, it is told that the watch ends
         };
-        let control = [
-            ControlServer::listen(&options.socket, ControlDoor::Verbs, ask.clone())?,
-            ControlServer::listen(&options.page_socket, ControlDoor::Page(page_group()), ask)?,
-        ];
+        let control = ControlServer::listen(&options.socket, ControlDoor::Verbs, ask.clone())?;
+        // Disks are watched whether there is a page or not.
+        let page = ControlServer::listen(&options.page_socket, ControlDoor::Page(page_group()), ask)
+            .map_err(|error| say(&format!("the web page cannot ask here: {error}")))
+            .ok();
         let history = HistoryDatabase::open(&options.folder.join("history.db"))?;
         let rows = history.rows()?;
         let mut settings = config.settings(&host_name(), secret());
@@ -106,7 +107,7 @@ impl<'s> Daemon<'s> {
             news::on_uevents(uevents, tell);
         }
         daemon.go(&news);
-        drop((control, locked));
+        drop((control, page, locked));
         Ok(())
     }
 

@@ -147,9 +147,15 @@ fn a_session_acts_by_its_own_forms_only() {
     assert_eq!(post(&[("origin", "http://evil.example")], &mark).status, 403);
     assert_eq!(post(&[("origin", "null")], &mark).status, 403);
     assert_eq!(post(&[("sec-fetch-site", "cross-site")], &mark).status, 403);
+    assert_eq!(
+        post(&[("origin", "null"), ("sec-fetch-site", "cross-site")], &mark).status,
+        403,
+        "a frame in a sandbox"
+    );
     assert!(asked.lock().unwrap().is_empty());
     assert_eq!(post(&[("origin", "http://localhost:8600"), ("sec-fetch-site", "same-origin")], &mark).status, 303);
     assert_eq!(*asked.lock().unwrap(), [WatchRequest::Accept { subject: "ZL2ABCDE".into() }]);
+    assert_eq!(post(&[("origin", "null"), ("sec-fetch-site", "same-origin")], &mark).status, 303, "as browsers say it");
     assert!(!text(&get(&site, "/", &[("cookie", &cookie), ("x-renew", "1")], here())).contains("role=\"status\""));
     let page = text(&get(&site, "/", &[("cookie", &cookie)], here()));
     assert!(page.contains("role=\"status\"") && !page.contains("<script>alert"), "what came of it is said");
