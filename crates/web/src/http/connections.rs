@@ -11,7 +11,7 @@ pub const CONNECTIONS_MAX: usize = 128;
 pub const STREAMS_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SlotState {
+enum ConnectionState {
     /// Its request has not come whole since then.
     Waits(Instant),
     /// It is being answered.
@@ -24,7 +24,7 @@ enum SlotState {
 struct Slot {
     number: u64,
     stream: TcpStream,
-    state: SlotState,
+    state: ConnectionState,
 }
 
 /// All open connections.
@@ -40,26 +40,26 @@ impl OpenConnections {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, open) = &mut *slots;
         if open.len() >= CONNECTIONS_MAX {
-            let waits = |slot: &&Slot| matches!(slot.state, SlotState::Waits(_));
-            let since = |slot: &&Slot| if let SlotState::Waits(since) = slot.state { Some(since) } else { None };
+            let waits = |slot: &&Slot| matches!(slot.state, ConnectionState::Waits(_));
+            let since = |slot: &&Slot| if let ConnectionState::Waits(since) = slot.state { Some(since) } else { None };
             let number = open.iter().filter(waits).min_by_key(since)?.number;
             hang_up(open, number);
         }
         *next += 1;
-        open.push(Slot { number: *next, stream: handle, state: SlotState::Waits(Instant::now()) });
+        open.push(Slot { number: *next, stream: handle, state: ConnectionState::Waits(Instant::now()) });
         Some(*next)
     }
 
     /// Its request has come whole, or another one is waited for.
     pub fn is_answered(&self, number: u64, is_answered: bool) {
-        let state = if is_answered { SlotState::Answered } else { SlotState::Waits(Instant::now()) };
+        let state = if is_answered { ConnectionState::Answered } else { ConnectionState::Waits(Instant::now()) };
         self.change(number, state);
     }
 
     /// It has events from now on. The one that has had them for longest makes room if there are too many; its browser comes back.
     pub fn streams(&self, number: u64) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |slot: &Slot| if let SlotState::Streams(since) = slot.state { Some(since) } else { None };
+        let since = |slot: &Slot| if let ConnectionState::Streams(since) = slot.state { Some(since) } else { None };
         let streams: Vec<(Instant, u64)> =
             slots.1.iter().filter_map(|slot| Some((since(slot)?, slot.number))).collect();
         if streams.len() >= STREAMS_MAX
@@ -68,7 +68,7 @@ impl OpenConnections {
             hang_up(&mut slots.1, *oldest);
         }
         drop(slots);
-        self.change(number, SlotState::Streams(Instant::now()));
+        self.change(number, ConnectionState::Streams(Instant::now()));
     }
 
     /// It is gone.
@@ -76,7 +76,7 @@ impl OpenConnections {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).1.retain(|slot| slot.number != number);
     }
 
-    fn change(&self, number: u64, state: SlotState) {
+    fn change(&self, number: u64, state: ConnectionState) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.1.iter_mut().filter(|slot| slot.number == number).for_each(|slot| slot.state = state);
     }
@@ -115,7 +115,7 @@ mod tests {
         let (server, _) = listener.accept().unwrap();
         assert!(open.enter(&server).is_some());
         assert_eq!(clients[1].0.read(&mut [0; 8]).unwrap(), 0, "the second client is hung up on");
-        open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = SlotState::Answered);
+        open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = ConnectionState::Answered);
         assert!(open.enter(&server).is_none(), "all are being answered");
         drop(client);
     }

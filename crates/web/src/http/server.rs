@@ -74,7 +74,7 @@ impl<S: HttpSite> HttpServer<S> {
             (Arc::clone(&self.site), self.tls.clone(), Arc::clone(&self.open), Arc::clone(&self.rate));
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
-            let ours = Talk { site: &*site, open: &open, rate: &rate, number, peer };
+            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer };
             let _ = ours.run(stream, tls);
             open.leave(number);
         };
@@ -85,7 +85,7 @@ impl<S: HttpSite> HttpServer<S> {
 }
 
 /// One connection.
-struct Talk<'t, S> {
+struct HttpTalk<'t, S> {
     site: &'t S,
     open: &'t OpenConnections,
     rate: &'t Mutex<RateLimit>,
@@ -93,7 +93,7 @@ struct Talk<'t, S> {
     peer: HttpPeer,
 }
 
-impl<S: HttpSite> Talk<'_, S> {
+impl<S: HttpSite> HttpTalk<'_, S> {
     fn run(&self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> io::Result<()> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(TAKEN_TIME))?;

@@ -1,6 +1,6 @@
 //! What a person may do on the page, as forms: each carries the mark of the session for which it was made.
 
-use super::PageView;
+use super::view::PageView;
 use maud::{Markup, html};
 
 /// A button that accepts what is wrong with a subject.

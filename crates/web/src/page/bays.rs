@@ -1,6 +1,7 @@
 //! The disks of a large machine: a map of its bays, those that are not like the others, and how the others are spread.
 
-use super::{PageView, disks, tone};
+use super::view::PageView;
+use super::{disks, tone};
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, StripDot};

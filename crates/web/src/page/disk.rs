@@ -1,6 +1,7 @@
 //! The page of one disk: how it is and why, its surface, what its drive says, how that came about, and what to write to whoever sold it.
 
-use super::{PageView, actions, disks, frame, surface, timeline, tone, trends};
+use super::view::PageView;
+use super::{actions, disks, frame, surface, timeline, tone, trends};
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;

@@ -1,6 +1,7 @@
 //! The disks of a small machine: one by itself, or a table.
 
-use super::{PageView, surface, tone};
+use super::view::PageView;
+use super::{surface, tone};
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small;

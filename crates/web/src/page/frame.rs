@@ -1,6 +1,7 @@
 //! What is around every page: its head, what it says of the age of what it shows, and its foot.
 
-use super::{PageView, tone};
+use super::tone;
+use super::view::PageView;
 use crate::assets::{ICON, SCRIPT, STYLE};
 use maud::{DOCTYPE, Markup, html};
 use scrubjay_jobs::control::told::moment;

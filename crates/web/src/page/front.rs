@@ -1,7 +1,8 @@
 //! The first page, in this order: am I safe, what to do now, arrays, disks, what is being read, the last twelve months.
 
 use super::frame::{self, with_command};
-use super::{PageView, actions, bays, disks, timeline, tone};
+use super::view::PageView;
+use super::{actions, bays, disks, timeline, tone};
 use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
@@ -108,7 +109,7 @@ fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
         @if let Some(disk) = disk {
             p.how {
                 a href={ "/d/" (encoded(&disk.key)) } { "Why, and what is known" } " · "
-                code { "sudo scrubjay locate " (typed(disk.serial.as_deref().unwrap_or(&disk.key))) } " blinks its bay · "
+                code { "sudo scrubjay locate " (typed(disk.serial.as_deref().unwrap_or(&disk.key))) } " finds it · "
                 code { "sudo scrubjay accept " (typed(&disk.key)) } " is silent until it grows"
             }
         }

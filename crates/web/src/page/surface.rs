@@ -1,6 +1,6 @@
 //! The surface of a disk: which part was read when, and what was found.
 
-use super::PageView;
+use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, ChartCell};
 use scrubjay_jobs::control::DiskEntry;

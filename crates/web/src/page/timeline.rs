@@ -1,6 +1,7 @@
 //! The last twelve months: what was read, what was found, what went and came, what was told.
 
-use super::{PageView, frame::with_command};
+use super::frame::with_command;
+use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small::{self, TimelineRow};
 use scrubjay_jobs::control::past::PastEvent;
