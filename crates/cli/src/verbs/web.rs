@@ -32,19 +32,19 @@ const RECORDING_BYTES: u64 = 256 << 20;
 
 /// Listens until it is ended.
 pub fn run(args: &WebArgs) -> Result<Exit> {
-    let key = if args.read_only { None } else { Some(key(&key_path(args.key.as_deref()), args.print_link)?) };
-    let access = PageAccess::new(key.as_deref(), &names(&args.name));
-    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
-    if args.print_link {
-        return print_link(&access, scheme, args);
-    }
-    if !args.listen.ip().is_loopback() && args.tls_cert.is_none() && args.without_tls < 2 {
+    if !args.print_link && !args.listen.ip().is_loopback() && args.tls_cert.is_none() && args.without_tls < 2 {
         return Err(Usage(format!(
             "--listen {}: beyond this machine only with --tls-cert and --tls-key; without, everybody on the way can read and act: say \
              --without-tls twice if that is meant",
             args.listen
         ))
         .into());
+    }
+    let key = if args.read_only { None } else { Some(key(&key_path(args.key.as_deref()), args.print_link)?) };
+    let access = PageAccess::new(key.as_deref(), &names(&args.name));
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    if args.print_link {
+        return print_link(&access, scheme, args);
     }
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => {
@@ -66,7 +66,8 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
     let feed = PictureFeed::new(ask);
     feed.keep_up().context("no thread is to be had")?;
     let at = listener.local_addr().context("where we listen is not known")?;
-    say(format_args!("the page is at {scheme}://{at}; to act there: scrubjay web --print-link"));
+    let how = if args.read_only { "" } else { "; to act there: the same command with --print-link" };
+    say(format_args!("the page is at {scheme}://{at}{how}"));
     HttpServer::new(Arc::new(WatchSite::new(feed, access)), tls).serve(&listener)
 }
 
