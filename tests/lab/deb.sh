@@ -50,7 +50,24 @@ if [ "${1:-}" = --inside ]; then
     nsenter -t "$first" -m sh -c 'test -w /sys/devices/virtual/block && ! test -w /sys/kernel && ! test -w /sys/devices/system'
   expect "with a filter of system calls" "$(awk '/^Seccomp:/ {print $2}' "/proc/$first/status")" 2
   expect "and 8 capabilities" "$(capabilities "$first")" 8
-  expect "its folders are root's alone" "$(stat -c '%a %U' /run/scrubjay /var/lib/scrubjay | sort -u)" "700 root"
+  expect "its folders are root's: what it keeps is for nobody else, and of its sockets one is for the page" \
+    "$(stat -c '%a %U' /run/scrubjay /var/lib/scrubjay | tr '\n' ' ')" "711 root 700 root "
+  expect "that one is for the page's group" "$(stat -c '%a %U %G' /run/scrubjay/page)" "660 root scrubjay-page"
+  expect "the page is not enabled either" "$(systemctl is-enabled scrubjay-web || true)" disabled
+  holds "systemctl enable --now scrubjay-web" systemctl enable --now scrubjay-web
+  page() { # PATH
+    exec 3<>/dev/tcp/127.0.0.1/8600 && printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$1" >&3 && cat <&3
+  }
+  has_page() { page /metrics 2>/dev/null | grep -q '^scrubjay_watch_up 1'; }
+  holds "the page asks the watch, as another user" soon has_page
+  web=$(status_is MainPID scrubjay-web)
+  holds "a user of its own" fails test "$(stat -c %U "/proc/$web")" = root
+  expect "and no capability" "$(capabilities "$web")" 0
+  in_page() { nsenter -t "$web" -m -S "$(stat -c %u "/proc/$web")" -G "$(stat -c %g "/proc/$web")" "$@"; }
+  holds "it sees no disk" fails in_page test -e "${disks[0]}"
+  holds "it opens no state of the watch" fails in_page cat /var/lib/scrubjay/history.db
+  holds "nor its settings" fails in_page cat /etc/scrubjay/config.toml
+  holds "a link for its owner is printed" scrubjay web --print-link
   holds "the disks are seen: virtio, SCSI, SATA, NVMe and scsi_debug" soon is_json '.watch.disks | length == 5'
   holds "smartctl is answered by SATA and NVMe drives" soon is_json '[.watch.disks[] | select(.health == "ok") | .name[0:2]] | sort == ["nv", "sd"]'
   lacks=$(scrubjay doctor --json | jq -c '[.looks[] | select(.state == "missing") | .what]' || true)

@@ -31,6 +31,7 @@ mod html;
 mod label;
 mod map;
 mod sheet;
+pub mod small;
 mod style;
 mod svg;
 mod text;
@@ -41,6 +42,7 @@ mod tests;
 
 pub use figure::{Axis, AxisScale, CurvePoint, Exhibit, Figure, Maps, Page, Panel, Series, Style, Table};
 pub use html::is_ours;
+pub use style::FIGURE as FIGURE_STYLE;
 
 use sheet::Sheet;
 use std::collections::HashSet;
@@ -67,6 +69,12 @@ pub enum NameError {
     /// Another exhibit of the page has it.
     #[error("two exhibits have the name {0:?}")]
     Repeated(String),
+}
+
+/// A figure for a page that has [`FIGURE_STYLE`]: as a screen or paper shows it, then as a phone does. The page shows one of both, by
+/// their classes `wide` and `narrow`.
+pub fn in_page(figure: &Figure) -> [String; 2] {
+    [Sheet::Wide, Sheet::Narrow].map(|sheet| svg::draw(figure, sheet).svg)
 }
 
 /// Draws the page: [`INDEX`] first, then an SVG and a CSV file for each figure, a CSV file for each table, in the order of the

@@ -48,6 +48,8 @@ fn main() -> ExitCode {
         Some(Verb::Pause(args)) => verbs::person::pause(&args),
         Some(Verb::Resume) => verbs::person::resume(),
         Some(Verb::History(args)) => verbs::history::run(&args),
+        Some(Verb::Web(args)) => verbs::web::run(&args),
+        Some(Verb::Metrics(args)) => verbs::metrics::run(&args),
         Some(Verb::Locate(args)) => verbs::locate::run(&args),
         Some(Verb::Doctor { json }) => verbs::doctor::run(json),
         Some(Verb::Probe(args)) => probe::run(&args),

@@ -1,7 +1,7 @@
 //! One trace in parts, each read by whoever likes.
 
 use crate::JobError;
-use crate::control::JobControl;
+use crate::job_control::JobControl;
 use crate::workload::{self, DeviceFilter};
 use scrubjay_trace::cut::{self, DISORDER_MAX, TracePart};
 use scrubjay_trace::{Devices, Input, InputError, OpenOptions, PartCollector, PartPeriods, ServiceSource, TraceSource};

@@ -30,6 +30,7 @@ pub mod costs;
 pub mod cut;
 pub mod doing;
 mod error;
+pub mod job_control;
 pub mod json;
 pub mod losses;
 pub mod named;
@@ -50,5 +51,6 @@ pub mod trace_output;
 pub mod tune;
 pub mod tune_document;
 pub mod workload;
+pub mod zone;
 
 pub use error::JobError;

@@ -1,7 +1,7 @@
 //! Work that falls into independent pieces, on all cores.
 
 use crate::JobError;
-use crate::control::JobControl;
+use crate::job_control::JobControl;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 

@@ -1,8 +1,8 @@
 //! A policy simulated against a trace: what is told of it, and its JSON.
 
 use crate::JobError;
-use crate::control::JobControl;
 use crate::costs::{CostDocument, TraceSummaryDocument};
+use crate::job_control::JobControl;
 use crate::parallel;
 use crate::workload::{DeviceLoad, Hold};
 use scrubjay_core::scrub::disk_server::ServiceModel;

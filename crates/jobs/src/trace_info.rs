@@ -1,7 +1,7 @@
 //! The walk through a trace that `trace info` is: its figures, and what its idle intervals are drawn from.
 
 use crate::JobError;
-use crate::control::JobControl;
+use crate::job_control::JobControl;
 use crate::workload::{self, TraceNote};
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::units::Nanos;

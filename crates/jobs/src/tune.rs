@@ -3,8 +3,8 @@
 //! The search goes on several threads: the sizes of one load are tuned for independently.
 
 use crate::JobError;
-use crate::control::JobControl;
 use crate::costs;
+use crate::job_control::JobControl;
 use crate::parallel;
 use crate::quantity::{self, show_time};
 use crate::workload::DeviceLoad;

@@ -1,7 +1,7 @@
 //! Traces from files: opened, filtered by device, and held as the simulator wants them.
 
 use crate::JobError;
-use crate::control::JobControl;
+use crate::job_control::JobControl;
 use crate::quantity;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};

@@ -4,7 +4,7 @@ use crate::failure;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::control::JobControl;
+use scrubjay_jobs::job_control::JobControl;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;

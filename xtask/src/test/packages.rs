@@ -37,6 +37,37 @@ pub const WATCHED: &[&str] = &[
     "jq",                // reads the answers
 ];
 
+/// The page in a browser. (node with npm comes from Debian or from elsewhere: where there is none the step is not run.)
+pub const PAGE: &[&str] = &[
+    "chromium",          // the browser
+    "prometheus",        // promtool
+    "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "curl",              // asks
+    "jq",                // reads the answers
+];
+
+/// The page as an enemy meets it.
+pub const PAGE_SECURITY: &[&str] = &[
+    "curl",       // asks
+    "python3",    // asks as no browser would
+    "openssl",    // a certificate
+    "util-linux", // setpriv
+    "jq",         // reads and writes recordings
+];
+
+/// What tries what is in contrib/.
+pub const CONTRIB: &[&str] = &[
+    "prometheus", // promtool
+    "curl",       // asks
+    "jq",         // reads
+];
+
 /// What the test of the capture runs.
 pub const CAPTURE: &[&str] = &[
     "fio",   // makes the requests, and counts them

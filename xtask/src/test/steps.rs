@@ -3,8 +3,9 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, FAULTY_DISK, FILE_SYSTEMS, GUEST, GUEST_ARRAYS,
-    GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, WATCHED, WATCHED_VOLUME,
+    ARRAYS, ARRAYS_OF_OURS, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS, GUEST,
+    GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY, WATCHED,
+    WATCHED_VOLUME,
 };
 
 /// One step.
@@ -190,6 +191,24 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: the watch: disks found, read and told of by mail, killed, full, and set back a day",
         command: &["tests/lab/watch.sh"],
         packages: WATCHED,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: the page in a browser: years of 1, 8 and 60 disks, and a live watch",
+        command: &["tests/lab/page.sh"],
+        packages: PAGE,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: the page as an enemy meets it",
+        command: &["tests/lab/page-security.sh"],
+        packages: PAGE_SECURITY,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: alert rules, dashboard and tiles for other people's programs",
+        command: &["tests/lab/contrib.sh"],
+        packages: CONTRIB,
         ..LAB
     },
     TestStep {

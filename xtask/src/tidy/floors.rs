@@ -20,6 +20,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("jobs", 5),
     ("daemon", 6),
     ("python", 6),
+    ("web", 6),
     ("cli", 7),
 ];
 

@@ -18,6 +18,7 @@ pub mod trace;
 mod tune;
 pub mod volume;
 mod watch;
+mod web;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
 pub use bench::{BenchArgs, BenchCode, Benched};
@@ -31,6 +32,7 @@ pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::Tune;
 pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SetArgs, SetupArgs, SubjectArgs, WatchArgs};
+pub use web::{MetricsArgs, WebArgs};
 
 use crate::exit::Exit;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -90,6 +92,10 @@ pub enum Verb {
     Resume,
     /// Show what happened: incidents, messages, passes, disks that came and went
     History(HistoryArgs),
+    /// Show how things stand as a web page, with metrics for Prometheus
+    Web(WebArgs),
+    /// Print the metrics, or write them for node_exporter
+    Metrics(MetricsArgs),
     /// Make the light of a disk's bay blink, or say where the disk is
     Locate(LocateArgs),
     /// One line for Nagios and cron: OK, WARNING, CRITICAL or UNKNOWN

@@ -8,6 +8,7 @@ use super::policy::SimulatedParameters;
 use super::{DiskModelArgs, Traces};
 use clap::{Args, Subcommand};
 use scrubjay_sim::play::Playable;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +42,8 @@ const WATCH_EXAMPLES: &str = "\
 Examples:
   scrubjay simulate watch --disks 8 --days 365 --seed 1
   scrubjay simulate watch --disks 24 --trouble 5       as if five times as much went wrong
-  scrubjay simulate watch --disks 8 --seed 7 --json";
+  scrubjay simulate watch --disks 8 --seed 7 --json
+  scrubjay simulate watch --disks 60 --page nas.json   then: scrubjay web --recorded nas.json";
 
 /// Arguments of `simulate watch`.
 #[derive(Debug, Args)]
@@ -63,6 +65,12 @@ pub struct SimulateWatch {
     /// Print one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Write what the web page would show at the end of it into this file, for `scrubjay web --recorded`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub page: Option<PathBuf>,
+    /// Replace that file if it is there
+    #[arg(long, requires = "page", help_heading = "Output")]
+    pub force: bool,
 }
 
 /// Arguments of `simulate scrub`.

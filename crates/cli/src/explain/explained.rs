@@ -3,10 +3,10 @@
 use crate::disks::ScrubRecord;
 use crate::exit::Exit;
 use crate::say::shown_path;
-use scrubjay_daemon::control::{DiskEntry, WatchDocument};
 use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
 use scrubjay_daemon::smartctl::parse::SmartctlAnswer;
 use scrubjay_device::inventory::InventoryDisk;
+use scrubjay_jobs::control::{DiskEntry, WatchDocument};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
 use scrubjay_watch::{label_size, single, typed};
 

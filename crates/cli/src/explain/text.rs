@@ -2,11 +2,11 @@
 
 use super::explained::Explained;
 use crate::say::{prose_width, wrapped};
-use crate::verbs::status::now_of;
-use crate::verbs::words::{date, moment};
 use scrubjay_core::units::Bytes;
-use scrubjay_daemon::control::DiskEntry;
 use scrubjay_daemon::smartctl::exit::SmartctlExit;
+use scrubjay_jobs::control::DiskEntry;
+use scrubjay_jobs::control::told::now_of;
+use scrubjay_jobs::control::told::{date, moment};
 use scrubjay_jobs::quantity::show_count;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::SmartFacts;

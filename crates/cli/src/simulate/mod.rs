@@ -2,6 +2,7 @@
 
 mod array;
 mod integrity;
+mod page_recorder;
 mod scrub;
 mod watch;
 

@@ -9,7 +9,7 @@ use crate::workload;
 use anyhow::{Context, Result};
 use scrubjay_core::scrub::idle::{ParameterValue, PolicyParameters};
 use scrubjay_core::units::Bytes;
-use scrubjay_jobs::control::JobControl;
+use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::parameter;
 use scrubjay_jobs::quantity::show_time;
 use scrubjay_jobs::simulation::{self, PolicyDescription, SimulationDocument};

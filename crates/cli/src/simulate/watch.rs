@@ -1,11 +1,15 @@
 //! `scrubjay simulate watch`: a year of a modelled machine under the watch.
 
+use super::page_recorder::PageRecorder;
 use crate::args::SimulateWatch;
 use crate::disks;
 use crate::exit::{Exit, Usage};
 use crate::say::print_prose;
+use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
+use scrubjay_device::output::{self, Existing};
 use scrubjay_sim::host::calendar::DaylightCalendar;
+use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::run::{HostSummary, ModelledHost};
 use scrubjay_sim::host::setup::HostSetup;
 use scrubjay_sim::host::table::{HostMessage, HostTable};
@@ -33,8 +37,17 @@ pub fn run(args: &SimulateWatch) -> Result<Exit> {
     }
     let setup = HostSetup { trouble: args.trouble, ..HostSetup::usual(args.seed, args.disks, args.days) };
     let every_days = setup.settings.every / DAY;
-    let mut table = HostTable::default();
-    let summary = ModelledHost::run(setup, &mut table);
+    let mut both = TableAndPage {
+        table: HostTable::default(),
+        page: args.page.as_ref().map(|_| PageRecorder::new(&setup)).transpose()?,
+    };
+    let summary = ModelledHost::run(setup, &mut both);
+    let TableAndPage { table, page } = both;
+    if let Some((path, page)) = args.page.as_ref().zip(page) {
+        let snapshot = serde_json::to_vec(&page.snapshot()?).context("the page as JSON")?;
+        let existing = if args.force { Existing::Replaced } else { Existing::Kept };
+        output::write(path, existing, &snapshot).map_err(unwritable)?;
+    }
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let document = WatchedDocument::new(args, &table, summary, every_days);
@@ -44,6 +57,21 @@ pub fn run(args: &SimulateWatch) -> Result<Exit> {
     };
     printed.context("cannot write the result to standard output")?;
     Ok(Exit::Clean)
+}
+
+/// Who observes the model.
+struct TableAndPage {
+    table: HostTable,
+    page: Option<PageRecorder>,
+}
+
+impl HostObserver for TableAndPage {
+    fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
+        self.table.observe(at, fact);
+        if let Some(page) = &mut self.page {
+            page.observe(at, fact);
+        }
+    }
 }
 
 /// `2026-03`.

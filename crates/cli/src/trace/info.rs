@@ -6,7 +6,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::shown_path;
 use crate::{page, workload};
 use anyhow::{Context, Result};
-use scrubjay_jobs::control::JobControl;
+use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::trace_document::TraceDocument;
 use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, SeenTrace, ServiceChoice};
 use scrubjay_study::idleness::{self, IdleStudy};

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use scrubjay_core::scrub::idle::Goal;
 use scrubjay_device::output::{self, Existing};
 use scrubjay_jobs::JobError;
-use scrubjay_jobs::control::JobControl;
+use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::tune::{self, Took, TuneTask, Tuned};
 use scrubjay_jobs::tune_document::TuneDocument;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};

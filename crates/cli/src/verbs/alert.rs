@@ -1,13 +1,13 @@
 //! `scrubjay alert`: send tests, confirm codes, list channels.
 
-use super::words::moment;
 use super::{ask, person};
 use crate::args::{AlertArgs, Alerted};
 use crate::exit::Exit;
 use crate::say::{print_line, print_prose};
 use crate::{columns, disks};
 use anyhow::{Context, Result, bail};
-use scrubjay_daemon::control::{AlertDocument, ChannelEntry, WatchAnswer, WatchRequest};
+use scrubjay_jobs::control::told::moment;
+use scrubjay_jobs::control::{AlertDocument, ChannelEntry, WatchAnswer, WatchRequest};
 use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};

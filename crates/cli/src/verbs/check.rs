@@ -2,7 +2,7 @@
 
 use super::ask;
 use crate::say::shown;
-use scrubjay_daemon::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
+use scrubjay_jobs::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, WatchRequest};
 use scrubjay_watch::calendar::DAY;
 use std::io::Write;
 
@@ -114,7 +114,7 @@ fn line(seen: &WatchDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scrubjay_daemon::control::{ArrayEntry, IncidentEntry};
+    use scrubjay_jobs::control::{ArrayEntry, IncidentEntry};
 
     fn seen(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };

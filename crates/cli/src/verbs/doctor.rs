@@ -6,7 +6,6 @@ use crate::say::print_prose;
 use anyhow::{Context, Result};
 use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
-use scrubjay_daemon::control::WatchDocument;
 use scrubjay_daemon::discovery::{HostSurvey, SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::pump::is_called;
 use scrubjay_daemon::smartctl::run::Smartctl;
@@ -15,6 +14,7 @@ use scrubjay_device::completion::own_uid;
 use scrubjay_device::detector::{self, DetectorKind, RequestsWhose};
 use scrubjay_device::sysfs::DiskNode;
 use scrubjay_jobs::JobError;
+use scrubjay_jobs::control::WatchDocument;
 use scrubjay_watch::counted;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -192,9 +192,11 @@ fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
 
 fn clock() -> Look {
     match clock::today().0 {
-        now if now < CLOCK_MIN => {
-            missing("clock", format!("it shows {}", super::words::moment(now)), "set it: timedatectl set-ntp true")
-        }
-        now => ok("clock", super::words::moment(now)),
+        now if now < CLOCK_MIN => missing(
+            "clock",
+            format!("it shows {}", scrubjay_jobs::control::told::moment(now)),
+            "set it: timedatectl set-ntp true",
+        ),
+        now => ok("clock", scrubjay_jobs::control::told::moment(now)),
     }
 }

@@ -1,15 +1,15 @@
 //! `scrubjay history`: what happened, the newest first.
 
 use super::state_folder;
-use super::words::moment;
 use crate::args::HistoryArgs;
 use crate::exit::{Exit, Usage};
 use crate::{columns, disks};
 use anyhow::{Context, Result};
-use scrubjay_daemon::control::WatchDocument;
 use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryEvent};
 use scrubjay_daemon::pump::is_called;
+use scrubjay_jobs::control::WatchDocument;
+use scrubjay_jobs::control::told::moment;
 use scrubjay_watch::facts::DiskKey;
 use serde::Serialize;
 use std::io::{self, Write};

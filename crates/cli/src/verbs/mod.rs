@@ -5,6 +5,7 @@ pub mod check;
 pub mod doctor;
 pub mod history;
 pub mod locate;
+pub mod metrics;
 pub mod person;
 pub mod plan;
 pub mod set;
@@ -12,13 +13,13 @@ mod settings_file;
 pub mod setup;
 pub mod status;
 pub mod watch;
-pub mod words;
+pub mod web;
 
 use anyhow::Result;
-use scrubjay_daemon::control::{
+use scrubjay_device::inventory::is_alike;
+use scrubjay_jobs::control::{
     DiskEntry, WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest, socket_path,
 };
-use scrubjay_device::inventory::is_alike;
 use std::path::PathBuf;
 
 /// Where the daemon keeps its history, unless told otherwise.

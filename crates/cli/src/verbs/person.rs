@@ -5,7 +5,7 @@ use crate::args::{PauseArgs, SubjectArgs};
 use crate::exit::Exit;
 use crate::say::print_line;
 use anyhow::Result;
-use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
+use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::io;
 
 /// Be silent until it grows.

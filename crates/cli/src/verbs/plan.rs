@@ -1,12 +1,12 @@
 //! `scrubjay plan`: when each disk is read and each array checked, until when, and what will be late.
 
 use super::picture;
-use super::words::{ago, date, moment, span};
 use crate::exit::Exit;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
 use scrubjay_core::units::{Bytes, Nanos};
-use scrubjay_daemon::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
+use scrubjay_jobs::control::told::{ago, date, moment, span};
+use scrubjay_jobs::control::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use scrubjay_jobs::quantity::show_time;
 use scrubjay_watch::calendar::DAY;
 use serde::Serialize;

@@ -9,7 +9,7 @@ use crate::say::print_prose;
 use anyhow::Result;
 use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::WatchConfig;
-use scrubjay_daemon::control::{WatchAnswer, WatchRequest};
+use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::io;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 

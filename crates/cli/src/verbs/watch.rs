@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::say::say;
 use anyhow::Result;
 use scrubjay_daemon::config;
-use scrubjay_daemon::control::socket_path;
 use scrubjay_daemon::pump::{Daemon, DaemonError, DaemonOptions};
+use scrubjay_jobs::control::{page_socket_path, socket_path};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -22,6 +22,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         is_config_asked_for: args.config.is_some(),
         folder: state_folder(args.state.as_ref()),
         socket: socket_path()?,
+        page_socket: page_socket_path()?,
         calendar: args.test_calendar,
         is_full_speed: args.test_full_speed,
         smartctl: args.test_smartctl.clone(),

@@ -1,14 +1,8 @@
-//! How verbs talk to the daemon: one line of JSON there, one line back, over a socket that only its owner can open.
+//! The daemon's end of its sockets. What is said there is in `scrubjay_jobs::control`.
 
-mod client;
-mod documents;
-mod protocol;
+pub mod document;
+mod past;
 mod server;
 
-pub use client::{WatchClient, WatchClientError, socket_path};
-pub use documents::{
-    AlertDocument, ArrayEntry, ChannelEntry, DeliveryEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry,
-    ReadingEntry, SCHEMA, WatchDocument,
-};
-pub use protocol::{WatchAnswer, WatchRequest};
-pub use server::{ControlServer, PendingAnswer, ServerError};
+pub use past::{past, past_of};
+pub use server::{ControlDoor, ControlServer, PendingAnswer, ServerError};

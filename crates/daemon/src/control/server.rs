@@ -1,11 +1,11 @@
-//! The daemon's end of its socket: a thread that listens, and one a connection, few at a time, each for a short time.
+//! The daemon's end of its sockets: a thread that listens, and one a connection, few at a time, each for a short time.
 
-use super::protocol::{WatchAnswer, WatchRequest};
 use rustix::net::sockopt::socket_peercred;
 use scrubjay_device::completion::own_uid;
+use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +54,33 @@ pub enum ServerError {
     },
 }
 
+/// Who may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlDoor {
+    /// Our own user, and root: anything.
+    Verbs,
+    /// The web page: what [`WatchRequest::is_for_page`] names. The group of this number may open it; none: our own user only.
+    Page(Option<u32>),
+}
+
+impl ControlDoor {
+    fn mode(self) -> u32 {
+        match self {
+            ControlDoor::Verbs | ControlDoor::Page(None) => 0o600,
+            ControlDoor::Page(Some(_)) => 0o660,
+        }
+    }
+
+    /// May whoever is of this user ask for anything here? Who may open the page's socket is decided by its group.
+    fn lets_in(self, user: u32) -> bool {
+        user == 0 || user == own_uid() || matches!(self, ControlDoor::Page(Some(_)))
+    }
+
+    fn takes(self, request: &WatchRequest) -> bool {
+        self == ControlDoor::Verbs || request.is_for_page()
+    }
+}
+
 /// Listens as long as it lives.
 #[derive(Debug)]
 pub struct ControlServer {
@@ -67,6 +94,7 @@ impl ControlServer {
     /// Another daemon listens, or the kernel says no.
     pub fn listen(
         path: &Path,
+        door: ControlDoor,
         ask: impl Fn(PendingAnswer) + Clone + Send + 'static,
     ) -> Result<ControlServer, ServerError> {
         let fail = |source| ServerError::Io { path: path.to_owned(), source };
@@ -84,7 +112,10 @@ impl ControlServer {
         let listener = UnixListener::bind(path);
         rustix::process::umask(before);
         let listener = listener.map_err(fail)?;
-        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(fail)?;
+        if let ControlDoor::Page(Some(group)) = door {
+            chown(path, None, Some(group)).map_err(fail)?;
+        }
+        fs::set_permissions(path, Permissions::from_mode(door.mode())).map_err(fail)?;
         let open = Arc::new(AtomicUsize::new(0));
         let listening = thread::Builder::new().name("control".into());
         listening
@@ -102,7 +133,7 @@ impl ControlServer {
                     }
                     let serving = Arc::clone(&open);
                     let spawned = thread::Builder::new().name("asked".into()).spawn(move || {
-                        let _ = serve(&stream, &ask);
+                        let _ = serve(&stream, door, &ask);
                         serving.fetch_sub(1, Ordering::SeqCst);
                     });
                     if spawned.is_err() {
@@ -134,10 +165,10 @@ fn say(mut stream: &UnixStream, answer: &WatchAnswer) -> io::Result<()> {
 }
 
 /// One connection: requests, one after the other.
-fn serve(stream: &UnixStream, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
+fn serve(stream: &UnixStream, door: ControlDoor, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let peer = socket_peercred(stream)?.uid.as_raw();
-    if peer != 0 && peer != own_uid() {
+    if !door.lets_in(peer) {
         return say(stream, &refused("only root may ask"));
     }
     let mut lines = BufReader::new(stream);
@@ -151,6 +182,7 @@ fn serve(stream: &UnixStream, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
             return say(stream, &refused("the request has no end, or is too long"));
         }
         let answer = match serde_json::from_slice(&line) {
+            Ok(request) if !door.takes(&request) => refused("the web page may not ask for that"),
             Ok(request) => {
                 let (sender, receiver): (_, Receiver<WatchAnswer>) = mpsc::channel();
                 ask(PendingAnswer { request, answer: sender });
@@ -164,14 +196,15 @@ fn serve(stream: &UnixStream, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::client::{WatchClient, WatchClientError};
     use super::*;
+    use scrubjay_jobs::control::{WatchClient, WatchClientError};
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn requests_are_answered_and_nonsense_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/watch");
-        let server = ControlServer::listen(&path, |asked: PendingAnswer| {
+        let server = ControlServer::listen(&path, ControlDoor::Verbs, |asked: PendingAnswer| {
             let said = format!("{:?}", asked.request);
             asked.answer(WatchAnswer::Done { said });
         })
@@ -191,10 +224,29 @@ mod tests {
         };
         assert!(raw(b"rm -rf\n").contains("no such request"));
         assert!(raw(&vec![b'x'; LINE_MAX as usize]).contains("too long"));
-        let taken = ControlServer::listen(&path, |_| {});
+        let taken = ControlServer::listen(&path, ControlDoor::Verbs, |_| {});
         assert!(matches!(taken, Err(ServerError::Taken(_))));
         drop(server);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_page_may_look_and_act_but_forgets_no_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page");
+        let done = |asked: PendingAnswer| asked.answer(WatchAnswer::Done { said: "done".into() });
+        let group = fs::metadata(folder.path()).unwrap().gid();
+        let _server = ControlServer::listen(&path, ControlDoor::Page(Some(group)), done).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+        let mut client = WatchClient::connect(&path).unwrap();
+        let is_done = |answer| matches!(answer, WatchAnswer::Done { .. });
+        for request in [WatchRequest::Status, WatchRequest::Past { since: 0 }, WatchRequest::Pause { seconds: 60 }] {
+            assert!(is_done(client.ask(&request).unwrap()), "{request:?}");
+        }
+        for request in [WatchRequest::Reload, WatchRequest::Forget { subject: "sda".into() }] {
+            assert!(!is_done(client.ask(&request).unwrap()), "{request:?}");
+        }
+        assert!(!ControlDoor::Verbs.lets_in(own_uid() + 1) && !ControlDoor::Page(None).lets_in(own_uid() + 1));
     }
 
     #[test]
@@ -203,7 +255,7 @@ mod tests {
         let path = folder.path().join("watch");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        ControlServer::listen(&path, |asked| asked.answer(refused("no"))).unwrap();
+        ControlServer::listen(&path, ControlDoor::Verbs, |asked| asked.answer(refused("no"))).unwrap();
         assert!(matches!(WatchClient::connect(&folder.path().join("none")), Err(WatchClientError::Absent(_))));
     }
 }

@@ -29,6 +29,16 @@ impl HistoryDatabase {
         Ok(HistoryDatabase { path: path.to_owned(), connection: opening::writable(path)? })
     }
 
+    /// One that lies in memory and is gone with the value: of a modelled machine.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn of_a_model() -> Result<HistoryDatabase, HistoryError> {
+        let path = PathBuf::from(":memory:");
+        let connection = opening::in_memory().map_err(|error| HistoryError::of(&path, error))?;
+        Ok(HistoryDatabase { path, connection })
+    }
+
     /// Opens the file to be read, beside a daemon that writes it.
     ///
     /// # Errors

@@ -39,6 +39,14 @@ pub fn readable(path: &Path) -> Result<Connection, HistoryError> {
     Ok(connection)
 }
 
+/// One that no file has.
+pub fn in_memory() -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    migrate(&mut connection, &STEPS)?;
+    Ok(connection)
+}
+
 /// Makes the file, for its owner only (SQLite gives the files beside it the same mode), and its folder.
 fn make(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -3,7 +3,8 @@
 use super::options::{host_name, open_channels};
 use super::state::{Daemon, is_called};
 use crate::config::WatchConfig;
-use crate::control::{PendingAnswer, WatchAnswer, WatchRequest};
+use crate::control::PendingAnswer;
+use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use scrubjay_watch::calendar::{DAY, show_time};
 use scrubjay_watch::events::{PersonCommand, WatchEvent};
 use scrubjay_watch::incident::IncidentSubject;
@@ -39,6 +40,7 @@ impl Daemon<'_> {
                 WatchAnswer::Alerts(self.alerts())
             }
             WatchRequest::Confirm { code } => self.confirm(&code),
+            WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => refused("that is asked of the history"),
             WatchRequest::Reload => self.reload().map_or_else(|why| WatchAnswer::Refused { why }, |said| done(&said)),
         };
         pending.answer(answer);

@@ -3,9 +3,9 @@
 use super::news::DaemonNews;
 use super::state::Daemon;
 use crate::channels::{DeliveryError, DeliveryReceipt};
-use crate::control::DeliveryEntry;
 use crate::sessions::SessionTold;
 use crate::smartctl::parse::SmartctlAnswer;
+use scrubjay_jobs::control::DeliveryEntry;
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{DiskKey, PassReport, SessionNews, SubjectKey};
 use signal_hook::consts::SIGHUP;

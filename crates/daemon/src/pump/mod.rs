@@ -20,5 +20,5 @@ mod run;
 mod state;
 mod surveyor;
 
-pub use options::{DaemonError, DaemonOptions};
+pub use options::{DaemonError, DaemonOptions, host_name};
 pub use state::{Daemon, is_called};

@@ -11,6 +11,9 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// Who is in this group may open the page's socket: the unit of the web page is, and nobody else (packaging/).
+const PAGE_GROUP: &str = "scrubjay-page";
+
 /// What the daemon is started with.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
@@ -22,6 +25,8 @@ pub struct DaemonOptions {
     pub folder: PathBuf,
     /// Where verbs reach it.
     pub socket: PathBuf,
+    /// Where the web page reaches it.
+    pub page_socket: PathBuf,
     /// For tests: a faster calendar.
     pub calendar: Option<TestCalendar>,
     /// For tests: sessions wait for nobody.
@@ -84,8 +89,22 @@ pub(super) fn open_channels(path: &Path, config: &WatchConfig) -> Result<AlertCh
     AlertChannels::from_settings(&config.alert).map_err(|source| DaemonError::Channel { path: path.to_owned(), source })
 }
 
+/// The group whose members may ask for the page; none: there is no such group here.
+pub(super) fn page_group() -> Option<u32> {
+    group_in(&fs::read_to_string("/etc/group").unwrap_or_default())
+}
+
+/// `NAME:PASSWORD:NUMBER:MEMBERS`, line by line.
+fn group_in(table: &str) -> Option<u32> {
+    let fields = |line: &str| {
+        let mut fields = line.split(':').map(str::to_owned);
+        Some((fields.next()?, fields.nth(1)?))
+    };
+    table.lines().filter_map(fields).find(|(name, _)| name == PAGE_GROUP)?.1.parse().ok()
+}
+
 /// What the machine calls itself.
-pub(super) fn host_name() -> String {
+pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -93,4 +112,15 @@ pub(super) fn host_name() -> String {
 pub(super) fn secret() -> u64 {
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_else(|_| host_name());
     u64::from_str_radix(&short_name(id.trim()), 16).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_of_the_page_is_found() {
+        assert_eq!(group_in("root:x:0:\nscrubjay-page:x:993:\nscrubjay:x:7:me\n"), Some(993));
+        assert_eq!(group_in("scrubjay:x:7:\nscrubjay-page:x\n"), None);
+    }
 }

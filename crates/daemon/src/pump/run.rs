@@ -4,22 +4,26 @@ use super::drives::SmartQueue;
 use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
-use super::options::{DaemonError, DaemonOptions, host_name, lock_folder, open_channels, secret};
+use super::options::{DaemonError, DaemonOptions, host_name, lock_folder, open_channels, page_group, secret};
 use super::state::{Daemon, is_called, is_called_for_good, mark_of};
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
-use crate::control::{ControlServer, PendingAnswer};
+use crate::control::{ControlDoor, ControlServer, PendingAnswer, past};
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot, UeventSocket};
 use crate::history::HistoryDatabase;
 use crate::sessions::{SessionPool, SessionTold};
 use crate::smartctl::run::Smartctl;
-use crate::time::{WatchClock, ZonedCalendar};
+use crate::time::WatchClock;
+use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::md;
+use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
+use scrubjay_jobs::zone::ZonedCalendar;
 use scrubjay_watch::Watch;
 use scrubjay_watch::events::{PersonCommand, WatchEvent, WatchOp};
 use scrubjay_watch::facts::{ArrayActivity, DiskKey, SessionSubject, SubjectKey};
 use scrubjay_watch::incident::IncidentSubject;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -47,10 +51,16 @@ impl<'s> Daemon<'s> {
         // After a scrub of an array was killed, md would check it no further than it did.
         md::put_back_all(&options.folder).iter().for_each(|line| say(line));
         let (tell, news) = mpsc::channel();
-        let asked = tell.clone();
-        let control = ControlServer::listen(&options.socket, move |pending: PendingAnswer| {
-            let _ = asked.send(DaemonNews::Asked(pending)); // unanswered, it is told that the watch ends
-        })?;
+        let (asked, folder) = (tell.clone(), options.folder.clone());
+        let ask = move |pending: PendingAnswer| match &pending.request {
+            WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => answer_past(pending, &folder, clock),
+            _ => drop(asked.send(DaemonNews::Asked(pending))), // unanswered, it is told that the watch ends
+        };
+        let control = ControlServer::listen(&options.socket, ControlDoor::Verbs, ask.clone())?;
+        // Disks are watched whether there is a page or not.
+        let page = ControlServer::listen(&options.page_socket, ControlDoor::Page(page_group()), ask)
+            .map_err(|error| say(&format!("the web page cannot ask here: {error}")))
+            .ok();
         let history = HistoryDatabase::open(&options.folder.join("history.db"))?;
         let rows = history.rows()?;
         let mut settings = config.settings(&host_name(), secret());
@@ -97,7 +107,7 @@ impl<'s> Daemon<'s> {
             news::on_uevents(uevents, tell);
         }
         daemon.go(&news);
-        drop((control, locked));
+        drop((control, page, locked));
         Ok(())
     }
 
@@ -255,4 +265,17 @@ impl<'s> Daemon<'s> {
             let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         }
     }
+}
+
+/// Answers from the history, in the thread of whoever asks.
+fn answer_past(pending: PendingAnswer, folder: &Path, clock: WatchClock) {
+    let answer = match &pending.request {
+        WatchRequest::Past { since } => past(folder, clock, None, UnixSeconds(*since)),
+        WatchRequest::PastOfDisk { disk, since } => past(folder, clock, Some(disk), UnixSeconds(*since)),
+        _ => return pending.answer(WatchAnswer::Refused { why: "that is nothing of the past".to_owned() }),
+    };
+    pending.answer(match answer {
+        Ok(past) => WatchAnswer::Past(Box::new(past)),
+        Err(error) => WatchAnswer::Refused { why: error.to_string() },
+    });
 }

@@ -477,6 +477,7 @@ impl HostObserver for YearOracle {
             }
             HostFact::Noon(status) => self.on_noon(at, status),
             HostFact::End(waiting) => self.on_end(at, waiting),
+            HostFact::Told(_) | HostFact::Kept(..) => {} // what it is told and keeps is not what is so
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What an observer of a modelled host is told, in true time.
 
 use scrubjay_core::units::SectorRange;
+use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::DiskFacts;
 use scrubjay_watch::incident::IncidentSubject;
-use scrubjay_watch::rows::MessageRow;
+use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 use scrubjay_watch::status::WatchStatus;
 
 /// Something that happened on the host, or that the watch did.
@@ -63,6 +64,10 @@ pub enum HostFact<'a> {
     Heartbeat(&'a WatchStatus),
     /// What the status shows at noon (UTC) of every day, by a true clock, at which the watch runs.
     Noon(&'a WatchStatus),
+    /// The watch is about to be told this,
+    Told(&'a WatchEvent),
+    /// and these rows were made durable, and those removed; all by the host's clock.
+    Kept(&'a [WatchRow], &'a [RowKey]),
     /// It is over; the numbers of the messages that still wait.
     End(&'a [u64]),
 }

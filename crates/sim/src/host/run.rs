@@ -170,6 +170,10 @@ impl<'o> ModelledHost<'o> {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
             let clock = self.clock();
+            if self.watch.is_none() {
+                return;
+            }
+            self.observe(&HostFact::Told(&event));
             let Some(watch) = &mut self.watch else { return };
             watch.handle(clock, event);
             while let Some(op) = self.watch.as_mut().and_then(Watch::poll_op) {
@@ -186,6 +190,7 @@ impl<'o> ModelledHost<'o> {
     fn act(&mut self, op: WatchOp) -> Option<WatchEvent> {
         match op {
             WatchOp::Keep(rows, dropped) => {
+                self.observe(&HostFact::Kept(&rows, &dropped));
                 for row in rows {
                     if let WatchRow::Message(message) = &row
                         && message.number >= self.written

@@ -1,7 +1,7 @@
 //! The status as people see it.
 
 use super::*;
-use scrubjay_daemon::control::{ForecastEntry, IncidentEntry, LightEntry};
+use scrubjay_jobs::control::{ForecastEntry, IncidentEntry, LightEntry, ReadingEntry};
 
 const NOW: u64 = 1_773_320_400; // 12 Mar 2026
 
@@ -49,6 +49,7 @@ fn seen() -> WatchDocument {
         lights: vec![light("Disks", "2 ok, 1 replace"), light("Alerts", "email proven 12 Mar 2026")],
         to_do: vec!["bay 3 (ZL2ABCDE) should be replaced".into()],
         arrays: vec![ArrayEntry {
+            redundancy: 2,
             key: "uuid".into(),
             name: "tank".into(),
             level: "RAID5".into(),

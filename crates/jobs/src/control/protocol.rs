@@ -1,6 +1,7 @@
 //! What a verb asks for, and what it is answered.
 
 use super::documents::{AlertDocument, WatchDocument};
+use super::past::PastDocument;
 use serde::{Deserialize, Serialize};
 
 /// What a verb asks for.
@@ -37,6 +38,26 @@ pub enum WatchRequest {
     Alerts,
     /// Read the settings anew.
     Reload,
+    /// What has happened since then, of all disks in short.
+    Past {
+        /// Seconds since 1970.
+        since: u64,
+    },
+    /// The same of one disk, in full.
+    PastOfDisk {
+        /// Its identity.
+        disk: String,
+        /// Seconds since 1970.
+        since: u64,
+    },
+}
+
+impl WatchRequest {
+    /// May the web page ask for it? It looks, and does what a person with its token may do; it forgets no disk, and no settings are
+    /// read at its word.
+    pub fn is_for_page(&self) -> bool {
+        !matches!(self, WatchRequest::Forget { .. } | WatchRequest::Reload)
+    }
 }
 
 /// What it is answered.
@@ -47,6 +68,8 @@ pub enum WatchAnswer {
     Status(Box<WatchDocument>),
     /// How the channels stand.
     Alerts(AlertDocument),
+    /// What has happened.
+    Past(Box<PastDocument>),
     /// It is done; in words, what.
     Done {
         /// For people.

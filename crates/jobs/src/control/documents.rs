@@ -68,6 +68,9 @@ pub struct ArrayEntry {
     pub level: String,
     /// The kernel's names of its members; null: an empty place.
     pub members: Vec<Option<String>>,
+    /// How many may be lost when all are there.
+    #[serde(default)]
+    pub redundancy: u64,
     /// How many more may be lost; negative: too many are.
     pub redundancy_left: i64,
     /// `idle`, `checking`, `rebuilding`.

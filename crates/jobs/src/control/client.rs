@@ -1,7 +1,7 @@
-//! The verbs' end of the daemon's socket.
+//! The asking end of the daemon's sockets.
 
 use super::protocol::{WatchAnswer, WatchRequest};
-use scrubjay_jobs::{JobError, sockets};
+use crate::{JobError, sockets};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,15 @@ const ANSWER_BYTES_MAX: u64 = 16 << 20;
 /// No folder is known.
 pub fn socket_path() -> Result<PathBuf, JobError> {
     Ok(sockets::folder()?.join("watch"))
+}
+
+/// Where the daemon listens for the web page: `page` in the same folder. Of the verbs' requests it takes those that
+/// [`WatchRequest::is_for_page`] names.
+///
+/// # Errors
+/// No folder is known.
+pub fn page_socket_path() -> Result<PathBuf, JobError> {
+    Ok(sockets::folder()?.join("page"))
 }
 
 /// There is no answer.

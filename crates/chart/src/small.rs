@@ -1,0 +1,260 @@
+//! Small drawings for pages that are looked at every day: a ring, a strip of cells, a row of dots, a spark line, a timeline. They bring
+//! no style: each part has a class that says what it is, and the page says how that looks. Nothing in them depends on colour
+//! alone: each part has its words, for pointers and screen readers.
+
+use crate::text::{coordinate as px, escape};
+use std::fmt::Write as _;
+
+/// A part of a ring or strip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartCell {
+    /// Its class: what it is.
+    pub class: &'static str,
+    /// The same in words.
+    pub words: String,
+}
+
+/// A dot in a row of dots.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripDot {
+    /// Where, in the units of the strip.
+    pub at: f64,
+    /// Is it far from the others, so that its words are written beside it?
+    pub is_odd: bool,
+    /// What it is.
+    pub words: String,
+}
+
+/// A row of a timeline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimelineRow {
+    /// What it shows.
+    pub name: String,
+    /// The class of its marks.
+    pub class: &'static str,
+    /// When, as a share of the time shown, and what.
+    pub marks: Vec<(f64, String)>,
+}
+
+fn begin(class: &str, (width, height): (f64, f64), label: &str) -> String {
+    format!(
+        "<svg class=\"{class}\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n",
+        px(width),
+        px(height),
+        escape(label)
+    )
+}
+
+/// Neighbours of one class are one part.
+fn runs(cells: &[ChartCell]) -> Vec<(usize, &[ChartCell])> {
+    let mut first = 0;
+    let mut runs = Vec::new();
+    for run in cells.chunk_by(|one, other| one == other) {
+        runs.push((first, run));
+        first += run.len();
+    }
+    runs
+}
+
+/// A ring of equal parts, clockwise from the top, with two lines of text inside.
+pub fn ring(cells: &[ChartCell], inside: (&str, &str), label: &str) -> String {
+    const SIZE: f64 = 200.0;
+    let (middle, outer, inner) = (SIZE / 2.0, 96.0, 66.0);
+    let mut svg = begin("ring", (SIZE, SIZE), label);
+    let count = cells.len().max(1) as f64;
+    for (first, run) in runs(cells) {
+        let angle = |part: f64| (part / count - 0.25) * std::f64::consts::TAU;
+        // A whole circle has no beginning and no end: it is drawn as one that nearly closes.
+        let (from, to) = (angle(first as f64), angle((first + run.len()) as f64 - 0.001 * count.min(1.0)));
+        let is_large = u8::from(run.len() as f64 * 2.0 > count);
+        let at = |radius: f64, angle: f64| (px(middle + radius * angle.cos()), px(middle + radius * angle.sin()));
+        let ((ax, ay), (bx, by)) = (at(outer, from), at(outer, to));
+        let ((cx, cy), (dx, dy)) = (at(inner, to), at(inner, from));
+        let _ = writeln!(
+            svg,
+            "<path class=\"{}\" d=\"M{ax} {ay}A{outer} {outer} 0 {is_large} 1 {bx} {by}L{cx} {cy}\
+             A{inner} {inner} 0 {is_large} 0 {dx} {dy}z\"><title>{}</title></path>",
+            run[0].class,
+            escape(&run[0].words)
+        );
+    }
+    let _ = write!(
+        svg,
+        "<text class=\"large\" x=\"100\" y=\"104\" text-anchor=\"middle\">{}</text>\
+         <text class=\"soft\" x=\"100\" y=\"124\" text-anchor=\"middle\">{}</text>\n</svg>",
+        escape(inside.0),
+        escape(inside.1)
+    );
+    svg
+}
+
+/// A strip of equal cells in rows, from left to right and from the top down.
+pub fn cells(cells: &[ChartCell], columns: usize, label: &str) -> String {
+    const SIDE: f64 = 20.0;
+    let columns = columns.max(1);
+    let rows = cells.len().div_ceil(columns).max(1);
+    let mut svg = begin("cells", (columns as f64 * SIDE, rows as f64 * SIDE), label);
+    for (at, cell) in cells.iter().enumerate() {
+        let (x, y) = ((at % columns) as f64 * SIDE, (at / columns) as f64 * SIDE);
+        let _ = writeln!(
+            svg,
+            "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"18\" rx=\"2\"><title>{}</title></rect>",
+            cell.class,
+            px(x + 1.0),
+            px(y + 1.0),
+            escape(&cell.words)
+        );
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// A dot each, along a line from the least to the most; the odd ones have their words beside them. `show` writes the ends.
+pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> String {
+    const WIDTH: f64 = 1040.0;
+    const ENDS: f64 = 64.0;
+    /// So many words fit above the line.
+    const NAMED_MAX: usize = 4;
+    let finite = || dots.iter().map(|dot| dot.at).filter(|at| at.is_finite());
+    let (least, most) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), at| (l.min(at), m.max(at)));
+    let mut svg = begin("dots", (WIDTH, 44.0), label);
+    if least > most {
+        svg.push_str("</svg>");
+        return svg;
+    }
+    let spread = if most > least { most - least } else { 1.0 };
+    let place = |at: f64| ENDS + (WIDTH - 2.0 * ENDS) * (at - least) / spread;
+    let _ = writeln!(
+        svg,
+        "<text class=\"soft\" x=\"{}\" y=\"34\" text-anchor=\"end\">{}</text><text class=\"soft\" x=\"{}\" y=\"34\">{}</text>\
+         <path class=\"axis\" d=\"M{ENDS} 30H{}\"/>",
+        px(ENDS - 12.0),
+        escape(&show(least)),
+        px(WIDTH - ENDS + 12.0),
+        escape(&show(most)),
+        px(WIDTH - ENDS)
+    );
+    let mut named: Vec<f64> = Vec::new();
+    for dot in dots.iter().filter(|dot| dot.at.is_finite()) {
+        let x = place(dot.at);
+        let class = if dot.is_odd { "odd" } else { "plain" };
+        let words = escape(&dot.words);
+        let _ = writeln!(
+            svg,
+            "<circle class=\"{class}\" cx=\"{}\" cy=\"30\" r=\"4\"><title>{words}</title></circle>",
+            px(x)
+        );
+        // Words need some room to themselves.
+        if dot.is_odd && named.len() < NAMED_MAX && named.iter().all(|other| (other - x).abs() > 150.0) {
+            let (anchor, at) = if x > WIDTH / 2.0 { ("end", x + 4.0) } else { ("start", x - 4.0) };
+            let _ = writeln!(svg, "<text x=\"{}\" y=\"16\" text-anchor=\"{anchor}\">{words}</text>", px(at));
+            named.push(x);
+        }
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// Values from left to right as bars; all zero: a line at the foot.
+pub fn spark(values: &[u64], label: &str) -> String {
+    const BAR: f64 = 7.0;
+    const HEIGHT: f64 = 18.0;
+    let most = values.iter().copied().max().unwrap_or(0);
+    let class = if most == 0 { "spark none" } else { "spark" };
+    let mut svg = begin(class, (values.len() as f64 * BAR, HEIGHT), label);
+    for (at, &value) in values.iter().enumerate() {
+        let share = if most == 0 { 0.0 } else { value as f64 / most as f64 };
+        let height = if value == 0 { 1.5 } else { (share * (HEIGHT - 2.0)).max(4.0) };
+        let class = if value == 0 { "zero" } else { "some" };
+        let (x, y) = (px(at as f64 * BAR), px(HEIGHT - height));
+        let _ = write!(svg, "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"5\" height=\"{}\"/>", px(height));
+    }
+    svg.push_str("\n</svg>");
+    svg
+}
+
+/// Rows of marks over one stretch of time; `ticks` are shares of it with their names.
+pub fn timeline(rows: &[TimelineRow], ticks: &[(f64, String)], label: &str) -> String {
+    const WIDTH: f64 = 1040.0;
+    const NAMES: f64 = 150.0;
+    const ROW: f64 = 26.0;
+    /// More marks of a row than this would hide each other: of those at one place the first stays.
+    const PLACES: f64 = 880.0;
+    let foot = rows.len() as f64 * ROW + 4.0;
+    let mut svg = begin("timeline", (WIDTH, foot + 22.0), label);
+    let place = |share: f64| NAMES + (WIDTH - NAMES - 10.0) * share.clamp(0.0, 1.0);
+    for (share, name) in ticks {
+        let x = px(place(*share));
+        let _ = writeln!(
+            svg,
+            "<path class=\"grid\" d=\"M{x} 0V{}\"/><text class=\"soft\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            px(foot),
+            px(foot + 16.0),
+            escape(name)
+        );
+    }
+    for (number, row) in rows.iter().enumerate() {
+        let middle = (number as f64 + 0.5) * ROW;
+        let _ = writeln!(
+            svg,
+            "<text x=\"0\" y=\"{}\">{}</text><path class=\"axis\" d=\"M{NAMES} {}H{}\"/>",
+            px(middle + 4.5),
+            escape(&row.name),
+            px(middle),
+            px(WIDTH - 10.0)
+        );
+        let mut seen = std::collections::HashSet::new();
+        for (share, words) in &row.marks {
+            if !seen.insert((share * PLACES) as i64) {
+                continue;
+            }
+            let _ = writeln!(
+                svg,
+                "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"3\" height=\"14\" rx=\"1\"><title>{}</title></rect>",
+                row.class,
+                px(place(*share) - 1.5),
+                px(middle - 7.0),
+                escape(words)
+            );
+        }
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(class: &'static str) -> ChartCell {
+        ChartCell { class, words: "<read>".into() }
+    }
+
+    #[test]
+    fn a_ring_joins_what_is_alike_and_closes() {
+        let svg = ring(&[cell("a"), cell("a"), cell("b")], ("12 days", "at most"), "surface");
+        assert_eq!(svg.matches("<path").count(), 2);
+        assert!(svg.contains("&lt;read&gt;") && !svg.contains("<read>"));
+        assert_eq!(ring(&vec![cell("a"); 64], ("", ""), "").matches("<path").count(), 1);
+        assert!(!ring(&[], ("", ""), "").contains("NaN"));
+    }
+
+    #[test]
+    fn small_drawings_have_no_style_and_no_raw_text() {
+        let odd = |at| StripDot { at, is_odd: true, words: "sd\"a".into() };
+        let row =
+            TimelineRow { name: "<b>".into(), class: "pass", marks: vec![(0.5, "&".into()), (0.5001, "x".into())] };
+        let drawings = [
+            cells(&vec![cell("a"); 5], 2, "map"),
+            dots(&[odd(1.0), odd(1.0), odd(f64::NAN)], |at| format!("{at}"), "heat"),
+            dots(&[], |_| String::new(), "none"),
+            spark(&[0, 0, 3], "bad"),
+            timeline(&[row], &[(0.0, "Jan".into())], "year"),
+        ];
+        for svg in drawings {
+            assert!(svg.starts_with("<svg") && svg.ends_with("</svg>") && !svg.contains("style="), "{svg}");
+            assert!(!svg.contains("NaN") && !svg.contains("<b>") && !svg.contains("\"sd\"a\""), "{svg}");
+        }
+        assert_eq!(timeline(&[], &[], "").matches("<rect").count(), 0);
+    }
+}

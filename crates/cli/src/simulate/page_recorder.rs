@@ -1,0 +1,181 @@
+//! What the web page would show of a modelled machine: its history is kept as the daemon keeps it, and its last noon is told as the
+//! daemon tells it.
+
+use anyhow::Result;
+use scrubjay_core::scrub::ScrubReport;
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_daemon::control::document::{LiveSessions, document};
+use scrubjay_daemon::control::past_of;
+use scrubjay_daemon::history::{HistoryDatabase, HistoryError};
+use scrubjay_jobs::control::past::{SurfacePart, WatchSnapshot};
+use scrubjay_jobs::control::{ReadingEntry, WatchDocument};
+use scrubjay_sim::host::calendar::DaylightCalendar;
+use scrubjay_sim::host::fact::{HostFact, HostObserver};
+use scrubjay_sim::host::setup::{EPOCH, HostSetup};
+use scrubjay_watch::calendar::DAY;
+use scrubjay_watch::events::WatchEvent;
+use scrubjay_watch::facts::{DiskKey, SessionNews, SessionSubject, SmartReading};
+use scrubjay_watch::passes::{PassHistory, SLICES};
+use scrubjay_watch::rows::{DiskRow, RowKey, WatchRow};
+use scrubjay_watch::status::DiskStanding;
+use std::collections::BTreeMap;
+
+/// What is shown of the past.
+const SPAN: u64 = 366 * DAY;
+
+/// Keeps what a daemon would.
+pub struct PageRecorder {
+    host: String,
+    history: HistoryDatabase,
+    /// Rows of which the history follows nothing are written at the end.
+    last: BTreeMap<RowKey, WatchRow>,
+    keys: BTreeMap<String, DiskKey>,
+    /// The last noon of the model; what comes later is not shown.
+    last_noon: u64,
+    seen: Option<WatchDocument>,
+    trouble: Option<HistoryError>,
+}
+
+/// A model has no sessions but those that the machine knows of.
+struct NoSessions;
+
+impl LiveSessions for NoSessions {
+    fn latest(&self, _: &SessionSubject) -> Option<ScrubReport> {
+        None
+    }
+
+    fn foreign(&self, _: &DiskStanding) -> Option<u32> {
+        None
+    }
+}
+
+impl PageRecorder {
+    /// Of a host that is about to run.
+    pub fn new(setup: &HostSetup) -> Result<PageRecorder> {
+        let end = EPOCH + setup.seconds();
+        Ok(PageRecorder {
+            host: setup.settings.host.clone(),
+            history: HistoryDatabase::of_a_model()?,
+            last: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            // The end itself is not a part of it.
+            last_noon: (end - 1).saturating_sub(DAY / 2) / DAY * DAY + DAY / 2,
+            seen: None,
+            trouble: None,
+        })
+    }
+
+    /// All that the page shows.
+    pub fn snapshot(mut self) -> Result<WatchSnapshot> {
+        let mut status = self.seen.take().unwrap_or_default();
+        let now = UnixSeconds(status.time);
+        let rows: Vec<WatchRow> = self.last.into_values().collect();
+        self.history.keep(now, &rows, &[])?;
+        if let Some(trouble) = self.trouble {
+            return Err(trouble.into());
+        }
+        let since = UnixSeconds(now.0.saturating_sub(SPAN));
+        let mut past = past_of(&self.history, now, None, since, &surface)?;
+        for disk in &mut past.disks {
+            let key = disk.key.clone();
+            let of_disk = past_of(&self.history, now, Some(&key), since, &surface)?;
+            disk.detail = of_disk.disks.into_iter().next().and_then(|disk| disk.detail);
+        }
+        // The model reads as the machine says: no session of ours tells more.
+        let is_begun = |reading: &ReadingEntry| reading.activity == "waiting";
+        for disk in status.disks.iter_mut().filter(|disk| is_begun(&disk.reading)) {
+            (disk.reading.activity, disk.reading.why) = ("reading".to_owned(), None);
+        }
+        Ok(WatchSnapshot { status, past })
+    }
+
+    fn noted(&mut self, outcome: Result<(), HistoryError>) {
+        if let Err(error) = outcome {
+            self.trouble.get_or_insert(error);
+        }
+    }
+
+    fn told(&mut self, now: UnixSeconds, event: &WatchEvent) {
+        let outcome = match event {
+            WatchEvent::DiskSeen(facts) => {
+                self.keys.insert(facts.name.clone(), facts.key.clone());
+                // One that was never seen is entered with its row.
+                let is_known = self.history.events(1, Some(&facts.key)).is_ok_and(|events| !events.is_empty());
+                if is_known { self.history.note_presence(now, &facts.key, true) } else { Ok(()) }
+            }
+            WatchEvent::DiskGone(name) => match self.keys.get(name) {
+                Some(key) => self.history.note_presence(now, key, false),
+                None => Ok(()),
+            },
+            WatchEvent::Smart(name, SmartReading::Facts(facts)) => match self.keys.get(name) {
+                Some(key) => self.history.note_smart(now, key, facts),
+                None => Ok(()),
+            },
+            WatchEvent::Session(SessionSubject::Disk(name), news) => match (self.keys.get(name), news) {
+                (Some(key), SessionNews::Finished(report)) => self.history.note_pass(now, key, report, report.begun),
+                (Some(key), SessionNews::Progress(report)) if !report.unreadable.is_empty() => {
+                    self.history.note_findings(now, key, &report.unreadable)
+                }
+                _ => Ok(()),
+            },
+            WatchEvent::MessageSent(number) => self.history.note_delivered(now, *number),
+            _ => Ok(()),
+        };
+        self.noted(outcome);
+    }
+
+    fn kept(&mut self, now: UnixSeconds, rows: &[WatchRow], dropped: &[RowKey]) {
+        let is_followed = |row: &WatchRow| {
+            matches!(row, WatchRow::Incident(_) | WatchRow::Message(_) | WatchRow::Channel(_) | WatchRow::Array(_))
+        };
+        let mut followed: Vec<WatchRow> = Vec::new();
+        for row in rows {
+            // Of disks only their facts are followed.
+            let is_new = match (row, self.last.get(&row.key())) {
+                (WatchRow::Disk(new), Some(WatchRow::Disk(old))) => new.facts != old.facts,
+                (WatchRow::Disk(_), _) => true,
+                _ => is_followed(row),
+            };
+            followed.extend(is_new.then(|| row.clone()));
+            self.last.insert(row.key(), row.clone());
+        }
+        dropped.iter().for_each(|key| drop(self.last.remove(key)));
+        if !followed.is_empty() || !dropped.is_empty() {
+            let outcome = self.history.keep(now, &followed, dropped);
+            self.noted(outcome);
+        }
+    }
+}
+
+impl HostObserver for PageRecorder {
+    fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
+        if self.seen.is_some() {
+            return;
+        }
+        let now = UnixSeconds(at);
+        match fact {
+            HostFact::Told(event) => self.told(now, event),
+            HostFact::Kept(rows, dropped) => self.kept(now, rows, dropped),
+            HostFact::Noon(status) if at >= self.last_noon => {
+                let told = document((*status).clone(), now, &DaylightCalendar, &NoSessions);
+                let settings_file = "/etc/scrubjay/config.toml".to_owned();
+                let folder = "/var/lib/scrubjay".to_owned();
+                self.seen = Some(WatchDocument { host: self.host.clone(), settings_file, folder, ..told });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The model reads from the first sector to the last, so a slice of a pass is a part of the surface.
+fn surface(_: &DiskRow, passes: Option<&PassHistory>) -> Vec<SurfacePart> {
+    let Some(passes) = passes else { return Vec::new() };
+    let (known, sectors) = (passes.known_unreadable(), passes.sectors);
+    let part = |slice: usize| {
+        let place = |slice: usize| (u128::from(sectors) * slice as u128 / SLICES as u128) as u64;
+        let inside = place(slice)..place(slice + 1);
+        let unreadable = known.iter().filter(|run| inside.contains(&run.start.0)).map(|run| run.count()).sum();
+        SurfacePart { read: passes.read[slice].0, unreadable }
+    };
+    (0..SLICES).map(part).collect()
+}

@@ -1,0 +1,189 @@
+//! How things stand, as verbs and pages are told: what the machine says, and what sessions are at just now.
+
+use crate::sessions::bytes_of;
+use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
+use scrubjay_core::units::UnixSeconds;
+use scrubjay_jobs::control::{
+    ArrayEntry, ChannelEntry, DiskEntry, ForecastEntry, IncidentEntry, LightEntry, ReadingEntry, SCHEMA, WatchDocument,
+};
+use scrubjay_jobs::doing::doing;
+use scrubjay_watch::calendar::Calendar;
+use scrubjay_watch::channel::ChannelRow;
+use scrubjay_watch::facts::{ArrayActivity, MediaKind, SessionSubject};
+use scrubjay_watch::hold::HoldBack;
+use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
+use scrubjay_watch::status::{ArrayStanding, DiskStanding, LightColour, ReadingStanding, WatchStatus};
+
+/// What sessions are at just now: fresher than what the machine was told last.
+pub trait LiveSessions {
+    /// The last report of the session on this subject.
+    fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport>;
+
+    /// A process that scrubs this disk, and is not this one.
+    fn foreign(&self, disk: &DiskStanding) -> Option<u32>;
+}
+
+/// What the machine says, as a document; whoever runs it adds what the machine does not know: versions, files, troubles.
+pub fn document(
+    status: WatchStatus,
+    now: UnixSeconds,
+    calendar: &dyn Calendar,
+    live: &dyn LiveSessions,
+) -> WatchDocument {
+    let worst = status.disks.iter().map(|disk| disk.health).max();
+    WatchDocument {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        time: now.0,
+        verdict: worst.map_or("none", |health| health.word()).to_owned(),
+        sentence: status.sentence,
+        lights: status
+            .lights
+            .into_iter()
+            .map(|light| LightEntry {
+                name: light.name.to_owned(),
+                colour: colour_word(light.colour).to_owned(),
+                words: light.words,
+            })
+            .collect(),
+        to_do: status.to_do,
+        arrays: status.arrays.into_iter().map(|array| array_entry(array, now, calendar, live)).collect(),
+        disks: status.disks.into_iter().map(|disk| disk_entry(disk, now, calendar, live)).collect(),
+        incidents: status.incidents.iter().map(incident_entry).collect(),
+        channels: status.channels.iter().map(|channel| channel_entry(channel, now, calendar)).collect(),
+        messages_waiting: status.waiting.len(),
+        paused_until: status.paused_until.map(|until| until.0),
+        ..WatchDocument::default()
+    }
+}
+
+/// A way for messages; what came of the last attempt is for whoever made it to add.
+pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Calendar) -> ChannelEntry {
+    ChannelEntry {
+        name: channel.name.clone(),
+        proof: channel.words(now, calendar),
+        proven: channel.proven.map(|on| on.0),
+        delivered: channel.delivered.map(|on| on.0),
+        failing_since: channel.failing_since.map(|since| since.0),
+        last: None,
+    }
+}
+
+fn disk_entry(disk: DiskStanding, now: UnixSeconds, calendar: &dyn Calendar, live: &dyn LiveSessions) -> DiskEntry {
+    let scrubbed_by = live.foreign(&disk);
+    let subject = disk.name.clone().map(SessionSubject::Disk);
+    let reading = reading_entry(subject.as_ref(), &disk.reading, now, calendar, live);
+    let facts = disk.facts;
+    let mut reasons: Vec<String> = disk.signs.iter().map(|sign| sign.words()).collect();
+    reasons.extend((reading.due <= now.0).then(|| "some of its sectors are overdue to be read".to_owned()));
+    DiskEntry {
+        key: facts.key.0,
+        name: disk.name,
+        last_name: facts.name,
+        serial: facts.serial,
+        model: facts.model,
+        bay: facts.bay,
+        bytes: bytes_of(facts.sectors).0,
+        media: if facts.media == MediaKind::Spinning { "spinning" } else { "flash" }.to_owned(),
+        health: disk.health.word().to_owned(),
+        reasons,
+        reading,
+        scrubbed_by,
+    }
+}
+
+fn array_entry(array: ArrayStanding, now: UnixSeconds, calendar: &dyn Calendar, live: &dyn LiveSessions) -> ArrayEntry {
+    let ArrayStanding { facts, is_there, reading } = array;
+    let subject = Some(SessionSubject::Array(facts.key.clone())).filter(|_| is_there);
+    let check = reading.map(|reading| reading_entry(subject.as_ref(), &reading, now, calendar, live));
+    ArrayEntry {
+        redundancy: facts.redundancy.into(),
+        redundancy_left: facts.redundancy_left(),
+        members: facts.members.iter().map(|member| member.disk.clone()).collect(),
+        key: facts.key,
+        name: facts.name,
+        level: facts.level,
+        activity: match facts.activity {
+            ArrayActivity::Idle => "idle",
+            ArrayActivity::Checking => "checking",
+            ArrayActivity::Rebuilding => "rebuilding",
+        }
+        .to_owned(),
+        is_there,
+        check,
+    }
+}
+
+/// How the reading of a disk, or of an array by its own checker, stands: fresher than what the machine was told last.
+fn reading_entry(
+    subject: Option<&SessionSubject>,
+    reading: &ReadingStanding,
+    now: UnixSeconds,
+    calendar: &dyn Calendar,
+    live: &dyn LiveSessions,
+) -> ReadingEntry {
+    let report = subject.filter(|_| reading.is_read).and_then(|subject| live.latest(subject));
+    let (activity, why) = activity(reading, report.as_ref(), calendar);
+    let slowdown = report.as_ref().filter(|report| report.foreground_requests > 0);
+    let is_late = reading.lateness.is_none_or(|lateness| lateness > 0) && reading.due.0 > now.0;
+    ReadingEntry {
+        oldest_read: reading.oldest_read.map(|read| read.0),
+        due: reading.due.0,
+        unreadable: reading.unreadable,
+        corrected: reading.flaws.corrected,
+        mismatched: reading.flaws.mismatched,
+        activity: activity.to_owned(),
+        why,
+        pass_share: report.as_ref().map(ScrubReport::share_done).or(reading.pass_share),
+        slowdown_nanos: slowdown.map(|report| report.slowdown.total.0 / report.foreground_requests.max(1)),
+        budget_nanos: reading.budget.0,
+        forecast: reading.forecast.map(|forecast| ForecastEntry {
+            low: forecast.low.0,
+            likely: forecast.likely.0,
+            high: forecast.high.0,
+        }),
+        lateness: match is_late {
+            true => reading.lateness,
+            false => reading.lateness.map(|_| now.0.saturating_sub(reading.due.0)),
+        },
+    }
+}
+
+/// What a scrub does, and why it does no more.
+fn activity(
+    reading: &ReadingStanding,
+    report: Option<&ScrubReport>,
+    calendar: &dyn Calendar,
+) -> (&'static str, Option<String>) {
+    match (reading.is_read, report) {
+        (true, Some(report)) if report.activity == ScrubActivity::Waiting => ("waiting", Some(doing(report))),
+        (true, Some(_)) => ("reading", None),
+        (true, None) => ("waiting", Some("its scrub begins".to_owned())),
+        (false, _) => ("held", reading.held.as_ref().map(|held: &HoldBack| held.words(calendar))),
+    }
+}
+
+fn incident_entry(incident: &IncidentRow) -> IncidentEntry {
+    IncidentEntry {
+        subject: match &incident.key.subject {
+            IncidentSubject::Disk(key) => key.0.clone(),
+            IncidentSubject::Array(key) => key.clone(),
+            IncidentSubject::Channel(name) => name.clone(),
+        },
+        kind: incident.key.kind.word().to_owned(),
+        urgency: incident.condition.urgency.word().to_owned(),
+        headline: incident.condition.headline.clone(),
+        since: incident.opened.0,
+        is_accepted: incident.is_accepted,
+    }
+}
+
+fn colour_word(colour: LightColour) -> &'static str {
+    match colour {
+        LightColour::Green => "green",
+        LightColour::Grey => "grey",
+        LightColour::None => "none",
+        LightColour::Yellow => "yellow",
+        LightColour::Red => "red",
+    }
+}

@@ -1,0 +1,228 @@
+//! What has happened, for those who ask: read from the history, beside the pump, which is not held up by it.
+
+use crate::history::{CounterPoint, FindingRecord, HistoryDatabase, HistoryError, HistoryEvent, PassRecord};
+use crate::time::WatchClock;
+use scrubjay_core::units::{SECTOR_BYTES, UnixSeconds};
+use scrubjay_device::inventory;
+use scrubjay_device::store::StateStore;
+use scrubjay_jobs::control::SCHEMA;
+use scrubjay_jobs::control::past::{
+    CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveSays, FindingEntry, MONTHS, PassEntry, PastDocument,
+    PastEvent, SURFACE_PARTS, SurfacePart,
+};
+use scrubjay_watch::calendar::DAY;
+use scrubjay_watch::counters::CounterKind;
+use scrubjay_watch::facts::{DiskKey, SubjectKey};
+use scrubjay_watch::passes::PassHistory;
+use scrubjay_watch::rows::{DiskRow, WatchRow};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// So many events are told of all disks: 1,000 disks through a year have twice as many.
+const EVENTS_MAX: usize = 4096;
+/// And so many of one disk.
+const EVENTS_OF_DISK_MAX: usize = 200;
+/// A month of a trend.
+const MONTH: u64 = 365 * DAY / MONTHS as u64;
+/// Temperatures of the last day are looked at for the last one.
+const WARMTH: u64 = 2 * DAY;
+
+/// What has happened since then; of one disk in full, if one is named. `folder` is where the history and the states of scrubs are.
+///
+/// # Errors
+/// The history cannot be read.
+pub fn past(
+    folder: &Path,
+    clock: WatchClock,
+    disk: Option<&str>,
+    since: UnixSeconds,
+) -> Result<PastDocument, HistoryError> {
+    let history = HistoryDatabase::open_read_only(&folder.join("history.db"))?;
+    past_of(&history, clock.now(), disk, since, &|row, passes| surface(folder, clock, row, passes))
+}
+
+/// When each part of a disk was read, by its row and its passes.
+pub type SurfaceOf<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> Vec<SurfacePart> + 's;
+
+/// The same by a history that is open.
+///
+/// # Errors
+/// It cannot be read.
+pub fn past_of(
+    history: &HistoryDatabase,
+    now: UnixSeconds,
+    disk: Option<&str>,
+    since: UnixSeconds,
+    surface: &SurfaceOf<'_>,
+) -> Result<PastDocument, HistoryError> {
+    let (mut disks, mut readings): (BTreeMap<DiskKey, DiskRow>, BTreeMap<DiskKey, PassHistory>) = Default::default();
+    for row in history.rows()? {
+        match row {
+            WatchRow::Disk(row) => drop(disks.insert(row.facts.key.clone(), *row)),
+            WatchRow::Reading(SubjectKey::Disk(key), row) => drop(readings.insert(key, row.passes)),
+            _ => {}
+        }
+    }
+    let wanted = |key: &DiskKey| disk.is_none_or(|disk| key.0 == disk);
+    let mut told = Vec::new();
+    for (key, row) in disks.iter().filter(|(key, _)| wanted(key)) {
+        let passes = readings.get(key);
+        let mut entry = in_short(history, row, passes, now)?;
+        if disk.is_some() {
+            entry.detail = Some(in_full(history, key, since, surface(row, passes))?);
+        }
+        told.push(entry);
+    }
+    let events = match disk {
+        None => history.events(EVENTS_MAX, None)?,
+        Some(_) => Vec::new(),
+    };
+    let events = events.into_iter().filter(|event| event.at >= since).map(event_entry).collect();
+    Ok(PastDocument { schema: SCHEMA, events, disks: told })
+}
+
+fn event_entry(event: HistoryEvent) -> PastEvent {
+    PastEvent {
+        at: event.at.0,
+        kind: event.kind.word().to_owned(),
+        disk: event.disk.map(|key| key.0),
+        subject: event.subject,
+        words: event.words,
+    }
+}
+
+fn in_short(
+    history: &HistoryDatabase,
+    row: &DiskRow,
+    reading: Option<&PassHistory>,
+    now: UnixSeconds,
+) -> Result<DiskPast, HistoryError> {
+    let key = &row.facts.key;
+    let passes = history.passes(key)?;
+    let findings = history.findings(key)?;
+    let warmth = history.temperatures(key, UnixSeconds(now.0.saturating_sub(WARMTH)))?;
+    let sectors = passes.iter().map(|pass| pass.sectors).sum::<u64>() + reading.map_or(0, |reading| reading.done);
+    let counters = row.counters.iter().map(|(kind, counter)| CounterEntry {
+        key: kind.key().to_owned(),
+        name: kind.words().to_owned(),
+        value: counter.value,
+        growth: counter.growth_at(now),
+        since: if counter.growth_at(now) > 0 { counter.since.0 } else { 0 },
+        is_of_medium: kind.is_of_medium(),
+    });
+    let month_ago = now.0.saturating_sub(30 * DAY);
+    let is_new = |finding: &&FindingRecord| finding.gone.is_none() && finding.first_seen.0 >= month_ago;
+    Ok(DiskPast {
+        key: key.0.clone(),
+        drive: DriveSays {
+            read: row.smart_read.0,
+            passed: row.word.passed,
+            celsius: warmth.last().map(|point| point.max),
+            used_percent: row.word.used,
+            counters: counters.collect(),
+        },
+        passes_finished: reading.map_or(0, |reading| u64::from(reading.finished)),
+        last_pass: passes.first().map_or(0, |pass| pass.ended.0),
+        bytes_read: sectors.saturating_mul(SECTOR_BYTES),
+        retries: reading.map_or(0, |reading| reading.retries.max(reading.retries_before)),
+        service_nanos: row.service_last,
+        unreadable_by_month: by_month(&findings, now),
+        unreadable_new: findings.iter().filter(is_new).map(|finding| finding.sectors.count()).sum(),
+        detail: None,
+    })
+}
+
+/// How many sectors were known to be unreadable at the end of each month.
+fn by_month(findings: &[FindingRecord], now: UnixSeconds) -> [u64; MONTHS] {
+    let known_at = |at: u64| {
+        let is_open =
+            |finding: &&FindingRecord| finding.first_seen.0 <= at && finding.gone.is_none_or(|gone| gone.0 > at);
+        findings.iter().filter(is_open).map(|finding| finding.sectors.count()).sum()
+    };
+    std::array::from_fn(|month| known_at(now.0.saturating_sub((MONTHS - 1 - month) as u64 * MONTH)))
+}
+
+fn in_full(
+    history: &HistoryDatabase,
+    key: &DiskKey,
+    since: UnixSeconds,
+    surface: Vec<SurfacePart>,
+) -> Result<DiskDetail, HistoryError> {
+    let mut counters: BTreeMap<CounterKind, Vec<(u64, u64)>> = BTreeMap::new();
+    for CounterPoint { at, kind, value } in history.counters_over_time(key, since)? {
+        counters.entry(kind).or_default().push((at.0, value));
+    }
+    counters.retain(|_, points| points.iter().any(|(_, value)| *value > 0));
+    let trend = |(kind, points): (CounterKind, Vec<(u64, u64)>)| CounterTrend { name: kind.words().to_owned(), points };
+    let pass = |pass: PassRecord| PassEntry {
+        begun: pass.begun.0,
+        ended: pass.ended.0,
+        unreadable: pass.unreadable,
+        retries: pass.retries,
+        bytes_per_second: pass.bytes_per_second,
+    };
+    let finding = |finding: FindingRecord| FindingEntry {
+        start: finding.sectors.start.0,
+        count: finding.sectors.count(),
+        found: finding.first_seen.0,
+        gone: finding.gone.map(|gone| gone.0),
+    };
+    let mut warmth: BTreeMap<u64, i32> = BTreeMap::new();
+    for point in history.temperatures(key, since)? {
+        let day = warmth.entry(point.at.0 / DAY * DAY).or_insert(point.max);
+        *day = (*day).max(point.max);
+    }
+    Ok(DiskDetail {
+        surface,
+        events: history.events(EVENTS_OF_DISK_MAX, Some(key))?.into_iter().map(event_entry).collect(),
+        passes: history.passes(key)?.into_iter().take(100).map(pass).collect(),
+        findings: history.findings(key)?.into_iter().take(256).map(finding).collect(),
+        counters: counters.into_iter().map(trend).collect(),
+        temperatures: warmth.into_iter().collect(),
+    })
+}
+
+/// When each part of a disk was last read: by the map of regions that its scrub keeps. Where there is none, nothing is known but when
+/// the whole was, which is told elsewhere.
+fn surface(folder: &Path, clock: WatchClock, row: &DiskRow, reading: Option<&PassHistory>) -> Vec<SurfacePart> {
+    let sectors = row.facts.sectors;
+    let known = reading.map(PassHistory::known_unreadable).unwrap_or_default();
+    let Some(id) = inventory::identity(&row.facts.name).filter(|id| id.is_certain) else { return Vec::new() };
+    let Ok(Some(saved)) = StateStore::at(folder, &id.key(), None).load(&id.key(), sectors) else { return Vec::new() };
+    let regions = saved.coverage.regions();
+    if regions.is_empty() || sectors == 0 {
+        return Vec::new();
+    }
+    let count = SURFACE_PARTS.min(regions.len());
+    let part = |part: usize| {
+        let (first, end) = (part * regions.len() / count, (part + 1) * regions.len() / count);
+        let region_sectors = saved.coverage.grid().region_sectors();
+        let (start, stop) = (first as u64 * region_sectors, (end as u64 * region_sectors).min(sectors));
+        let is_inside = |at: u64| (start..stop).contains(&at);
+        let oldest = regions[first..end].iter().map(|region| region.begun.0).min().unwrap_or_default();
+        SurfacePart {
+            read: if oldest == 0 { 0 } else { clock.by_watch(UnixSeconds(oldest)).0 },
+            unreadable: known.iter().filter(|run| is_inside(run.start.0)).map(|run| run.count()).sum(),
+        }
+    };
+    (0..count).map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_core::units::SectorRange;
+
+    #[test]
+    fn months_count_what_was_known_at_their_end() {
+        let now = UnixSeconds(1_800_000_000);
+        let finding = |count, found: u64, gone: Option<u64>| FindingRecord {
+            sectors: SectorRange::at(100, count),
+            first_seen: UnixSeconds(now.0 - found * DAY),
+            last_seen: now,
+            gone: gone.map(|gone| UnixSeconds(now.0 - gone * DAY)),
+        };
+        let months = by_month(&[finding(8, 100, Some(20)), finding(5, 11, None), finding(1, 3000, Some(2000))], now);
+        assert_eq!(months, [0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 5]);
+    }
+}

@@ -1,0 +1,129 @@
+//! The words in which people are told how things stand: the same in a terminal and on the page.
+
+use super::documents::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
+use crate::quantity::{show_count, show_time};
+use crate::zone::ZonedCalendar;
+use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_watch::calendar::{self, DAY, HOUR};
+
+pub use scrubjay_device::shown::shown;
+
+/// `12 Mar 2026`, local.
+pub fn date(at: u64) -> String {
+    calendar::show_date(&ZonedCalendar::system(), UnixSeconds(at))
+}
+
+/// `12 Mar 2026 03:41`, local.
+pub fn moment(at: u64) -> String {
+    calendar::show_time(&ZonedCalendar::system(), UnixSeconds(at))
+}
+
+/// `today`, `12 d ago`.
+pub fn ago(now: u64, at: Option<u64>) -> String {
+    match at.map(|at| now.saturating_sub(at)) {
+        None => "never".to_owned(),
+        Some(0..DAY) => "today".to_owned(),
+        Some(seconds) => format!("{} d ago", seconds / DAY),
+    }
+}
+
+/// `3 d`, `5 h`, `20 min`.
+pub fn span(seconds: u64) -> String {
+    match seconds {
+        DAY.. => format!("{} d", seconds.div_ceil(DAY)),
+        HOUR.. => format!("{} h", seconds.div_ceil(HOUR)),
+        _ => show_time(Nanos::from_secs(seconds.div_ceil(60) * 60)),
+    }
+}
+
+/// What its scrub does.
+pub fn now_of(reading: &ReadingEntry) -> String {
+    let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
+    let ends = reading.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
+    match (reading.activity.as_str(), &reading.why) {
+        ("reading", _) => format!("reading, {share}{ends}"),
+        ("waiting", Some(why)) => format!("{share}, {why}"),
+        ("waiting", None) => format!("{share}, waiting"),
+        (_, Some(why)) if share.is_empty() => why.clone(),
+        (_, Some(why)) => format!("{share} read; {why}"),
+        (_, None) => "next in turn".to_owned(),
+    }
+}
+
+/// How many more members of an array may be lost.
+pub fn can_lose(array: &ArrayEntry) -> String {
+    match array.redundancy_left {
+        left if left < 0 => "data lost".to_owned(),
+        0 => "none".to_owned(),
+        1 => "1 disk".to_owned(),
+        left => format!("{left} disks"),
+    }
+}
+
+/// What an array does.
+pub fn array_now(array: &ArrayEntry) -> String {
+    match &array.check {
+        _ if !array.is_there => "missing".to_owned(),
+        Some(check) if array.activity == "idle" => now_of(check),
+        _ => array.activity.clone(),
+    }
+}
+
+/// When an array's own check last went over all of it; `-` where nothing here drives one.
+pub fn array_checked(array: &ArrayEntry, now: u64) -> String {
+    array.check.as_ref().map_or("-".to_owned(), |check| ago(now, check.oldest_read))
+}
+
+/// What a disk does, or what is done to it.
+pub fn disk_now(disk: &DiskEntry) -> String {
+    match disk.scrubbed_by {
+        Some(pid) => format!("scrubbed by process {pid}"),
+        None => now_of(&disk.reading),
+    }
+}
+
+/// What a disk is called now, and where it sits.
+pub fn disk_called(disk: &DiskEntry) -> String {
+    match (&disk.bay, &disk.name) {
+        (Some(bay), Some(name)) => format!("{name} bay {bay}"),
+        (None, Some(name)) => name.clone(),
+        (Some(bay), None) => format!("gone (was {} bay {bay})", disk.last_name),
+        (None, None) => format!("gone (was {})", disk.last_name),
+    }
+}
+
+/// Its unreadable sectors; `-`: not all of it was read yet.
+pub fn disk_bad(disk: &DiskEntry) -> String {
+    match (disk.reading.unreadable, disk.reading.oldest_read) {
+        (0, None) => "-".to_owned(),
+        (count, _) => show_count(count),
+    }
+}
+
+/// Is there something to tell of it?
+pub fn is_deviant(disk: &DiskEntry) -> bool {
+    disk.health != "ok" || disk.reading.activity != "held" || disk.scrubbed_by.is_some()
+}
+
+/// What else there is to tell: a pause, alerts that fail, messages that wait, troubles of the watch itself.
+pub fn rest(seen: &WatchDocument) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(seen.paused_until.map(|until| format!("Paused until {}: scrubjay resume", moment(until))));
+    for channel in &seen.channels {
+        if let Some(last) = channel.last.as_ref().filter(|last| !last.is_accepted) {
+            lines.push(format!("Alerts by {} fail: {}", channel.name, last.said));
+        }
+    }
+    if seen.messages_waiting > 0 {
+        let messages = if seen.messages_waiting == 1 { "message waits" } else { "messages wait" };
+        lines.push(format!("{} {messages} to be sent", seen.messages_waiting));
+    }
+    lines.extend(seen.troubles.iter().map(|trouble| format!("Trouble: {trouble}")));
+    lines
+}
+
+/// What a person has accepted, and since when it is so.
+pub fn accepted(seen: &WatchDocument) -> Vec<String> {
+    let accepted = seen.incidents.iter().filter(|incident| incident.is_accepted);
+    accepted.map(|incident| format!("{} (since {})", incident.headline, date(incident.since))).collect()
+}

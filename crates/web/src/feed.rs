@@ -1,0 +1,296 @@
+//! What is shown: asked of the daemon now and then by one thread, so that a thousand visitors cost it no more than one. While nobody
+//! looks it is asked seldom.
+
+use scrubjay_jobs::control::past::PastDocument;
+use scrubjay_jobs::control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Asked so often while somebody looks,
+const EVERY: Duration = Duration::from_secs(4);
+/// and so often while nobody does.
+const EVERY_UNSEEN: Duration = Duration::from_secs(60);
+/// Somebody who has asked within this looks.
+const INTEREST: Duration = Duration::from_secs(90);
+/// The past changes slowly.
+const PAST_EVERY: Duration = Duration::from_secs(60);
+/// A picture that is older is asked for anew before it is shown.
+const STALE: Duration = Duration::from_secs(10);
+/// What is older than this, in seconds, is not shown as if it were so now: whoever asks hangs.
+const OLD: u64 = 150;
+/// For so long.
+const FRESHEN_MAX: Duration = Duration::from_millis(1500);
+/// The past that is shown, in seconds.
+pub const PAST_SPAN: u64 = 366 * 86_400;
+
+/// Asks the daemon, or who stands in for it.
+pub type AskWatch = Box<dyn Fn(&WatchRequest) -> Result<WatchAnswer, String> + Send + Sync>;
+
+/// Over this socket.
+pub fn over(socket: PathBuf) -> AskWatch {
+    Box::new(move |request| {
+        let asked = WatchClient::connect(&socket).and_then(|mut client| client.ask(request));
+        asked.map_err(|error| match error {
+            WatchClientError::Permission(path) => {
+                format!(
+                    "{}: this process may not ask the watch: it must run as root, or in the group scrubjay-page",
+                    path.display()
+                )
+            }
+            error => error.to_string(),
+        })
+    })
+}
+
+/// A recorded answer to everything that looks; nothing can be done to it.
+pub fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
+    Box::new(move |request| {
+        let of = |disk: Option<&str>| {
+            let mut past = past.clone();
+            past.disks.retain(|one| disk.is_none_or(|disk| one.key == disk));
+            if disk.is_none() {
+                past.disks.iter_mut().for_each(|one| one.detail = None);
+            }
+            WatchAnswer::Past(Box::new(past))
+        };
+        Ok(match request {
+            WatchRequest::Status => WatchAnswer::Status(Box::new(status.clone())),
+            WatchRequest::Past { .. } => of(None),
+            WatchRequest::PastOfDisk { disk, .. } => of(Some(disk)),
+            _ => WatchAnswer::Refused { why: "this is a recording: nothing can be done to it".to_owned() },
+        })
+    })
+}
+
+/// What is known.
+#[derive(Clone, Debug, Default)]
+pub struct SeenPicture {
+    /// How things stood when the daemon last answered; none: it never has.
+    pub status: Option<Arc<WatchDocument>>,
+    /// What had happened.
+    pub past: Option<Arc<PastDocument>>,
+    /// When it last answered.
+    pub answered: Option<Instant>,
+    /// Why it does not now.
+    pub trouble: Option<String>,
+    /// Rises when anything but its age changes.
+    pub number: u64,
+}
+
+impl SeenPicture {
+    /// How old it is, in seconds.
+    pub fn age(&self) -> u64 {
+        self.answered.map_or(0, |at| at.elapsed().as_secs())
+    }
+
+    /// Is it as things are?
+    pub fn is_fresh(&self) -> bool {
+        self.trouble.is_none() && self.status.is_some() && self.age() < OLD
+    }
+}
+
+#[derive(Debug, Default)]
+struct FeedState {
+    seen: SeenPicture,
+    past_at: Option<Instant>,
+    wanted: Option<Instant>,
+    is_hurried: bool,
+}
+
+/// What is shown, and who asks for it.
+pub struct PictureFeed {
+    ask: AskWatch,
+    state: Mutex<FeedState>,
+    changed: Condvar,
+    hurry: Condvar,
+}
+
+impl PictureFeed {
+    /// A feed of what `ask` answers. Nothing is asked before somebody wants it, or [`PictureFeed::keep_up`] is called.
+    pub fn new(ask: AskWatch) -> Arc<PictureFeed> {
+        Arc::new(PictureFeed { ask, state: Mutex::default(), changed: Condvar::new(), hurry: Condvar::new() })
+    }
+
+    /// Asks from now on, in a thread of its own.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub fn keep_up(self: &Arc<PictureFeed>) -> std::io::Result<()> {
+        let feed = Arc::clone(self);
+        thread::Builder::new().name("feed".into()).spawn(move || {
+            loop {
+                feed.look();
+                let state = feed.state.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_seen = state.wanted.is_some_and(|at| at.elapsed() < INTEREST);
+                let wait = if is_seen { EVERY } else { EVERY_UNSEEN };
+                let waited = feed.hurry.wait_timeout_while(state, wait, |state| !state.is_hurried);
+                waited.unwrap_or_else(PoisonError::into_inner).0.is_hurried = false;
+            }
+        })?;
+        Ok(())
+    }
+
+    /// What is known now; something is asked for if that is old.
+    pub fn latest(&self) -> SeenPicture {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = state.wanted.replace(Instant::now());
+        let is_old = state.seen.answered.is_none_or(|at| at.elapsed() > STALE);
+        // Where nothing is answered nobody waits again and again.
+        let has_tried = state.seen.trouble.is_some() && before.is_some_and(|at| at.elapsed() < STALE);
+        if is_old && !has_tried {
+            state.is_hurried = true;
+            self.hurry.notify_one();
+            let was = state.seen.answered;
+            let is_same = |state: &mut FeedState| state.seen.answered == was && state.is_hurried;
+            let waited = self.changed.wait_timeout_while(state, FRESHEN_MAX, is_same);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.seen.clone()
+    }
+
+    /// Waits until there is something newer than this number, or for so long. Gives its number.
+    pub fn newer(&self, number: u64, wait: Duration) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.wanted = Some(Instant::now());
+        let waited = self.changed.wait_timeout_while(state, wait, |state| state.seen.number <= number);
+        waited.unwrap_or_else(PoisonError::into_inner).0.seen.number
+    }
+
+    /// Asks for something else than what is shown to all; afterwards the picture is not what it was, if something was done.
+    ///
+    /// # Errors
+    /// In words: the daemon does not answer, or refuses.
+    pub fn ask(&self, request: &WatchRequest) -> Result<WatchAnswer, String> {
+        let answer = match (self.ask)(request)? {
+            WatchAnswer::Refused { why } => return Err(shown(&why)),
+            WatchAnswer::Done { said } => WatchAnswer::Done { said: shown(&said) },
+            answer => answer,
+        };
+        if !matches!(request, WatchRequest::PastOfDisk { .. } | WatchRequest::Past { .. } | WatchRequest::Status) {
+            self.look();
+        }
+        Ok(answer)
+    }
+
+    fn asked_past(&self, request: &WatchRequest) -> Option<PastDocument> {
+        match self.ask(request) {
+            Ok(WatchAnswer::Past(past)) => Some(cleaned(&*past)),
+            _ => None,
+        }
+    }
+
+    /// Asks how things stand, and sometimes what happened.
+    pub fn look(&self) {
+        let status = match self.ask(&WatchRequest::Status) {
+            Ok(WatchAnswer::Status(status)) => Ok(cleaned(&*status)),
+            Ok(_) => Err("the watch answered something else: is it another version?".to_owned()),
+            Err(why) => Err(shown(&why)),
+        };
+        let (is_past_old, since) = {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            (state.past_at.is_none_or(|at| at.elapsed() > PAST_EVERY), status.as_ref().map(|status| status.time))
+        };
+        let past = match since {
+            Ok(now) if is_past_old => {
+                let since = now.saturating_sub(PAST_SPAN);
+                self.asked_past(&WatchRequest::Past { since }).map(|mut past| {
+                    // The first page of a machine with one disk shows that in full.
+                    if let [disk] = &past.disks[..] {
+                        let of_disk = self.asked_past(&WatchRequest::PastOfDisk { disk: disk.key.clone(), since });
+                        past.disks = of_disk.map_or(past.disks, |past| past.disks);
+                    }
+                    past
+                })
+            }
+            _ => None,
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_other = false;
+        match status {
+            Ok(status) => {
+                // That time has passed is no news.
+                let mut before = state.seen.status.as_deref().cloned().unwrap_or_default();
+                before.time = status.time;
+                is_other |= before != status || state.seen.trouble.is_some();
+                state.seen.status = Some(Arc::new(status));
+                state.seen.trouble = None;
+                state.seen.answered = Some(Instant::now());
+            }
+            Err(why) => {
+                is_other |= state.seen.trouble.as_ref() != Some(&why);
+                state.seen.trouble = Some(why);
+            }
+        }
+        if let Some(past) = past {
+            is_other |= state.seen.past.as_deref() != Some(&past);
+            state.seen.past = Some(Arc::new(past));
+            state.past_at = Some(Instant::now());
+        }
+        state.seen.number += u64::from(is_other);
+        state.is_hurried = false;
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// What disks and others called themselves commands no terminal and turns no line, wherever it is shown.
+fn shown(text: &str) -> String {
+    scrubjay_jobs::control::told::shown(text).into_owned()
+}
+
+/// The same with every text in it so.
+pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
+    fn clean(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => *text = shown(text),
+            serde_json::Value::Array(values) => values.iter_mut().for_each(clean),
+            serde_json::Value::Object(fields) => fields.values_mut().for_each(clean),
+            _ => {}
+        }
+    }
+    let cleaned = serde_json::to_value(document).and_then(|mut value| {
+        clean(&mut value);
+        serde_json::from_value(value)
+    });
+    // What is made of a document is one; if not, nothing is known rather than something foul.
+    cleaned.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_is_made_harmless_before_anybody_sees_it() {
+        let status = WatchDocument { host: "a\u{1b}[31m\u{202e}b".into(), ..WatchDocument::default() };
+        let feed = PictureFeed::new(recorded(status, PastDocument::default()));
+        feed.look();
+        assert_eq!(feed.latest().status.unwrap().host, "a\\e[31m\\u{202e}b");
+    }
+
+    #[test]
+    fn a_picture_gets_old_and_says_why_and_only_changes_have_numbers() {
+        let answers = std::sync::atomic::AtomicU64::new(0);
+        let ask: AskWatch = Box::new(move |request| match request {
+            WatchRequest::Status => match answers.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+                0 | 1 => Ok(WatchAnswer::Status(Box::new(WatchDocument { host: "nas1".into(), ..Default::default() }))),
+                _ => Err("it is not running".into()),
+            },
+            _ => Ok(WatchAnswer::Past(Box::default())),
+        });
+        let feed = PictureFeed::new(ask);
+        feed.look();
+        let first = feed.latest();
+        assert!(first.is_fresh());
+        feed.look();
+        assert_eq!(feed.latest().number, first.number, "the same is no news");
+        feed.look();
+        let last = feed.latest();
+        assert_eq!((last.number, last.is_fresh()), (first.number + 1, false));
+        assert_eq!(last.status.unwrap().host, "nas1", "what was known stays");
+    }
+}

@@ -1,0 +1,180 @@
+//! Listens, and answers: a thread a connection, few of them, each for a short time.
+
+use super::connections::OpenConnections;
+use super::rate::RateLimit;
+use super::request::{self, HttpMethod, HttpRequest, RequestError};
+use super::response::HttpResponse;
+use super::stream::TimedStream;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::{self, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A connection on which nothing is asked for so long is closed.
+const IDLE: Duration = Duration::from_secs(20);
+/// Whoever takes nothing of an answer for so long is hung up on.
+const TAKEN_TIME: Duration = Duration::from_secs(10);
+/// So many requests on one connection.
+const REQUESTS_MAX: u32 = 200;
+/// A page of a large host, drawn, is far below this.
+const STACK: usize = 512 << 10;
+/// So many requests of one client at once, and so many a second: a page and its files are five.
+const RATE: (f64, f64) = (120.0, 20.0);
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpPeer {
+    /// From where.
+    pub address: IpAddr,
+    /// Is the connection encrypted?
+    pub is_encrypted: bool,
+}
+
+/// What answers.
+pub trait HttpSite: Send + Sync + 'static {
+    /// Answers a request.
+    fn answer(&self, request: &HttpRequest, peer: HttpPeer) -> HttpResponse;
+
+    /// The next events of a stream, as they go out; empty: there is nothing new, and the client is only asked whether it is there.
+    /// Called again and again, it returns after some seconds at the most. `seen` is for the site to know what this stream has had.
+    fn events(&self, seen: &mut u64) -> String;
+}
+
+/// A server.
+pub struct HttpServer<S> {
+    site: Arc<S>,
+    tls: Option<Arc<ServerConfig>>,
+    open: Arc<OpenConnections>,
+    rate: Arc<Mutex<RateLimit>>,
+}
+
+impl<S: HttpSite> HttpServer<S> {
+    /// A server of this site; encrypted, if it has what that needs.
+    pub fn new(site: Arc<S>, tls: Option<Arc<ServerConfig>>) -> HttpServer<S> {
+        let rate = Arc::new(Mutex::new(RateLimit::new(RATE.0, RATE.1)));
+        HttpServer { site, tls, open: Arc::default(), rate }
+    }
+
+    /// Answers whoever comes, for ever.
+    pub fn serve(&self, listener: &TcpListener) -> ! {
+        loop {
+            match listener.accept() {
+                Ok((stream, peer)) => self.take(stream, peer),
+                // Too many open files: they are closed again.
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn take(&self, stream: TcpStream, peer: SocketAddr) {
+        let Some(number) = self.open.enter(&stream) else { return };
+        let (site, tls, open, rate) =
+            (Arc::clone(&self.site), self.tls.clone(), Arc::clone(&self.open), Arc::clone(&self.rate));
+        let work = move || {
+            let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
+            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer };
+            let _ = ours.run(stream, tls);
+            open.leave(number);
+        };
+        if thread::Builder::new().name("http".into()).stack_size(STACK).spawn(work).is_err() {
+            self.open.leave(number);
+        }
+    }
+}
+
+/// One connection.
+struct HttpTalk<'t, S> {
+    site: &'t S,
+    open: &'t OpenConnections,
+    rate: &'t Mutex<RateLimit>,
+    number: u64,
+    peer: HttpPeer,
+}
+
+impl<S: HttpSite> HttpTalk<'_, S> {
+    fn run(&self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(TAKEN_TIME))?;
+        let Some(config) = tls else {
+            let mut stream = stream;
+            let spoken = self.speak(&mut stream);
+            let _ = stream.shutdown(Shutdown::Write);
+            return spoken;
+        };
+        stream.set_read_timeout(Some(request::REQUEST_TIME))?;
+        let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        let mut stream = StreamOwned::new(connection, stream);
+        // A handshake that trickles ends when its time is over.
+        let until = Instant::now() + request::REQUEST_TIME;
+        while stream.conn.is_handshaking() {
+            if Instant::now() > until {
+                return Ok(());
+            }
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        let spoken = self.speak(&mut stream);
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+        spoken
+    }
+
+    fn speak(&self, stream: &mut dyn TimedStream) -> io::Result<()> {
+        let mut rest = Vec::new();
+        for _ in 0..REQUESTS_MAX {
+            self.open.is_answered(self.number, false);
+            let request = match request::read(stream, &mut rest, IDLE) {
+                Ok(request) => request,
+                Err(RequestError::Gone) => return Ok(()),
+                Err(RequestError::Refused(status, why)) => {
+                    HttpResponse::plain(status, why).write("", false, false, stream)?;
+                    return drain(stream);
+                }
+            };
+            self.open.is_answered(self.number, true);
+            let may_ask =
+                self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(self.peer.address, Instant::now());
+            let response = match may_ask {
+                true => self.site.answer(&request, self.peer),
+                false => HttpResponse::plain(429, "too many requests: wait a little").with("Retry-After", "5"),
+            };
+            let is_kept = request.is_kept && may_ask && !response.is_stream;
+            let accepts = request.field("accept-encoding").unwrap_or_default();
+            response.write(accepts, request.method == HttpMethod::Head, is_kept, stream)?;
+            if response.is_stream && request.method == HttpMethod::Get {
+                return self.stream(stream);
+            }
+            if !is_kept {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn stream(&self, stream: &mut dyn TimedStream) -> io::Result<()> {
+        self.open.streams(self.number);
+        let mut seen = 0;
+        loop {
+            let events = self.site.events(&mut seen);
+            let bytes = if events.is_empty() { ":\n\n" } else { &events };
+            stream.write_all(bytes.as_bytes())?;
+            stream.flush()?;
+        }
+    }
+}
+
+/// What a refused client still sends is read for a moment: to close at once would take the answer away from it.
+fn drain(stream: &mut dyn TimedStream) -> io::Result<()> {
+    const MOST: usize = 2 << 20;
+    let until = Instant::now() + Duration::from_secs(1);
+    let (mut buffer, mut read) = ([0; 8192], 0);
+    while read < MOST && Instant::now() < until {
+        stream.time_reads(Duration::from_millis(200))?;
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(length) => read += length,
+        }
+    }
+    Ok(())
+}

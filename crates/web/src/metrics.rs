@@ -1,0 +1,339 @@
+//! The metrics, as Prometheus reads them: text, version 0.0.4.
+//!
+//! Written by hand, not by prometheus-client: that library writes OpenMetrics, whose `info` type, `# EOF` and names of counters neither
+//! node_exporter's textfile collector nor `promtool check metrics` take, and it keeps counters of its own, where here each answer
+//! is made anew of what the watch says. What is left to a library would be two escapes.
+
+use crate::feed::SeenPicture;
+use scrubjay_jobs::control::past::DiskPast;
+use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, DiskEntry, WatchDocument};
+use std::fmt::Write as _;
+
+/// What the answer is said to be.
+pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The words for how a disk is.
+const STATES: [&str; 6] = ["ok", "watch", "replace", "asleep", "unknown", "missing"];
+
+/// A text that is being written: one family after the other.
+#[derive(Default)]
+struct MetricsText(String);
+
+/// Labels of a sample.
+type Labels<'l> = &'l [(&'l str, &'l str)];
+
+impl MetricsText {
+    /// A family; what `samples` does not write is not known, and is left out. A family without samples is left out, too.
+    fn family(&mut self, name: &str, kind: &str, help: &str, samples: impl FnOnce(&mut dyn FnMut(Labels<'_>, f64))) {
+        let mut lines = String::new();
+        samples(&mut |labels, value| {
+            let _ = write!(lines, "scrubjay_{name}");
+            for (number, (label, text)) in labels.iter().enumerate() {
+                let before = if number == 0 { "{" } else { "," };
+                let _ = write!(lines, "{before}{label}=\"{}\"", escaped(text));
+            }
+            let end = if labels.is_empty() { "" } else { "}" };
+            let _ = writeln!(lines, "{end} {value}");
+        });
+        if !lines.is_empty() {
+            let _ = write!(self.0, "# HELP scrubjay_{name} {help}\n# TYPE scrubjay_{name} {kind}\n{lines}");
+        }
+    }
+
+    /// A gauge of things that have one label: their name, and what is known.
+    fn gauges<'a, T: 'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        all: impl IntoIterator<Item = &'a T>,
+        of: impl Fn(&'a T) -> Option<(&'a str, f64)>,
+    ) {
+        self.typed("gauge", name, help, label, all, of);
+    }
+
+    fn typed<'a, T: 'a>(
+        &mut self,
+        kind: &str,
+        name: &str,
+        help: &str,
+        label: &str,
+        all: impl IntoIterator<Item = &'a T>,
+        of: impl Fn(&'a T) -> Option<(&'a str, f64)>,
+    ) {
+        self.family(name, kind, help, |sample| {
+            all.into_iter().filter_map(of).for_each(|(text, value)| sample(&[(label, text)], value));
+        });
+    }
+}
+
+/// A label's value.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// All that is known.
+pub fn of(picture: &SeenPicture) -> String {
+    let mut text = MetricsText::default();
+    let version = env!("CARGO_PKG_VERSION");
+    text.family("build_info", "gauge", "The program that says this.", |sample| sample(&[("version", version)], 1.0));
+    text.family(
+        "watch_up",
+        "gauge",
+        "Whether the watch answers: 0 if what follows is old, or nothing follows.",
+        |sample| {
+            sample(&[], f64::from(u8::from(picture.is_fresh())));
+        },
+    );
+    let Some(seen) = picture.status.as_deref() else { return text.0 };
+    let help = "When the watch last answered, by its clock.";
+    text.family("poll_timestamp_seconds", "gauge", help, |sample| sample(&[], seen.time as f64));
+    disks(&mut text, seen, picture.is_fresh());
+    reading(&mut text, &seen.disks);
+    arrays(&mut text, &seen.arrays);
+    alerts(&mut text, seen);
+    if let Some(past) = picture.past.as_deref() {
+        drives(&mut text, &past.disks);
+    }
+    text.0
+}
+
+fn disks(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
+    let help = "A disk; joined by its label disk, which names it for good.";
+    text.family("disk_info", "gauge", help, |sample| {
+        for disk in &seen.disks {
+            let device = disk.name.as_deref().unwrap_or_default();
+            let serial = disk.serial.as_deref().unwrap_or_default();
+            let bay = disk.bay.as_deref().unwrap_or_default();
+            let labels = [
+                ("disk", disk.key.as_str()),
+                ("device", device),
+                ("model", &disk.model),
+                ("serial", serial),
+                ("bay", bay),
+                ("host", &seen.host),
+            ];
+            sample(&labels, 1.0);
+        }
+    });
+    text.family("disk_state", "gauge", "How a disk is: 1 for the word that is so. What is old is unknown.", |sample| {
+        for disk in &seen.disks {
+            let is_well = matches!(disk.health.as_str(), "ok" | "asleep");
+            let health = if is_fresh || !is_well { disk.health.as_str() } else { "unknown" };
+            for state in STATES {
+                sample(&[("disk", &disk.key), ("state", state)], f64::from(u8::from(health == state)));
+            }
+        }
+    });
+    text.gauges("disk_size_bytes", "The size of a disk.", "disk", &seen.disks, |disk: &DiskEntry| {
+        Some((disk.key.as_str(), disk.bytes as f64))
+    });
+}
+
+fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
+    type OfDisk = fn(&DiskEntry) -> Option<f64>;
+    let gauges: [(&str, &str, OfDisk); 7] = [
+        (
+            "scrub_oldest_read_timestamp_seconds",
+            "When the sector of the disk that was read longest ago was read. Absent: some never were.",
+            |disk| disk.reading.oldest_read.map(|read| read as f64),
+        ),
+        ("scrub_due_timestamp_seconds", "When the first of its sectors is due to be read.", |disk| {
+            Some(disk.reading.due as f64)
+        }),
+        ("scrub_covered_ratio", "The share of the pass under way that is read. Absent: none is.", |disk| {
+            disk.reading.pass_share
+        }),
+        (
+            "scrub_unreadable_sectors",
+            "Sectors that could not be read. Absent: not all of it was read yet, and none was found.",
+            |disk| {
+                (disk.reading.unreadable > 0 || disk.reading.oldest_read.is_some())
+                    .then_some(disk.reading.unreadable as f64)
+            },
+        ),
+        ("scrub_reading", "Whether the disk is being read, or would be if nobody used it.", |disk| {
+            Some(f64::from(u8::from(matches!(disk.reading.activity.as_str(), "reading" | "waiting"))))
+        }),
+        ("latency_budget_seconds", "What a request of others may lose by the scrub, as a mean.", |disk| {
+            Some(disk.reading.budget_nanos as f64 / 1e9)
+        }),
+        ("latency_added_seconds", "What they lost in this session, as a mean. Absent: nobody was seen.", |disk| {
+            disk.reading.slowdown_nanos.map(|nanos| nanos as f64 / 1e9)
+        }),
+    ];
+    for (name, help, value) in gauges {
+        text.gauges(name, help, "disk", disks, |disk: &DiskEntry| Some((disk.key.as_str(), value(disk)?)));
+    }
+}
+
+fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry]) {
+    text.family("array_info", "gauge", "An array; joined by its label array, its UUID.", |sample| {
+        for array in arrays {
+            sample(&[("array", &array.key), ("name", &array.name), ("level", &array.level)], 1.0);
+        }
+    });
+    type OfArray = fn(&ArrayEntry) -> Option<f64>;
+    let gauges: [(&str, &str, OfArray); 6] = [
+        ("array_present", "Whether the array is there.", |array| Some(f64::from(u8::from(array.is_there)))),
+        ("array_redundancy_left", "How many more members may be lost; below zero: too many are.", |array| {
+            Some(array.redundancy_left as f64)
+        }),
+        ("array_redundancy_designed", "How many members may be lost when all are there.", |array| {
+            Some(array.redundancy as f64)
+        }),
+        ("array_corrected_blocks", "Rows or copies that its last check found corrupt, and made right.", |array| {
+            array.check.as_ref().map(|check| check.corrected as f64)
+        }),
+        (
+            "array_corrupt_blocks",
+            "Sectors whose copies or parity disagree by its last check, and were left as they are.",
+            |array| array.check.as_ref().map(|check| check.mismatched as f64),
+        ),
+        (
+            "array_oldest_check_timestamp_seconds",
+            "When the part that was checked longest ago was checked. Absent: some never were, or nothing here checks it.",
+            |array| array.check.as_ref()?.oldest_read.map(|read| read as f64),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        text.gauges(name, help, "array", arrays, |array: &ArrayEntry| Some((array.key.as_str(), value(array)?)));
+    }
+}
+
+fn alerts(text: &mut MetricsText, seen: &WatchDocument) {
+    type OfChannel = fn(&ChannelEntry) -> Option<f64>;
+    let gauges: [(&str, &str, OfChannel); 3] = [
+        (
+            "alert_proven_timestamp_seconds",
+            "When a code that came this way was last confirmed. Absent: never.",
+            |channel| channel.proven.map(|at| at as f64),
+        ),
+        (
+            "alert_last_delivered_timestamp_seconds",
+            "When a message was last accepted. Absent: none ever was.",
+            |channel| channel.delivered.map(|at| at as f64),
+        ),
+        ("alert_failing", "Whether the last attempt by this way failed.", |channel| {
+            Some(f64::from(u8::from(channel.failing_since.is_some())))
+        }),
+    ];
+    for (name, help, value) in gauges {
+        text.gauges(name, help, "channel", &seen.channels, |channel: &ChannelEntry| {
+            Some((channel.name.as_str(), value(channel)?))
+        });
+    }
+    let channels = seen.channels.len() as f64;
+    text.family("alert_channels", "gauge", "Ways for messages.", |sample| sample(&[], channels));
+    let waiting = seen.messages_waiting as f64;
+    text.family("alert_messages_waiting", "gauge", "Messages that no way has accepted yet.", |sample| {
+        sample(&[], waiting)
+    });
+    let open = |urgency: &str| {
+        let is_open =
+            |incident: &&scrubjay_jobs::control::IncidentEntry| !incident.is_accepted && incident.urgency == urgency;
+        seen.incidents.iter().filter(is_open).count() as f64
+    };
+    text.family("incidents", "gauge", "What is wrong now, and nobody has accepted.", |sample| {
+        for urgency in ["notice", "replace", "loss"] {
+            sample(&[("urgency", urgency)], open(urgency));
+        }
+    });
+}
+
+fn drives(text: &mut MetricsText, disks: &[DiskPast]) {
+    type OfPast = fn(&DiskPast) -> Option<f64>;
+    let gauges: [(&str, &str, &str, OfPast); 8] = [
+        ("gauge", "disk_temperature_celsius", "What the drive last said.", |disk| disk.drive.celsius.map(f64::from)),
+        (
+            "gauge",
+            "smart_last_read_timestamp_seconds",
+            "When the drive was last asked how it is. Absent: never.",
+            |disk| (disk.drive.read > 0).then_some(disk.drive.read as f64),
+        ),
+        ("gauge", "smart_passed", "The drive's own verdict. Absent: it gives none.", |disk| {
+            disk.drive.passed.map(|passed| f64::from(u8::from(passed)))
+        }),
+        ("gauge", "nvme_percentage_used_ratio", "Endurance used. Absent: none, or the drive does not say.", |disk| {
+            (disk.drive.used_percent > 0).then_some(f64::from(disk.drive.used_percent) / 100.0)
+        }),
+        (
+            "gauge",
+            "scrub_last_pass_timestamp_seconds",
+            "When the last pass over the disk ended. Absent: none has.",
+            |disk| (disk.last_pass > 0).then_some(disk.last_pass as f64),
+        ),
+        ("counter", "scrub_passes_total", "Passes that are over.", |disk| Some(disk.passes_finished as f64)),
+        ("counter", "scrub_read_bytes_total", "What all passes have read.", |disk| Some(disk.bytes_read as f64)),
+        ("gauge", "scrub_retried_reads", "Reads of the last pass that went well only the second time.", |disk| {
+            Some(disk.retries as f64)
+        }),
+    ];
+    for (kind, name, help, value) in gauges {
+        text.typed(kind, name, help, "disk", disks, |disk: &DiskPast| Some((disk.key.as_str(), value(disk)?)));
+    }
+    text.family(
+        "smart_raw",
+        "gauge",
+        "A counter of the drive, decoded; attr is its number for ATA drives, else its name.",
+        |sample| {
+            for disk in disks {
+                for counter in &disk.drive.counters {
+                    let attr = match counter.key.as_str() {
+                        "reallocated" => "5",
+                        "reported" => "187",
+                        "timed out" => "188",
+                        "pending" => "197",
+                        "uncorrectable" => "198",
+                        "cable errors" => "199",
+                        other => other,
+                    };
+                    sample(&[("disk", &disk.key), ("attr", attr)], counter.value as f64);
+                }
+            }
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scrubjay_jobs::control::ReadingEntry;
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    fn picture(health: &str, trouble: Option<String>) -> SeenPicture {
+        let disk = DiskEntry {
+            key: "a\"b\\c".into(),
+            health: health.into(),
+            reading: ReadingEntry { due: 7, ..ReadingEntry::default() },
+            ..DiskEntry::default()
+        };
+        let status = WatchDocument { disks: vec![disk], ..WatchDocument::default() };
+        SeenPicture {
+            status: Some(Arc::new(status)),
+            answered: Some(Instant::now()),
+            trouble,
+            ..SeenPicture::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_absent_and_labels_are_escaped() {
+        let text = of(&picture("ok", None));
+        assert!(text.contains("scrubjay_disk_state{disk=\"a\\\"b\\\\c\",state=\"ok\"} 1\n"), "{text}");
+        assert!(!text.contains("scrub_unreadable_sectors"), "not all of it was read: {text}");
+        assert!(text.contains("scrubjay_watch_up 1\n"));
+        let text = of(&SeenPicture::default());
+        assert!(text.contains("scrubjay_watch_up 0\n") && !text.contains("disk_state"), "{text}");
+    }
+
+    #[test]
+    fn what_is_old_is_unknown_and_what_was_bad_stays_so() {
+        let state = |health: &str, word: &str| {
+            let text = of(&picture(health, Some("gone".into())));
+            text.contains(&format!("state=\"{word}\"}} 1\n"))
+        };
+        assert!(state("ok", "unknown") && state("asleep", "unknown") && state("replace", "replace"));
+    }
+}

@@ -1,0 +1,56 @@
+//! What a person may do on the page, as forms: each carries the mark of the session for which it was made.
+
+use super::view::PageView;
+use maud::{Markup, html};
+
+/// A button that accepts what is wrong with a subject.
+pub fn accept(view: &PageView<'_>, subject: &str, what: &str) -> Markup {
+    html! {
+        @if let Some(session) = view.session {
+            form.inline method="post" action="/do/accept" {
+                input type="hidden" name="form" value=(session.form_mark);
+                input type="hidden" name="subject" value=(subject);
+                button aria-label={ "Accept: " (what) } { "Accept until it grows" }
+            }
+        }
+    }
+}
+
+/// All else.
+pub fn all(view: &PageView<'_>) -> Markup {
+    let Some(session) = view.session else { return html! {} };
+    let mark = html! { input type="hidden" name="form" value=(session.form_mark); };
+    html! {
+        section.acts aria-labelledby="acts" {
+            h2 #acts { "Act" }
+            div.forms {
+                @if view.seen.paused_until.is_some() {
+                    form method="post" action="/do/resume" { (mark) button { "Resume reading" } }
+                } @else {
+                    form method="post" action="/do/pause" {
+                        (mark)
+                        label { "Read nothing for "
+                            select name="seconds" {
+                                option value="7200" { "2 hours" }
+                                option value="28800" { "8 hours" }
+                                option value="86400" { "1 day" }
+                                option value="604800" { "1 week" }
+                            }
+                        }
+                        " " button { "Pause" }
+                    }
+                }
+                @if !view.seen.channels.is_empty() {
+                    form method="post" action="/do/test" { (mark) button { "Send a test alert" } }
+                    form method="post" action="/do/confirm" {
+                        (mark)
+                        label { "The code that came "
+                            input name="code" inputmode="numeric" autocomplete="off" maxlength="6" size="6" required;
+                        }
+                        " " button { "Confirm" }
+                    }
+                }
+            }
+        }
+    }
+}

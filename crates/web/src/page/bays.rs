@@ -1,0 +1,173 @@
+//! The disks of a large machine: a map of its bays, those that are not like the others, and how the others are spread.
+
+use super::view::PageView;
+use super::{disks, tone};
+use crate::http::request::encoded;
+use maud::{Markup, PreEscaped, html};
+use scrubjay_chart::small::{self, StripDot};
+use scrubjay_core::units::Nanos;
+use scrubjay_jobs::control::DiskEntry;
+use scrubjay_jobs::control::told::disk_called;
+use scrubjay_jobs::quantity::show_time;
+use std::collections::BTreeMap;
+
+/// Of so many values one is odd that is so many times as far from the middle as half of all are (about three standard deviations of
+/// what is spread normally).
+const ODD: f64 = 4.5;
+
+/// Draws it.
+pub fn many(view: &PageView<'_>) -> Markup {
+    let mut all: Vec<&DiskEntry> = view.seen.disks.iter().collect();
+    all.sort_by_key(|disk| disks::order(disk));
+    let mut deviant: Vec<&DiskEntry> = all.iter().copied().filter(|disk| disk.health != "ok").collect();
+    deviant.sort_by_key(|disk| tone::rank(&disk.health));
+    let (count, ok) = (all.len(), all.len() - deviant.len());
+    html! {
+        section aria-labelledby="disks" {
+            h2 #disks { "Disks" }
+            p.count {
+                @match deviant.len() {
+                    0 => { "All " (count) " are ok." }
+                    1 => { "1 of " (count) " needs a look, " (ok) " are ok." }
+                    few => { (few) " of " (count) " need a look, " (ok) " are ok." }
+                }
+            }
+            label.filter hidden { "Filter " input #filter type="search" placeholder="bay, name, serial, model, state" autocomplete="off"; }
+            div.bays role="list" aria-label="Bays" { @for disk in &all { (bay(view, disk)) } }
+            @if !deviant.is_empty() { (disks::table(view, &deviant, "Disks that need a look")) }
+            (models(&all))
+            details.all {
+                summary { "All " (count) " disks" }
+                (disks::table(view, &all, "All disks"))
+            }
+        }
+        (strips(view, &all))
+    }
+}
+
+fn bay(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
+    let tone = tone::of_health(&disk.health, view.is_fresh());
+    let name = disk.name.as_deref().unwrap_or("gone");
+    let words = format!("{}: {}", disk_called(disk), disk.health);
+    html! {
+        div role="listitem" data-find=(disks::finding(disk)) {
+            a class={ "item bay " (tone) } href={ "/d/" (encoded(&disk.key)) } title=(words) aria-label=(words) {
+                b { (disk.bay.as_deref().unwrap_or(name)) }
+                span { @if disk.health == "ok" { (name) } @else { (disk.health) } }
+            }
+        }
+    }
+}
+
+/// How many there are of each model, and how they are.
+fn models(all: &[&DiskEntry]) -> Markup {
+    let mut models: BTreeMap<&str, BTreeMap<(u8, &str), usize>> = BTreeMap::new();
+    for disk in all {
+        let states = models.entry(&disk.model).or_default();
+        *states.entry((tone::rank(&disk.health), &disk.health)).or_default() += 1;
+    }
+    html! {
+        table.models aria-label="Models" {
+            thead { tr { th { "Model" } th.number { "Disks" } th { "How they are" } } }
+            tbody {
+                @for (model, states) in &models {
+                    tr {
+                        th scope="row" { @if model.is_empty() { "not told" } @else { (model) } }
+                        td.number { (states.values().sum::<usize>()) }
+                        td { @for (number, ((_, word), count)) in states.iter().enumerate() {
+                            @if number > 0 { ", " } (count) " " (word)
+                        } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A row of dots for whatever is measured of many.
+fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
+    let past = |disk: &DiskEntry| view.past_of(&disk.key);
+    let days =
+        |disk: &DiskEntry| disk.reading.oldest_read.map(|read| view.seen.time.saturating_sub(read) as f64 / 86_400.0);
+    let strips = [
+        ("Temperature", strip(all, |disk| Some(f64::from(past(disk)?.drive.celsius?)), |at| format!("{at:.0} °C"))),
+        (
+            "Time of one read, as a mean over its last pass",
+            strip(
+                all,
+                |disk| Some(past(disk)?.service_nanos as f64).filter(|nanos| *nanos > 0.0),
+                |at| show_time(Nanos(at as u64)),
+            ),
+        ),
+        (
+            "Reads that went well only the second time",
+            strip(all, |disk| Some(past(disk)?.retries as f64), |at| format!("{at:.0}")),
+        ),
+        ("Days since its oldest sector was read", strip(all, days, |at| format!("{at:.0} d"))),
+    ];
+    let drawn: Vec<(&str, String)> = strips.into_iter().filter_map(|(name, drawn)| Some((name, drawn?))).collect();
+    html! {
+        @if !drawn.is_empty() {
+            section aria-labelledby="spread" {
+                h2 #spread { "How they are spread" }
+                p.soft { "A dot is a disk; what lies far from the others is named." }
+                @for (name, drawn) in &drawn { div.strip { h3 { (name) } div.scroll tabindex="0" role="group" aria-label=(name) { (PreEscaped(drawn)) } } }
+            }
+        }
+    }
+}
+
+/// None: it is known of fewer than three, or the same of all.
+fn strip(
+    all: &[&DiskEntry],
+    value: impl Fn(&DiskEntry) -> Option<f64>,
+    show: impl Fn(f64) -> String,
+) -> Option<String> {
+    let known: Vec<(&DiskEntry, f64)> = all.iter().filter_map(|disk| Some((*disk, value(disk)?))).collect();
+    let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+    if values.len() < 3 || values.iter().all(|value| *value == values[0]) {
+        return None;
+    }
+    let (middle, usual) = spread(&values);
+    let dot = |(disk, at): &(&DiskEntry, f64)| StripDot {
+        at: *at,
+        is_odd: (at - middle).abs() > ODD * usual && *at != middle,
+        words: format!("{} {}", disk_called(disk), show(*at)),
+    };
+    let dots: Vec<StripDot> = known.iter().map(dot).collect();
+    let odd: Vec<&str> = dots.iter().filter(|dot| dot.is_odd).map(|dot| dot.words.as_str()).collect();
+    let label = match odd.is_empty() {
+        true => format!("{} disks, the middle one at {}, none far from it", dots.len(), show(middle)),
+        false => format!("{} disks, the middle one at {}; far from it: {}", dots.len(), show(middle), odd.join(", ")),
+    };
+    Some(small::dots(&dots, show, &label))
+}
+
+/// The median, and the median distance from it.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let median = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let middle = median(values.to_vec());
+    (middle, median(values.iter().map(|value| (value - middle).abs()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_odd_one_is_found_and_the_others_are_not() {
+        let disks: Vec<DiskEntry> = (0..20)
+            .map(|number| DiskEntry { name: Some(format!("sd{number}")), bytes: number, ..DiskEntry::default() })
+            .collect();
+        let all: Vec<&DiskEntry> = disks.iter().collect();
+        let heat = |disk: &DiskEntry| Some(if disk.bytes == 7 { 55.0 } else { 30.0 + (disk.bytes % 5) as f64 });
+        let svg = strip(&all, heat, |at| format!("{at}")).unwrap();
+        assert_eq!(svg.matches("class=\"odd\"").count(), 1);
+        assert!(svg.contains("far from it: sd7 55"), "{svg}");
+        assert!(strip(&all, |_| Some(1.0), |at| format!("{at}")).is_none());
+        assert!(strip(&all[..2], heat, |at| format!("{at}")).is_none());
+    }
+}

@@ -1,0 +1,255 @@
+//! The page of one disk: how it is and why, its surface, what its drive says, how that came about, and what to write to whoever sold it.
+
+use super::view::PageView;
+use super::{actions, disks, frame, surface, timeline, tone, trends};
+use maud::{Markup, html};
+use scrubjay_core::units::Nanos;
+use scrubjay_jobs::control::DiskEntry;
+use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry};
+use scrubjay_jobs::control::told::{ago, date, disk_bad, disk_called, disk_now, moment, span};
+use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_watch::health::NO_SIGN;
+use scrubjay_watch::{label_size, typed};
+use std::fmt::Write as _;
+
+/// So many passes and events are listed.
+const PASSES: usize = 12;
+const EVENTS: usize = 20;
+
+/// Draws it; `past` has the details, where the history can be read.
+pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Markup {
+    let seen = view.seen;
+    let detail = past.and_then(|past| past.detail.as_ref());
+    let incidents: Vec<_> = seen.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
+    let body = html! {
+        nav.up { a href="/" { "All disks" } }
+        section.safe {
+            h1 { (disk_called(disk)) " " (disks::badge(view, disk)) }
+            p.facts {
+                (disk.model) " · serial " (disk.serial.as_deref().unwrap_or("not told")) " · " (label_size(disk.bytes)) " · "
+                (if disk.media == "spinning" { "hard disk" } else { "flash" }) " · identity " (disk.key)
+            }
+            (disks::reasons(disk))
+            @for incident in &incidents {
+                p {
+                    strong { (frame::with_command(&incident.headline)) } " since " (date(incident.since))
+                    @if incident.is_accepted { " (accepted)" }
+                }
+                @if !incident.is_accepted { (actions::accept(view, &incident.subject, &incident.headline)) }
+            }
+        }
+        (reading(view, disk))
+        section aria-labelledby="surface" {
+            h2 #surface { "Surface" }
+            @match detail.map(|detail| detail.surface.as_slice()) {
+                Some(parts) if !parts.is_empty() => (surface::map(parts, seen.time)),
+                _ => { p { "No map of it is known: its oldest sector was read " (ago(seen.time, disk.reading.oldest_read)) "." } }
+            }
+            @if let Some(detail) = detail { (findings(disk.name.as_deref().unwrap_or(&disk.last_name), &detail.findings)) }
+        }
+        (smart(view, disk, past))
+        @if let Some(detail) = detail {
+            section aria-labelledby="trends" { h2 #trends { "Trends" } (trends::of(detail, seen.time)) }
+            (passes(&detail.passes))
+        } @else {
+            p.stale { "The history of this disk cannot be read now." }
+        }
+        section aria-labelledby="bench" {
+            h2 #bench { "How fast it is" }
+            @if let Some(nanos) = past.map(|past| past.service_nanos).filter(|nanos| *nanos > 0) {
+                p { "One read of a scrub took " (show_time(Nanos(nanos))) " as a mean over its last pass." }
+            }
+            p { "Requests a second with their latency: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
+        }
+        @if let Some(detail) = detail {
+            section aria-labelledby="events" {
+                h2 #events { "What happened to it" }
+                @if detail.events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &detail.events, EVENTS)) }
+            }
+        }
+        section aria-labelledby="claim" {
+            h2 #claim { "For a warranty claim" }
+            p.soft { "What can be said of it, to be copied. Nothing in it is older than what is shown here." }
+            pre.claim #claim-text tabindex="0" role="region" aria-label="Text for a warranty claim" { (claim(view, disk, past)) }
+            button.copy hidden data-copy="claim-text" { "Copy" }
+        }
+    };
+    frame::page(view, &format!("{}: {}", disk_called(disk), disk.health), &body)
+}
+
+fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
+    let (now, reading) = (view.seen.time, &disk.reading);
+    html! {
+        dl.key {
+            dt { "Last full read" } dd { (ago(now, reading.oldest_read)) }
+            dt { "Unreadable sectors" } dd { (disk_bad(disk)) }
+            dt { "Due" } dd {
+                @if reading.due <= now { span.act { "overdue since " (date(reading.due)) } } @else { (date(reading.due)) }
+                @match reading.lateness {
+                    Some(0) => {}
+                    Some(late) => { ", most likely " (span(late)) " late" }
+                    None => { ", and no end is in sight" }
+                }
+            }
+            dt { "Now" } dd { (disk_now(disk)) }
+            dt { "Others may lose" } dd { (show_time(Nanos(reading.budget_nanos))) " a request, as a mean" }
+        }
+    }
+}
+
+/// So many are seen at once.
+const FINDINGS: usize = 8;
+
+fn findings(name: &str, findings: &[FindingEntry]) -> Markup {
+    let (first, rest) = findings.split_at(findings.len().min(FINDINGS));
+    html! {
+        @if !findings.is_empty() {
+            (findings_table(first))
+            @if !rest.is_empty() {
+                details { summary { "and " (rest.len()) " more places" } (findings_table(rest)) }
+            }
+            p { "Which file lies there: " code { "sudo scrubjay explain " (typed(name)) " " (findings[0].start) } }
+        }
+    }
+}
+
+fn findings_table(findings: &[FindingEntry]) -> Markup {
+    html! {
+        table.cards.narrow-table aria-label="Unreadable sectors" {
+            thead { tr { th.number { "First sector" } th.number { "Sectors" } th { "Found" } th { "Readable again" } } }
+            tbody {
+                @for finding in findings {
+                    tr {
+                        td.number data-h="First sector" { (finding.start) }
+                        td.number data-h="Sectors" { (finding.count) }
+                        td data-h="Found" { (moment(finding.found)) }
+                        td data-h="Readable again" { @match finding.gone { Some(gone) => (moment(gone)), None => { "no" } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn verdict(passed: Option<bool>) -> &'static str {
+    match passed {
+        Some(true) => "PASSED",
+        Some(false) => "FAILING",
+        None => "gives none",
+    }
+}
+
+fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Markup {
+    let drive = past.map(|past| &past.drive).filter(|drive| drive.read > 0);
+    html! {
+        section aria-labelledby="smart" {
+            h2 #smart { "What the drive says" }
+            @match drive {
+                None => { p { "Nothing is known: its SMART data were never read." } }
+                Some(drive) => {
+                    dl.key {
+                        dt { "Our verdict" } dd { (disks::badge(view, disk)) }
+                        dt { "The drive's own" } dd { (verdict(drive.passed)) }
+                        dt { "Why" } dd {
+                            @if disk.reasons.is_empty() { "nothing speaks against it. " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
+                            @else { (disk.reasons.join("; ")) }
+                        }
+                        dt { "Read" } dd { (moment(drive.read)) }
+                        @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }
+                        @if drive.used_percent > 0 { dt { "Endurance used" } dd { (drive.used_percent) " %" } }
+                    }
+                    @if !drive.counters.is_empty() { (counters(&drive.counters)) }
+                }
+            }
+        }
+    }
+}
+
+fn counters(counters: &[CounterEntry]) -> Markup {
+    html! {
+        table.cards.narrow-table aria-label="Counters" {
+            thead { tr { th { "Counter" } th.number { "Value" } th { "Of late" } th { "Tells of" } } }
+            tbody {
+                @for counter in counters {
+                    tr {
+                        th scope="row" data-h="Counter" { (counter.name) }
+                        td.number data-h="Value" { span class=(if tone::is_raised(counter) { "act" } else { "plain" }) { (show_count(counter.value)) } }
+                        td data-h="Of late" { @if counter.growth > 0 { "+" (show_count(counter.growth)) " since " (date(counter.since)) } @else { "no growth" } }
+                        td data-h="Tells of" { (if counter.is_of_medium { "the medium" } else { "cable and patience" }) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn passes(passes: &[PassEntry]) -> Markup {
+    html! {
+        section aria-labelledby="passes" {
+            h2 #passes { "Passes" }
+            @if passes.is_empty() { p { "Not one is over yet." } } @else {
+                table.cards.narrow-table aria-label="Finished passes" {
+                    thead { tr { th { "Began" } th { "Took" } th.number { "Unreadable" } th.number { "Read twice" } th.number { "While read" } } }
+                    tbody {
+                        @for pass in passes.iter().take(PASSES) {
+                            tr {
+                                td data-h="Began" { (moment(pass.begun)) }
+                                td data-h="Took" { (span(pass.ended.saturating_sub(pass.begun))) }
+                                td.number data-h="Unreadable" { span class=(if pass.unreadable > 0 { "act" } else { "plain" }) { (show_count(pass.unreadable)) } }
+                                td.number data-h="Read twice" { (show_count(pass.retries)) }
+                                td.number data-h="While read" { @if pass.bytes_per_second > 0 { (format!("{:.0} MB/s", pass.bytes_per_second as f64 / 1e6)) } @else { "-" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A text for whoever sold the disk: only what was seen, with dates.
+fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> String {
+    let mut text = String::new();
+    let mut line = |what: std::fmt::Arguments<'_>| {
+        let _ = writeln!(text, "{what}");
+    };
+    line(format_args!("Model          {}", disk.model));
+    line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not told by the drive")));
+    line(format_args!("Size           {} ({} bytes)", label_size(disk.bytes), disk.bytes));
+    line(format_args!(
+        "Observed       {}, host {}, Scrubjay {}",
+        moment(view.seen.time),
+        view.seen.host,
+        view.seen.version
+    ));
+    let reasons =
+        if disk.reasons.is_empty() { "nothing speaks against it".to_owned() } else { disk.reasons.join("; ") };
+    line(format_args!("State          {}: {reasons}", disk.health));
+    if let Some(drive) = past.map(|past| &past.drive).filter(|drive| drive.read > 0) {
+        line(format_args!("SMART          own verdict {}, read {}", verdict(drive.passed), moment(drive.read)));
+        for counter in drive.counters.iter().filter(|counter| tone::is_raised(counter)) {
+            let grown = if counter.growth > 0 {
+                format!(", +{} since {}", counter.growth, date(counter.since))
+            } else {
+                String::new()
+            };
+            line(format_args!("               {} {}{grown}", counter.name, counter.value));
+        }
+    }
+    let detail: Option<&DiskDetail> = past.and_then(|past| past.detail.as_ref());
+    let findings = detail.map(|detail| detail.findings.as_slice()).unwrap_or_default();
+    for finding in findings.iter().filter(|finding| finding.gone.is_none()).take(20) {
+        let sectors = if finding.count == 1 { "sector" } else { "sectors" };
+        line(format_args!(
+            "Unreadable     {} {sectors} from {} on, found {}",
+            finding.count,
+            finding.start,
+            moment(finding.found)
+        ));
+    }
+    line(format_args!(
+        "Read whole     {}",
+        disk.reading.oldest_read.map_or("not yet".to_owned(), |read| format!("since {}", moment(read)))
+    ));
+    text
+}

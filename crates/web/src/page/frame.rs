@@ -1,0 +1,156 @@
+//! What is around every page: its head, what it says of the age of what it shows, and its foot.
+
+use super::tone;
+use super::view::PageView;
+use crate::assets::{ICON, SCRIPT, STYLE};
+use maud::{DOCTYPE, Markup, html};
+use scrubjay_jobs::control::told::moment;
+
+/// The worst of the lights says how the whole is.
+pub fn worst(view: &PageView<'_>) -> &'static str {
+    let tones = view.seen.lights.iter().map(|light| tone::of_light(&light.colour, view.is_fresh()));
+    let rank = |tone: &&str| match *tone {
+        "act" => 0,
+        "look" => 1,
+        "unknown" => 2,
+        "good" => 3,
+        _ => 4,
+    };
+    let worst = tones.min_by_key(rank).unwrap_or("unknown");
+    // What a person has accepted alarms nobody; but it is not well.
+    let is_open = view.seen.incidents.iter().any(|incident| !incident.is_accepted);
+    let is_silent = view.seen.lights.iter().any(|light| light.name == "Alerts" && light.colour == "red");
+    if worst == "act" && !is_open && !is_silent { "look" } else { worst }
+}
+
+/// A page.
+pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
+    let seen = view.seen;
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title))
+            body data-number=(view.picture.number) {
+                a.skip href="#main" { "To the content" }
+                header {
+                    a.home href="/" { (seen.host) }
+                    span.when { (moment(seen.time)) " · data " (age(view.picture.age())) " old" }
+                }
+                main #main {
+                    @if let Some(said) = view.said { p.said role="status" { (said) } }
+                    (staleness(view))
+                    (body)
+                }
+                footer {
+                    p { "Data " (age(view.picture.age())) " old, of " (moment(seen.time)) ". Scrubjay " (seen.version) ". "
+                        @match (view.session, view.has_key) {
+                            (Some(session), _) => {
+                                form.inline method="post" action="/logout" {
+                                    input type="hidden" name="form" value=(session.form_mark);
+                                    "You may act on this page. " button.plain { "Log out" }
+                                }
+                            }
+                            (None, true) => { "Read only. To act here: " code { "sudo scrubjay web --print-link" } }
+                            (None, false) => { "Read only." }
+                        }
+                    }
+                    p.keys hidden { kbd { "?" } " shows what keys do" }
+                }
+                (keys())
+            }
+        }
+    }
+}
+
+fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta name="robots" content="noindex";
+            title { (title) }
+            link rel="icon" type="image/svg+xml" href=(ICON.path);
+            link rel="stylesheet" href=(STYLE.path);
+            script src=(SCRIPT.path) defer {}
+        }
+    }
+}
+
+/// A page that says one thing.
+pub fn message(title: &str, words: &str, command: Option<&str>) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title))
+            body {
+                header { a.home href="/" { "Scrubjay" } }
+                main #main {
+                    h1.sentence { span.dot.unknown {} span { (title) } }
+                    p { (words) }
+                    @if let Some(command) = command { p { code { (command) } } }
+                }
+            }
+        }
+    }
+}
+
+/// Says if what is shown is not as things are now.
+fn staleness(view: &PageView<'_>) -> Markup {
+    let why = view.picture.trouble.as_deref().unwrap_or("the watch does not answer in time");
+    html! {
+        @if !view.is_fresh() {
+            p.stale role="alert" {
+                strong { "What follows was so " (age(view.picture.age())) " ago, and may not be any more. " }
+                (why)
+            }
+        }
+    }
+}
+
+/// `40 s`, `5 min`.
+pub fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+fn keys() -> Markup {
+    html! {
+        dialog #keys aria-label="Keys" {
+            dl {
+                dt { kbd { "j" } " " kbd { "k" } } dd { "the next disk, the one before; " kbd { "Enter" } " opens it" }
+                dt { kbd { "/" } } dd { "filter the disks" }
+                dt { kbd { "h" } } dd { "the first page" }
+                dt { kbd { "?" } } dd { "this; " kbd { "Esc" } " closes it" }
+            }
+            form method="dialog" { button { "Close" } }
+        }
+    }
+}
+
+/// Words with a command behind a colon: the command looks like one.
+pub fn with_command(text: &str) -> Markup {
+    let at = [": sudo scrubjay ", ": scrubjay "].iter().find_map(|start| text.find(start));
+    html! {
+        @match at {
+            Some(at) => { (text[..at]) ": " code { (text[at + 2..]) } }
+            None => { (text) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_look_like_commands() {
+        let shown = with_command("set up a way for alerts: sudo scrubjay setup").into_string();
+        assert_eq!(shown, "set up a way for alerts: <code>sudo scrubjay setup</code>");
+        assert_eq!(with_command("a <b>: x").into_string(), "a &lt;b&gt;: x");
+        assert_eq!([age(0), age(119), age(120), age(7200)], ["0 s", "119 s", "2 min", "2 h"]);
+    }
+}

@@ -1,0 +1,287 @@
+//! The first page, in this order: am I safe, what to do now, arrays, disks, what is being read, the last twelve months.
+
+use super::frame::{self, with_command};
+use super::view::PageView;
+use super::{actions, bays, disks, timeline, tone};
+use crate::http::request::encoded;
+use maud::{Markup, html};
+use scrubjay_core::units::Nanos;
+use scrubjay_jobs::control::told::{self, ago, array_checked, array_now, can_lose, date, disk_called};
+use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingEntry, WatchDocument};
+use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_watch::typed;
+
+/// Disks that are listed one by one; more are a map, as in the terminal.
+const LISTED_MAX: usize = 24;
+
+/// Draws it.
+pub fn page(view: &PageView<'_>) -> Markup {
+    let seen = view.seen;
+    let body = html! {
+        (safe(view))
+        (to_do(view))
+        (arrays(seen))
+        @match seen.disks.len() {
+            0 => { section { h2 { "Disks" } p { "No disk is seen. " code { "sudo scrubjay doctor" } " says why." } } }
+            1 if seen.arrays.is_empty() => (disks::alone(view, &seen.disks[0])),
+            count if count <= LISTED_MAX => (disks::listed(view)),
+            _ => (bays::many(view)),
+        }
+        (reading(seen))
+        (timeline::year(view))
+        (channels(view))
+        (rest(seen))
+        (actions::all(view))
+    };
+    frame::page(view, &format!("{}: {}", seen.host, seen.sentence), &body)
+}
+
+fn safe(view: &PageView<'_>) -> Markup {
+    let seen = view.seen;
+    html! {
+        section.safe aria-label="Am I safe?" {
+            h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (seen.sentence) } }
+            ul.lights {
+                @for light in &seen.lights {
+                    li class=(tone::of_light(&light.colour, view.is_fresh())) {
+                        b { (light.name) } " " span { (light.words) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The incident that a line of what to do tells of.
+fn incident_of<'s>(seen: &'s WatchDocument, line: &str) -> Option<&'s IncidentEntry> {
+    seen.incidents.iter().find(|incident| !incident.is_accepted && line.starts_with(&incident.headline))
+}
+
+fn to_do(view: &PageView<'_>) -> Markup {
+    let seen = view.seen;
+    let accepted = told::accepted(seen);
+    html! {
+        @if !seen.to_do.is_empty() {
+            section.todo aria-labelledby="todo" {
+                h2 #todo { "Do now" }
+                ol {
+                    @for line in &seen.to_do {
+                        @if line.starts_with("and ") { li.more { (line) } } @else {
+                            @let incident = incident_of(seen, line);
+                            li {
+                                p { (with_command(line)) @if let Some(incident) = incident { " " (since(incident)) } }
+                                @if let Some(incident) = incident {
+                                    (how(seen, incident))
+                                    (actions::accept(view, &incident.subject, &incident.headline))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !accepted.is_empty() {
+            section aria-labelledby="accepted" {
+                h2 #accepted { "Accepted" }
+                ul.plain { @for line in &accepted { li { (line) } } }
+            }
+        }
+    }
+}
+
+fn since(incident: &IncidentEntry) -> Markup {
+    html! { span.soft { "since " (date(incident.since)) } }
+}
+
+/// The page and the commands for it.
+fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
+    let disk = seen.disks.iter().find(|disk| disk.key == incident.subject);
+    let array = seen.arrays.iter().find(|array| array.key == incident.subject);
+    html! {
+        @if let Some(array) = array {
+            p.how {
+                @if array.members.iter().any(Option::is_none) || array.redundancy_left < array.redundancy as i64 {
+                    "Put another disk in, and rebuild it · "
+                }
+                code { "sudo scrubjay accept " (typed(&array.name)) } " is silent until it grows"
+            }
+        }
+        @if let Some(disk) = disk {
+            p.how {
+                a href={ "/d/" (encoded(&disk.key)) } { "Why, and what is known" } " · "
+                code { "sudo scrubjay locate " (typed(disk.serial.as_deref().unwrap_or(&disk.key))) } " finds it · "
+                code { "sudo scrubjay accept " (typed(&disk.key)) } " is silent until it grows"
+            }
+        }
+    }
+}
+
+fn arrays(seen: &WatchDocument) -> Markup {
+    html! {
+        @if !seen.arrays.is_empty() {
+            section aria-labelledby="arrays" {
+                h2 #arrays { "Arrays" }
+                table.cards {
+                    thead { tr {
+                        th { "Array" } th { "Level" } th { "Members" } th { "Can lose" } th { "Last full check" }
+                        th { "Found by checks" } th { "Now" }
+                    } }
+                    tbody { @for array in &seen.arrays { (array_row(array, seen.time)) } }
+                }
+            }
+        }
+    }
+}
+
+fn array_row(array: &ArrayEntry, now: u64) -> Markup {
+    let there = array.members.iter().flatten().count();
+    let members: Vec<&str> = array.members.iter().map(|member| member.as_deref().unwrap_or("-")).collect();
+    let is_whole = array.is_there && array.redundancy_left >= array.redundancy as i64;
+    html! {
+        tr {
+            th scope="row" data-h="Array" { (array.name) }
+            td data-h="Level" { (array.level) }
+            td data-h="Members" title=(members.join(" ")) { (there) " of " (array.members.len()) }
+            td data-h="Can lose" { span class=(if is_whole { "plain" } else { "act" }) { (can_lose(array)) } }
+            td class=(nothing(array)) data-h="Last full check" { (array_checked(array, now)) }
+            td class=(nothing(array)) data-h="Found by checks" { (found(array.check.as_ref())) }
+            td data-h="Now" { (array_now(array)) }
+        }
+    }
+}
+
+/// A phone leaves out what there is nothing of.
+fn nothing(array: &ArrayEntry) -> &'static str {
+    if array.check.is_none() { "nothing" } else { "plain" }
+}
+
+/// Corrupt is not unreadable: each has its own words and its own count.
+fn found(check: Option<&ReadingEntry>) -> String {
+    let Some(check) = check else { return "-".to_owned() };
+    let counts = [
+        (check.corrected, "corrupt, corrected"),
+        (check.mismatched, "sectors disagree"),
+        (check.unreadable, "unreadable, lost"),
+    ];
+    let found: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", show_count(count)))
+        .collect();
+    match (found.is_empty(), check.oldest_read) {
+        (false, _) => found.join(", "),
+        (true, Some(_)) => "nothing".to_owned(),
+        (true, None) => "not one check is over".to_owned(),
+    }
+}
+
+/// What is being read, and what others lose by it.
+fn reading(seen: &WatchDocument) -> Markup {
+    let disks = seen.disks.iter().map(|disk| (disk_called(disk), &disk.reading));
+    let checks = seen.arrays.iter().filter_map(|array| Some((format!("array {}", array.name), array.check.as_ref()?)));
+    let now: Vec<(String, &ReadingEntry)> =
+        disks.chain(checks).filter(|(_, reading)| matches!(reading.activity.as_str(), "reading" | "waiting")).collect();
+    let all: Vec<&ReadingEntry> = seen
+        .disks
+        .iter()
+        .map(|disk| &disk.reading)
+        .chain(seen.arrays.iter().filter_map(|array| array.check.as_ref()))
+        .collect();
+    let next_due = all.iter().map(|reading| reading.due).min();
+    html! {
+        section aria-labelledby="scrubs" {
+            h2 #scrubs { "Being read now" }
+            @if now.is_empty() {
+                p {
+                    "Nothing. "
+                    @if let Some(until) = seen.paused_until { "Paused until " (told::moment(until)) ". " }
+                    @if let Some(due) = next_due {
+                        @if due <= seen.time { "Some sectors are overdue." } @else { "The next sector is due on " (date(due)) "." }
+                    }
+                }
+            } @else {
+                table.cards {
+                    thead { tr { th { "What" } th { "Read" } th { "Does" } th { "Others lose, as a mean" } th { "Ends, most likely" } } }
+                    tbody { @for (name, reading) in &now { (reading_row(name, reading)) } }
+                }
+            }
+        }
+    }
+}
+
+fn reading_row(name: &str, reading: &ReadingEntry) -> Markup {
+    let share = reading.pass_share.map(|share| (share * 100.0).clamp(0.0, 100.0));
+    let does = match (reading.activity.as_str(), &reading.why) {
+        ("reading", _) => "reading".to_owned(),
+        (_, Some(why)) => why.clone(),
+        (_, None) => "waiting".to_owned(),
+    };
+    let budget = show_time(Nanos(reading.budget_nanos));
+    html! {
+        tr {
+            th scope="row" data-h="What" { (name) }
+            td data-h="Read" {
+                @if let Some(share) = share {
+                    progress max="100" value=(format!("{share:.1}")) aria-label={ "read of " (name) } {}
+                    " " (format!("{:.0} %", share.floor()))
+                } @else { "-" }
+            }
+            td data-h="Does" { (does) }
+            td data-h="Others lose" {
+                @match reading.slowdown_nanos {
+                    Some(lost) => { (show_time(Nanos(lost))) " of " (budget) " allowed" }
+                    None => { "nobody was seen; " (budget) " allowed" }
+                }
+            }
+            td data-h="Ends" { @if let Some(ends) = reading.forecast { (date(ends.likely)) } @else { "-" } }
+        }
+    }
+}
+
+fn channels(view: &PageView<'_>) -> Markup {
+    let seen = view.seen;
+    html! {
+        @if !seen.channels.is_empty() {
+            section aria-labelledby="alerts" {
+                h2 #alerts { "Alerts" }
+                table.cards {
+                    thead { tr { th { "Way" } th { "Proof" } th { "Last accepted" } th { "Last answer" } } }
+                    tbody { @for channel in &seen.channels { (channel_row(channel, seen.time)) } }
+                }
+            }
+        }
+    }
+}
+
+fn channel_row(channel: &ChannelEntry, now: u64) -> Markup {
+    let is_failing = channel.failing_since.is_some();
+    html! {
+        tr {
+            th scope="row" data-h="Way" { (channel.name) }
+            td data-h="Proof" { (channel.proof) }
+            td data-h="Last accepted" { (ago(now, channel.delivered)) }
+            td data-h="Last answer" {
+                @match (&channel.last, channel.failing_since) {
+                    (Some(last), _) => { span class=(if is_failing { "act" } else { "plain" }) { (last.said) } }
+                    (None, Some(since)) => { span.act { "failing since " (date(since)) } }
+                    (None, None) => "-",
+                }
+            }
+        }
+    }
+}
+
+fn rest(seen: &WatchDocument) -> Markup {
+    let lines = told::rest(seen);
+    html! {
+        @if !lines.is_empty() || !seen.others.is_empty() {
+            section aria-labelledby="rest" {
+                h2 #rest { "Also" }
+                ul.plain {
+                    @for line in &lines { li { (with_command(line)) } }
+                    @for other in &seen.others { li { "Somebody else scrubs here: " (other) } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The last twelve months: what was read, what was found, what went and came, what was told.
+
+use super::frame::with_command;
+use super::view::PageView;
+use maud::{Markup, PreEscaped, html};
+use scrubjay_chart::small::{self, TimelineRow};
+use scrubjay_jobs::control::past::PastEvent;
+use scrubjay_jobs::control::told::{date, moment};
+
+/// What is drawn, in seconds.
+const SPAN: u64 = 365 * 86_400;
+/// So many events are listed.
+const LISTED: usize = 40;
+/// Characters of a UUID.
+const UUID_LENGTH: usize = 36;
+
+/// Rows: their name, the class of their marks, and the events that belong there.
+const ROWS: [(&str, &str, &[&str]); 5] = [
+    ("Passes finished", "pass", &["pass-finished", "check-finished"]),
+    ("Found unreadable", "bad", &["unreadable-found"]),
+    ("Disks in and out", "disk", &["disk-gone", "disk-back", "disk-replaced", "disk-seen", "disk-forgotten"]),
+    ("Problems", "act", &["incident-opened", "incident-grown"]),
+    ("Messages", "told", &["message-delivered"]),
+];
+
+/// Draws it.
+pub fn year(view: &PageView<'_>) -> Markup {
+    let now = view.seen.time;
+    let Some(past) = view.past else {
+        return html! { section { h2 { "Twelve months" } p { "The history cannot be read now." } } };
+    };
+    let from = now.saturating_sub(SPAN);
+    html! {
+        section aria-labelledby="year" {
+            h2 #year { "Twelve months" }
+            @if past.events.is_empty() { p { "Nothing has happened yet." } } @else {
+                div.scroll tabindex="0" role="group" aria-label="Timeline" {
+                    (PreEscaped(small::timeline(&rows(view, &past.events, from, now), &ticks(from, now), &label(&past.events, from))))
+                }
+                details {
+                    summary { "What happened last" }
+                    (list(view, &past.events, LISTED))
+                }
+            }
+        }
+    }
+}
+
+fn rows(view: &PageView<'_>, events: &[PastEvent], from: u64, now: u64) -> Vec<TimelineRow> {
+    let share = |at: u64| (at - from) as f64 / (now - from).max(1) as f64;
+    let row = |(name, class, kinds): &(&str, &'static str, &[&str])| {
+        let of_row =
+            events.iter().filter(|event| kinds.contains(&event.kind.as_str()) && (from..=now).contains(&event.at));
+        let marks = of_row.map(|event| {
+            let words = format!("{}  {} {}: {}", date(event.at), subject(view, event), kind(event), event.words);
+            (share(event.at), words.trim_end_matches([':', ' ']).to_owned())
+        });
+        TimelineRow { name: (*name).to_owned(), class, marks: marks.collect() }
+    };
+    ROWS.iter().map(row).collect()
+}
+
+/// The beginnings of months, as near as a drawing needs it: by the dates as they are shown.
+fn ticks(from: u64, now: u64) -> Vec<(f64, String)> {
+    let month = |at: u64| date(at).split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let days = (from / 86_400 + 1..now / 86_400).map(|day| day * 86_400);
+    days.filter(|day| month(*day) != month(day - 86_400))
+        .map(|day| ((day - from) as f64 / (now - from).max(1) as f64, month(day)))
+        .filter(|(share, _)| (0.02..0.98).contains(share))
+        .collect()
+}
+
+fn label(events: &[PastEvent], from: u64) -> String {
+    let count =
+        |kinds: &[&str]| events.iter().filter(|event| event.at >= from && kinds.contains(&event.kind.as_str())).count();
+    let counts: Vec<String> =
+        ROWS.iter().map(|(name, _, kinds)| format!("{}: {}", name.to_lowercase(), count(kinds))).collect();
+    format!("Twelve months. {}", counts.join(", "))
+}
+
+fn kind(event: &PastEvent) -> String {
+    event.kind.replace('-', " ")
+}
+
+/// An array by its name, or by the beginning of its UUID; all else as the history calls it.
+fn subject(view: &PageView<'_>, event: &PastEvent) -> String {
+    let array = view.seen.arrays.iter().find(|array| array.key == event.subject);
+    match array {
+        Some(array) => array.name.clone(),
+        None if event.subject.len() == UUID_LENGTH && event.subject.is_ascii() => event.subject[..8].to_owned(),
+        None => event.subject.clone(),
+    }
+}
+
+/// The newest of them as a table.
+pub fn list(view: &PageView<'_>, events: &[PastEvent], most: usize) -> Markup {
+    html! {
+        table.cards.events aria-label="Events" {
+            thead { tr { th { "When" } th { "Event" } th { "Of" } th { "What" } } }
+            tbody {
+                @for event in events.iter().take(most) {
+                    tr {
+                        td data-h="When" { (moment(event.at)) }
+                        td data-h="Event" { (kind(event)) }
+                        td data-h="Of" { (subject(view, event)) }
+                        td data-h="What" { (with_command(&event.words)) }
+                    }
+                }
+            }
+        }
+        @if events.len() > most { p.soft { "and " (events.len() - most) " more before: " code { "sudo scrubjay history" } } }
+    }
+}

@@ -1,0 +1,45 @@
+//! Which word has which colour. The word is always there, too.
+
+use scrubjay_jobs::control::past::CounterEntry;
+
+/// The class of a light.
+pub fn of_light(colour: &str, is_fresh: bool) -> &'static str {
+    match colour {
+        _ if !is_fresh => "unknown",
+        "green" => "good",
+        "yellow" => "look",
+        "red" => "act",
+        "none" => "none",
+        _ => "unknown",
+    }
+}
+
+/// The class of how a disk is.
+pub fn of_health(health: &str, is_fresh: bool) -> &'static str {
+    match health {
+        _ if !is_fresh => "unknown",
+        "ok" => "good",
+        "watch" => "look",
+        "replace" | "missing" => "act",
+        "asleep" => "asleep",
+        _ => "unknown",
+    }
+}
+
+/// What is worst comes first.
+pub fn rank(health: &str) -> u8 {
+    match health {
+        "replace" => 0,
+        "missing" => 1,
+        "watch" => 2,
+        "unknown" => 3,
+        "asleep" => 4,
+        "ok" => 6,
+        _ => 5,
+    }
+}
+
+/// Counters that say something.
+pub fn is_raised(counter: &CounterEntry) -> bool {
+    if counter.is_of_medium { counter.value > 0 } else { counter.growth > 0 }
+}

@@ -1,0 +1,287 @@
+//! What is at which path, and who is let in.
+
+use crate::access::{PageAccess, PageSession};
+use crate::assets;
+use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture, cleaned};
+use crate::http::rate::RateLimit;
+use crate::http::request::{HttpMethod, HttpRequest};
+use crate::http::response::HttpResponse;
+use crate::http::server::{HttpPeer, HttpSite};
+use crate::page::{self, PageView};
+use crate::{metrics, summary};
+use maud::Markup;
+use scrubjay_jobs::control::past::PastDocument;
+use scrubjay_jobs::control::{DiskEntry, WatchAnswer, WatchDocument, WatchRequest};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// An event stream is told so often that it still is.
+const PULSE: Duration = Duration::from_secs(10);
+/// What came of an action is kept for so many sessions until they look.
+const SAID_MAX: usize = 16;
+/// So many actions and links at once, and so many a second.
+const ACTS: (f64, f64) = (12.0, 0.2);
+/// Nobody pauses for longer here: what the command line allows.
+const PAUSE_MAX: u64 = 90 * 86_400;
+
+/// The page of a machine.
+pub struct WatchSite {
+    feed: Arc<PictureFeed>,
+    access: PageAccess,
+    acts: Mutex<RateLimit>,
+    said: Mutex<VecDeque<(String, String)>>,
+}
+
+impl WatchSite {
+    /// Shows what the feed has to whom the access lets in.
+    pub fn new(feed: Arc<PictureFeed>, access: PageAccess) -> WatchSite {
+        WatchSite { feed, access, acts: Mutex::new(RateLimit::new(ACTS.0, ACTS.1)), said: Mutex::default() }
+    }
+
+    fn look(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
+        let path = request.path.as_str();
+        // What came of an action is for whom the browser shows it, not for a page that renews itself meanwhile.
+        let hears = session.filter(|_| request.field("x-renew").is_none());
+        if let Some(asset) = assets::find(path) {
+            return asset.response();
+        }
+        match path {
+            "/" => self.front(session, hears),
+            "/events" => HttpResponse::stream(),
+            "/api/v1/summary" => self.summary(),
+            "/metrics" => self.metrics(),
+            _ => match path.strip_prefix("/d/") {
+                Some(name) => self.disk(name, session, hears),
+                None => missing("There is no such page."),
+            },
+        }
+    }
+
+    fn front(&self, session: Option<&PageSession>, hears: Option<&PageSession>) -> HttpResponse {
+        let picture = self.feed.latest();
+        let Some(seen) = &picture.status else { return unknown(&picture) };
+        let said = hears.and_then(|session| self.take_said(session));
+        html(200, page::front::page(&self.view(seen, &picture, session, said.as_deref())))
+    }
+
+    fn disk(&self, name: &str, session: Option<&PageSession>, hears: Option<&PageSession>) -> HttpResponse {
+        let picture = self.feed.latest();
+        let Some(seen) = &picture.status else { return unknown(&picture) };
+        let Some(disk) = called(seen, name) else { return missing("No disk here is called so.") };
+        let request = WatchRequest::PastOfDisk { disk: disk.key.clone(), since: seen.time.saturating_sub(PAST_SPAN) };
+        let past = match self.feed.ask(&request) {
+            Ok(WatchAnswer::Past(past)) => Some(cleaned::<PastDocument>(&past)),
+            _ => None,
+        };
+        let said = hears.and_then(|session| self.take_said(session));
+        let view = self.view(seen, &picture, session, said.as_deref());
+        let past = past.as_ref().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
+        html(200, page::disk::page(&view, disk, past))
+    }
+
+    fn view<'v>(
+        &self,
+        seen: &'v WatchDocument,
+        picture: &'v SeenPicture,
+        session: Option<&'v PageSession>,
+        said: Option<&'v str>,
+    ) -> PageView<'v> {
+        let past = picture.past.as_deref();
+        PageView { seen, past, picture, session, has_key: self.access.has_key(), said }
+    }
+
+    fn summary(&self) -> HttpResponse {
+        let summary = summary::PageSummary::of(&self.feed.latest());
+        match serde_json::to_string(&summary) {
+            // Whoever pastes it into a page pastes no tag.
+            Ok(body) => HttpResponse::new(200, "application/json", body.replace('<', "\\u003c")),
+            Err(error) => HttpResponse::plain(500, &error.to_string()),
+        }
+    }
+
+    fn metrics(&self) -> HttpResponse {
+        let picture = self.feed.latest();
+        HttpResponse::new(200, metrics::KIND, metrics::of(&picture))
+    }
+
+    /// What came of what this session did.
+    fn take_said(&self, session: &PageSession) -> Option<String> {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = said.iter().position(|(of, _)| *of == session.form_mark)?;
+        said.remove(at).map(|(_, words)| words)
+    }
+
+    fn say(&self, session: &PageSession, words: String) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.retain(|(of, _)| *of != session.form_mark);
+        if said.len() >= SAID_MAX {
+            said.pop_front();
+        }
+        said.push_back((session.form_mark.clone(), words));
+    }
+
+    /// Does something for a session whose own form asks for it.
+    fn act(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
+        let Some(session) = session else {
+            return HttpResponse::plain(403, "to act here takes a link: sudo scrubjay web --print-link");
+        };
+        if !session.is_form(request.filled("form")) {
+            return HttpResponse::plain(403, "this form was not made for you: load the page once more");
+        }
+        if request.path == "/logout" {
+            return HttpResponse::elsewhere("/").with("Set-Cookie", PageAccess::log_out());
+        }
+        let wanted = match wanted(request) {
+            Ok(wanted) => wanted,
+            Err(why) => return why,
+        };
+        let words = match self.feed.ask(&wanted) {
+            Ok(WatchAnswer::Done { said }) => said,
+            Ok(_) => match wanted {
+                WatchRequest::TestAlerts => "A test goes out by every way; type the code that comes below.".to_owned(),
+                _ => "It is done.".to_owned(),
+            },
+            Err(why) => format!("Not done: {why}"),
+        };
+        self.say(session, words);
+        HttpResponse::elsewhere("/")
+    }
+
+    fn may_act_again(&self, peer: HttpPeer) -> bool {
+        self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(peer.address, Instant::now())
+    }
+}
+
+impl HttpSite for WatchSite {
+    fn answer(&self, request: &HttpRequest, peer: HttpPeer) -> HttpResponse {
+        let host = request.field("host").unwrap_or_default();
+        if !self.access.is_ours(host) {
+            return HttpResponse::plain(421, "this page has another name: scrubjay web --name NAME");
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        // Says nothing but that somebody is here.
+        if request.path == "/healthz" && request.method != HttpMethod::Post {
+            return HttpResponse::plain(200, "ok");
+        }
+        let session = self.access.session(request.field("cookie"), now);
+        if request.method == HttpMethod::Post {
+            let is_known = request.path == "/logout" || request.path.starts_with("/do/");
+            return match () {
+                () if !is_known => missing("Nothing can be done there."),
+                () if is_from_elsewhere(request, peer) => HttpResponse::plain(403, "that comes from another page"),
+                () if !self.may_act_again(peer) => too_often(),
+                () => self.act(request, session.as_ref()),
+            };
+        }
+        if request.path == "/login" {
+            let (until, mark) = (request.asked("until"), request.asked("mark"));
+            if !self.may_act_again(peer) {
+                return too_often();
+            }
+            return match self.access.log_in(until, mark, now, peer.is_encrypted) {
+                Some(cookie) => HttpResponse::elsewhere("/").with("Set-Cookie", cookie),
+                None => {
+                    let words = "A link is good for ten minutes. A new one:";
+                    html(
+                        403,
+                        page::message("This link is not good any more", words, Some("sudo scrubjay web --print-link")),
+                    )
+                }
+            };
+        }
+        let may_look = peer.address.is_loopback()
+            || session.is_some()
+            || self.access.may_read(request.field("authorization"))
+            || assets::find(&request.path).is_some();
+        if !may_look {
+            let words = "To look at this page from another machine takes a link, which its owner prints:";
+            return html(401, page::message("Who are you?", words, Some("sudo scrubjay web --print-link")))
+                .with("WWW-Authenticate", "Bearer");
+        }
+        self.look(request, session.as_ref())
+    }
+
+    fn events(&self, seen: &mut u64) -> String {
+        if *seen == 0 {
+            *seen = self.feed.latest().number;
+            return format!("retry: 5000\nevent: picture\ndata: {}\n\n", *seen);
+        }
+        let number = self.feed.newer(*seen, PULSE);
+        if number <= *seen {
+            return String::new();
+        }
+        *seen = number;
+        format!("event: picture\ndata: {number}\n\n")
+    }
+}
+
+/// Did another page send this? A browser says where a form comes from; one that says nothing has its cookie and its mark.
+fn is_from_elsewhere(request: &HttpRequest, peer: HttpPeer) -> bool {
+    let host = request.field("host").unwrap_or_default();
+    let scheme = if peer.is_encrypted { "https" } else { "http" };
+    let has = |name: &str| request.fields.iter().any(|(field, _)| field == name);
+    // In front of us there may be who encrypts.
+    let is_ours = |origin: &str| origin == format!("{scheme}://{host}") || origin == format!("https://{host}");
+    let site = request.field("sec-fetch-site");
+    // A browser that is to say nobody where it comes from calls its own page's origin `null`, and still says that it is the same.
+    let is_same = |origin: &str| is_ours(origin) || origin == "null" && site == Some("same-origin");
+    let is_other_origin = has("origin") && !request.field("origin").is_some_and(is_same);
+    let is_other_site = has("sec-fetch-site") && !matches!(site, Some("same-origin" | "none"));
+    is_other_origin || is_other_site
+}
+
+/// What a form asks for.
+fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
+    let lacks = |what: &str| HttpResponse::plain(400, &format!("the form lacks {what}"));
+    Ok(match request.path.as_str() {
+        "/do/pause" => {
+            let seconds = request.filled("seconds").and_then(|text| text.parse().ok());
+            let seconds = seconds.filter(|seconds| (1..=PAUSE_MAX).contains(seconds)).ok_or_else(|| lacks("a time"))?;
+            WatchRequest::Pause { seconds }
+        }
+        "/do/resume" => WatchRequest::Resume,
+        "/do/test" => WatchRequest::TestAlerts,
+        "/do/accept" => {
+            let subject =
+                request.filled("subject").filter(|subject| !subject.is_empty()).ok_or_else(|| lacks("a subject"))?;
+            WatchRequest::Accept { subject: subject.to_owned() }
+        }
+        "/do/confirm" => {
+            let code = request.filled("code").map(str::trim).filter(|code| code.len() == 6);
+            WatchRequest::Confirm { code: code.ok_or_else(|| lacks("a code of six digits"))?.to_owned() }
+        }
+        _ => return Err(missing("Nothing can be done there.")),
+    })
+}
+
+/// The disk that is called so: by identity, serial number, or the kernel's name.
+fn called<'s>(seen: &'s WatchDocument, name: &str) -> Option<&'s DiskEntry> {
+    let by = |is: &dyn Fn(&DiskEntry) -> bool| seen.disks.iter().find(|disk| is(disk));
+    by(&|disk| disk.key == name)
+        .or_else(|| by(&|disk| disk.serial.as_deref() == Some(name)))
+        .or_else(|| by(&|disk| disk.name.as_deref() == Some(name)))
+}
+
+fn html(status: u16, markup: Markup) -> HttpResponse {
+    HttpResponse::new(status, "text/html; charset=utf-8", markup.into_string())
+}
+
+fn missing(words: &str) -> HttpResponse {
+    html(404, page::message("Not found", words, None))
+}
+
+fn too_often() -> HttpResponse {
+    HttpResponse::plain(429, "too often: wait a minute").with("Retry-After", "60")
+}
+
+/// Nothing is known, and why.
+fn unknown(picture: &SeenPicture) -> HttpResponse {
+    let why =
+        picture.trouble.clone().unwrap_or_else(|| "the watch has not answered yet: load the page once more".to_owned());
+    html(503, page::message("Nothing is known of the disks here", &why, Some("sudo scrubjay doctor")))
+        .with("Retry-After", "5")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! `/api/v1/summary`: a few numbers for tiles on other people's pages (Homepage, Home Assistant, Uptime Kuma).
+
+use crate::feed::SeenPicture;
+use scrubjay_jobs::control::{DiskEntry, ReadingEntry, WatchDocument};
+use serde::Serialize;
+
+/// The answer: schema 1. Dates are in seconds since 1970, UTC, as in `scrubjay status --json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageSummary {
+    schema: u32,
+    host: String,
+    /// When this was so; null: the watch has never answered.
+    time: Option<u64>,
+    /// Is it as things are now? If not, nothing in here says that anything is well.
+    is_fresh: bool,
+    /// The worst word of any disk; `unknown` if it is not fresh.
+    verdict: String,
+    /// "Am I safe?", or why that is not known.
+    text: String,
+    disks: DiskCounts,
+    arrays: ArrayCounts,
+    scrub: ScrubSummary,
+    alerts: AlertSummary,
+    data_age_s: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct DiskCounts {
+    ok: usize,
+    watch: usize,
+    replace: usize,
+    asleep: usize,
+    unknown: usize,
+    missing: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct ArrayCounts {
+    /// All members are there and in sync.
+    healthy: usize,
+    degraded: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct ScrubSummary {
+    /// When the oldest sector of all was read; null: some never were.
+    oldest_read: Option<u64>,
+    /// When the first sector is due.
+    due: Option<u64>,
+    /// When the last of the passes under way ends, most likely; null: none is under way, or no end is in sight.
+    eta: Option<u64>,
+    /// How many disks and arrays are being read, or would be if nobody used them.
+    running: usize,
+    /// What the first of those that wait waits for.
+    waiting_reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct AlertSummary {
+    /// When the way that was proven last was; null: none ever was.
+    proven: Option<u64>,
+    /// What the first way that fails was answered.
+    last_error: Option<String>,
+}
+
+impl PageSummary {
+    /// Of what is known.
+    pub fn of(picture: &SeenPicture) -> PageSummary {
+        let Some(seen) = picture.status.as_deref() else {
+            let text = picture.trouble.clone().unwrap_or_else(|| "the watch has not answered yet".to_owned());
+            return PageSummary { schema: 1, verdict: "unknown".to_owned(), text, ..PageSummary::default() };
+        };
+        let is_fresh = picture.is_fresh();
+        PageSummary {
+            schema: 1,
+            host: seen.host.clone(),
+            time: Some(seen.time),
+            is_fresh,
+            verdict: if is_fresh { seen.verdict.clone() } else { "unknown".to_owned() },
+            text: match &picture.trouble {
+                Some(why) => format!("This is old: {why}"),
+                None if !is_fresh => "This is old: the watch does not answer in time".to_owned(),
+                None => seen.sentence.clone(),
+            },
+            disks: disks(&seen.disks, is_fresh),
+            arrays: arrays(seen),
+            scrub: scrub(seen),
+            alerts: alerts(seen),
+            data_age_s: picture.age(),
+        }
+    }
+}
+
+/// What is old is not known.
+fn disks(disks: &[DiskEntry], is_fresh: bool) -> DiskCounts {
+    let count = |word: &str| disks.iter().filter(|disk| disk.health == word).count();
+    let (ok, asleep, unknown) = (count("ok"), count("asleep"), count("unknown"));
+    let counts = DiskCounts {
+        watch: count("watch"),
+        replace: count("replace"),
+        missing: count("missing"),
+        ..DiskCounts::default()
+    };
+    match is_fresh {
+        true => DiskCounts { ok, asleep, unknown, ..counts },
+        false => DiskCounts { unknown: ok + asleep + unknown, ..counts },
+    }
+}
+
+fn arrays(seen: &WatchDocument) -> ArrayCounts {
+    let is_whole = |left: i64, all: u64| left >= i64::try_from(all).unwrap_or(i64::MAX);
+    let healthy =
+        seen.arrays.iter().filter(|array| array.is_there && is_whole(array.redundancy_left, array.redundancy)).count();
+    ArrayCounts { healthy, degraded: seen.arrays.len() - healthy }
+}
+
+fn scrub(seen: &WatchDocument) -> ScrubSummary {
+    let disks = seen.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
+    let arrays = seen.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
+    let all: Vec<&ReadingEntry> = disks.chain(arrays).collect();
+    let is_running = |reading: &&&ReadingEntry| matches!(reading.activity.as_str(), "reading" | "waiting");
+    let running: Vec<&&ReadingEntry> = all.iter().filter(is_running).collect();
+    let waits = running.iter().find(|reading| reading.activity == "waiting");
+    ScrubSummary {
+        // None before Some: one that was never read is the oldest.
+        oldest_read: all.iter().map(|reading| reading.oldest_read).min().flatten(),
+        due: all.iter().map(|reading| reading.due).min(),
+        eta: running.iter().filter_map(|reading| reading.forecast.map(|forecast| forecast.likely)).max(),
+        running: running.len(),
+        waiting_reason: waits.and_then(|reading| reading.why.clone()),
+    }
+}
+
+fn alerts(seen: &WatchDocument) -> AlertSummary {
+    let failing = seen.channels.iter().find(|channel| channel.failing_since.is_some());
+    AlertSummary {
+        proven: seen.channels.iter().filter_map(|channel| channel.proven).max(),
+        last_error: failing.map(|channel| match &channel.last {
+            Some(last) if !last.is_accepted => format!("{}: {}", channel.name, last.said),
+            _ => format!("{}: nothing is accepted", channel.name),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    fn picture(trouble: Option<&str>) -> SeenPicture {
+        let disk = |health: &str, oldest_read| DiskEntry {
+            name: Some("sda".into()),
+            health: health.into(),
+            reading: ReadingEntry { oldest_read, due: 9, activity: "held".into(), ..ReadingEntry::default() },
+            ..DiskEntry::default()
+        };
+        let disks = vec![disk("ok", Some(5)), disk("ok", Some(3)), disk("watch", Some(4))];
+        let status =
+            WatchDocument { verdict: "watch".into(), sentence: "1 problem: x".into(), disks, ..Default::default() };
+        SeenPicture {
+            status: Some(Arc::new(status)),
+            answered: Some(Instant::now()),
+            trouble: trouble.map(str::to_owned),
+            ..SeenPicture::default()
+        }
+    }
+
+    /// Who reads this relies on each of these.
+    #[test]
+    fn the_schema_is_what_was_promised() {
+        let json = serde_json::to_value(PageSummary::of(&picture(None))).unwrap();
+        let expected = serde_json::json!({
+            "schema": 1, "host": "", "time": 0, "is_fresh": true, "verdict": "watch", "text": "1 problem: x",
+            "disks": {"ok": 2, "watch": 1, "replace": 0, "asleep": 0, "unknown": 0, "missing": 0},
+            "arrays": {"healthy": 0, "degraded": 0},
+            "scrub": {"oldest_read": 3, "due": 9, "eta": null, "running": 0, "waiting_reason": null},
+            "alerts": {"proven": null, "last_error": null}, "data_age_s": 0
+        });
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn what_is_old_is_not_well() {
+        let json = serde_json::to_value(PageSummary::of(&picture(Some("not running")))).unwrap();
+        assert_eq!(
+            (&json["verdict"], &json["disks"]["ok"], &json["disks"]["unknown"]),
+            (&"unknown".into(), &0.into(), &2.into())
+        );
+        assert_eq!(json["text"], "This is old: not running");
+        let json = serde_json::to_value(PageSummary::of(&SeenPicture::default())).unwrap();
+        assert_eq!((&json["verdict"], &json["time"]), (&"unknown".into(), &serde_json::Value::Null));
+    }
+}

@@ -1,0 +1,66 @@
+#!/bin/bash
+# The page in a real Chromium: machines of 1, 8 and 60 disks at the end of a modelled year, and a live watch over loop devices of which
+# one has bad sectors. Screenshots lie in target/page/ afterwards.
+# Usage: page.sh. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, chromium, node with npm (which fetches
+# playwright-core and axe-core, some 12 MB, into target/page-tools), curl, jq, promtool and what faulty-disk needs.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=check.sh
+. "$here/check.sh"
+needs root fuse mount loop jq curl chromium node npm promtool nbdkit nbdfuse
+tools=$(cd "$here/../.." && pwd)/target/page-tools
+output=$(cd "$here/../.." && pwd)/target/page
+mkdir -p "$tools" "$output"
+[ -d "$tools/node_modules/axe-core" ] || npm install --no-audit --no-fund --silent --prefix "$tools" playwright-core@1.57.0 axe-core@4.11.0 \
+  || skip "npm cannot fetch playwright-core and axe-core"
+begin
+export FAULTY_DIR=$work/disks SCRUBJAY_RUN=$work/run
+end_last() {
+  for name in a b; do "$here/faulty-disk" destroy "$name" || true; done
+}
+
+# A page of its own, at a port that is free; its address is then in $url.
+serve() { # NAME ARGUMENTS...
+  local name=$1
+  shift
+  "$scrubjay" web --listen 127.0.0.1:0 --key "$work/key" "$@" 2>"$name.log" &
+  soon grep -q 'the page is at' "$name.log"
+  url=$(grep -o 'http://127.0.0.1:[0-9]*' "$name.log")/
+}
+
+echo "# modelled years"
+"$scrubjay" simulate watch --disks 1 --seed 3 --trouble 6 --page one.json >/dev/null
+"$scrubjay" simulate watch --disks 8 --seed 3 --trouble 6 --page eight.json >/dev/null
+"$scrubjay" simulate watch --disks 60 --seed 3 --trouble 2 --page sixty.json >/dev/null
+pages=()
+for name in one eight sixty; do
+  serve "$name" --recorded "$name.json"
+  pages+=("$name=$url")
+  curl -fsS "${url}metrics" | promtool check metrics && echo "ok - $name: promtool takes the metrics" || fail "$name: promtool takes the metrics"
+  [ $name != eight ] || pages+=("disk=${url}d/$(jq -r '[.status.disks[] | select(.health == "replace")][0].key' eight.json)")
+done
+
+echo "# a live watch"
+bad=$("$here/faulty-disk" create a 64M bad=40000+8)
+good=$("$here/faulty-disk" create b 64M)
+others=$(lsblk -dno NAME | grep -v '^loop' | sed 's/.*/"&"/' | paste -sd,)
+printf 'host = "nas1"\nalso = ["%s", "%s"]\nnever = [%s]\n' "$bad" "$good" "$others" >config.toml
+"$scrubjay" watch --config config.toml --state "$work/state" --test-calendar "5000@$(date +%s)" 2>watch.log &
+soon test -S run/page
+serve live
+live=$url
+summary() { curl -fsS "${live}api/v1/summary" | jq -c "$1"; }
+has_replace() { [ "$(summary .disks.replace 2>/dev/null)" = 1 ]; }
+soon has_replace || fail "the page's summary has the bad disk: $(summary .)"
+seen=$("$scrubjay" status --json | jq -r .watch.sentence)
+expect "page and terminal say the same" "$(curl -fsS "$live" | grep -cF "$(jq -rn --arg text "$seen" '$text | @html')")" 1
+curl -fsS "${live}metrics" | promtool check metrics && echo "ok - live: promtool takes the metrics" || fail "live: promtool takes the metrics"
+expect "the metrics have its sectors" "$(curl -fsS "${live}metrics" | grep -c '^scrubjay_scrub_unreadable_sectors.* 8$')" 1
+"$scrubjay" metrics --textfile scrubjay.prom
+expect "the textfile has them, too" "$(grep -c '^scrubjay_scrub_unreadable_sectors.* 8$' scrubjay.prom)" 1
+key=$(curl -fsS "${live}metrics" | sed -n 's/.*scrub_unreadable_sectors{disk="\([^"]*\)"} 8$/\1/p')
+expect "the disk's page has its surface" "$(curl -fsS -G "${live}d/$(jq -rn --arg key "$key" '$key | @uri')" | grep -c 'class="bad"')" 1
+link=$("$scrubjay" web --print-link --key "$work/key" --listen "${live:7:-1}" | head -1)
+LIVE=$live LIVE_LINK=$link node "$here/page.mjs" "$scrubjay" "$tools" "$output" "${pages[@]}" "live=$live" || fail "in the browser"
+[ "$failed" = 0 ] || tail -20 watch.log | sed 's/^/# /'
+done_checking
