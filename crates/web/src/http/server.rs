@@ -8,6 +8,7 @@ use super::stream::TimedStream;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -85,7 +86,8 @@ impl<S: HttpSite> HttpServer<S> {
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
             let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer };
-            let _ = ours.run(stream, tls);
+            // A mistake of ours costs one answer, and no room.
+            let _ = catch_unwind(AssertUnwindSafe(|| ours.run(stream, tls)));
             open.leave(number);
             threads.fetch_sub(1, Ordering::SeqCst);
         };
