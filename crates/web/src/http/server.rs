@@ -8,6 +8,8 @@ use super::stream::TimedStream;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,6 +20,8 @@ const IDLE: Duration = Duration::from_secs(20);
 const TAKEN_TIME: Duration = Duration::from_secs(10);
 /// So many requests on one connection.
 const REQUESTS_MAX: u32 = 200;
+/// No more threads: those of all connections, and some that were hung up on and have not had their turn to end.
+const THREADS_MAX: usize = 160;
 /// A page of a large host, drawn, is far below this.
 const STACK: usize = 512 << 10;
 /// So many requests of one client at once, and so many a second: a page and its files are five.
@@ -48,18 +52,23 @@ pub struct HttpServer<S> {
     tls: Option<Arc<ServerConfig>>,
     open: Arc<OpenConnections>,
     rate: Arc<Mutex<RateLimit>>,
+    threads: Arc<AtomicUsize>,
 }
 
 impl<S: HttpSite> HttpServer<S> {
     /// A server of this site; encrypted, if it has what that needs.
     pub fn new(site: Arc<S>, tls: Option<Arc<ServerConfig>>) -> HttpServer<S> {
         let rate = Arc::new(Mutex::new(RateLimit::new(RATE.0, RATE.1)));
-        HttpServer { site, tls, open: Arc::default(), rate }
+        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default() }
     }
 
     /// Answers whoever comes, for ever.
     pub fn serve(&self, listener: &TcpListener) -> ! {
         loop {
+            // Those that were hung up on end at once, as soon as it is their turn.
+            while self.threads.load(Ordering::SeqCst) >= THREADS_MAX {
+                thread::sleep(Duration::from_millis(2));
+            }
             match listener.accept() {
                 Ok((stream, peer)) => self.take(stream, peer),
                 // Too many open files: they are closed again.
@@ -72,14 +81,19 @@ impl<S: HttpSite> HttpServer<S> {
         let Some(number) = self.open.enter(&stream) else { return };
         let (site, tls, open, rate) =
             (Arc::clone(&self.site), self.tls.clone(), Arc::clone(&self.open), Arc::clone(&self.rate));
+        let threads = Arc::clone(&self.threads);
+        threads.fetch_add(1, Ordering::SeqCst);
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
             let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer };
-            let _ = ours.run(stream, tls);
+            // A mistake of ours costs one answer, and no room.
+            let _ = catch_unwind(AssertUnwindSafe(|| ours.run(stream, tls)));
             open.leave(number);
+            threads.fetch_sub(1, Ordering::SeqCst);
         };
         if thread::Builder::new().name("http".into()).stack_size(STACK).spawn(work).is_err() {
             self.open.leave(number);
+            self.threads.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
