@@ -24,6 +24,7 @@
 //! assert!(error.starts_with(":2: wait: `soon` is no time"));
 //! ```
 
+pub mod bench;
 pub mod config;
 pub mod doing;
 mod error;

@@ -79,6 +79,23 @@ pub struct ZoneFigures {
     pub random: Moments,
 }
 
+/// All that was measured, whoever measured it.
+#[derive(Clone, Debug)]
+pub struct BenchRecord {
+    /// What was to be done.
+    pub plan: BenchPlan,
+    /// How far it came.
+    pub state: BenchState,
+    /// Steps that are over, in their order.
+    pub results: Vec<StepResult>,
+    /// Depths that were not measured, because shallower ones took so long.
+    pub left_out: Vec<BenchStep>,
+    /// By part of the disk.
+    pub zones: Vec<ZoneFigures>,
+    /// How long the very first request took.
+    pub first: Option<Nanos>,
+}
+
 /// Measures a disk.
 #[derive(Debug)]
 pub struct DiskBench {
@@ -276,6 +293,12 @@ impl DiskBench {
         if self.state == BenchState::Running {
             self.state = state;
         }
+    }
+
+    /// What is known by now.
+    pub fn into_record(self) -> BenchRecord {
+        let DiskBench { plan, state, results, left_out, zones, first, .. } = self;
+        BenchRecord { plan, state, results, left_out, zones, first }
     }
 
     /// How far it is.

@@ -9,10 +9,14 @@
 //! IOPS say nothing without the latency at which they were had ("Understanding Storage Performance: IOPS and Latency", 2020):
 //! no figure here comes without the other.
 
+pub mod class;
+pub mod compare;
 pub mod machine;
 pub mod permutation;
 pub mod plan;
 pub mod step_result;
+pub mod verdict;
+pub mod words;
 
 #[cfg(test)]
 mod tests;

@@ -13,8 +13,8 @@ pub const ZONES_MAX: u64 = 64;
 pub const RUN_REQUESTS: u64 = 4;
 /// The depths that are measured unless others are named.
 pub const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// No queue is deeper.
-pub const DEPTH_MAX: u32 = 1024;
+/// No queue is deeper: large requests of as many take 256 MiB.
+pub const DEPTH_MAX: u32 = 256;
 /// How long depth 1 is measured unless told otherwise: some 390 requests of a disk of 7200 rpm, whose mean is then known to
 /// 2 %.
 pub const TIME: Nanos = Nanos::from_secs(5);
