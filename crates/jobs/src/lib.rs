@@ -28,6 +28,7 @@ pub mod bench;
 pub mod config;
 pub mod doing;
 mod error;
+pub mod fio;
 pub mod json;
 pub mod named;
 pub mod outcome;

@@ -79,6 +79,8 @@ pub struct StepResult {
     pub is_repeating: bool,
     /// Did it come to its end?
     pub is_complete: bool,
+    /// Mean and standard deviation in seconds, as another program has told them more exactly than its buckets do.
+    pub told: Option<(f64, f64)>,
 }
 
 impl StepResult {
@@ -102,6 +104,7 @@ impl StepResult {
             others: None,
             is_repeating: false,
             is_complete: false,
+            told: None,
         }
     }
 
@@ -111,6 +114,11 @@ impl StepResult {
         self.latency.add(latency);
         self.latency_min = self.latency_min.min(latency);
         self.latency_max = self.latency_max.max(latency);
+        self.trace_only(latency, since_start);
+    }
+
+    /// Adds it to the trace in time alone, because all else is known already.
+    pub fn trace_only(&mut self, latency: Nanos, since_start: Nanos) {
         let bin = ((since_start.0 / self.bin.0) as usize).min(BINS - 1);
         if self.trace.len() <= bin {
             self.trace.resize(bin + 1, TraceBin::default());
@@ -141,12 +149,13 @@ impl StepResult {
 
     /// Mean latency, in seconds.
     pub fn mean(&self) -> f64 {
-        self.latency.moments().mean()
+        self.told.map_or_else(|| self.latency.moments().mean(), |told| told.0)
     }
 
     /// Standard deviation of the latency, in seconds.
     pub fn deviation(&self) -> f64 {
-        self.latency.moments().variation() * self.mean()
+        let moments = self.latency.moments();
+        self.told.map_or_else(|| moments.variation() * moments.mean(), |told| told.1)
     }
 
     /// The latency that a share of the requests does not exceed; never more than the longest.

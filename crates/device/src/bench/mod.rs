@@ -19,6 +19,7 @@ use counters::DiskCounts;
 use facts::hole_share;
 use ring::BenchRing;
 use scrubjay_core::bench::machine::{BenchOp, DiskBench};
+use scrubjay_core::bench::step_result::StepResult;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::fs::File;
@@ -271,6 +272,27 @@ impl BenchedDisk {
         {
             bench.stop();
         }
+    }
+
+    /// Has somebody else measure a step, and looks at what the kernel has counted meanwhile.
+    ///
+    /// # Errors
+    /// What `measure` says.
+    pub fn counted<E>(
+        &mut self,
+        measure: impl FnOnce() -> Result<Option<StepResult>, E>,
+    ) -> Result<Option<StepResult>, E> {
+        let before = self.target.disk.as_ref().and_then(DiskCounts::of);
+        let Some(mut result) = measure()? else { return Ok(None) };
+        let after = self.target.disk.as_ref().and_then(DiskCounts::of);
+        let is_cut = result.step.request > self.facts.request_max.unwrap_or(128 << 10);
+        if let Some((before, after)) = before.zip(after) {
+            let counted = after.since(before, result.sent, result.bytes_moved, false, is_cut);
+            *self.served_sectors.get_or_insert(0) += counted.served_sectors;
+            self.asked_sectors += result.bytes_moved / 512;
+            result.others = Some(counted.others);
+        }
+        Ok(Some(result))
     }
 
     /// A ring for the step that is under way.

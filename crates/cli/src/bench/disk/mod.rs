@@ -1,5 +1,6 @@
 //! `scrubjay bench disk`: IOPS with latency, by depth and by position, and what they say.
 
+mod page;
 mod progress;
 mod text;
 
@@ -8,6 +9,7 @@ use crate::exit::{Exit, Usage};
 use crate::say::{say, shown};
 use crate::signals;
 use crate::study::check_folder;
+use crate::unwritable::unwritable;
 use anyhow::{Context, Result};
 use progress::BenchProgress;
 use scrubjay_core::bench::compare::{BenchComparison, compare};
@@ -19,10 +21,12 @@ use scrubjay_device::bench::{BenchError, BenchedDisk, clock_step};
 use scrubjay_device::clock;
 use scrubjay_device::inventory;
 use scrubjay_device::member::MemberError;
+use scrubjay_device::output::{self, Existing};
 use scrubjay_device::probing::RewriteRefusal;
 use scrubjay_device::store;
 use scrubjay_device::target::TargetError;
 use scrubjay_jobs::bench::{BenchDiskDocument, BenchLog, BenchOutcome};
+use scrubjay_jobs::fio::{self, FioFile};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -44,8 +48,22 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
     };
     let (bytes, block) = disk.geometry();
     let plan = BenchPlan::new(bytes, block, &args.depth.0, Nanos::from_secs_f64(args.seconds), args.write);
-    let (record, ended) = measure(&mut disk, plan, args, &stop);
-    let outcome = outcome(args, &disk, record);
+    let begun = clock::now();
+    let (record, engine, ended) = match args.engine {
+        BenchEngine::Own => {
+            let (record, ended) = measure(&mut disk, plan, args, &stop);
+            (record, "own (io_uring)".to_owned(), ended.map_err(anyhow::Error::new))
+        }
+        BenchEngine::Fio => {
+            let engine = fio::version()?;
+            let progress = BenchProgress::new(!args.no_progress, plan.time());
+            let (record, ended) = fio::measure(&mut disk, &path, plan, &stop, &mut |result| progress.tell(result));
+            progress.finish();
+            (record, format!("{engine} (io_uring)"), ended.map_err(anyhow::Error::new))
+        }
+    };
+    let processor = processor_share(clock::now().since(begun));
+    let outcome = outcome(args, &disk, record, engine);
     let mut out = io::stdout().lock();
     let printed = if args.json {
         let document = BenchDiskDocument::new(&outcome);
@@ -57,8 +75,16 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
     drop(out);
     keep(args, &outcome);
     if let Err(error) = ended {
+        let Some(known) = error.downcast_ref::<BenchError>() else { return Err(error) };
         say(format_args!("scrubjay: {error}"));
-        return Ok(exit_of(&error));
+        return Ok(exit_of(known));
+    }
+    if let Some(folder) = &args.page {
+        let files = page::write(&outcome, &text::method(&outcome), folder)?;
+        say(format_args!("scrubjay: {}: figures, and {} files beside it", files[0].display(), files.len() - 1));
+    }
+    if let Some(folder) = &args.fio_logs {
+        write_fio_files(&outcome, processor, folder)?;
     }
     Ok(exit(&outcome))
 }
@@ -77,7 +103,7 @@ fn measure(
     (bench.into_record(), ended)
 }
 
-fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord) -> BenchOutcome {
+fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord, engine: String) -> BenchOutcome {
     let facts = disk.facts().clone();
     let budget = args.budget.unwrap_or_else(|| usual_budget(&record, facts.class, facts.is_rotational));
     let context = BenchContext {
@@ -98,7 +124,7 @@ fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord) -> Ben
     let mut outcome = BenchOutcome {
         target: args.target.clone(),
         key: disk.key(),
-        engine: "own (io_uring)".to_owned(),
+        engine,
         facts,
         record,
         budget,
@@ -110,6 +136,29 @@ fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord) -> Ben
         outcome.comparison = compare(&now, &log(args).read());
     }
     outcome
+}
+
+/// Writes what fio would have written.
+fn write_fio_files(outcome: &BenchOutcome, processor: (f64, f64), folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    let files = fio::files(outcome, processor);
+    for FioFile { name, text } in &files {
+        output::write(&folder.join(name), Existing::Replaced, text.as_bytes()).map_err(unwritable)?;
+    }
+    say(format_args!("scrubjay: {}: {} files as fio writes them", folder.display(), files.len()));
+    Ok(())
+}
+
+/// How much of one processor this process has used, by itself and in the kernel, of the time since it began to measure.
+fn processor_share(elapsed: Nanos) -> (f64, f64) {
+    /// `USER_HZ`: what `/proc` counts in, on all that Linux runs on here.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may have spaces: utime and stime are the 14th and 15th field.
+    let fields: Vec<f64> =
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let share = |ticks: Option<&f64>| ticks.map_or(0.0, |ticks| ticks / TICKS / elapsed.as_secs_f64().max(1e-3));
+    (share(fields.get(10)), share(fields.get(11)))
 }
 
 /// Keeps the result. That it cannot be kept is no reason to fail.

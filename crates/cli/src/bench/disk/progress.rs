@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::bench::machine::DiskBench;
+use scrubjay_core::bench::step_result::StepResult;
 use scrubjay_core::bench::words;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
@@ -39,6 +40,12 @@ impl BenchProgress {
             self.line.set_message(format!("waiting for the first answer, about {rest} left"));
             return self.line.tick();
         };
+        self.tell(&result);
+    }
+
+    /// Tells a step.
+    pub fn tell(&self, result: &StepResult) {
+        let rest = show_rest(self.time.since(clock::now().since(self.begun)));
         let (pattern, depth) = (result.step.pattern, result.step.depth);
         let mut said = format!(
             "{pattern}, depth {depth}: {} IOPS at {}",

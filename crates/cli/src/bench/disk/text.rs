@@ -110,7 +110,7 @@ fn sequential(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
 /// Zones, some together where there are many.
 fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     let zones = &outcome.record.zones;
-    if zones.iter().all(|zone| zone.bytes == 0) {
+    if zones.iter().all(|zone| zone.bytes == 0 && zone.random.count == 0.0) {
         return Ok(());
     }
     let together = zones.len().div_ceil(ROWS).max(1);
@@ -123,7 +123,7 @@ fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
             let count: f64 = zones.iter().map(|zone| zone.random.count).sum();
             let sum: f64 = zones.iter().map(|zone| zone.random.sum).sum();
             let place = (row * together) as f64 / outcome.record.zones.len() as f64;
-            (place, bytes as f64 / seconds.max(1e-9), (count > 0.0).then(|| sum / count))
+            (place, if bytes > 0 { bytes as f64 / seconds.max(1e-9) } else { 0.0 }, (count > 0.0).then(|| sum / count))
         })
         .collect();
     let most = rows.iter().map(|row| row.1).fold(1e-9, f64::max);
@@ -131,7 +131,8 @@ fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     for (place, rate, latency) in rows {
         let bar = "#".repeat((rate / most * BAR as f64).round() as usize);
         let latency = latency.map_or_else(|| "-".to_owned(), words::latency);
-        writeln!(out, "  {:>4}{:>11}{latency:>9}  {bar}", words::share(place), words::throughput(rate))?;
+        let rate = if rate > 0.0 { words::throughput(rate) } else { "-".to_owned() };
+        writeln!(out, "  {:>4}{rate:>11}{latency:>9}  {bar}", words::share(place))?;
     }
     Ok(())
 }
@@ -209,7 +210,7 @@ fn compared(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) 
 }
 
 /// What one must know to do it again.
-fn method(outcome: &BenchOutcome) -> String {
+pub fn method(outcome: &BenchOutcome) -> String {
     let facts = &outcome.facts;
     let scheduler = facts.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}"));
     let cache = facts.write_cache.as_ref().map(|cache| format!("write cache: {cache}"));
