@@ -109,8 +109,8 @@ pub struct BenchVerdict {
 pub fn usual_budget(record: &BenchRecord, class: MediumClass, is_rotational: bool) -> Nanos {
     let first = record.results.iter().find(|result| result.step.pattern == BenchPattern::Random);
     let is_open = matches!(class, MediumClass::Virtual | MediumClass::Layered);
-    let is_slow = is_open && first.is_some_and(|first| first.mean() > ROTATES_FROM);
-    if is_rotational || is_slow { BUDGET_ROTATING } else { BUDGET_FLASH }
+    let is_slow = first.is_some_and(|first| first.mean() > ROTATES_FROM);
+    if if is_open { is_slow } else { is_rotational } { BUDGET_ROTATING } else { BUDGET_FLASH }
 }
 
 /// Judges what was measured.
@@ -150,7 +150,7 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
     faults(results, &mut warn);
     disturbances(bench, first, context, &mut warn);
     caches(first, context, &mut warn);
-    queue(&random, context, &mut warn);
+    queue(&random, &mut warn);
     weak_zones(&bench.zones, &mut warn);
     BenchVerdict { grade, sentence, inside, warnings }
 }
@@ -192,7 +192,7 @@ fn grade(bench: &BenchRecord, first: &StepResult, context: &BenchContext) -> (Be
         return unknown("no verdict: what writes should take depends on caches".to_owned());
     }
     let behaves = if context.is_rotational { "a disk that rotates" } else { "any disk" };
-    if mean < context.class.least() || context.is_rotational && mean < ROTATING_LEAST * 0.9 {
+    if mean < context.class.least() {
         return (BenchGrade::Impossible, format!("too fast for {}: a cache answers", impossible(context)));
     }
     let Some(expected) = context.class.expected() else {
@@ -237,7 +237,8 @@ fn impossible(context: &BenchContext) -> String {
 /// Nobody says what it is: what does it do as?
 fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, String) {
     let as_one = |what: &str| (BenchGrade::Alike, format!("as {what} would"));
-    if context.is_rotational || mean > 0.0045 {
+    // A device that is made of others hands their flag on, which a virtual disk sets whatever it is.
+    if mean > 0.0045 || context.is_rotational && mean > ROTATES_FROM {
         let nearest = nearest_rotating(mean);
         if mean > nearest.latency.1 * 1.4 {
             return (BenchGrade::Slow, format!("slow for {behaves}"));
@@ -383,10 +384,9 @@ fn caches(first: &StepResult, context: &BenchContext, warn: &mut impl FnMut(&'st
             ),
         );
     }
-    if context.is_rotational && !matches!(context.class, MediumClass::SataSsd | MediumClass::Nvme) {
+    if let MediumClass::Rotating { rpm } = context.class {
         // A fifth of half a turn: no head is there so soon so often.
-        let rpm = if let MediumClass::Rotating { rpm: Some(rpm) } = context.class { rpm } else { 15_000 };
-        let soon = half_turn(rpm) / 5.0;
+        let soon = half_turn(rpm.unwrap_or(15_000)) / 5.0;
         let early: f64 = first.latency.buckets().filter(|(edge, _)| *edge < soon).map(|(_, count)| count).sum();
         let share = early / (first.requests as f64).max(1.0);
         // Places come round with even chance: so many are there that soon without any cache, were the arm there already.
@@ -404,12 +404,13 @@ fn caches(first: &StepResult, context: &BenchContext, warn: &mut impl FnMut(&'st
     }
 }
 
-fn queue(random: &[(usize, &StepResult)], context: &BenchContext, warn: &mut impl FnMut(&'static str, String)) {
+fn queue(random: &[(usize, &StepResult)], warn: &mut impl FnMut(&'static str, String)) {
     let (Some((_, first)), Some((_, last))) = (random.first(), random.last()) else { return };
     let best = random.iter().map(|(_, result)| result.iops()).fold(0.0, f64::max);
     let is_measured = first.step.depth == 1 && last.step.depth >= 8 && last.requests >= REQUESTS_MIN;
     if is_measured && best < 1.1 * first.iops() {
-        let why = if context.is_rotational { ": it serves them in the order of their arrival (no NCQ)" } else { "" };
+        let why =
+            if first.mean() > ROTATES_FROM { ": it serves them in the order of their arrival (no NCQ)" } else { "" };
         warn("no-gain", format!("deeper queues gain nothing but latency{why}"));
     }
 }

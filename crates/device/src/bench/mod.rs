@@ -27,6 +27,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Longer requests may reach the disk as several: the kernel cuts them by length, and by how their memory lies.
+const WHOLE_MAX: u64 = 16 << 10;
 /// Between two looks at whether to stop, and two calls of `publish`, at the most.
 const TURN: Nanos = Nanos::from_millis(100);
 /// So long is waited for a request, and, once somebody wished to stop, for all of them.
@@ -258,7 +260,7 @@ impl BenchedDisk {
     /// Looks at what the kernel has counted.
     fn end_step(&mut self, bench: &mut DiskBench, counts: Option<(DiskCounts, DiskCounts)>) {
         let Some((result, _)) = bench.under_way(now()) else { return };
-        let is_cut = result.step.request > self.facts.request_max.unwrap_or(128 << 10);
+        let is_cut = result.step.request > WHOLE_MAX;
         let counted = counts
             .map(|(before, after)| after.since(before, result.sent, result.bytes_moved, bench.plan().is_write, is_cut));
         // The disk of a file counts its other users as well; that of a device, the device alone.
@@ -285,7 +287,7 @@ impl BenchedDisk {
         let before = self.target.disk.as_ref().and_then(DiskCounts::of);
         let Some(mut result) = measure()? else { return Ok(None) };
         let after = self.target.disk.as_ref().and_then(DiskCounts::of);
-        let is_cut = result.step.request > self.facts.request_max.unwrap_or(128 << 10);
+        let is_cut = result.step.request > WHOLE_MAX;
         if let Some((before, after)) = before.zip(after) {
             let counted = after.since(before, result.sent, result.bytes_moved, false, is_cut);
             *self.served_sectors.get_or_insert(0) += counted.served_sectors;

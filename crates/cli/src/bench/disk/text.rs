@@ -7,6 +7,7 @@ use scrubjay_core::bench::verdict::BenchGrade;
 use scrubjay_core::bench::words;
 use scrubjay_core::units::Bytes;
 use scrubjay_jobs::bench::BenchOutcome;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Rows of a picture in text.
@@ -178,19 +179,23 @@ fn trace(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn faults(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
-    let all: Vec<_> = outcome.record.results.iter().flat_map(|result| &result.faults).collect();
     let count: u64 = outcome.record.results.iter().map(|result| result.fault_count).sum();
     if count == 0 {
         return Ok(());
     }
-    writeln!(out, "\nFailed")?;
-    for fault in all.iter().take(FAULTS_MAX) {
-        let error = io::Error::from_raw_os_error(fault.errno);
-        let (sector, sectors) = (fault.offset / 512, fault.len.div_ceil(512));
-        print_line(out, format_args!("  sector {sector}, in {sectors}: {error}"))?;
+    let mut places: BTreeMap<(u64, u64, i32), u64> = BTreeMap::new();
+    for fault in outcome.record.results.iter().flat_map(|result| &result.faults) {
+        *places.entry((fault.offset / 512, fault.len.div_ceil(512), fault.errno)).or_default() += 1;
     }
-    let more = count.saturating_sub(all.len().min(FAULTS_MAX) as u64);
-    if more > 0 { writeln!(out, "  and {more} more") } else { Ok(()) }
+    writeln!(out, "\nFailed, in sectors of 512 bytes")?;
+    let told: u64 = places.values().take(FAULTS_MAX).sum();
+    for ((sector, sectors, errno), times) in places.into_iter().take(FAULTS_MAX) {
+        let (error, times) =
+            (io::Error::from_raw_os_error(errno), if times > 1 { format!(", {times} times") } else { String::new() });
+        print_line(out, format_args!("  {sector}+{sectors}: {error}{times}"))?;
+    }
+    let more = count.saturating_sub(told);
+    if more > 0 { writeln!(out, "  and {more} more requests") } else { Ok(()) }
 }
 
 fn compared(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {

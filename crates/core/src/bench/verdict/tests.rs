@@ -103,9 +103,11 @@ fn what_says_nothing_of_itself_is_called_by_what_it_does() {
     assert!(sentence(0.15, false).contains(": as a SATA SSD would."));
     assert!(sentence(1.0, false).contains(": as a disk behind a network, or a slow card, would."));
     assert!(sentence(60.0, true).contains(": slow for a disk that rotates."));
-    assert!(sentence(0.06, true).contains("too fast for a disk that rotates"));
-    let budget = |mean| usual_budget(&record(&[mean]), MediumClass::Virtual, false);
+    // A loop device on a virtual disk, which says that it rotates whatever it is.
+    assert!(sentence(0.06, true).contains(": as an NVMe SSD would."), "{}", sentence(0.06, true));
+    let budget = |mean| usual_budget(&record(&[mean]), MediumClass::Virtual, true);
     assert_eq!([budget(0.5), budget(9.0)], [BUDGET_FLASH, BUDGET_ROTATING]);
+    assert_eq!(usual_budget(&record(&[0.5]), HDD, true), BUDGET_ROTATING);
 }
 
 #[test]
