@@ -41,6 +41,7 @@ mod serde_words;
 pub mod settings;
 pub mod sockets;
 pub mod target;
+pub mod verify_bench;
 pub mod workload;
 
 pub use error::JobError;

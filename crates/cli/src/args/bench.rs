@@ -52,6 +52,8 @@ pub struct BenchArgs {
 pub enum Benched {
     /// A disk: IOPS with latency by queue depth, by position, and whether that is as it should be
     Disk(Box<BenchDiskArgs>),
+    /// Whether a drive's VERIFY reads the medium: response times by size, read cache on and off
+    Verify(BenchVerifyArgs),
     /// Speed of parities, checksums and integrity metadata, beside memcpy and ISA-L
     Code(BenchCode),
 }
@@ -138,6 +140,41 @@ pub struct BenchDiskArgs {
     /// Keep no result
     #[arg(long, help_heading = "Output")]
     pub no_history: bool,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay bench verify /dev/sda                 some twenty seconds; only reads and verifies
+  sudo scrubjay bench verify ZL2ABCDE --page page     response time by size, as a figure
+  sudo scrubjay bench verify /dev/sdb --keep-cache --json
+
+A drive that rotates and reads the medium needs a turn before it comes upon a place again; one that
+answers from its cache does not. The read cache is switched off for a part of the time where the
+drive has a switch (SCSI: RCD; ATA: read look-ahead), and on again, by the next one if this one is
+killed. Scrubs may use a VERIFY that reads the medium: scrubjay scrub --verifier.";
+
+/// Arguments of `bench verify`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{VERIFY_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct BenchVerifyArgs {
+    /// Disk: a path, a name such as sda, a serial number or WWN
+    #[arg(value_name = "DISK")]
+    pub target: String,
+    /// Leave the read cache as it is
+    #[arg(long)]
+    pub keep_cache: bool,
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write a figure into this folder: index.html, SVG and CSV
+    #[arg(long, value_name = "DIR")]
+    pub page: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Folder for the note of what to put back [default: as scrub's]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
 }
 
 /// Who sends the requests.

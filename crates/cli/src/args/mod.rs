@@ -20,7 +20,7 @@ pub mod volume;
 mod watch;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
-pub use bench::{BenchArgs, BenchCode, BenchDiskArgs, BenchEngine, Benched};
+pub use bench::{BenchArgs, BenchCode, BenchDiskArgs, BenchEngine, BenchVerifyArgs, Benched};
 pub use explain::ExplainArgs;
 pub use help::HelpText;
 pub use integrity::{SimulateIntegrity, Synthetic};

@@ -6,6 +6,7 @@ mod figure7;
 mod machine;
 mod rounds;
 mod sealer;
+mod verify;
 
 pub use figure7::sweep;
 pub use machine::HostMachine;
@@ -19,6 +20,7 @@ use anyhow::Result;
 pub fn run(args: &BenchArgs) -> Result<Exit> {
     match &args.what {
         Benched::Disk(args) => disk::run(args),
+        Benched::Verify(args) => verify::run(args),
         Benched::Code(args) if args.figure7 => figure7::run(args),
         Benched::Code(args) => code::run(args),
     }

@@ -16,6 +16,7 @@ pub mod permutation;
 pub mod plan;
 pub mod step_result;
 pub mod verdict;
+pub mod verifying;
 pub mod words;
 
 #[cfg(test)]

@@ -4,9 +4,12 @@
 
 mod counters;
 mod facts;
+mod read_cache;
 mod ring;
+pub mod verifying;
 
 pub use facts::BenchedFacts;
+pub use read_cache::{ReadCacheError, ReadCacheOff, put_back_all};
 
 use crate::claim::{self, ClaimError, DiskClaim};
 use crate::clock::now;

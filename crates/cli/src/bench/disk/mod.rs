@@ -17,7 +17,7 @@ use scrubjay_core::bench::machine::{BenchRecord, BenchState, DiskBench};
 use scrubjay_core::bench::plan::BenchPlan;
 use scrubjay_core::bench::verdict::{BenchContext, BenchGrade, judge, usual_budget};
 use scrubjay_core::units::Nanos;
-use scrubjay_device::bench::{BenchError, BenchedDisk, clock_step};
+use scrubjay_device::bench::{BenchError, BenchedDisk, clock_step, put_back_all};
 use scrubjay_device::clock;
 use scrubjay_device::inventory;
 use scrubjay_device::member::MemberError;
@@ -38,6 +38,8 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
         folder.as_deref().map_or(Ok(()), |folder| check_folder(name, folder))?;
     }
     let path = path_of(&args.target)?;
+    let state = args.state.clone().unwrap_or_else(store::default_folder);
+    put_back_all(&state).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let mut disk = match open(&path, args) {
         Ok(disk) => disk,
         Err(error) => {
@@ -175,7 +177,7 @@ fn log(args: &BenchDiskArgs) -> BenchLog {
 }
 
 /// Where it is: a path, or what people call a disk.
-fn path_of(name: &str) -> Result<PathBuf> {
+pub fn path_of(name: &str) -> Result<PathBuf> {
     let path = PathBuf::from(name);
     if path.exists() || name.contains('/') {
         return Ok(path);
@@ -229,7 +231,8 @@ fn exit(outcome: &BenchOutcome) -> Exit {
     }
 }
 
-fn exit_of(error: &BenchError) -> Exit {
+/// How a command ends that could not do it.
+pub fn exit_of(error: &BenchError) -> Exit {
     match error {
         BenchError::Target(TargetError::Permission { .. })
         | BenchError::Member(MemberError::Permission { .. })
