@@ -11,6 +11,8 @@ use crate::units::Nanos;
 
 /// Deeper queues are left out once a request takes this long on average: nobody wants to know, and emptying them takes minutes.
 pub const LATENCY_ENOUGH: f64 = 1.0;
+/// So often is each place in the queue measured, however short the time.
+const ROUNDS_MIN: u64 = 2;
 /// So many requests in a row that fail, and none before them that did not: there is nothing to be measured.
 pub const FAULTS_ENOUGH: u64 = 64;
 
@@ -128,6 +130,8 @@ struct StepRun {
     filling: u32,
     in_flight: u32,
     is_over: bool,
+    /// When the last request that counts was done.
+    last_counted: Nanos,
     tour: RunTour,
 }
 
@@ -185,13 +189,19 @@ impl DiskBench {
         }
         let is_time_over = run.window.is_some() && now >= deadline;
         let is_long_over = now >= begun.saturating_add(Nanos(step.time.0.saturating_mul(3)));
-        // A step by position sees each part of the disk once.
-        let must_go_on = step.pattern == BenchPattern::Positions && run.tour.round == 0 && !is_long_over;
+        // A step by position sees each part of the disk once; any other, each place in the queue twice: of fewer, only the
+        // soonest would be counted.
+        let is_short = match step.pattern {
+            BenchPattern::Positions => run.tour.round == 0,
+            _ => run.result.fault_count == 0 && run.result.requests < u64::from(step.depth) * ROUNDS_MIN,
+        };
+        let must_go_on = is_short && !is_long_over;
         let is_all_seen = step.pattern == BenchPattern::Positions && run.tour.round >= self.grid.rounds();
         if !run.is_over && (!is_running || is_all_seen || is_time_over && !must_go_on) {
             run.is_over = true;
             run.result.is_complete = is_running;
-            let until = if step.pattern == BenchPattern::Positions { now } else { now.min(deadline) };
+            let until =
+                if step.pattern == BenchPattern::Positions { now } else { now.min(deadline.max(run.last_counted)) };
             run.result.window = run.window.map_or(Nanos::ZERO, |window| until.since(window));
         }
         if run.is_over {
@@ -250,10 +260,12 @@ impl DiskBench {
             }
             return;
         };
-        let is_late = step.pattern != BenchPattern::Positions && done.since(window) > step.time;
+        let is_enough = run.result.requests >= u64::from(step.depth) * ROUNDS_MIN;
+        let is_late = step.pattern != BenchPattern::Positions && done.since(window) > step.time && is_enough;
         if run.is_over || is_late || result.is_err() {
             return;
         }
+        run.last_counted = done;
         run.result.add(latency, done.since(window));
         if step.pattern == BenchPattern::Random && step.depth == self.plan.steps[0].depth {
             self.zones[self.grid.zone_of(request.offset)].random.add(latency.as_secs_f64());
@@ -364,8 +376,16 @@ impl DiskBench {
             let tour = RunTour { order, round: 0, index: 0, request: 0, last_end: Nanos::ZERO };
             let result = StepResult::new(step);
             let filling = step.depth;
-            self.current =
-                Some(StepRun { result, begun: now, window: None, filling, in_flight: 0, is_over: false, tour });
+            self.current = Some(StepRun {
+                result,
+                begun: now,
+                window: None,
+                filling,
+                in_flight: 0,
+                is_over: false,
+                last_counted: Nanos::ZERO,
+                tour,
+            });
             return true;
         }
     }

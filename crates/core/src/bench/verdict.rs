@@ -179,7 +179,9 @@ fn grade(bench: &BenchRecord, first: &StepResult, context: &BenchContext) -> (Be
             words::share(share)
         ));
     }
-    if let Some(share) = first.zero_share().filter(|&share| share > HOLLOW && !context.is_rotational) {
+    // What takes as long as a head does has looked, whatever it found.
+    let is_soon = mean < ROTATES_FROM && !matches!(context.class, MediumClass::Rotating { .. });
+    if let Some(share) = first.zero_share().filter(|&share| share > HOLLOW && is_soon) {
         return unknown(format!(
             "no verdict, because {} of what was read is zeroes, which many devices answer without a look at the medium",
             words::share(share)

@@ -25,7 +25,7 @@ use scrubjay_core::bench::machine::{BenchOp, DiskBench};
 use scrubjay_core::bench::step_result::StepResult;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,7 @@ pub enum BenchError {
     },
     /// What it gives comes from memory.
     #[error(
-        "{path}: it cannot be read past the page cache here (this file system knows no O_DIRECT), so memory would be measured: \
+        "{path}: it cannot be read past the page cache here (its file system is memory, or knows no O_DIRECT), so memory would be measured: \
          name a file on another file system, or the disk itself"
     )]
     Cached {
@@ -108,7 +108,7 @@ impl BenchedDisk {
     /// [`BenchError`]. Nothing was read then.
     pub fn open(path: &Path) -> Result<BenchedDisk, BenchError> {
         let target = Target::open(path)?;
-        if !target.is_direct {
+        if !target.is_direct || !target.is_block_device && is_in_memory(&target.file) {
             return Err(BenchError::Cached { path: path.to_owned() });
         }
         let facts = BenchedFacts::of(target.disk.as_ref(), target.logical_block.0);
@@ -135,15 +135,16 @@ impl BenchedDisk {
     /// # Errors
     /// [`BenchError`]. Nothing was written then.
     pub fn open_to_write(path: &Path, partitions_too: bool) -> Result<BenchedDisk, BenchError> {
-        let mut disk = BenchedDisk::open(path)?;
-        let about = disk.target.file.metadata().map_err(|source| BenchError::Io { path: path.to_owned(), source })?;
+        let about = fs::metadata(path).map_err(|source| BenchError::Io { path: path.to_owned(), source })?;
         let shared = |shared| BenchError::Shared { path: path.to_owned(), shared };
         let place = KernelPlace::of(&about, partitions_too).map_err(shared)?;
         let member = OpenMember::open(path, Access::ReadWrite)?;
         if !member.is_direct {
             return Err(BenchError::Cached { path: path.to_owned() });
         }
-        place.hold(&member.file).map_err(shared)?;
+        // Before we open it once more ourselves: of a file, nobody may have it open then.
+        drop(place.hold(&member.file).map_err(shared)?);
+        let mut disk = BenchedDisk::open(path)?;
         disk.writable = Some((member, place));
         Ok(disk)
     }
@@ -320,6 +321,13 @@ impl BenchedDisk {
     fn io_error(&self, source: io::Error) -> BenchError {
         BenchError::Io { path: self.path.clone(), source }
     }
+}
+
+/// Does a file lie in memory? Since Linux 6.6 tmpfs takes O_DIRECT, too.
+fn is_in_memory(file: &File) -> bool {
+    /// `TMPFS_MAGIC`, `RAMFS_MAGIC` and `HUGETLBFS_MAGIC` of `linux/magic.h`.
+    const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+    rustix::fs::fstatfs(file).is_ok_and(|about| IN_MEMORY.contains(&(about.f_type as u64 & 0xffff_ffff)))
 }
 
 /// The steps of the clock that latencies are measured with.
