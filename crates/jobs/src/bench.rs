@@ -6,7 +6,7 @@ use scrubjay_core::bench::class::MediumClass;
 use scrubjay_core::bench::compare::{BenchComparison, PastBench};
 use scrubjay_core::bench::machine::{BenchRecord, BenchState};
 use scrubjay_core::bench::plan::BenchPattern;
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::bench::verdict::{BenchVerdict, BenchWarning};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::bench::BenchedFacts;
@@ -44,7 +44,7 @@ pub struct BenchOutcome {
 
 impl BenchOutcome {
     /// The results of a pattern.
-    pub fn of(&self, pattern: BenchPattern) -> impl Iterator<Item = &StepResult> {
+    pub fn of(&self, pattern: BenchPattern) -> impl Iterator<Item = &StepFigures> {
         self.record.results.iter().filter(move |result| result.step.pattern == pattern)
     }
 
@@ -54,7 +54,7 @@ impl BenchOutcome {
     }
 
     /// The random step with the largest depth inside the budget.
-    pub fn inside(&self) -> Option<&StepResult> {
+    pub fn inside(&self) -> Option<&StepFigures> {
         self.verdict.inside.map(|index| &self.record.results[index])
     }
 
@@ -262,7 +262,7 @@ impl<'o> BenchDiskDocument<'o> {
     }
 }
 
-fn step(result: &StepResult, budget: Nanos) -> StepDocument {
+fn step(result: &StepFigures, budget: Nanos) -> StepDocument {
     let quantile = |share| result.quantile(share).as_secs_f64();
     let is_known = result.requests > 0;
     StepDocument {

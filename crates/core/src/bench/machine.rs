@@ -5,7 +5,7 @@
 
 use super::permutation::BlockPermutation;
 use super::plan::{BenchPattern, BenchPlan, BenchStep, RUN_REQUESTS, ZoneGrid};
-use super::step_result::{BenchFault, OthersTraffic, StepResult};
+use super::step_result::{BenchFault, OthersTraffic, StepFigures};
 use crate::stats::Moments;
 use crate::units::Nanos;
 
@@ -89,7 +89,7 @@ pub struct BenchRecord {
     /// How far it came.
     pub state: BenchState,
     /// Steps that are over, in their order.
-    pub results: Vec<StepResult>,
+    pub results: Vec<StepFigures>,
     /// Depths that were not measured, because shallower ones took so long.
     pub left_out: Vec<BenchStep>,
     /// By part of the disk.
@@ -109,7 +109,7 @@ pub struct DiskBench {
     grid: ZoneGrid,
     zones: Vec<ZoneFigures>,
     /// Steps that are over.
-    results: Vec<StepResult>,
+    results: Vec<StepFigures>,
     current: Option<StepRun>,
     left_out: Vec<BenchStep>,
     state: BenchState,
@@ -122,7 +122,7 @@ pub struct DiskBench {
 
 #[derive(Debug)]
 struct StepRun {
-    result: StepResult,
+    result: StepFigures,
     begun: Nanos,
     /// When the queue was full.
     window: Option<Nanos>,
@@ -324,12 +324,12 @@ impl DiskBench {
     }
 
     /// Steps that are over, in their order.
-    pub fn results(&self) -> &[StepResult] {
+    pub fn results(&self) -> &[StepFigures] {
         &self.results
     }
 
     /// The step that is under way, as far as it is known; its window is still open.
-    pub fn under_way(&self, now: Nanos) -> Option<(StepResult, Nanos)> {
+    pub fn under_way(&self, now: Nanos) -> Option<(StepFigures, Nanos)> {
         let run = self.current.as_ref()?;
         let mut result = run.result.clone();
         if !run.is_over {
@@ -374,7 +374,7 @@ impl DiskBench {
             }
             let order = BlockPermutation::new(self.grid.zones, self.seed);
             let tour = RunTour { order, round: 0, index: 0, request: 0, last_end: Nanos::ZERO };
-            let result = StepResult::new(step);
+            let result = StepFigures::new(step);
             let filling = step.depth;
             self.current = Some(StepRun {
                 result,

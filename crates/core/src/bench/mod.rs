@@ -3,7 +3,7 @@
 //! ```text
 //! BenchPlan -> DiskBench -- BenchRequest --> pump (device) --> disk
 //!                 ^------------ BenchEnd -----+
-//!              StepResult by step, ZoneFigures by place -> verdict
+//!              StepFigures by step, ZoneFigures by place -> verdict
 //! ```
 //!
 //! IOPS say nothing without the latency at which they were had ("Understanding Storage Performance: IOPS and Latency", 2020):

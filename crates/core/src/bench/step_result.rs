@@ -44,7 +44,7 @@ pub struct TraceBin {
 
 /// One step, as far as it came.
 #[derive(Clone, Debug)]
-pub struct StepResult {
+pub struct StepFigures {
     /// What was asked.
     pub step: BenchStep,
     /// How long it was measured: from a full queue to its last request.
@@ -83,10 +83,10 @@ pub struct StepResult {
     pub told: Option<(f64, f64)>,
 }
 
-impl StepResult {
+impl StepFigures {
     /// Of which nothing is known yet.
-    pub fn new(step: BenchStep) -> StepResult {
-        StepResult {
+    pub fn new(step: BenchStep) -> StepFigures {
+        StepFigures {
             step,
             window: Nanos::ZERO,
             requests: 0,
@@ -209,9 +209,9 @@ mod tests {
     use super::super::plan::BenchPattern;
     use super::*;
 
-    fn result() -> StepResult {
+    fn result() -> StepFigures {
         let time = Nanos::from_secs(5);
-        StepResult::new(BenchStep { pattern: BenchPattern::Random, depth: 1, request: 4096, time })
+        StepFigures::new(BenchStep { pattern: BenchPattern::Random, depth: 1, request: 4096, time })
     }
 
     #[test]

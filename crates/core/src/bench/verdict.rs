@@ -3,7 +3,7 @@
 use super::class::{MediumClass, ROTATING_LEAST, half_turn, nearest_rotating};
 use super::machine::{BenchRecord, BenchState, ZoneFigures};
 use super::plan::BenchPattern;
-use super::step_result::StepResult;
+use super::step_result::StepFigures;
 use super::words;
 use crate::units::Nanos;
 
@@ -118,7 +118,7 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
     let results = &bench.results;
     let mut warnings = Vec::new();
     let mut warn = |code, words| warnings.push(BenchWarning { code, words });
-    let random: Vec<(usize, &StepResult)> =
+    let random: Vec<(usize, &StepFigures)> =
         results.iter().enumerate().filter(|(_, result)| result.step.pattern == BenchPattern::Random).collect();
     let first = random.first().map(|&(_, result)| result).filter(|result| result.requests >= REQUESTS_MIN);
     let inside = inside(&random, context.budget);
@@ -156,12 +156,12 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
 }
 
 /// The largest depth whose mean is inside, and those of all shallower ones, too.
-fn inside(random: &[(usize, &StepResult)], budget: Nanos) -> Option<usize> {
-    let fits = |result: &StepResult| result.requests > 0 && result.mean() <= budget.as_secs_f64();
+fn inside(random: &[(usize, &StepFigures)], budget: Nanos) -> Option<usize> {
+    let fits = |result: &StepFigures| result.requests > 0 && result.mean() <= budget.as_secs_f64();
     random.iter().take_while(|(_, result)| fits(result)).last().map(|&(index, _)| index)
 }
 
-fn grade(bench: &BenchRecord, first: &StepResult, context: &BenchContext) -> (BenchGrade, String) {
+fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (BenchGrade, String) {
     let unknown = |why: String| (BenchGrade::Unknown, why);
     let mean = first.mean();
     if let Some(share) = first.others_share().filter(|&share| share > OTHERS_TOO_MANY) {
@@ -255,7 +255,7 @@ fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, Strin
     }
 }
 
-fn faults(results: &[StepResult], warn: &mut impl FnMut(&'static str, String)) {
+fn faults(results: &[StepFigures], warn: &mut impl FnMut(&'static str, String)) {
     let count: u64 = results.iter().map(|result| result.fault_count).sum();
     if count > 0 {
         let requests = if count == 1 { "request" } else { "requests" };
@@ -271,12 +271,12 @@ fn faults(results: &[StepResult], warn: &mut impl FnMut(&'static str, String)) {
 
 fn disturbances(
     bench: &BenchRecord,
-    first: &StepResult,
+    first: &StepFigures,
     context: &BenchContext,
     warn: &mut impl FnMut(&'static str, String),
 ) {
     let results = &bench.results;
-    let disturbed: Vec<(&StepResult, f64)> = results
+    let disturbed: Vec<(&StepFigures, f64)> = results
         .iter()
         .filter_map(|result| Some((result, result.others_share().filter(|&share| share > OTHERS_TOLD)?)))
         .collect();
@@ -349,7 +349,7 @@ fn disturbances(
     }
 }
 
-fn caches(first: &StepResult, context: &BenchContext, warn: &mut impl FnMut(&'static str, String)) {
+fn caches(first: &StepFigures, context: &BenchContext, warn: &mut impl FnMut(&'static str, String)) {
     if let Some(driver) = &context.raid_driver {
         warn(
             "raid-controller",
@@ -406,7 +406,7 @@ fn caches(first: &StepResult, context: &BenchContext, warn: &mut impl FnMut(&'st
     }
 }
 
-fn queue(random: &[(usize, &StepResult)], warn: &mut impl FnMut(&'static str, String)) {
+fn queue(random: &[(usize, &StepFigures)], warn: &mut impl FnMut(&'static str, String)) {
     let (Some((_, first)), Some((_, last))) = (random.first(), random.last()) else { return };
     let best = random.iter().map(|(_, result)| result.iops()).fold(0.0, f64::max);
     let is_measured = first.step.depth == 1 && last.step.depth >= 8 && last.requests >= REQUESTS_MIN;

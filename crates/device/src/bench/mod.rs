@@ -22,7 +22,7 @@ use counters::DiskCounts;
 use facts::hole_share;
 use ring::BenchRing;
 use scrubjay_core::bench::machine::{BenchOp, DiskBench};
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::fs::{self, File};
@@ -286,8 +286,8 @@ impl BenchedDisk {
     /// What `measure` says.
     pub fn counted<E>(
         &mut self,
-        measure: impl FnOnce() -> Result<Option<StepResult>, E>,
-    ) -> Result<Option<StepResult>, E> {
+        measure: impl FnOnce() -> Result<Option<StepFigures>, E>,
+    ) -> Result<Option<StepFigures>, E> {
         let before = self.target.disk.as_ref().and_then(DiskCounts::of);
         let Some(mut result) = measure()? else { return Ok(None) };
         let after = self.target.disk.as_ref().and_then(DiskCounts::of);

@@ -64,13 +64,14 @@ pub fn measure(
         let sizes = (0..).map(|power| SIZES.0 << power).take_while(|&size| size <= SIZES.1);
         let sizes: Vec<u64> = sizes.filter(|&size| size >= block && size * 2 <= bytes).collect();
         // Each series of requests has a part of the disk of its own, which no other has brought into the cache.
-        let parts = BlockPermutation::new((bytes / (SIZES.1 * 4).min(bytes)).max(1), round);
+        let part_bytes = (SIZES.1 * (TIMES as u64 + 1)).min(bytes);
+        let parts = BlockPermutation::new(bytes / part_bytes, round);
         for (place, &size) in sizes.iter().enumerate() {
             if stop.load(Ordering::Relaxed) {
                 return Ok((measured, missing));
             }
             publish(kind.name(), size);
-            let part = parts.at((index * sizes.len() + place) as u64) * (SIZES.1 * 4).min(bytes);
+            let part = parts.at((index * sizes.len() + place) as u64) * part_bytes;
             let mut taken = Vec::new();
             let mut all = Nanos::ZERO;
             // The first one pays for the way there, and is left out.

@@ -4,7 +4,7 @@
 
 use crate::bench::BenchOutcome;
 use scrubjay_core::bench::plan::BenchPattern;
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ pub fn files(outcome: &BenchOutcome, processor: (f64, f64)) -> Vec<FioFile> {
         .collect()
 }
 
-fn step(outcome: &BenchOutcome, result: &StepResult, processor: (f64, f64)) -> Vec<FioFile> {
+fn step(outcome: &BenchOutcome, result: &StepFigures, processor: (f64, f64)) -> Vec<FioFile> {
     let is_write = outcome.record.plan.is_write;
     let way = if is_write { "write" } else { "read" };
     let pattern = if result.step.pattern == BenchPattern::Random { format!("rand{way}") } else { way.to_owned() };
@@ -64,7 +64,7 @@ fn step(outcome: &BenchOutcome, result: &StepResult, processor: (f64, f64)) -> V
     files
 }
 
-fn document(outcome: &BenchOutcome, result: &StepResult, pattern: &str, way: &str, processor: (f64, f64)) -> Value {
+fn document(outcome: &BenchOutcome, result: &StepFigures, pattern: &str, way: &str, processor: (f64, f64)) -> Value {
     let nothing = json!({"iops": 0.0, "bw": 0, "bw_bytes": 0, "io_bytes": 0, "total_ios": 0, "runtime": 0, "iops_stddev": 0.0,
         "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}});
     let (read, write) = if way == "read" { (direction(result), nothing) } else { (nothing, direction(result)) };
@@ -104,7 +104,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn direction(result: &StepResult) -> Value {
+fn direction(result: &StepFigures) -> Value {
     let percentiles: Map<String, Value> = PERCENTILES
         .iter()
         .map(|&percent| (format!("{percent:.6}"), json!(result.quantile(percent / 100.0).0)))
@@ -137,7 +137,7 @@ fn direction(result: &StepResult) -> Value {
 }
 
 /// Percent of requests by fio's coarse buckets: in ns, us and ms.
-fn coarse(result: &StepResult) -> [Map<String, Value>; 3] {
+fn coarse(result: &StepFigures) -> [Map<String, Value>; 3] {
     let mut units = [1e-9, 1e-6, 1e-3].map(|unit| {
         let edges = EDGES.iter().map(move |&edge| (edge as f64 * unit, edge.to_string()));
         edges.map(|(edge, name)| (edge, name, 0.0)).collect::<Vec<(f64, String, f64)>>()

@@ -2,7 +2,7 @@
 
 use scrubjay_core::bench::machine::{BenchRecord, BenchState, LATENCY_ENOUGH, ZoneFigures};
 use scrubjay_core::bench::plan::{BenchPattern, BenchPlan, BenchStep, ZoneGrid};
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::bench::BenchedDisk;
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub fn measure(
     path: &Path,
     plan: BenchPlan,
     stop: &AtomicBool,
-    publish: &mut dyn FnMut(&StepResult),
+    publish: &mut dyn FnMut(&StepFigures),
 ) -> (BenchRecord, Result<(), FioError>) {
     let large = plan.steps.last().map_or(1 << 20, |step| step.request);
     let grid = ZoneGrid::new(plan.bytes, large);
@@ -98,7 +98,7 @@ fn run(
     bytes: u64,
     zones: Option<(&ZoneGrid, &mut Vec<ZoneFigures>)>,
     stop: &AtomicBool,
-) -> Result<Option<StepResult>, FioError> {
+) -> Result<Option<StepFigures>, FioError> {
     let pattern = if step.pattern == BenchPattern::Random { "randread" } else { "read" };
     let log = match zones {
         Some(_) => Some(LogFolder::new().map_err(FioError::Folder)?),
@@ -160,11 +160,11 @@ fn reader(mut from: impl io::Read + Send + 'static) -> thread::JoinHandle<String
 }
 
 /// Reads json+ of one job.
-fn parse(step: BenchStep, document: &Value) -> Result<StepResult, &'static str> {
+fn parse(step: BenchStep, document: &Value) -> Result<StepFigures, &'static str> {
     let job = document["jobs"].get(0).ok_or("it has no jobs")?;
     let read = &job["read"];
     let number = |value: &Value| value.as_f64();
-    let mut result = StepResult::new(step);
+    let mut result = StepFigures::new(step);
     result.requests = read["total_ios"].as_u64().ok_or("it has no total_ios")?;
     result.sent = result.requests;
     result.bytes_moved = read["io_bytes"].as_u64().ok_or("it has no io_bytes")?;
@@ -192,7 +192,7 @@ fn parse(step: BenchStep, document: &Value) -> Result<StepResult, &'static str> 
 }
 
 /// `time_ms, latency_ns, direction, bytes, offset, priority`, a line a request.
-fn read_log(log: impl BufRead, result: &mut StepResult, grid: &ZoneGrid, zones: &mut [ZoneFigures]) {
+fn read_log(log: impl BufRead, result: &mut StepFigures, grid: &ZoneGrid, zones: &mut [ZoneFigures]) {
     for line in log.lines().map_while(Result::ok) {
         let mut numbers = line.split(',').map(|word| word.trim().parse::<u64>().ok());
         let mut next = || numbers.next().flatten();
@@ -258,7 +258,7 @@ mod tests {
     fn its_log_says_where_and_when() {
         let grid = ZoneGrid::new(1 << 30, 1 << 20);
         let mut zones = vec![ZoneFigures::default(); grid.zones as usize];
-        let mut result = StepResult::new(step());
+        let mut result = StepFigures::new(step());
         let log = "0, 9071033, 0, 4096, 0, 0\nnonsense\n200, 2000000, 0, 4096, 1073737728, 0\n";
         read_log(log.as_bytes(), &mut result, &grid, &mut zones);
         assert_eq!((zones[0].random.count, zones[63].random.count), (1.0, 1.0));

@@ -5,7 +5,7 @@ use crate::study::StudyProvenance;
 use anyhow::{Context, Result};
 use scrubjay_chart::{Axis, CurvePoint, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::bench::plan::BenchPattern;
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::bench::words;
 use scrubjay_jobs::bench::BenchOutcome;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn write(outcome: &BenchOutcome, method: &str, folder: &Path) -> Result<Vec<
 
 /// What there is to be drawn.
 fn exhibits(outcome: &BenchOutcome) -> Vec<Exhibit> {
-    let known = |pattern| outcome.of(pattern).filter(|result| result.requests > 0).collect::<Vec<&StepResult>>();
+    let known = |pattern| outcome.of(pattern).filter(|result| result.requests > 0).collect::<Vec<&StepFigures>>();
     let (random, sequential) = (known(BenchPattern::Random), known(BenchPattern::Sequential));
     let mut found = Vec::new();
     if !random.is_empty() {
@@ -51,7 +51,7 @@ fn millis(seconds: f64) -> f64 {
 }
 
 /// The trade-off in one picture: a point a depth, and the budget.
-fn trade_off(outcome: &BenchOutcome, random: &[&StepResult]) -> Exhibit {
+fn trade_off(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
     let points = random.iter().map(|result| CurvePoint {
         x: result.iops(),
         y: millis(result.mean()),
@@ -82,7 +82,7 @@ fn trade_off(outcome: &BenchOutcome, random: &[&StepResult]) -> Exhibit {
     })
 }
 
-fn rates(random: &[&StepResult]) -> Exhibit {
+fn rates(random: &[&StepFigures]) -> Exhibit {
     let points = random.iter().map(|result| (f64::from(result.step.depth).log2(), result.iops()));
     Exhibit::Figure(Figure {
         name: "iops-by-depth".to_owned(),
@@ -94,9 +94,9 @@ fn rates(random: &[&StepResult]) -> Exhibit {
     })
 }
 
-fn latencies(outcome: &BenchOutcome, random: &[&StepResult]) -> Exhibit {
-    let depth = |result: &StepResult| f64::from(result.step.depth);
-    let curve = |name: &str, of: fn(&StepResult) -> f64| {
+fn latencies(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
+    let depth = |result: &StepFigures| f64::from(result.step.depth);
+    let curve = |name: &str, of: fn(&StepFigures) -> f64| {
         Series::new(name, Style::Line, random.iter().map(|result| (depth(result), millis(of(result)))))
     };
     let (first, last) = (depth(random[0]), depth(random[random.len() - 1]));
@@ -108,7 +108,7 @@ fn latencies(outcome: &BenchOutcome, random: &[&StepResult]) -> Exhibit {
         x: Axis::log("queue depth"),
         y: Axis::log("latency (ms)"),
         series: vec![
-            curve("mean", StepResult::mean),
+            curve("mean", StepFigures::mean),
             curve("p50", |result| result.quantile(0.5).as_secs_f64()),
             curve("p99", |result| result.quantile(0.99).as_secs_f64()),
             curve("max", |result| result.latency_max.as_secs_f64()),
@@ -118,10 +118,10 @@ fn latencies(outcome: &BenchOutcome, random: &[&StepResult]) -> Exhibit {
 }
 
 /// At the first depth, and at the largest inside the budget.
-fn distribution(outcome: &BenchOutcome, random: &[&StepResult]) -> Exhibit {
+fn distribution(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
     let mut shown = vec![random[0]];
     shown.extend(outcome.inside().filter(|best| best.step.depth != random[0].step.depth));
-    let curve = |result: &&StepResult| {
+    let curve = |result: &&StepFigures| {
         let mut below = 0.0;
         let points = result.latency.buckets().map(|(edge, count)| {
             below += count;
@@ -181,7 +181,7 @@ fn positions(outcome: &BenchOutcome) -> Vec<Exhibit> {
     .collect()
 }
 
-fn trace(first: &StepResult) -> Exhibit {
+fn trace(first: &StepFigures) -> Exhibit {
     let seconds = first.bin.as_secs_f64();
     let points = first
         .trace
@@ -198,9 +198,9 @@ fn trace(first: &StepResult) -> Exhibit {
     })
 }
 
-fn table(name: &str, title: &str, outcome: &BenchOutcome, results: &[&StepResult]) -> Exhibit {
-    let quantile = |result: &StepResult, share| words::latency(result.quantile(share).as_secs_f64());
-    let row = |result: &&StepResult| {
+fn table(name: &str, title: &str, outcome: &BenchOutcome, results: &[&StepFigures]) -> Exhibit {
+    let quantile = |result: &StepFigures, share| words::latency(result.quantile(share).as_secs_f64());
+    let row = |result: &&StepFigures| {
         vec![
             result.step.depth.to_string(),
             words::rate(result.iops()),

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::bench::machine::DiskBench;
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::bench::words;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::clock;
@@ -44,7 +44,7 @@ impl BenchProgress {
     }
 
     /// Tells a step.
-    pub fn tell(&self, result: &StepResult) {
+    pub fn tell(&self, result: &StepFigures) {
         let rest = show_rest(self.time.since(clock::now().since(self.begun)));
         let (pattern, depth) = (result.step.pattern, result.step.depth);
         let mut said = format!(

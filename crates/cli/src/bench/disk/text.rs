@@ -2,7 +2,7 @@
 
 use crate::say::{print_line, print_prose};
 use scrubjay_core::bench::plan::BenchPattern;
-use scrubjay_core::bench::step_result::StepResult;
+use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::bench::verdict::BenchGrade;
 use scrubjay_core::bench::words;
 use scrubjay_core::units::Bytes;
@@ -62,7 +62,7 @@ fn kind(outcome: &BenchOutcome) -> &'static str {
 }
 
 /// Latencies of a row: mean, p50, p95, p99, max.
-fn latencies(result: &StepResult) -> String {
+fn latencies(result: &StepFigures) -> String {
     let quantile = |share| words::latency(result.quantile(share).as_secs_f64());
     let max = words::latency(result.latency_max.as_secs_f64());
     [words::latency(result.mean()), quantile(0.5), quantile(0.95), quantile(0.99), max]
@@ -70,12 +70,12 @@ fn latencies(result: &StepResult) -> String {
         .concat()
 }
 
-fn request(results: &[&StepResult]) -> String {
+fn request(results: &[&StepFigures]) -> String {
     results.first().map_or_else(String::new, |result| Bytes(result.step.request).to_string())
 }
 
 fn random(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
-    let results: Vec<&StepResult> = outcome.of(BenchPattern::Random).filter(|result| result.requests > 0).collect();
+    let results: Vec<&StepFigures> = outcome.of(BenchPattern::Random).filter(|result| result.requests > 0).collect();
     if results.is_empty() {
         return Ok(());
     }
@@ -94,7 +94,8 @@ fn random(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn sequential(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
-    let results: Vec<&StepResult> = outcome.of(BenchPattern::Sequential).filter(|result| result.requests > 0).collect();
+    let results: Vec<&StepFigures> =
+        outcome.of(BenchPattern::Sequential).filter(|result| result.requests > 0).collect();
     if results.is_empty() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use super::super::class::MediumClass;
 use super::super::machine::{BenchRecord, BenchState, ZoneFigures};
 use super::super::plan::{BenchPattern, BenchPlan, DEPTHS, TIME};
-use super::super::step_result::{OthersTraffic, StepResult};
+use super::super::step_result::{OthersTraffic, StepFigures};
 use super::*;
 use crate::units::Nanos;
 
@@ -29,9 +29,9 @@ fn context(class: MediumClass) -> BenchContext {
 fn record(means: &[f64]) -> BenchRecord {
     let plan = BenchPlan::new(1 << 40, 512, &DEPTHS[..means.len()], TIME, false);
     let results = plan.steps.iter().filter(|step| step.pattern == BenchPattern::Random).zip(means);
-    let results: Vec<StepResult> = results
+    let results: Vec<StepFigures> = results
         .map(|(&step, &mean)| {
-            let mut result = StepResult::new(step);
+            let mut result = StepFigures::new(step);
             (result.window, result.is_complete) = (step.time, true);
             let count = (step.time.as_millis_f64() * f64::from(step.depth) / mean) as u64;
             let told = count.clamp(1, 20_000);
