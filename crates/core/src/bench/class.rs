@@ -33,9 +33,12 @@ pub struct ClassExpectation {
     pub iops: (f64, f64),
 }
 
+/// Turns a minute, latency in ms, IOPS.
+type RotatingRow = (u32, (f64, f64), (f64, f64));
+
 /// Rows of "Understanding Storage Performance: IOPS and Latency" (2020), table of rotational speeds: rpm, latency in ms,
 /// IOPS.
-const ROTATING: [(u32, (f64, f64), (f64, f64)); 4] = [
+const ROTATING: [RotatingRow; 4] = [
     (5400, (17.0, 18.0), (50.0, 60.0)),
     (7200, (12.0, 13.0), (75.0, 85.0)),
     (10_000, (7.0, 8.0), (120.0, 130.0)),
@@ -114,7 +117,7 @@ fn rotating(rpm: u32) -> ClassExpectation {
 
 /// The row of the table that a latency (in seconds) comes closest to, by its ratio.
 pub fn nearest_rotating(latency: f64) -> ClassExpectation {
-    let distance = |row: &(u32, (f64, f64), (f64, f64))| (latency * 2e3 / (row.1.0 + row.1.1)).ln().abs();
+    let distance = |row: &RotatingRow| (latency * 2e3 / (row.1.0 + row.1.1)).ln().abs();
     let nearest = ROTATING.iter().min_by(|one, two| distance(one).total_cmp(&distance(two)));
     rotating(nearest.expect("there are four").0)
 }

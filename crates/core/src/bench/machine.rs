@@ -367,8 +367,8 @@ impl DiskBench {
                 self.state = BenchState::Complete;
                 return false;
             };
-            let shallower = self.results.iter().filter(|result| result.step.pattern == step.pattern);
-            if shallower.last().is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_ENOUGH) {
+            let mut shallower = self.results.iter().filter(|result| result.step.pattern == step.pattern);
+            if shallower.next_back().is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_ENOUGH) {
                 self.left_out.push(step);
                 continue;
             }

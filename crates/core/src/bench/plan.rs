@@ -171,7 +171,10 @@ mod tests {
                 .collect();
             runs.sort_unstable();
             assert!(runs.windows(2).all(|pair| pair[1] - pair[0] >= grid.run_bytes().0), "{bytes}");
-            assert!(runs.iter().all(|start| start + grid.run_bytes().0 <= bytes && start % request == 0), "{bytes}");
+            assert!(
+                runs.iter().all(|start| start + grid.run_bytes().0 <= bytes && start.is_multiple_of(request)),
+                "{bytes}"
+            );
             assert_eq!(grid.zone_of(bytes - 1), grid.zones as usize - 1);
         }
     }

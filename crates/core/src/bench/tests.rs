@@ -26,7 +26,7 @@ impl ModelDisk {
         *head = (*head).max(now) + (self.service)(request);
         let is_bad = self.bad.iter().any(|&bad| (request.offset..request.offset + request.len).contains(&bad));
         let result = if is_bad { Err(5) } else { Ok(()) };
-        let end = BenchEnd { request, issued: now, done: *head, result, is_zero: request.offset % 8192 == 0 };
+        let end = BenchEnd { request, issued: now, done: *head, result, is_zero: request.offset.is_multiple_of(8192) };
         self.at_disk.insert((*head, self.asked.len() as u64), end);
         self.asked.push(request);
     }
@@ -124,7 +124,7 @@ fn every_part_of_the_disk_is_seen_and_its_throughput_told() {
     // Inner zones are half as fast; going somewhere costs 12 ms.
     let mut disk = ModelDisk::new(1, |request| {
         let transfer = if request.offset < 32 << 30 { 5_000_000 } else { 10_000_000 };
-        let is_first = request.offset % (4 << 20) == 0;
+        let is_first = request.offset.is_multiple_of(4 << 20);
         Nanos(if request.len == 4096 { 12_700_000 } else { transfer + if is_first { 12_000_000 } else { 0 } })
     });
     disk.run(&mut bench, |_| false);
@@ -209,7 +209,7 @@ fn a_rate_that_breaks_down_is_in_the_trace() {
         match bench.poll_op(now) {
             BenchOp::Request(request) => {
                 let issued = now;
-                now = now + Nanos(left.pop_front().unwrap_or(3_000_000));
+                now += Nanos(left.pop_front().unwrap_or(3_000_000));
                 bench.handle(BenchEnd { request, issued, done: now, result: Ok(()), is_zero: false });
             }
             BenchOp::Wait(_) => panic!("nothing is at the disk"),

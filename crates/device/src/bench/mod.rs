@@ -20,7 +20,7 @@ use crate::sysfs::DiskNode;
 use crate::target::{Target, TargetError};
 use counters::DiskCounts;
 use facts::hole_share;
-use ring::BenchRing;
+use ring::{BenchRing, MemoryFiller};
 use scrubjay_core::bench::machine::{BenchOp, DiskBench};
 use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::rng::Rng;
@@ -314,7 +314,7 @@ impl BenchedDisk {
                 word.copy_from_slice(&bits[..word.len()]);
             }
         };
-        let fill: Option<&mut dyn FnMut(&mut [u8])> = if bench.plan().is_write { Some(&mut fill) } else { None };
+        let fill: Option<MemoryFiller> = if bench.plan().is_write { Some(&mut fill) } else { None };
         BenchRing::new(file, result.step.depth, result.step.request, fill).map_err(BenchError::NoRing)
     }
 

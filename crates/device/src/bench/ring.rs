@@ -19,6 +19,9 @@ pub(super) const TICK: Nanos = Nanos::from_millis(50);
 /// What the kernel says of the timer.
 const OF_TICK: u64 = u64::MAX;
 
+/// Fills memory with what is to be written.
+pub(super) type MemoryFiller<'f> = &'f mut dyn FnMut(&mut [u8]);
+
 /// Sends requests, some at a time.
 pub(super) struct BenchRing {
     uring: IoUring,
@@ -43,7 +46,7 @@ impl BenchRing {
     /// # Errors
     /// When io_uring is refused (seccomp, `kernel.io_uring_disabled`, RLIMIT_MEMLOCK) or too old (before Linux
     /// 5.5).
-    pub fn new(file: File, depth: u32, request: u64, fill: Option<&mut dyn FnMut(&mut [u8])>) -> io::Result<BenchRing> {
+    pub fn new(file: File, depth: u32, request: u64, fill: Option<MemoryFiller>) -> io::Result<BenchRing> {
         // Since Linux 6.1, ends are brought when we ask for them, not by interrupting us. Older kernels refuse.
         let gentle =
             IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(depth + 1);

@@ -43,19 +43,16 @@ fn step(outcome: &BenchOutcome, result: &StepFigures, processor: (f64, f64)) -> 
         text: format!("{}\n", serde_json::to_string_pretty(&document).expect("a tree of values")),
     }];
     let seconds = result.bin.as_secs_f64();
-    let kinds: [(&str, fn(f64, f64, f64) -> f64); 3] = [
-        ("lat", |requests, latency, _| latency / requests * 1e9),
-        ("iops", |requests, _, seconds| requests / seconds),
-        ("bw", |requests, _, seconds| requests / seconds),
-    ];
-    for (kind, value) in kinds {
+    for kind in ["lat", "iops", "bw"] {
         let mut text = String::new();
         for (index, bin) in result.trace.iter().enumerate().filter(|(_, bin)| bin.requests > 0) {
             let at = ((index as f64 + 1.0) * seconds * 1e3).round() as u64;
-            let mut value = value(bin.requests as f64, bin.latency_sum, seconds);
-            if kind == "bw" {
-                value *= result.step.request as f64 / 1024.0;
-            }
+            let rate = bin.requests as f64 / seconds;
+            let value = match kind {
+                "lat" => bin.latency_sum / bin.requests as f64 * 1e9,
+                "bw" => rate * result.step.request as f64 / 1024.0,
+                _ => rate,
+            };
             // Time in ms, value, direction, bytes of a request, offset.
             let _ = writeln!(text, "{at}, {value:.0}, {}, {}, 0", u8::from(is_write), result.step.request);
         }
