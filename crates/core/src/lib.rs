@@ -5,8 +5,9 @@
 //!
 //! ```text
 //! scrub    which sector is verified when, what came of it          no arrows between
-//! volume   a block device of members that heals silent corruption  these three
+//! volume   a block device of members that heals silent corruption  these four
 //! probe    how an array is laid out, by timing
+//! bench    how fast a disk answers, and whether that is as it should be
 //! ------------------------------------------------------------------------------------------------
 //! layout, indices and sets of them, sector sets, buffers, statistics, chance, units: the ground that they share
 //! ```
@@ -33,6 +34,7 @@
 //! assert_eq!(scrub.report(now).bytes_verified, Bytes::gib(1));
 //! ```
 
+pub mod bench;
 pub mod buffer;
 pub mod index;
 pub mod layout;

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod above;
+pub mod bench;
 pub mod btrfs;
 pub mod buffer;
 pub mod capture;

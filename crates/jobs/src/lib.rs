@@ -24,12 +24,14 @@
 //! assert!(error.starts_with(":2: wait: `soon` is no time"));
 //! ```
 
+pub mod bench;
 pub mod config;
 pub mod control;
 pub mod costs;
 pub mod cut;
 pub mod doing;
 mod error;
+pub mod fio;
 pub mod job_control;
 pub mod json;
 pub mod losses;
@@ -50,6 +52,7 @@ pub mod trace_info;
 pub mod trace_output;
 pub mod tune;
 pub mod tune_document;
+pub mod verify_bench;
 pub mod workload;
 pub mod zone;
 

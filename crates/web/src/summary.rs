@@ -17,7 +17,7 @@ pub struct PageSummary {
     verdict: String,
     /// "Am I safe?", or why that is not known.
     text: String,
-    disks: DiskCounts,
+    disks: StateCounts,
     arrays: ArrayCounts,
     scrub: ScrubSummary,
     alerts: AlertSummary,
@@ -25,7 +25,7 @@ pub struct PageSummary {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-struct DiskCounts {
+struct StateCounts {
     ok: usize,
     watch: usize,
     replace: usize,
@@ -92,18 +92,18 @@ impl PageSummary {
 }
 
 /// What is old is not known.
-fn disks(disks: &[DiskEntry], is_fresh: bool) -> DiskCounts {
+fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
     let count = |word: &str| disks.iter().filter(|disk| disk.health == word).count();
     let (ok, asleep, unknown) = (count("ok"), count("asleep"), count("unknown"));
-    let counts = DiskCounts {
+    let counts = StateCounts {
         watch: count("watch"),
         replace: count("replace"),
         missing: count("missing"),
-        ..DiskCounts::default()
+        ..StateCounts::default()
     };
     match is_fresh {
-        true => DiskCounts { ok, asleep, unknown, ..counts },
-        false => DiskCounts { unknown: ok + asleep + unknown, ..counts },
+        true => StateCounts { ok, asleep, unknown, ..counts },
+        false => StateCounts { unknown: ok + asleep + unknown, ..counts },
     }
 }
 

@@ -15,6 +15,19 @@ pub const FAULTY_DISK: &[&str] = &[
     "jq",                // reads the scrubber's JSON
 ];
 
+/// Disks that are measured, and who measures beside.
+pub const BENCH_DISK: &[&str] = &[
+    "nbdkit",            // the server whose plugin is a slow disk (tests/lab/faulty-disk)
+    "nbdkit-plugin-dev", // its header
+    "gcc",               // compiles the plugin
+    "libc6-dev",         // likewise
+    "libnbd-bin",        // nbdfuse: the server's disk as a file
+    "fuse3",             // fusermount3
+    "mount",             // losetup
+    "fio",               // the other engine, and who else uses a disk
+    "jq",                // reads the JSON
+];
+
 /// What a served volume under the watch needs.
 pub const WATCHED_VOLUME: &[&str] = &[
     "fio",     // writes to it, as a client

@@ -3,9 +3,9 @@
 //! Those that wait for disks more than they reckon go beside the others, once there is what they need.
 
 use super::packages::{
-    ARRAYS, ARRAYS_OF_OURS, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS, GUEST,
-    GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY, WATCHED,
-    WATCHED_VOLUME,
+    ARRAYS, ARRAYS_OF_OURS, BENCH_DISK, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
+    GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY,
+    WATCHED, WATCHED_VOLUME,
 };
 
 /// One step.
@@ -161,6 +161,18 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: limits, small parts, strangers and lost disks, probed, and what its writes leave behind",
         command: &["tests/lab/host-probe.sh"],
         packages: ARRAYS_OF_OURS,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: disks measured: slow, broken, shared, sparse, small; what is refused; fio beside",
+        command: &["tests/lab/bench-disk.sh"],
+        packages: BENCH_DISK,
+        ..LAB
+    },
+    TestStep {
+        name: "lab: VERIFY measured in a virtual machine, and a read cache put back after kill -9",
+        command: &["tests/lab/guest-bench.sh"],
+        packages: GUEST,
         ..LAB
     },
     TestStep {

@@ -7,7 +7,7 @@ use crate::tree::Tree;
 /// Where they lie.
 const ROOT: &str = "crates/core/src/";
 /// Each is a folder; what lies beside them is the ground.
-const ROOMS: [&str; 3] = ["scrub", "volume", "probe"];
+const ROOMS: [&str; 4] = ["scrub", "volume", "probe", "bench"];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();

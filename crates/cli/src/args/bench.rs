@@ -1,10 +1,13 @@
 //! The arguments of `bench`.
 
-use clap::{Args, Subcommand};
+use super::exit_codes::BENCH as EXIT_CODES;
+use clap::{Args, Subcommand, ValueEnum};
 use scrubjay_code::bench::DATA_MAX;
-use scrubjay_core::units::Bytes;
+use scrubjay_core::bench::plan::DEPTH_MAX;
+use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_core::volume::format::geometry::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
 use scrubjay_jobs::quantity;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +26,19 @@ Exit codes:
   1    could not do the job
   2    bad usage";
 
+const DISK_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay bench disk /dev/sda               IOPS with latency, by depth, in half a minute; only reads
+  sudo scrubjay bench disk ZL2ABCDE --page page   the disk with this serial number; figures into a folder
+  scrubjay bench disk disk.img --depth 1,8 --seconds 20
+  scrubjay bench disk /dev/nvme0n1 --engine fio --json
+  scrubjay bench disk /dev/sdb --write --i-know ZL2ABCDE   WRITES: what is on it is lost
+
+Depth 1 is measured for --seconds, the other depths of small random reads for half as long, large
+sequential ones for a fifth, all parts of the disk for half. No place is read twice while there are
+others. What fills and empties the queue does not count. Results are kept in the state folder, so
+that the next one can be held against them.";
+
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -34,6 +50,10 @@ pub struct BenchArgs {
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 pub enum Benched {
+    /// A disk: IOPS with latency by queue depth, by position, and whether that is as it should be
+    Disk(Box<BenchDiskArgs>),
+    /// Whether a drive's VERIFY reads the medium: response times by size, read cache on and off
+    Verify(BenchVerifyArgs),
     /// Speed of parities, checksums and integrity metadata, beside memcpy and ISA-L
     Code(BenchCode),
 }
@@ -70,6 +90,140 @@ pub struct BenchCode {
     pub json: bool,
 }
 
+/// Arguments of `bench disk`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{DISK_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct BenchDiskArgs {
+    /// Disk, partition or file: a path, a name such as sda, a serial number or WWN
+    #[arg(value_name = "DISK|FILE")]
+    pub target: String,
+
+    /// Queue depths: numbers and ranges by powers of two, up to 256
+    #[arg(long, value_name = "LIST", default_value = "1..64", value_parser = depths, help_heading = "Measuring")]
+    pub depth: BenchDepths,
+    /// How long depth 1 is measured; all else takes a part of it
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds, help_heading = "Measuring")]
+    pub seconds: f64,
+    /// Mean latency that may not be exceeded (20ms; 3ms where nothing rotates)
+    #[arg(long, value_name = "TIME", value_parser = quantity::time_not_zero, help_heading = "Measuring")]
+    pub budget: Option<Nanos>,
+    /// Who sends the requests
+    #[arg(long, value_enum, default_value_t = BenchEngine::Own, help_heading = "Measuring")]
+    pub engine: BenchEngine,
+    /// Seed of the random places [default: another one each time]
+    #[arg(long, value_name = "NUMBER", help_heading = "Measuring")]
+    pub seed: Option<u64>,
+    /// Measure writes instead. ALL THAT IS THERE IS LOST
+    ///
+    /// Refused where the disk is mounted, claimed or open for writing elsewhere.
+    #[arg(long, requires = "known", help_heading = "Measuring")]
+    pub write: bool,
+    /// With --write: the serial number of the disk, or the name of the file; once more where it has partitions
+    #[arg(long = "i-know", value_name = "SERIAL", id = "known", requires = "write", help_heading = "Measuring")]
+    pub known: Vec<String>,
+
+    /// Print it as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Write figures into this folder: index.html, SVG and CSV
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub page: Option<PathBuf>,
+    /// Write results and logs as fio does into this folder, for fio-plot
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub fio_logs: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, help_heading = "Output")]
+    pub no_progress: bool,
+    /// Folder that keeps results [default: as scrub's]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub state: Option<PathBuf>,
+    /// Keep no result
+    #[arg(long, help_heading = "Output")]
+    pub no_history: bool,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  sudo scrubjay bench verify /dev/sda                 some twenty seconds; only reads and verifies
+  sudo scrubjay bench verify ZL2ABCDE --page page     response time by size, as a figure
+  sudo scrubjay bench verify /dev/sdb --keep-cache --json
+
+A drive that rotates and reads the medium needs a turn before it comes upon a place again; one that
+answers from its cache does not. The read cache is switched off for a part of the time where the
+drive has a switch (SCSI: RCD; ATA: read look-ahead), and on again, by the next one if this one is
+killed. Scrubs may use a VERIFY that reads the medium: scrubjay scrub --verifier.";
+
+/// Arguments of `bench verify`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{VERIFY_EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct BenchVerifyArgs {
+    /// Disk: a path, a name such as sda, a serial number or WWN
+    #[arg(value_name = "DISK")]
+    pub target: String,
+    /// Leave the read cache as it is
+    #[arg(long)]
+    pub keep_cache: bool,
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write a figure into this folder: index.html, SVG and CSV
+    #[arg(long, value_name = "DIR")]
+    pub page: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Folder for the note of what to put back [default: as scrub's]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+}
+
+/// Who sends the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchEngine {
+    /// Scrubjay, by io_uring
+    Own,
+    /// fio, which must be installed
+    Fio,
+}
+
+/// Queue depths, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BenchDepths(pub Vec<u32>);
+
+/// `1,2,4..64`: a range goes by powers of two.
+fn depths(text: &str) -> Result<BenchDepths, String> {
+    let wrong = || format!("`{text}` is no list of depths: numbers from 1 to {DEPTH_MAX}, such as 1,2,4..64");
+    let number =
+        |text: &str| text.trim().parse::<u32>().ok().filter(|depth| (1..=DEPTH_MAX).contains(depth)).ok_or_else(wrong);
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        match part.split_once("..") {
+            None => all.push(number(part)?),
+            Some((from, to)) => {
+                let (mut depth, last) = (number(from)?, number(to.trim_start_matches('='))?);
+                if depth > last {
+                    return Err(wrong());
+                }
+                while depth < last {
+                    all.push(depth);
+                    depth *= 2;
+                }
+                all.push(last);
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(BenchDepths(all))
+}
+
+/// From what tells nothing any more to what nobody waits for.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>().ok();
+    let fitting = seconds.filter(|seconds| (0.02..=3600.0).contains(seconds));
+    fitting.ok_or_else(|| format!("`{text}`: seconds, from 0.02 to 3600"))
+}
+
 /// What a volume may have as a chunk.
 fn chunk(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text)?;
@@ -91,6 +245,17 @@ fn memory(text: &str) -> Result<Bytes, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn depths_are_numbers_and_ranges_by_powers_of_two() {
+        let read = |text| depths(text).map(|depths| depths.0).ok();
+        assert_eq!(read("1..64"), Some(vec![1, 2, 4, 8, 16, 32, 64]));
+        assert_eq!(read("8,1, 2,4..32"), Some(vec![1, 2, 4, 8, 16, 32]));
+        assert_eq!(read("3..20"), Some(vec![3, 6, 12, 20]));
+        assert!(["", "0", "1,,2", "64..1", "257", "one"].iter().all(|text| read(text).is_none()));
+        assert_eq!((seconds("5"), seconds("0.5s")), (Ok(5.0), Ok(0.5)));
+        assert!(["0", "-1", "nan", "4000", "x"].iter().all(|text| seconds(text).is_err()));
+    }
 
     #[test]
     fn sizes_keep_their_bounds() {

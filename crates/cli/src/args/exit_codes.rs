@@ -37,6 +37,16 @@ Exit codes:
   4    no permission
   130  stopped by a signal: what is known was printed";
 
+/// Of the verbs that measure disks.
+pub const BENCH: &str = "\
+Exit codes:
+  0    measured
+  1    could not do the job
+  2    bad usage, or nothing that can be measured
+  3    measured, and requests failed, or it is slower or faster than it can be
+  4    no permission
+  130  stopped by a signal: what is known was printed";
+
 /// Of verbs that say how a disk is.
 pub const HEALTH: &str = "\
 Exit codes:

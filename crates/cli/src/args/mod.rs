@@ -21,7 +21,7 @@ mod watch;
 mod web;
 
 pub use array::{NoiseArg as ArrayNoise, QueueArg as ArrayQueue, SimulateArray};
-pub use bench::{BenchArgs, BenchCode, Benched};
+pub use bench::{BenchArgs, BenchCode, BenchDiskArgs, BenchEngine, BenchVerifyArgs, Benched};
 pub use explain::ExplainArgs;
 pub use help::HelpText;
 pub use integrity::{SimulateIntegrity, Synthetic};
@@ -122,7 +122,7 @@ pub enum Verb {
     Study(StudyArgs),
     /// Create, serve and repair volumes that heal silent corruption (experimental)
     Volume(Box<volume::VolumeArgs>),
-    /// Measure how fast this machine computes parities and checksums
+    /// Measure disks (IOPS with latency), and how fast this machine computes parities
     Bench(BenchArgs),
     /// Write man pages or shell completions
     #[command(hide = true)]

@@ -1,10 +1,12 @@
-//! `scrubjay bench`: how fast things are on this machine.
+//! `scrubjay bench`: how fast things are on this machine: disks, and code.
 
 mod code;
+mod disk;
 mod figure7;
 mod machine;
 mod rounds;
 mod sealer;
+mod verify;
 
 pub use figure7::sweep;
 pub use machine::HostMachine;
@@ -17,6 +19,8 @@ use anyhow::Result;
 /// Measures.
 pub fn run(args: &BenchArgs) -> Result<Exit> {
     match &args.what {
+        Benched::Disk(args) => disk::run(args),
+        Benched::Verify(args) => verify::run(args),
         Benched::Code(args) if args.figure7 => figure7::run(args),
         Benched::Code(args) => code::run(args),
     }

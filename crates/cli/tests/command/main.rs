@@ -2,6 +2,7 @@
 
 mod arrays;
 mod bench;
+mod bench_disk;
 mod claims;
 mod code_speed;
 mod contract;

@@ -89,6 +89,8 @@ pub struct KernelPlace {
     devices: BTreeSet<u64>,
     /// Device and inode of files below loop devices.
     files: BTreeSet<(u64, u64)>,
+    /// Partitions are written over knowingly.
+    partitions_too: bool,
 }
 
 impl KernelPlace {
@@ -97,8 +99,17 @@ impl KernelPlace {
     /// # Errors
     /// [`RewriteRefusal`], when it should not be.
     pub fn new(metadata: &Metadata) -> Result<KernelPlace, RewriteRefusal> {
+        KernelPlace::of(metadata, false)
+    }
+
+    /// The same; of one that has partitions, too, if those may be lost.
+    ///
+    /// # Errors
+    /// As [`KernelPlace::new`].
+    pub fn of(metadata: &Metadata, partitions_too: bool) -> Result<KernelPlace, RewriteRefusal> {
         let is_block_device = metadata.file_type().is_block_device();
-        let mut place = KernelPlace { is_block_device, devices: BTreeSet::new(), files: BTreeSet::new() };
+        let mut place =
+            KernelPlace { is_block_device, devices: BTreeSet::new(), files: BTreeSet::new(), partitions_too };
         if is_block_device {
             if !sees_all_processes() {
                 return Err(RewriteRefusal::Contained);
@@ -150,7 +161,7 @@ impl KernelPlace {
         }
         let mut partitions: Vec<String> =
             children(&folder).into_iter().filter(|child| folder.join(child).join("partition").exists()).collect();
-        if !partitions.is_empty() {
+        if !partitions.is_empty() && !self.partitions_too {
             partitions.sort();
             return Err(RewriteRefusal::Partitioned(partitions.join(", ")));
         }

@@ -4,7 +4,7 @@
 //! for it, and while nobody who can be seen may write there (`exclusive`). Who cannot be seen may: so few blocks are rewritten
 //! at a time, each is read once more just before, and all is looked at again afterwards.
 
-mod exclusive;
+pub(crate) mod exclusive;
 mod requests;
 mod run;
 

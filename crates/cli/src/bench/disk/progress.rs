@@ -1,0 +1,66 @@
+//! One line that says what is measured, and what is known so far.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use scrubjay_core::bench::machine::DiskBench;
+use scrubjay_core::bench::step_result::StepFigures;
+use scrubjay_core::bench::words;
+use scrubjay_core::units::Nanos;
+use scrubjay_device::clock;
+use scrubjay_jobs::quantity::show_rest;
+use std::io::{self, IsTerminal};
+
+/// The line.
+pub struct BenchProgress {
+    line: ProgressBar,
+    begun: Nanos,
+    time: Nanos,
+}
+
+impl BenchProgress {
+    /// Of what takes about so long. Hidden where nobody wants it, or nobody looks.
+    pub fn new(is_wanted: bool, time: Nanos) -> BenchProgress {
+        let is_shown = is_wanted && io::stderr().is_terminal();
+        let target = if is_shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+        let line = ProgressBar::with_draw_target(None, target);
+        line.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
+        BenchProgress { line, begun: clock::now(), time }
+    }
+
+    /// Draws it.
+    pub fn draw(&self, bench: &DiskBench) {
+        if self.line.is_hidden() {
+            return;
+        }
+        let now = clock::now();
+        // Until a step has something to say, the one before it has.
+        let current = bench.under_way(now).map(|(result, _)| result);
+        let told = current.filter(|result| result.requests > 0).or_else(|| bench.results().last().cloned());
+        let rest = show_rest(self.time.since(now.since(self.begun)));
+        let Some(result) = told.filter(|result| result.requests > 0) else {
+            self.line.set_message(format!("waiting for the first answer, about {rest} left"));
+            return self.line.tick();
+        };
+        self.tell(&result);
+    }
+
+    /// Tells a step.
+    pub fn tell(&self, result: &StepFigures) {
+        let rest = show_rest(self.time.since(clock::now().since(self.begun)));
+        let (pattern, depth) = (result.step.pattern, result.step.depth);
+        let mut said = format!(
+            "{pattern}, depth {depth}: {} IOPS at {}",
+            words::rate(result.iops()),
+            words::latency(result.mean())
+        );
+        if result.step.request > 64 << 10 {
+            said += &format!(", {}", words::throughput(result.bytes_per_second()));
+        }
+        self.line.set_message(format!("{said}, about {rest} left"));
+        self.line.tick();
+    }
+
+    /// Takes it away.
+    pub fn finish(&self) {
+        self.line.finish_and_clear();
+    }
+}

@@ -1,0 +1,256 @@
+//! What was measured in one step: latencies, errors, the trace in time, what others did meanwhile.
+
+use super::plan::BenchStep;
+use crate::stats::DurationHistogram;
+use crate::units::Nanos;
+
+/// Buckets an octave of what is measured: 1.1 % wide, 42 KiB a step.
+const BUCKETS_PER_OCTAVE: u32 = 64;
+/// So many faults of a step are told one by one.
+pub const FAULTS_TOLD_MAX: usize = 64;
+/// Bins of a trace in time; what comes later is in the last.
+const BINS: usize = 50;
+
+/// A request that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BenchFault {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// What the kernel said.
+    pub errno: i32,
+}
+
+/// What others had the disk do in a step, as the kernel counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OthersTraffic {
+    /// Requests of others; of ours, those that the kernel cut to pieces are not told from theirs: none are counted then.
+    pub requests: u64,
+    /// Sectors that others read and wrote.
+    pub sectors: u64,
+}
+
+/// A part of a step's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TraceBin {
+    /// Requests that ended in it.
+    pub requests: u64,
+    /// The sum of their latencies, in seconds.
+    pub latency_sum: f64,
+    /// The longest.
+    pub latency_max: Nanos,
+}
+
+/// One step, as far as it came.
+#[derive(Clone, Debug)]
+pub struct StepFigures {
+    /// What was asked.
+    pub step: BenchStep,
+    /// How long it was measured: from a full queue to its last request.
+    pub window: Nanos,
+    /// Requests that ended well meanwhile.
+    pub requests: u64,
+    /// Their latencies, each from when it was given to the kernel to when its end was seen.
+    pub latency: DurationHistogram,
+    /// The shortest.
+    pub latency_min: Nanos,
+    /// The longest.
+    pub latency_max: Nanos,
+    /// Requests that failed, those before the queue was full included.
+    pub fault_count: u64,
+    /// The first of them.
+    pub faults: Vec<BenchFault>,
+    /// Requests of all kinds that were sent, those that are not measured included.
+    pub sent: u64,
+    /// Bytes of all that ended, well or not: what the kernel will have counted.
+    pub bytes_moved: u64,
+    /// Requests whose data were looked at, and those of them that were nothing but zeroes.
+    pub looked_at: u64,
+    /// See there.
+    pub zeroes: u64,
+    /// How it went in time.
+    pub trace: Vec<TraceBin>,
+    /// How long each bin of the trace is.
+    pub bin: Nanos,
+    /// What others did; none: it cannot be seen.
+    pub others: Option<OthersTraffic>,
+    /// Was the disk so small that places came again?
+    pub is_repeating: bool,
+    /// Did it come to its end?
+    pub is_complete: bool,
+    /// Mean and standard deviation in seconds, as another program has told them more exactly than its buckets do.
+    pub told: Option<(f64, f64)>,
+}
+
+impl StepFigures {
+    /// Of which nothing is known yet.
+    pub fn new(step: BenchStep) -> StepFigures {
+        StepFigures {
+            step,
+            window: Nanos::ZERO,
+            requests: 0,
+            latency: DurationHistogram::with_resolution(BUCKETS_PER_OCTAVE),
+            latency_min: Nanos::MAX,
+            latency_max: Nanos::ZERO,
+            fault_count: 0,
+            faults: Vec::new(),
+            sent: 0,
+            bytes_moved: 0,
+            looked_at: 0,
+            zeroes: 0,
+            trace: Vec::new(),
+            bin: Nanos((step.time.0 / BINS as u64).max(1)),
+            others: None,
+            is_repeating: false,
+            is_complete: false,
+            told: None,
+        }
+    }
+
+    /// Adds a request that ended well, so long after the window began.
+    pub fn add(&mut self, latency: Nanos, since_start: Nanos) {
+        self.requests += 1;
+        self.latency.add(latency);
+        self.latency_min = self.latency_min.min(latency);
+        self.latency_max = self.latency_max.max(latency);
+        self.trace_only(latency, since_start);
+    }
+
+    /// Adds it to the trace in time alone, because all else is known already.
+    pub fn trace_only(&mut self, latency: Nanos, since_start: Nanos) {
+        let bin = ((since_start.0 / self.bin.0) as usize).min(BINS - 1);
+        if self.trace.len() <= bin {
+            self.trace.resize(bin + 1, TraceBin::default());
+        }
+        let bin = &mut self.trace[bin];
+        bin.requests += 1;
+        bin.latency_sum += latency.as_secs_f64();
+        bin.latency_max = bin.latency_max.max(latency);
+    }
+
+    /// Adds one that failed.
+    pub fn add_fault(&mut self, fault: BenchFault) {
+        self.fault_count += 1;
+        if self.faults.len() < FAULTS_TOLD_MAX {
+            self.faults.push(fault);
+        }
+    }
+
+    /// Requests a second; zero of nothing.
+    pub fn iops(&self) -> f64 {
+        if self.window == Nanos::ZERO { 0.0 } else { self.requests as f64 / self.window.as_secs_f64() }
+    }
+
+    /// Bytes a second; zero of nothing.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.iops() * self.step.request as f64
+    }
+
+    /// Mean latency, in seconds.
+    pub fn mean(&self) -> f64 {
+        self.told.map_or_else(|| self.latency.moments().mean(), |told| told.0)
+    }
+
+    /// Standard deviation of the latency, in seconds.
+    pub fn deviation(&self) -> f64 {
+        let moments = self.latency.moments();
+        self.told.map_or_else(|| moments.variation() * moments.mean(), |told| told.1)
+    }
+
+    /// The latency that a share of the requests does not exceed; never more than the longest.
+    pub fn quantile(&self, share: f64) -> Nanos {
+        Nanos::from_secs_f64(self.latency.quantile(share))
+            .clamp(self.latency_min.min(self.latency_max), self.latency_max)
+    }
+
+    /// Of all requests at the disk in its time, the share of others; none: it cannot be seen.
+    pub fn others_share(&self) -> Option<f64> {
+        let others = self.others?;
+        let ours = (self.bytes_moved / 512) as f64;
+        let of_sectors = others.sectors as f64 / (others.sectors as f64 + ours).max(1.0);
+        let of_requests = others.requests as f64 / (others.requests as f64 + self.sent as f64).max(1.0);
+        Some(of_sectors.max(of_requests))
+    }
+
+    /// The share of requests that were nothing but zeroes, where enough were looked at.
+    pub fn zero_share(&self) -> Option<f64> {
+        (self.looked_at >= 8).then(|| self.zeroes as f64 / self.looked_at as f64)
+    }
+
+    /// Requests a second in the first and in the last third of the time, and whether they differ by more than chance: four
+    /// standard deviations of a count.
+    pub fn drift(&self) -> Option<RateDrift> {
+        let third = self.trace.len() / 3;
+        if !self.is_complete || third < 3 {
+            return None;
+        }
+        let of = |bins: &[TraceBin]| bins.iter().map(|bin| bin.requests).sum::<u64>() as f64;
+        // The last bin may be cut short.
+        let end = self.trace.len() - 1;
+        let (first, last) = (of(&self.trace[..third]), of(&self.trace[end - third..end]));
+        let seconds = self.bin.as_secs_f64() * third as f64;
+        let is_certain = (first - last).abs() > 4.0 * (first + last).sqrt();
+        is_certain.then_some(RateDrift { first: first / seconds, last: last / seconds })
+    }
+}
+
+/// How the rate of a step changed from its first third to its last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateDrift {
+    /// Requests a second at first.
+    pub first: f64,
+    /// At last.
+    pub last: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::BenchPattern;
+    use super::*;
+
+    fn result() -> StepFigures {
+        let time = Nanos::from_secs(5);
+        StepFigures::new(BenchStep { pattern: BenchPattern::Random, depth: 1, request: 4096, time })
+    }
+
+    #[test]
+    fn figures_are_those_of_the_requests() {
+        let mut result = result();
+        for millis in [10, 12, 14] {
+            result.add(Nanos::from_millis(millis), Nanos::from_millis(millis));
+        }
+        result.window = Nanos::from_millis(36);
+        assert!((result.iops() - 83.333).abs() < 0.01);
+        assert!((result.mean() - 0.012).abs() < 1e-9 && (result.deviation() - 0.001_633).abs() < 1e-5);
+        assert_eq!((result.latency_min, result.quantile(1.0)), (Nanos::from_millis(10), Nanos::from_millis(14)));
+        assert_eq!((result.others_share(), result.zero_share(), result.drift()), (None, None, None));
+    }
+
+    #[test]
+    fn what_others_do_is_a_share_of_all() {
+        let mut result = result();
+        (result.sent, result.bytes_moved) = (100, 100 * 4096);
+        result.others = Some(OthersTraffic { requests: 0, sectors: 0 });
+        assert_eq!(result.others_share(), Some(0.0));
+        result.others = Some(OthersTraffic { requests: 100, sectors: 8 });
+        assert_eq!(result.others_share(), Some(0.5), "many small ones");
+        result.others = Some(OthersTraffic { requests: 1, sectors: 800 });
+        assert_eq!(result.others_share(), Some(0.5), "a large one");
+    }
+
+    #[test]
+    fn a_rate_that_falls_is_seen_and_chance_is_not() {
+        let run = |rate: fn(u64) -> u64| {
+            let mut result = result();
+            for bin in 0..50u64 {
+                (0..rate(bin)).for_each(|_| result.add(Nanos(100_000), Nanos(bin * result.bin.0)));
+            }
+            result.is_complete = true;
+            result.drift()
+        };
+        let drift = run(|bin| if bin < 25 { 300 } else { 100 }).expect("a burst that is used up");
+        assert!((drift.first - 3000.0).abs() < 1.0 && (drift.last - 1000.0).abs() < 1.0, "{drift:?}");
+        assert_eq!(run(|bin| 8 + bin % 3), None);
+    }
+}

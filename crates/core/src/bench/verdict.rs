@@ -1,0 +1,445 @@
+//! What the figures say: is that as it should be, what fits inside the budget, and what speaks against the figures themselves.
+
+use super::class::{MediumClass, ROTATING_LEAST, half_turn, nearest_rotating};
+use super::machine::{BenchRecord, BenchState, ZoneFigures};
+use super::plan::BenchPattern;
+use super::step_result::StepFigures;
+use super::words;
+use crate::units::Nanos;
+
+/// So much beside its band is still as it should be: means of a few hundred requests, and disks that differ.
+const TOLERANCE: f64 = 1.1;
+/// A budget for disks that rotate: "an average latency somewhere between 10 to 20 ms is considered acceptable (20 ms is the upper
+/// limit)" ("Understanding Storage Performance: IOPS and Latency", 2020).
+pub const BUDGET_ROTATING: Nanos = Nanos::from_millis(20);
+/// For all others: "it should never reach higher than 1-3 ms" (the same).
+pub const BUDGET_FLASH: Nanos = Nanos::from_millis(3);
+/// What takes longer than this on average, in seconds, has a head that moves somewhere below, whatever it says.
+const ROTATES_FROM: f64 = 0.002;
+/// Others have the disk do more than this share of all: no verdict.
+const OTHERS_TOO_MANY: f64 = 0.10;
+/// More than this share is told.
+const OTHERS_TOLD: f64 = 0.01;
+/// More than this share of holes, of zeroes, or of what no disk served: no verdict.
+const HOLLOW: f64 = 0.5;
+/// The same, to be told.
+const HOLLOW_TOLD: f64 = 0.05;
+/// Fewer requests say nothing.
+const REQUESTS_MIN: u64 = 8;
+
+/// What is known of a disk beside its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BenchContext {
+    /// What it is.
+    pub class: MediumClass,
+    /// The kernel takes it for one that rotates.
+    pub is_rotational: bool,
+    /// Of its disk, the share that is measured: a partition or a file has a part.
+    pub span_share: f64,
+    /// Of a file, the share that was never written.
+    pub hole_share: Option<f64>,
+    /// Of what was read, the share that the disk below served, as the kernel counts it.
+    pub served_share: Option<f64>,
+    /// A controller that has a cache of its own, by its driver.
+    pub raid_driver: Option<String>,
+    /// Unwritten blocks are known to it, and answered in no time: it takes discards.
+    pub is_thin: bool,
+    /// Mean latency that may not be exceeded.
+    pub budget: Nanos,
+    /// The clock knows no finer steps.
+    pub clock_step: Nanos,
+    /// A scrub of ours was at it when it began.
+    pub is_scrubbed: bool,
+}
+
+/// How the figures are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchGrade {
+    /// As the class should be.
+    Normal,
+    /// Slower.
+    Slow,
+    /// Faster, though not impossible.
+    Fast,
+    /// The class cannot do that: something else answers.
+    Impossible,
+    /// What it is was not said; it does as a known class would.
+    Alike,
+    /// It cannot be said.
+    Unknown,
+}
+
+impl BenchGrade {
+    /// One word, for programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            BenchGrade::Normal => "normal",
+            BenchGrade::Slow => "slow",
+            BenchGrade::Fast => "fast",
+            BenchGrade::Impossible => "impossible",
+            BenchGrade::Alike => "alike",
+            BenchGrade::Unknown => "unknown",
+        }
+    }
+}
+
+/// Something that speaks against the figures, or that one should know with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BenchWarning {
+    /// For programs.
+    pub code: &'static str,
+    /// For people: a sentence without its full stop.
+    pub words: String,
+}
+
+/// What the figures say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BenchVerdict {
+    /// How they are.
+    pub grade: BenchGrade,
+    /// The whole of it in a sentence or two.
+    pub sentence: String,
+    /// The random step with the largest depth inside the budget, by its index among the results.
+    pub inside: Option<usize>,
+    /// What to know.
+    pub warnings: Vec<BenchWarning>,
+}
+
+/// The budget where none was given: by what the disk says that it is, or, where that means nothing, by how it answers.
+pub fn usual_budget(record: &BenchRecord, class: MediumClass, is_rotational: bool) -> Nanos {
+    let first = record.results.iter().find(|result| result.step.pattern == BenchPattern::Random);
+    let is_open = matches!(class, MediumClass::Virtual | MediumClass::Layered);
+    let is_slow = first.is_some_and(|first| first.mean() > ROTATES_FROM);
+    if if is_open { is_slow } else { is_rotational } { BUDGET_ROTATING } else { BUDGET_FLASH }
+}
+
+/// Judges what was measured.
+pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
+    let results = &bench.results;
+    let mut warnings = Vec::new();
+    let mut warn = |code, words| warnings.push(BenchWarning { code, words });
+    let random: Vec<(usize, &StepFigures)> =
+        results.iter().enumerate().filter(|(_, result)| result.step.pattern == BenchPattern::Random).collect();
+    let first = random.first().map(|&(_, result)| result).filter(|result| result.requests >= REQUESTS_MIN);
+    let inside = inside(&random, context.budget);
+    let Some(first) = first else {
+        let why = match bench.state {
+            BenchState::Gone => "the disk is gone",
+            BenchState::Failing => "no request ended well",
+            BenchState::Stopped => "it was stopped before there were enough requests",
+            BenchState::Running | BenchState::Complete => "there were too few requests",
+        };
+        faults(results, &mut warn);
+        let sentence = format!("No figures: {why}.");
+        return BenchVerdict { grade: BenchGrade::Unknown, sentence, inside: None, warnings };
+    };
+    let (grade, said) = grade(bench, first, context);
+    let (depth, iops, mean) = (first.step.depth, words::rate(first.iops()), words::latency(first.mean()));
+    let kind = if bench.plan.is_write { " write" } else { "" };
+    let budget = words::limit(context.budget);
+    let inside_said = match inside.map(|index| &results[index]) {
+        None => format!("Not even depth {depth} is inside a budget of {budget}."),
+        Some(best) => {
+            let (iops, mean) = (words::rate(best.iops()), words::latency(best.mean()));
+            let is_last = random.last().is_some_and(|&(_, last)| last.step.depth == best.step.depth);
+            let all = if is_last && random.len() > 1 { " (all that were measured)" } else { "" };
+            format!("Inside a budget of {budget}: up to depth {}{all} = {iops} IOPS at {mean}.", best.step.depth)
+        }
+    };
+    let sentence = format!("{iops}{kind} IOPS at {mean} (depth {depth}): {said}. {inside_said}");
+    faults(results, &mut warn);
+    disturbances(bench, first, context, &mut warn);
+    caches(first, context, &mut warn);
+    queue(&random, &mut warn);
+    weak_zones(&bench.zones, &mut warn);
+    BenchVerdict { grade, sentence, inside, warnings }
+}
+
+/// The largest depth whose mean is inside, and those of all shallower ones, too.
+fn inside(random: &[(usize, &StepFigures)], budget: Nanos) -> Option<usize> {
+    let fits = |result: &StepFigures| result.requests > 0 && result.mean() <= budget.as_secs_f64();
+    random.iter().take_while(|(_, result)| fits(result)).last().map(|&(index, _)| index)
+}
+
+fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (BenchGrade, String) {
+    let unknown = |why: String| (BenchGrade::Unknown, why);
+    let mean = first.mean();
+    if let Some(share) = first.others_share().filter(|&share| share > OTHERS_TOO_MANY) {
+        return unknown(format!(
+            "no verdict, because others used the disk ({} of all that it did)",
+            words::share(share)
+        ));
+    }
+    if let Some(share) = context.hole_share.filter(|&share| share > HOLLOW) {
+        return unknown(format!("no verdict, because {} of the file were never written", words::share(share)));
+    }
+    if let Some(share) = context.served_share.filter(|&share| share < 1.0 - HOLLOW) {
+        return unknown(format!(
+            "no verdict, because the disk served only {} of what was read: the rest came from memory, or is not there",
+            words::share(share)
+        ));
+    }
+    // What takes as long as a head does has looked, whatever it found.
+    let is_soon = mean < ROTATES_FROM && !matches!(context.class, MediumClass::Rotating { .. });
+    if let Some(share) = first.zero_share().filter(|&share| share > HOLLOW && is_soon) {
+        return unknown(format!(
+            "no verdict, because {} of what was read is zeroes, which many devices answer without a look at the medium",
+            words::share(share)
+        ));
+    }
+    if first.step.depth != 1 {
+        return unknown("no verdict, which rests on depth 1".to_owned());
+    }
+    if bench.plan.is_write {
+        return unknown("no verdict: what writes should take depends on caches".to_owned());
+    }
+    let behaves = if context.is_rotational { "a disk that rotates" } else { "any disk" };
+    if mean < context.class.least() {
+        return (BenchGrade::Impossible, format!("too fast for {}: a cache answers", impossible(context)));
+    }
+    let Some(expected) = context.class.expected() else {
+        return alike(mean, context, behaves);
+    };
+    let limit = |seconds: f64| words::limit(Nanos::from_secs_f64(seconds));
+    let band = format!(
+        "{}-{} IOPS at {} to {}",
+        words::rate(expected.iops.0),
+        words::rate(expected.iops.1),
+        limit(expected.latency.0),
+        limit(expected.latency.1)
+    );
+    let name = &expected.name;
+    if mean > expected.latency.1 * TOLERANCE {
+        return (BenchGrade::Slow, format!("slow for {name} ({band} would be normal)"));
+    }
+    if mean >= expected.latency.0 / TOLERANCE {
+        return (BenchGrade::Normal, format!("normal for {name}"));
+    }
+    if matches!(context.class, MediumClass::Rotating { .. }) && context.span_share < 0.9 {
+        return (
+            BenchGrade::Normal,
+            format!("normal for {name}, whose arm moves over {} of the disk only", words::share(context.span_share)),
+        );
+    }
+    (BenchGrade::Fast, format!("faster than {name} ({band} would be normal)"))
+}
+
+fn impossible(context: &BenchContext) -> String {
+    match context.class {
+        MediumClass::Rotating { rpm: Some(rpm) } => {
+            format!("{rpm} rpm (half a turn alone takes {})", words::latency(half_turn(rpm)))
+        }
+        _ if context.is_rotational => {
+            format!("a disk that rotates (half a turn of the fastest takes {})", words::latency(ROTATING_LEAST))
+        }
+        class => class.expected().map_or_else(|| class.to_string(), |expected| expected.name),
+    }
+}
+
+/// Nobody says what it is: what does it do as?
+fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, String) {
+    let as_one = |what: &str| (BenchGrade::Alike, format!("as {what} would"));
+    // A device that is made of others hands their flag on, which a virtual disk sets whatever it is.
+    if mean > 0.0045 || context.is_rotational && mean > ROTATES_FROM {
+        let nearest = nearest_rotating(mean);
+        if mean > nearest.latency.1 * 1.4 {
+            return (BenchGrade::Slow, format!("slow for {behaves}"));
+        }
+        return as_one(&format!("a disk of {}", nearest.name));
+    }
+    match mean {
+        _ if mean < 8e-6 => as_one("memory"),
+        _ if mean < 120e-6 => as_one("an NVMe SSD"),
+        _ if mean < 350e-6 => as_one("a SATA SSD"),
+        _ => as_one("a disk behind a network, or a slow card,"),
+    }
+}
+
+fn faults(results: &[StepFigures], warn: &mut impl FnMut(&'static str, String)) {
+    let count: u64 = results.iter().map(|result| result.fault_count).sum();
+    if count > 0 {
+        let requests = if count == 1 { "request" } else { "requests" };
+        warn(
+            "faults",
+            format!(
+                "{count} {requests} failed (places below); they count as no request, but the time that they took is in the \
+                 IOPS. Scrub this disk: scrubjay scrub"
+            ),
+        );
+    }
+}
+
+fn disturbances(
+    bench: &BenchRecord,
+    first: &StepFigures,
+    context: &BenchContext,
+    warn: &mut impl FnMut(&'static str, String),
+) {
+    let results = &bench.results;
+    let disturbed: Vec<(&StepFigures, f64)> = results
+        .iter()
+        .filter_map(|result| Some((result, result.others_share().filter(|&share| share > OTHERS_TOLD)?)))
+        .collect();
+    if let Some(&(worst, share)) = disturbed.iter().max_by(|one, two| one.1.total_cmp(&two.1)) {
+        warn(
+            "others",
+            format!(
+                "others used the disk meanwhile, in {} of {} steps; most in {} depth {}: {} of all that it did",
+                disturbed.len(),
+                results.len(),
+                worst.step.pattern,
+                worst.step.depth,
+                words::share(share)
+            ),
+        );
+    }
+    if results.iter().all(|result| result.others.is_none()) {
+        warn("others-unseen", "whether others used the disk cannot be seen here".to_owned());
+    }
+    if context.is_scrubbed {
+        warn("scrub", "a scrub of this disk is under way; it waits while we measure, as it should".to_owned());
+    }
+    if let Some(slept) = bench.first.filter(|first_of_all| {
+        let usual = first.quantile(0.99).as_secs_f64();
+        first_of_all.as_secs_f64() > (20.0 * usual).max(if context.is_rotational { 1.0 } else { 0.005 })
+    }) {
+        let slept = words::latency(slept.as_secs_f64());
+        warn("slept", format!("the first request took {slept}: the disk slept; it is not counted"));
+    }
+    if let Some((drift, step)) = results.iter().find_map(|result| Some((result.drift()?, result.step))) {
+        let (from, to) = (words::rate(drift.first), words::rate(drift.last));
+        let (pattern, depth) = (step.pattern, step.depth);
+        if drift.last < 0.7 * drift.first {
+            warn(
+                "falls",
+                format!(
+                    "the rate fell from {from} to {to} requests a second within {pattern} depth {depth}: a cache that is full, or a \
+                     volume that is throttled once its credit is used up; what it can do for long is the last figure at best"
+                ),
+            );
+        } else if drift.last > 1.4 * drift.first {
+            warn(
+                "rises",
+                format!(
+                    "the rate rose from {from} to {to} requests a second within {pattern} depth {depth}: it was woken, or \
+                     what was read comes from a cache by now"
+                ),
+            );
+        }
+    }
+    if first.is_repeating {
+        warn("repeating", "it is so small that the same places were read again: a cache may have answered".to_owned());
+    }
+    let error = first.deviation() / (first.requests as f64).sqrt() / first.mean().max(1e-12);
+    if error > 0.025 {
+        warn(
+            "few",
+            format!(
+                "the mean at depth 1 is known to {} only (95 %): measure longer, with --seconds",
+                words::share(2.0 * error)
+            ),
+        );
+    }
+    if context.clock_step.as_secs_f64() * 20.0 > first.mean() {
+        let step = words::latency(context.clock_step.as_secs_f64());
+        warn("clock", format!("the clock goes in steps of {step}: too coarse for these latencies"));
+    }
+    if let Some(step) = bench.left_out.first() {
+        warn("left-out", format!("depth {} and more are left out: requests take more than a second", step.depth));
+    }
+}
+
+fn caches(first: &StepFigures, context: &BenchContext, warn: &mut impl FnMut(&'static str, String)) {
+    if let Some(driver) = &context.raid_driver {
+        warn(
+            "raid-controller",
+            format!(
+                "it is behind a RAID controller ({driver}), whose cache and firmware answer, too: figures of the disk itself need \
+                 an HBA or the controller's pass-through mode"
+            ),
+        );
+    }
+    let (told, is_told) = (words::share, |share: f64| share > HOLLOW_TOLD);
+    if let Some(holes) = context.hole_share.filter(|&share| is_told(share)) {
+        warn(
+            "holes",
+            format!("{} of the file were never written: reads of holes take no time and touch no disk", told(holes)),
+        );
+    }
+    if let Some(served) = context.served_share.filter(|&share| is_told(1.0 - share)) {
+        warn(
+            "memory",
+            format!(
+                "the disk below served {} of what was read: the file system answered the rest from memory, from holes, or from less \
+                 (compression)",
+                told(served)
+            ),
+        );
+    }
+    if let Some(zeroes) = first.zero_share().filter(|&share| share > HOLLOW) {
+        let thin = if context.is_thin { " (it takes discards, so it knows what was never written)" } else { "" };
+        warn(
+            "zeroes",
+            format!(
+                "{} of what was read is zeroes{thin}: thin, compressed or trimmed devices answer these without a look at the medium",
+                told(zeroes)
+            ),
+        );
+    }
+    if let MediumClass::Rotating { rpm } = context.class {
+        // A fifth of half a turn: no head is there so soon so often.
+        let soon = half_turn(rpm.unwrap_or(15_000)) / 5.0;
+        let early: f64 = first.latency.buckets().filter(|(edge, _)| *edge < soon).map(|(_, count)| count).sum();
+        let share = early / (first.requests as f64).max(1.0);
+        // Places come round with even chance: so many are there that soon without any cache, were the arm there already.
+        if share > 0.15 {
+            warn(
+                "cache",
+                format!(
+                    "{} of the requests were answered within {}, sooner than a disk that rotates finds its places: a cache \
+                         answers them",
+                    told(share),
+                    words::latency(soon)
+                ),
+            );
+        }
+    }
+}
+
+fn queue(random: &[(usize, &StepFigures)], warn: &mut impl FnMut(&'static str, String)) {
+    let (Some((_, first)), Some((_, last))) = (random.first(), random.last()) else { return };
+    let best = random.iter().map(|(_, result)| result.iops()).fold(0.0, f64::max);
+    let is_measured = first.step.depth == 1 && last.step.depth >= 8 && last.requests >= REQUESTS_MIN;
+    if is_measured && best < 1.1 * first.iops() {
+        let why =
+            if first.mean() > ROTATES_FROM { ": it serves them in the order of their arrival (no NCQ)" } else { "" };
+        warn("no-gain", format!("deeper queues gain nothing but latency{why}"));
+    }
+}
+
+/// Parts of the disk that are half as fast as their neighbours.
+fn weak_zones(zones: &[ZoneFigures], warn: &mut impl FnMut(&'static str, String)) {
+    let rate = |zone: &ZoneFigures| (zone.bytes > 0).then(|| zone.bytes as f64 / zone.time.as_secs_f64().max(1e-9));
+    for (index, zone) in zones.iter().enumerate() {
+        let Some(own) = rate(zone) else { continue };
+        let around = &zones[index.saturating_sub(2)..(index + 3).min(zones.len())];
+        let mut others: Vec<f64> = around.iter().filter_map(rate).collect();
+        others.sort_by(f64::total_cmp);
+        let usual = others[others.len() / 2];
+        // Once is chance: what is read at the place tells more, and a scrub reads it all.
+        if others.len() >= 4 && own < 0.4 * usual {
+            let place = words::share((index as f64 + 0.5) / zones.len() as f64);
+            warn(
+                "weak-zone",
+                format!(
+                    "at {place} of the disk it gave {} where its neighbours give {}: retries there, or somebody else came between",
+                    words::throughput(own),
+                    words::throughput(usual)
+                ),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! What is measured, and by what it is reached: class, rotation speed, controller, driver, caches, scheduler. Reads `/sys`.
+
+use crate::sysfs::DiskNode;
+use scrubjay_core::bench::class::MediumClass;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Drivers of controllers that have a cache and firmware of their own between us and the disk.
+const RAID_DRIVERS: [&str; 11] = [
+    "hpsa",
+    "smartpqi",
+    "cciss",
+    "megaraid_sas",
+    "megaraid_mbox",
+    "aacraid",
+    "3w-9xxx",
+    "3w-sas",
+    "arcmsr",
+    "ips",
+    "mpi3mr",
+];
+/// What controllers call a volume of theirs, where the driver serves plain disks, too.
+const RAID_MODELS: [&str; 5] = ["LOGICAL VOLUME", "PERC", "MegaRAID", "RAID", "MR9"];
+
+/// All that is known of a disk without asking it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BenchedFacts {
+    /// The kernel's name of the disk below, if there is one.
+    pub disk: Option<String>,
+    /// Vendor and model.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// What it is.
+    pub class: MediumClass,
+    /// The kernel takes it for one that rotates.
+    pub is_rotational: bool,
+    /// Driver of its controller: `ahci`, `nvme`, `virtio_blk`.
+    pub driver: Option<String>,
+    /// Its PCI function, and what it is: `0000:00:17.0 (8086:a282)`.
+    pub controller: Option<String>,
+    /// The driver or the model is one of a RAID controller.
+    pub is_raid_controller: bool,
+    /// Does it hang on USB?
+    pub is_usb: bool,
+    /// Of the kernel's schedulers, the one in use.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Requests that the disk takes at a time, where it says so.
+    pub queue_depth: Option<u64>,
+    /// The longest request that is not cut to pieces, in bytes.
+    pub request_max: Option<u64>,
+    /// Logical and physical block, in bytes.
+    pub blocks: (u64, Option<u64>),
+    /// `host-aware` or `host-managed`, where it has zones.
+    pub zoned: Option<String>,
+    /// Does it take discards, so that it knows what was never written?
+    pub is_thin: bool,
+    /// What it is made of, by the kernel's names, or the file behind a loop device.
+    pub below: Vec<String>,
+    /// The kernel's release.
+    pub kernel: String,
+}
+
+impl BenchedFacts {
+    /// Of a disk; nothing but the kernel's release is known of a file whose file system lies on none.
+    pub fn of(disk: Option<&DiskNode>, logical_block: u64) -> BenchedFacts {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
+        let Some(disk) = disk else { return BenchedFacts::unknown(kernel, logical_block) };
+        let first = |paths: &[&str]| paths.iter().find_map(|path| disk.attribute(path));
+        let vendor = first(&["device/vendor"]).filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x"));
+        let words: Vec<String> = vendor.into_iter().chain(first(&["device/model", "device/name"])).collect();
+        let model =
+            Some(words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")).filter(|model| !model.is_empty());
+        let place = fs::canonicalize(disk.folder().join("device")).ok();
+        let chain: Vec<PathBuf> = place.iter().flat_map(|place| place.ancestors()).map(Path::to_owned).collect();
+        let driver = driver(&chain);
+        let is_raid_controller = driver.as_deref().is_some_and(|driver| RAID_DRIVERS.contains(&driver))
+            || model.as_deref().is_some_and(|model| RAID_MODELS.iter().any(|mark| model.contains(mark)));
+        let says_it_rotates = disk.number("queue/rotational") == Some(1);
+        let page = fs::read(disk.folder().join("device/vpd_pgb1")).ok();
+        let class = class(&disk.name, place.is_some(), says_it_rotates, page.as_deref());
+        // Virtual disks say so unless told otherwise; it means nothing there.
+        let is_rotational = says_it_rotates && class != MediumClass::Virtual;
+        let slaves = fs::read_dir(disk.folder().join("slaves")).into_iter().flatten().flatten();
+        let mut below: Vec<String> = slaves.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        below.sort();
+        below.extend(disk.attribute("loop/backing_file"));
+        BenchedFacts {
+            disk: Some(disk.name.clone()),
+            class,
+            is_rotational,
+            is_usb: chain
+                .iter()
+                .any(|folder| folder.file_name().is_some_and(|name| is_usb_bus(&name.to_string_lossy()))),
+            controller: controller(&chain),
+            driver,
+            is_raid_controller,
+            serial: disk.serial(),
+            model,
+            scheduler: disk.attribute("queue/scheduler").map(|text| chosen(&text)),
+            write_cache: disk.attribute("queue/write_cache"),
+            queue_depth: disk.number("device/queue_depth"),
+            request_max: disk.number("queue/max_sectors_kb").map(|kib| kib << 10),
+            blocks: (logical_block, disk.number("queue/physical_block_size")),
+            zoned: disk.attribute("queue/zoned").filter(|zoned| zoned != "none"),
+            is_thin: disk.number("queue/discard_max_bytes").is_some_and(|bytes| bytes > 0),
+            below,
+            kernel,
+        }
+    }
+
+    fn unknown(kernel: String, logical_block: u64) -> BenchedFacts {
+        BenchedFacts {
+            disk: None,
+            model: None,
+            serial: None,
+            class: MediumClass::Virtual,
+            is_rotational: false,
+            driver: None,
+            controller: None,
+            is_raid_controller: false,
+            is_usb: false,
+            scheduler: None,
+            write_cache: None,
+            queue_depth: None,
+            request_max: None,
+            blocks: (logical_block, None),
+            zoned: None,
+            is_thin: false,
+            below: Vec::new(),
+            kernel,
+        }
+    }
+}
+
+/// By its name, and what its page of block device characteristics says of its rotation.
+fn class(name: &str, is_hardware: bool, is_rotational: bool, page: Option<&[u8]>) -> MediumClass {
+    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    if begins(&["loop", "dm-", "md", "zram", "ublk", "nbd", "bcache", "drbd", "rbd", "null"]) {
+        return MediumClass::Layered;
+    }
+    if begins(&["nvme"]) {
+        return MediumClass::Nvme;
+    }
+    if begins(&["mmcblk"]) {
+        return MediumClass::Card;
+    }
+    if begins(&["vd", "xvd"]) || !is_hardware {
+        return MediumClass::Virtual;
+    }
+    // SBC-4, 6.6.2: 0 not reported, 1 does not rotate, from 0401h to FFFEh turns a minute.
+    let rate = page.and_then(|page| page.get(4..6)).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+    match rate {
+        Some(rpm @ 0x0401..=0xfffe) => MediumClass::Rotating { rpm: Some(u32::from(rpm)) },
+        Some(1) => MediumClass::SataSsd,
+        _ if is_rotational => MediumClass::Rotating { rpm: None },
+        _ => MediumClass::SataSsd,
+    }
+}
+
+/// `usb3`: a bus among the folders on the way to a disk.
+fn is_usb_bus(name: &str) -> bool {
+    name.strip_prefix("usb").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The driver of the controller: of what lies on the way, the one nearest to the root that is no bus bridge.
+fn driver(chain: &[PathBuf]) -> Option<String> {
+    let name = |folder: &PathBuf| {
+        let link = fs::read_link(folder.join("driver")).ok()?;
+        Some(link.file_name()?.to_string_lossy().into_owned())
+    };
+    // `sd` and the like are drivers of disks; what follows is the controller's.
+    let drivers = chain.iter().filter_map(name);
+    let mut drivers = drivers;
+    drivers.find(|driver| !["sd", "sr", "pcieport", "virtio-pci"].contains(&driver.as_str()))
+}
+
+/// The last PCI function on the way, with its vendor and device numbers.
+fn controller(chain: &[PathBuf]) -> Option<String> {
+    let is_function = |name: &str| name.len() == 12 && name.as_bytes()[4] == b':' && name.as_bytes()[10] == b'.';
+    let folder =
+        chain.iter().find(|folder| folder.file_name().is_some_and(|name| is_function(&name.to_string_lossy())))?;
+    let number = |file: &str| {
+        let text = fs::read_to_string(folder.join(file)).ok()?;
+        text.trim().strip_prefix("0x").map(str::to_owned)
+    };
+    let place = folder.file_name()?.to_string_lossy().into_owned();
+    let what = number("vendor").zip(number("device")).map(|(vendor, device)| format!(" ({vendor}:{device})"));
+    Some(place + &what.unwrap_or_default())
+}
+
+/// `none` of `[none] mq-deadline`.
+fn chosen(text: &str) -> String {
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(chosen, _)| chosen);
+    inside.unwrap_or(text).to_owned()
+}
+
+/// Of a file, the share of its bytes that was never written; none where the file system cannot tell, or it has more pieces than
+/// are looked at.
+pub(super) fn hole_share(file: &File, bytes: u64) -> Option<f64> {
+    const PIECES_MAX: usize = 20_000;
+    let seek = |from: u64, whence| {
+        // SAFETY: the call takes plain numbers and touches no memory of ours; the descriptor is open.
+        let found = unsafe { libc::lseek64(file.as_raw_fd(), from as i64, whence) };
+        if found < 0 { Err(std::io::Error::last_os_error()) } else { Ok(found as u64) }
+    };
+    let (mut at, mut data) = (0, 0);
+    for _ in 0..PIECES_MAX {
+        let start = match seek(at, libc::SEEK_DATA) {
+            Ok(start) if start < bytes => start,
+            Ok(_) => return Some(1.0 - data as f64 / bytes as f64),
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Some(1.0 - data as f64 / bytes as f64),
+            Err(_) => return None,
+        };
+        let end = seek(start, libc::SEEK_HOLE).ok()?.min(bytes);
+        data += end - start;
+        at = end;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_what_its_name_and_its_page_say() {
+        let page = |rate: u16| [0, 0xb1, 0, 0x3c, (rate >> 8) as u8, rate as u8, 0, 0];
+        let of = |name: &str, is_rotational, page: Option<&[u8]>| class(name, true, is_rotational, page);
+        assert_eq!(of("sda", true, Some(&page(7200))), MediumClass::Rotating { rpm: Some(7200) });
+        assert_eq!(of("sda", true, Some(&page(0))), MediumClass::Rotating { rpm: None });
+        assert_eq!(of("sda", true, None), MediumClass::Rotating { rpm: None });
+        assert_eq!(of("sda", false, Some(&page(1))), MediumClass::SataSsd);
+        assert_eq!(of("nvme0n1", false, None), MediumClass::Nvme);
+        assert_eq!(of("mmcblk0", false, None), MediumClass::Card);
+        assert_eq!(of("vda", true, None), MediumClass::Virtual);
+        assert_eq!([of("loop0", true, None), of("md127", false, None)], [MediumClass::Layered; 2]);
+    }
+
+    #[test]
+    fn words_of_sysfs_are_read() {
+        assert_eq!(
+            (chosen("[none] mq-deadline"), chosen("none [bfq]"), chosen("none")),
+            ("none".into(), "bfq".into(), "none".into())
+        );
+        assert!(is_usb_bus("usb3") && !is_usb_bus("usb") && !is_usb_bus("usbhid"));
+    }
+
+    #[test]
+    fn holes_are_measured() {
+        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.set_len(1 << 20).unwrap();
+        assert!([Some(1.0), None].contains(&hole_share(&file, 1 << 20)));
+        std::os::unix::fs::FileExt::write_all_at(&file, &[1; 256 << 10], 512 << 10).unwrap();
+        assert!([Some(0.75), None].contains(&hole_share(&file, 1 << 20)), "{:?}", hole_share(&file, 1 << 20));
+    }
+}

@@ -1,0 +1,271 @@
+//! The read cache of a drive: whether it is on, off for a while, and put back, whatever ends us.
+//!
+//! A SCSI drive has the bit RCD in its caching mode page, which the kernel's `cache_type` shows and sets; an ATA drive the feature
+//! "read look-ahead". What is changed is noted in a guard file before; whoever measures next puts it back.
+//!
+//! ```text
+//! scrubjay read-cache guard 1
+//! key naa.5000c500a1b2c3d4 ZL2ABCDE
+//! ata                                or: scsi write back
+//! ```
+
+use crate::claim::{self, DiskClaim};
+use crate::inventory;
+use crate::output::{Existing, OutputFile};
+use crate::owner;
+use crate::sg::{self, SgDevice};
+use crate::store;
+use crate::sysfs::DiskNode;
+use scrubjay_core::scrub::verdict::VerifyOutcome;
+use scrubjay_core::units::Nanos;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+const MAGIC: &str = "scrubjay read-cache guard 1";
+/// How the names of guards end.
+const ENDING: &str = ".read-cache-guard";
+/// How long a drive may take to change its ways.
+const TIMEOUT: Nanos = Nanos::from_secs(30);
+/// SET FEATURES, and its subcommands for read look-ahead (ACS-4, 7.45).
+const SET_FEATURES: u8 = 0xef;
+const LOOK_AHEAD_ON: u8 = 0xaa;
+const LOOK_AHEAD_OFF: u8 = 0x55;
+
+/// What the kernel calls the four states of a SCSI drive's caches (`sd_cache_types` of `drivers/scsi/sd.c`): for each of its
+/// words with the read cache on, the one with it off.
+const WORDS: [(&str, &str); 2] = [("write back", "write back, no read (daft)"), ("write through", "none")];
+
+/// By which means the cache is switched, and as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CacheSwitch {
+    /// The kernel's `cache_type` of a SCSI drive.
+    Scsi {
+        /// As it was.
+        before: String,
+    },
+    /// Read look-ahead of an ATA drive, which was on.
+    Ata,
+}
+
+/// A read cache that is off, until this is dropped.
+#[derive(Debug)]
+pub struct ReadCacheOff {
+    disk: DiskNode,
+    switch: CacheSwitch,
+    guard: PathBuf,
+}
+
+/// Why a read cache is not switched off.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadCacheError {
+    /// Nothing here can.
+    #[error("the read cache cannot be switched here: {0}")]
+    NoSwitch(String),
+    /// It is off already.
+    #[error("the read cache is off already")]
+    OffAlready,
+    /// The guard could not be written, so nothing was changed.
+    #[error("{path}: {source}: the read cache stays as it is, because it could not be put back if we are killed")]
+    Guard {
+        /// Where it was to be.
+        path: PathBuf,
+        /// The error of the system or library below.
+        source: io::Error,
+    },
+}
+
+impl ReadCacheOff {
+    /// Switches the read cache of a disk off, noting in the state folder what it was.
+    ///
+    /// # Errors
+    /// [`ReadCacheError`]; nothing was changed then.
+    pub fn switch(disk: &DiskNode, key: &str, state: &Path) -> Result<ReadCacheOff, ReadCacheError> {
+        let switch = CacheSwitch::find(disk)?;
+        let guard = state.join(format!("{}{ENDING}", store::file_name(key)));
+        let word = match &switch {
+            CacheSwitch::Scsi { before } => format!("scsi {before}"),
+            CacheSwitch::Ata => "ata".to_owned(),
+        };
+        let noted = fs::create_dir_all(state).and_then(|()| {
+            let mut file = OutputFile::create(&guard, Existing::Replaced).map_err(io::Error::other)?;
+            write!(file, "{MAGIC}\nkey {key}\n{word}\n")?;
+            // Durable: a SCSI drive may keep the setting through a loss of power.
+            file.commit().map_err(io::Error::other)
+        });
+        noted.map_err(|source| ReadCacheError::Guard { path: guard.clone(), source })?;
+        let off = ReadCacheOff { disk: disk.clone(), switch, guard };
+        match off.set(false) {
+            Ok(()) => Ok(off),
+            // Dropped, it is put back, though nothing was changed.
+            Err(error) => Err(ReadCacheError::NoSwitch(error.to_string())),
+        }
+    }
+
+    fn set(&self, is_on: bool) -> io::Result<()> {
+        match &self.switch {
+            CacheSwitch::Scsi { before } => {
+                let off = WORDS.iter().find(|(on, _)| on == before).map(|(_, off)| *off);
+                let path = cache_type(&self.disk).ok_or(io::ErrorKind::NotFound)?;
+                fs::write(path, if is_on { before } else { off.ok_or(io::ErrorKind::InvalidData)? })
+            }
+            CacheSwitch::Ata => {
+                let file = File::open(Path::new("/dev").join(&self.disk.name))?;
+                let feature = if is_on { LOOK_AHEAD_ON } else { LOOK_AHEAD_OFF };
+                let reply = sg::send(&mut SgDevice::new(file, TIMEOUT), &set_features(feature))?;
+                match reply.judge() {
+                    VerifyOutcome::Clean => Ok(()),
+                    outcome => Err(io::Error::other(format!("the drive refuses it ({outcome:?})"))),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ReadCacheOff {
+    /// Puts it back. If that fails, the guard stays for whoever comes next.
+    fn drop(&mut self) {
+        if self.set(true).is_ok() {
+            let _ = fs::remove_file(&self.guard);
+        }
+    }
+}
+
+impl CacheSwitch {
+    fn find(disk: &DiskNode) -> Result<CacheSwitch, ReadCacheError> {
+        let none = |why: &str| ReadCacheError::NoSwitch(why.to_owned());
+        let Some(path) = cache_type(disk) else { return Err(none("it is no SCSI or ATA disk")) };
+        // Of an ATA drive the kernel shows a mode page of its own making, in which the read cache cannot be changed.
+        if disk.attribute("device/vendor").as_deref() == Some("ATA") {
+            let file = File::open(Path::new("/dev").join(&disk.name)).map_err(|error| none(&error.to_string()))?;
+            return match look_ahead(&file) {
+                Some((true, true)) => Ok(CacheSwitch::Ata),
+                Some((true, false)) => Err(ReadCacheError::OffAlready),
+                _ => Err(none("the drive has no switch for its read look-ahead")),
+            };
+        }
+        let before = fs::read_to_string(&path).map_err(|error| none(&error.to_string()))?.trim().to_owned();
+        if WORDS.iter().any(|(on, _)| *on == before) {
+            return Ok(CacheSwitch::Scsi { before });
+        }
+        if WORDS.iter().any(|(_, off)| *off == before) { Err(ReadCacheError::OffAlready) } else { Err(none(&before)) }
+    }
+}
+
+/// The kernel's file of a SCSI disk that shows and sets its caches.
+fn cache_type(disk: &DiskNode) -> Option<PathBuf> {
+    let folder = fs::read_dir(disk.folder().join("device/scsi_disk")).ok()?.flatten().next()?.path();
+    Some(folder.join("cache_type")).filter(|path| path.exists())
+}
+
+/// SET FEATURES through ATA PASS-THROUGH(16): protocol 3 (non-data).
+fn set_features(feature: u8) -> [u8; 16] {
+    [0x85, 3 << 1, 0, 0, feature, 0, 0, 0, 0, 0, 0, 0, 0, 0, SET_FEATURES, 0]
+}
+
+/// Of an ATA drive: has it read look-ahead, and is it on? Words 82 and 85 of IDENTIFY DEVICE, bit 6.
+fn look_ahead(file: &File) -> Option<(bool, bool)> {
+    /// `HDIO_GET_IDENTITY` of `linux/hdreg.h`.
+    const HDIO_GET_IDENTITY: libc::c_ulong = 0x030d;
+    let mut words = [0u16; 256];
+    // SAFETY: the call writes 512 bytes to the pointer, which is to as many that live; the descriptor is open.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), HDIO_GET_IDENTITY as _, words.as_mut_ptr()) };
+    let bit = |word: usize| words[word] & 1 << 6 != 0;
+    (result == 0).then(|| (bit(82), bit(85)))
+}
+
+/// Puts back what those who were killed have left, as the guards in the state folder say; says of each a line. Disks that
+/// somebody measures now are left to him.
+pub fn put_back_all(state: &Path) -> Vec<String> {
+    let is_ours_alone = !owner::is_root() || owner::meddler(state).is_ok_and(|meddler| meddler.is_none());
+    let entries = fs::read_dir(state).into_iter().flatten().flatten().filter(|_| is_ours_alone);
+    let guards = entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(ENDING));
+    guards
+        .filter_map(|path| {
+            put_back(path, |key| {
+                let disks = inventory::disks().unwrap_or_default().into_iter();
+                let named = disks
+                    .filter(|disk| disk.id.key() == key)
+                    .find_map(|disk| disk.path.file_name().map(ToOwned::to_owned))?;
+                DiskNode::of_folder(&Path::new("/sys/block").join(named)).ok()
+            })
+        })
+        .collect()
+}
+
+fn put_back(path: PathBuf, find: impl Fn(&str) -> Option<DiskNode>) -> Option<String> {
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let Some((key, switch)) = parse(&text) else {
+        let _ = fs::remove_file(&path);
+        return Some(format!(
+            "{}: makes no sense, and is removed: see to the read caches of your disks",
+            path.display()
+        ));
+    };
+    let _claim = DiskClaim::take(&claim::name_of(&key)).ok()?;
+    if !path.exists() {
+        return None; // it has just ended in order
+    }
+    let Some(disk) = find(&key) else {
+        return Some(format!(
+            "the read cache of {key} was off when we were killed: it is put back when that disk is here again"
+        ));
+    };
+    let name = disk.name.clone();
+    let off = ReadCacheOff { disk, switch, guard: path.clone() };
+    drop(off);
+    Some(match path.exists() {
+        false => format!("{name}: its read cache was off, after a measurement that was killed: it is on again"),
+        true => format!(
+            "{name}: its read cache is off, after a measurement that was killed, and cannot be put back: run this as root"
+        ),
+    })
+}
+
+fn parse(text: &str) -> Option<(String, CacheSwitch)> {
+    let mut lines = text.lines();
+    (lines.next()? == MAGIC).then_some(())?;
+    let key = lines.next()?.strip_prefix("key ")?.to_owned();
+    let switch = match lines.next()? {
+        "ata" => CacheSwitch::Ata,
+        line => CacheSwitch::Scsi { before: line.strip_prefix("scsi ")?.to_owned() },
+    };
+    // Only what the kernel may have said is ever written to it.
+    let is_known = |switch: &CacheSwitch| match switch {
+        CacheSwitch::Ata => true,
+        CacheSwitch::Scsi { before } => WORDS.iter().any(|(on, _)| on == before),
+    };
+    is_known(&switch).then_some((key, switch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_is_read_back_and_nothing_else_is_believed() {
+        let ata = format!("{MAGIC}\nkey naa.5 ZL2\nata\n");
+        assert_eq!(parse(&ata), Some(("naa.5 ZL2".to_owned(), CacheSwitch::Ata)));
+        let scsi = format!("{MAGIC}\nkey k\nscsi write back\n");
+        assert_eq!(parse(&scsi), Some(("k".to_owned(), CacheSwitch::Scsi { before: "write back".to_owned() })));
+        for wrong in ["", "nonsense", &format!("{MAGIC}\nkey k\nscsi rm -rf\n"), &format!("{MAGIC}\nata\n")] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_said_and_a_guard_that_makes_no_sense_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("x{ENDING}"));
+        fs::write(&path, "nonsense").unwrap();
+        assert!(put_back(path.clone(), |_| None).unwrap().contains("makes no sense") && !path.exists());
+        fs::write(&path, format!("{MAGIC}\nkey test of {}\nata\n", std::process::id())).unwrap();
+        assert!(put_back(path.clone(), |_| None).unwrap().contains("when that disk is here again") && path.exists());
+    }
+
+    #[test]
+    fn the_command_block_is_that_of_the_standard() {
+        assert_eq!(set_features(LOOK_AHEAD_OFF), [0x85, 6, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xef, 0]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Requests of a benchmark through io_uring: a fixed number of slots, one registered piece of memory, few system calls.
+//!
+//! (`completion` joins reads that lie side by side and answers from memory where it can; `verify::ring` reads ranges in pieces. A
+//! benchmark sends exactly what it was told to.)
+
+use crate::buffer::PageBuffer;
+use crate::clock::now;
+use io_uring::types::{Fd, Timespec};
+use io_uring::{IoUring, opcode};
+use scrubjay_core::bench::machine::{BenchEnd, BenchRequest};
+use scrubjay_core::units::Nanos;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// A wait ends after this, whatever happens. One timer that is wound up again costs nothing; a time-out of each wait costs a
+/// microsecond, which is a twentieth of a fast disk's answer.
+pub(super) const TICK: Nanos = Nanos::from_millis(50);
+/// What the kernel says of the timer.
+const OF_TICK: u64 = u64::MAX;
+
+/// Fills memory with what is to be written.
+pub(super) type MemoryFiller<'f> = &'f mut dyn FnMut(&mut [u8]);
+
+/// Sends requests, some at a time.
+pub(super) struct BenchRing {
+    uring: IoUring,
+    file: File,
+    memory: PageBuffer,
+    /// Bytes of a slot.
+    slot: usize,
+    is_registered: bool,
+    is_write: bool,
+    /// By slot; the memory of one that is out belongs to the kernel.
+    out: Vec<Option<(BenchRequest, Nanos)>>,
+    free: Vec<usize>,
+    in_flight: usize,
+    /// Read by the kernel whenever the timer is sent.
+    tick: Box<Timespec>,
+    is_ticking: bool,
+}
+
+impl BenchRing {
+    /// For `depth` requests of at most `request` bytes at a time; what is written is taken from `fill`.
+    ///
+    /// # Errors
+    /// When io_uring is refused (seccomp, `kernel.io_uring_disabled`, RLIMIT_MEMLOCK) or too old (before Linux
+    /// 5.5).
+    pub fn new(file: File, depth: u32, request: u64, fill: Option<MemoryFiller>) -> io::Result<BenchRing> {
+        // Since Linux 6.1, ends are brought when we ask for them, not by interrupting us. Older kernels refuse.
+        let gentle =
+            IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(depth + 1);
+        let uring = gentle.or_else(|_| IoUring::new(depth + 1))?;
+        if !uring.params().is_feature_nodrop() {
+            return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+        }
+        let slot = request.next_multiple_of(4096) as usize;
+        let mut memory = PageBuffer::huge(slot * depth as usize);
+        let is_write = fill.is_some();
+        if let Some(fill) = fill {
+            fill(memory.as_mut_slice());
+        }
+        let whole = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
+        // SAFETY: the memory is never moved or freed before the ring is: the ring holds its own pins on its pages, and is
+        // dropped first, or the memory is leaked.
+        let is_registered = unsafe { uring.submitter().register_buffers(&[whole]) }.is_ok();
+        let (out, free) = (vec![None; depth as usize], (0..depth as usize).rev().collect());
+        let tick = Box::new(Timespec::new().sec(TICK.0 / 1_000_000_000).nsec((TICK.0 % 1_000_000_000) as u32));
+        Ok(BenchRing {
+            uring,
+            file,
+            memory,
+            slot,
+            is_registered,
+            is_write,
+            out,
+            free,
+            in_flight: 0,
+            tick,
+            is_ticking: false,
+        })
+    }
+
+    /// How many requests are out.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Puts a request into the queue that the next [`BenchRing::wait`] sends; its time counts from now.
+    ///
+    /// # Panics
+    /// When all slots are taken, or the request is longer than one.
+    pub fn push(&mut self, request: BenchRequest, now: Nanos) {
+        let index = self.free.pop().expect("no more than `depth` at a time");
+        assert!(request.len as usize <= self.slot, "a slot's worth");
+        // SAFETY: the slot lies inside the memory, which has room for all slots.
+        let start = unsafe { self.memory.as_mut_ptr().add(index * self.slot) };
+        let (file, len, offset) = (Fd(self.file.as_raw_fd()), request.len as u32, request.offset);
+        let entry = match (self.is_write, self.is_registered) {
+            (false, true) => opcode::ReadFixed::new(file, start, len, 0).offset(offset).build(),
+            (false, false) => opcode::Read::new(file, start, len).offset(offset).build(),
+            (true, true) => opcode::WriteFixed::new(file, start, len, 0).offset(offset).build(),
+            (true, false) => opcode::Write::new(file, start, len).offset(offset).build(),
+        };
+        let entry = entry.user_data(index as u64);
+        // SAFETY: the descriptor lives as long as `self`. The slot is as long as the request, and is neither freed, given to
+        // another one nor looked at before its end; `Drop` leaks the memory if a request is still out then.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("the queue has an entry for every slot");
+        self.out[index] = Some((request, now));
+        self.in_flight += 1;
+    }
+
+    /// Sends what was pushed, and waits until a request has ended, but hardly longer than [`TICK`].
+    ///
+    /// # Errors
+    /// When the ring as a whole does not work any more.
+    pub fn wait(&mut self) -> io::Result<()> {
+        if !self.is_ticking {
+            let entry = opcode::Timeout::new(&raw const *self.tick).build().user_data(OF_TICK);
+            // SAFETY: the time lies in a box of its own, which lives as long as `self`.
+            let pushed = unsafe { self.uring.submission().push(&entry) };
+            pushed.expect("the queue has an entry for the timer, too");
+            self.is_ticking = true;
+        }
+        match self.uring.submit_and_wait(1) {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// The next request that has ended, if any.
+    pub fn poll(&mut self) -> Option<BenchEnd> {
+        // A statement of its own: the queue is borrowed for no longer than it takes to copy one entry out of it.
+        let mut entry = { self.uring.completion().next() }?;
+        if entry.user_data() == OF_TICK {
+            self.is_ticking = false;
+            entry = { self.uring.completion().next() }?;
+        }
+        let done = now();
+        let index = entry.user_data() as usize;
+        let (request, issued) = self.out[index].take().expect("a slot that was out");
+        self.free.push(index);
+        self.in_flight -= 1;
+        let result = match entry.result() {
+            failed if failed < 0 => Err(-failed),
+            // A short answer is the end of the device, which has shrunk, or a bad place that the rest lies behind.
+            short if (short as u64) < request.len => Err(libc::EIO),
+            _ => Ok(()),
+        };
+        let is_zero = request.is_looked_at && result.is_ok() && {
+            let start = index * self.slot;
+            let bytes = &self.memory.as_mut_slice()[start..start + request.len as usize];
+            bytes[..64.min(bytes.len())].iter().all(|&byte| byte == 0) && bytes.iter().all(|&byte| byte == 0)
+        };
+        Some(BenchEnd { request, issued, done, result, is_zero })
+    }
+}
+
+impl Drop for BenchRing {
+    /// What is still out keeps the memory: closing a ring does not wait for the disk.
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            self.memory.leak();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Response times of reads and of each VERIFY that a disk takes, by size; what they say is the machine's (`core`) to tell.
+
+use super::BenchedDisk;
+use crate::verify::{self, OpenedVerifier, VerifierKind, VerifierSetup};
+use scrubjay_core::bench::permutation::BlockPermutation;
+use scrubjay_core::bench::verifying::{ReadCache, ResponseTimes, SIZES};
+use scrubjay_core::scrub::machine::OpId;
+use scrubjay_core::scrub::verdict::VerifyOutcome;
+use scrubjay_core::units::{Bytes, Nanos, SectorRange};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Requests of each size, and of places that were just read.
+const TIMES: usize = 12;
+const AGAIN: usize = 24;
+/// No size takes longer.
+const SIZE_TIME: Nanos = Nanos::from_millis(1200);
+/// How long an answer may take.
+const TIMEOUT: Nanos = Nanos::from_secs(120);
+/// A place that was just read, in bytes.
+const AGAIN_BYTES: u64 = 4096;
+
+/// A way to verify that a disk does not have, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingWay {
+    /// `scsi`, `ata` or `nvme`.
+    pub way: &'static str,
+    /// What it says.
+    pub why: String,
+}
+
+/// Measures all ways that there are, with the read cache as it is now. `round` tells calls from each other: each reads other
+/// places.
+///
+/// # Errors
+/// When the disk cannot be opened once more, or does not answer.
+pub fn measure(
+    disk: &BenchedDisk,
+    cache: ReadCache,
+    round: u64,
+    stop: &AtomicBool,
+    publish: &mut dyn FnMut(&'static str, u64),
+) -> io::Result<(Vec<ResponseTimes>, Vec<MissingWay>)> {
+    let (bytes, block) = disk.geometry();
+    let open = |kind: VerifierKind| -> io::Result<Result<OpenedVerifier, String>> {
+        let file = disk.target.file.try_clone()?;
+        let (logical_block, request_max) = (Bytes(block), Bytes(SIZES.1));
+        let setup =
+            VerifierSetup { file, is_block_device: disk.is_block_device(), logical_block, depth: 1, request_max };
+        Ok(verify::open(kind, setup).map_err(|error| error.to_string()))
+    };
+    let (mut measured, mut missing) = (Vec::new(), Vec::new());
+    let mut reader = open(VerifierKind::Read)?.map_err(io::Error::other)?;
+    let kinds = [VerifierKind::Read, VerifierKind::Scsi, VerifierKind::Ata, VerifierKind::Nvme];
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let mut verifier = match open(kind)? {
+            Ok(verifier) => verifier,
+            Err(why) => {
+                missing.push(MissingWay { way: kind.name(), why });
+                continue;
+            }
+        };
+        let mut times = ResponseTimes { way: kind.name(), cache, sizes: Vec::new(), again: Vec::new(), faults: 0 };
+        let sizes = (0..).map(|power| SIZES.0 << power).take_while(|&size| size <= SIZES.1);
+        let sizes: Vec<u64> = sizes.filter(|&size| size >= block && size * 2 <= bytes).collect();
+        // Each series of requests has a part of the disk of its own, which no other has brought into the cache.
+        let part_bytes = (SIZES.1 * (TIMES as u64 + 1)).min(bytes);
+        let parts = BlockPermutation::new(bytes / part_bytes, round);
+        for (place, &size) in sizes.iter().enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return Ok((measured, missing));
+            }
+            publish(kind.name(), size);
+            let part = parts.at((index * sizes.len() + place) as u64) * part_bytes;
+            let mut taken = Vec::new();
+            let mut all = Nanos::ZERO;
+            // The first one pays for the way there, and is left out.
+            for nth in 0..=TIMES as u64 {
+                let start = part + nth * size;
+                if start + size > bytes || all > SIZE_TIME && taken.len() >= 4 {
+                    break;
+                }
+                match ask(&mut verifier, start, size)? {
+                    Some(time) => {
+                        all += time;
+                        if nth > 0 {
+                            taken.push(time);
+                        }
+                    }
+                    None => times.faults += 1,
+                }
+            }
+            times.sizes.push((size, taken));
+        }
+        if bytes >= AGAIN_BYTES.max(block) {
+            let places = BlockPermutation::new(bytes / AGAIN_BYTES.max(block), round + 100 + index as u64);
+            for nth in 0..AGAIN as u64 {
+                let (start, len) = (places.at(nth) * AGAIN_BYTES.max(block), AGAIN_BYTES.max(block));
+                if ask(&mut reader, start, len)?.is_some() {
+                    match ask(&mut verifier, start, len)? {
+                        Some(time) => times.again.push(time),
+                        None => times.faults += 1,
+                    }
+                }
+            }
+        }
+        measured.push(times);
+    }
+    Ok((measured, missing))
+}
+
+/// How long it takes; nothing when it does not end well.
+///
+/// # Errors
+/// When no answer comes.
+fn ask(verifier: &mut OpenedVerifier, start: u64, len: u64) -> io::Result<Option<Nanos>> {
+    verifier.verifier.submit(OpId(0), SectorRange::at(start / 512, len / 512));
+    let answer = verifier.verifier.wait(TIMEOUT).ok_or(io::ErrorKind::TimedOut)?;
+    Ok((answer.outcome == VerifyOutcome::Clean).then(|| answer.finished.since(answer.started)))
+}

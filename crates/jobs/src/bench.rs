@@ -1,0 +1,404 @@
+//! What `bench disk` measured, as JSON (schema 1), and as a line of the file that keeps results.
+//!
+//! Fields are added, never renamed or taken away, within a schema.
+
+use scrubjay_core::bench::class::MediumClass;
+use scrubjay_core::bench::compare::{BenchComparison, PastBench};
+use scrubjay_core::bench::machine::{BenchRecord, BenchState};
+use scrubjay_core::bench::plan::BenchPattern;
+use scrubjay_core::bench::step_result::StepFigures;
+use scrubjay_core::bench::verdict::{BenchVerdict, BenchWarning};
+use scrubjay_core::units::{Nanos, UnixSeconds};
+use scrubjay_device::bench::BenchedFacts;
+use scrubjay_device::output::{Existing, OutputFile};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Results that are kept; older ones go.
+const KEPT_MAX: usize = 1000;
+
+/// All of one result, to be shown or written.
+#[derive(Clone, Debug)]
+pub struct BenchOutcome {
+    /// As the user named it.
+    pub target: String,
+    /// What its results are filed under.
+    pub key: String,
+    /// Who sent the requests: `own`, or fio's version.
+    pub engine: String,
+    /// What is known of the disk.
+    pub facts: BenchedFacts,
+    /// What was measured.
+    pub record: BenchRecord,
+    /// Mean latency that may not be exceeded.
+    pub budget: Nanos,
+    /// What it says.
+    pub verdict: BenchVerdict,
+    /// Beside earlier results.
+    pub comparison: BenchComparison,
+    /// When.
+    pub at: UnixSeconds,
+}
+
+impl BenchOutcome {
+    /// The results of a pattern.
+    pub fn of(&self, pattern: BenchPattern) -> impl Iterator<Item = &StepFigures> {
+        self.record.results.iter().filter(move |result| result.step.pattern == pattern)
+    }
+
+    /// What to know, from the figures themselves and from earlier ones.
+    pub fn warnings(&self) -> impl Iterator<Item = &BenchWarning> {
+        self.verdict.warnings.iter().chain(&self.comparison.warnings)
+    }
+
+    /// The random step with the largest depth inside the budget.
+    pub fn inside(&self) -> Option<&StepFigures> {
+        self.verdict.inside.map(|index| &self.record.results[index])
+    }
+
+    /// How far it came, in one word.
+    pub fn state(&self) -> &'static str {
+        match self.record.state {
+            BenchState::Complete => "complete",
+            BenchState::Running | BenchState::Stopped => "stopped",
+            BenchState::Gone => "gone",
+            BenchState::Failing => "failing",
+        }
+    }
+
+    /// What is kept of it: small random reads at depth 1, if they were measured to the end and nothing speaks against them.
+    pub fn to_keep(&self) -> Option<PastBench> {
+        let first = self.of(BenchPattern::Random).next()?;
+        let is_sound = first.is_complete
+            && first.step.depth == 1
+            && !self.record.plan.is_write
+            && first.others_share().is_none_or(|share| share < 0.1);
+        is_sound.then(|| PastBench {
+            key: self.key.clone(),
+            model: self.facts.model.clone().unwrap_or_default(),
+            at: self.at,
+            iops: first.iops(),
+            mean: first.mean(),
+        })
+    }
+}
+
+/// The one object of a run.
+#[derive(Debug, Serialize)]
+pub struct BenchDiskDocument<'o> {
+    schema: u32,
+    target: &'o str,
+    id: &'o str,
+    /// Seconds since 1970.
+    measured: u64,
+    engine: &'o str,
+    bytes: u64,
+    is_write: bool,
+    state: &'static str,
+    /// The whole of it in a sentence or two.
+    sentence: &'o str,
+    /// `normal`, `slow`, `fast`, `impossible`, `alike` or `unknown`.
+    verdict: &'static str,
+    budget_seconds: f64,
+    /// The largest depth inside the budget.
+    depth_inside: Option<u32>,
+    warnings: Vec<WarningEntry<'o>>,
+    first_request_seconds: Option<f64>,
+    random: Vec<StepDocument>,
+    sequential: Vec<StepDocument>,
+    positions: Vec<ZoneEntry>,
+    depths_left_out: Vec<u32>,
+    comparison: ComparisonDocument,
+    disk: DiskFactsDocument<'o>,
+}
+
+#[derive(Debug, Serialize)]
+struct WarningEntry<'o> {
+    code: &'static str,
+    words: &'o str,
+}
+
+#[derive(Debug, Serialize)]
+struct StepDocument {
+    depth: u32,
+    request_bytes: u64,
+    seconds: f64,
+    requests: u64,
+    iops: f64,
+    bytes_per_second: f64,
+    mean_seconds: f64,
+    deviation_seconds: f64,
+    min_seconds: f64,
+    p50_seconds: f64,
+    p95_seconds: f64,
+    p99_seconds: f64,
+    max_seconds: f64,
+    is_inside_budget: bool,
+    is_complete: bool,
+    is_repeating: bool,
+    faults: u64,
+    fault_places: Vec<FaultEntry>,
+    /// Of all that the disk did meanwhile, what others had it do.
+    others_share: Option<f64>,
+    /// Upper edge in seconds, and how many: buckets 1.1 % wide, the empty ones left out.
+    distribution: Vec<(f64, u64)>,
+    trace_bin_seconds: f64,
+    trace: Vec<TraceEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct FaultEntry {
+    offset: u64,
+    bytes: u64,
+    errno: i32,
+}
+
+#[derive(Debug, Serialize)]
+struct TraceEntry {
+    requests: u64,
+    mean_seconds: f64,
+    max_seconds: f64,
+}
+
+/// A part of the disk: of equal size each, in their order.
+#[derive(Debug, Serialize)]
+struct ZoneEntry {
+    bytes_per_second: Option<f64>,
+    random_requests: u64,
+    random_mean_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct ComparisonDocument {
+    past_runs: usize,
+    past_median_seconds: Option<f64>,
+    siblings: usize,
+    siblings_median_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct DiskFactsDocument<'o> {
+    name: Option<&'o str>,
+    model: Option<&'o str>,
+    serial: Option<&'o str>,
+    class: String,
+    rpm: Option<u32>,
+    is_rotational: bool,
+    driver: Option<&'o str>,
+    controller: Option<&'o str>,
+    is_raid_controller: bool,
+    is_usb: bool,
+    scheduler: Option<&'o str>,
+    write_cache: Option<&'o str>,
+    queue_depth: Option<u64>,
+    logical_block_bytes: u64,
+    physical_block_bytes: Option<u64>,
+    zoned: Option<&'o str>,
+    below: &'o [String],
+    kernel: &'o str,
+}
+
+impl<'o> BenchDiskDocument<'o> {
+    /// Of this result.
+    pub fn new(outcome: &'o BenchOutcome) -> BenchDiskDocument<'o> {
+        let BenchOutcome { facts, record, budget, verdict, comparison, .. } = outcome;
+        let steps = |pattern| outcome.of(pattern).map(|result| step(result, *budget)).collect();
+        let zone = |zone: &scrubjay_core::bench::machine::ZoneFigures| ZoneEntry {
+            bytes_per_second: (zone.bytes > 0).then(|| zone.bytes as f64 / zone.time.as_secs_f64().max(1e-9)),
+            random_requests: zone.random.count as u64,
+            random_mean_seconds: (zone.random.count > 0.0).then(|| zone.random.mean()),
+        };
+        BenchDiskDocument {
+            schema: 1,
+            target: &outcome.target,
+            id: &outcome.key,
+            measured: outcome.at.0,
+            engine: &outcome.engine,
+            bytes: record.plan.bytes,
+            is_write: record.plan.is_write,
+            state: outcome.state(),
+            sentence: &verdict.sentence,
+            verdict: verdict.grade.word(),
+            budget_seconds: budget.as_secs_f64(),
+            depth_inside: outcome.inside().map(|result| result.step.depth),
+            warnings: outcome.warnings().map(|w| WarningEntry { code: w.code, words: &w.words }).collect(),
+            first_request_seconds: record.first.map(Nanos::as_secs_f64),
+            random: steps(BenchPattern::Random),
+            sequential: steps(BenchPattern::Sequential),
+            positions: record.zones.iter().map(zone).collect(),
+            depths_left_out: record.left_out.iter().map(|step| step.depth).collect(),
+            comparison: ComparisonDocument {
+                past_runs: comparison.past.map_or(0, |past| past.0),
+                past_median_seconds: comparison.past.map(|past| past.1),
+                siblings: comparison.siblings.map_or(0, |siblings| siblings.0),
+                siblings_median_seconds: comparison.siblings.map(|siblings| siblings.1),
+            },
+            disk: DiskFactsDocument {
+                name: facts.disk.as_deref(),
+                model: facts.model.as_deref(),
+                serial: facts.serial.as_deref(),
+                class: facts.class.to_string(),
+                rpm: match facts.class {
+                    MediumClass::Rotating { rpm } => rpm,
+                    _ => None,
+                },
+                is_rotational: facts.is_rotational,
+                driver: facts.driver.as_deref(),
+                controller: facts.controller.as_deref(),
+                is_raid_controller: facts.is_raid_controller,
+                is_usb: facts.is_usb,
+                scheduler: facts.scheduler.as_deref(),
+                write_cache: facts.write_cache.as_deref(),
+                queue_depth: facts.queue_depth,
+                logical_block_bytes: facts.blocks.0,
+                physical_block_bytes: facts.blocks.1,
+                zoned: facts.zoned.as_deref(),
+                below: &facts.below,
+                kernel: &facts.kernel,
+            },
+        }
+    }
+}
+
+fn step(result: &StepFigures, budget: Nanos) -> StepDocument {
+    let quantile = |share| result.quantile(share).as_secs_f64();
+    let is_known = result.requests > 0;
+    StepDocument {
+        depth: result.step.depth,
+        request_bytes: result.step.request,
+        seconds: result.window.as_secs_f64(),
+        requests: result.requests,
+        iops: result.iops(),
+        bytes_per_second: result.bytes_per_second(),
+        mean_seconds: result.mean(),
+        deviation_seconds: result.deviation(),
+        min_seconds: if is_known { result.latency_min.as_secs_f64() } else { 0.0 },
+        p50_seconds: quantile(0.5),
+        p95_seconds: quantile(0.95),
+        p99_seconds: quantile(0.99),
+        max_seconds: result.latency_max.as_secs_f64(),
+        is_inside_budget: is_known && result.mean() <= budget.as_secs_f64(),
+        is_complete: result.is_complete,
+        is_repeating: result.is_repeating,
+        faults: result.fault_count,
+        fault_places: result
+            .faults
+            .iter()
+            .map(|fault| FaultEntry { offset: fault.offset, bytes: fault.len, errno: fault.errno })
+            .collect(),
+        others_share: result.others_share(),
+        distribution: result.latency.buckets().map(|(edge, count)| (edge, count as u64)).collect(),
+        trace_bin_seconds: result.bin.as_secs_f64(),
+        trace: result
+            .trace
+            .iter()
+            .map(|bin| TraceEntry {
+                requests: bin.requests,
+                mean_seconds: bin.latency_sum / (bin.requests.max(1)) as f64,
+                max_seconds: bin.latency_max.as_secs_f64(),
+            })
+            .collect(),
+    }
+}
+
+/// A line of the file that keeps results.
+#[derive(Debug, Deserialize, Serialize)]
+struct KeptBench {
+    id: String,
+    model: String,
+    measured: u64,
+    iops: f64,
+    mean_seconds: f64,
+}
+
+/// The file that keeps results, a line of JSON each: plain, because benchmarks run where no watch does, whose history has one
+/// writer.
+#[derive(Clone, Debug)]
+pub struct BenchLog {
+    path: PathBuf,
+}
+
+impl BenchLog {
+    /// In the state folder.
+    pub fn new(folder: &Path) -> BenchLog {
+        BenchLog { path: folder.join("bench-results.jsonl") }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was kept, in the order of time. A line that makes no sense is passed over; a file that is not there is empty.
+    pub fn read(&self) -> Vec<PastBench> {
+        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        let kept = text.lines().filter_map(|line| serde_json::from_str::<KeptBench>(line).ok());
+        let sound = kept.filter(|kept| kept.mean_seconds > 0.0 && kept.mean_seconds.is_finite());
+        sound
+            .map(|kept| PastBench {
+                key: kept.id,
+                model: kept.model,
+                at: UnixSeconds(kept.measured),
+                iops: kept.iops,
+                mean: kept.mean_seconds,
+            })
+            .collect()
+    }
+
+    /// Adds a result; the oldest go beyond a thousand.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(&self, result: PastBench) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut all = self.read();
+        all.push(result);
+        let skipped = all.len().saturating_sub(KEPT_MAX);
+        let mut file = OutputFile::create(&self.path, Existing::Replaced).map_err(io::Error::other)?;
+        for PastBench { key, model, at, iops, mean } in all.into_iter().skip(skipped) {
+            let kept = KeptBench { id: key, model, measured: at.0, iops, mean_seconds: mean };
+            writeln!(file, "{}", serde_json::to_string(&kept).map_err(io::Error::other)?)?;
+        }
+        file.commit().map_err(io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_kept_in_order_and_nonsense_is_passed_over() {
+        let folder = std::env::temp_dir().join(format!("scrubjay-bench-log-{}", std::process::id()));
+        let log = BenchLog::new(&folder);
+        assert_eq!(log.read(), []);
+        let result = |n: u64| PastBench {
+            key: format!("disk {n}"),
+            model: "M".to_owned(),
+            at: UnixSeconds(n),
+            iops: 80.0,
+            mean: 0.0125,
+        };
+        log.add(result(1)).unwrap();
+        let text = fs::read_to_string(log.path()).unwrap();
+        fs::write(log.path(), format!("nonsense\n{text}{{\"id\":1}}\n")).unwrap();
+        log.add(result(2)).unwrap();
+        assert_eq!(log.read(), [result(1), result(2)]);
+        for n in 3..KEPT_MAX as u64 + 5 {
+            // Written at once: a thousand files would only wear the disk.
+            let kept =
+                KeptBench { id: format!("disk {n}"), model: "M".into(), measured: n, iops: 80.0, mean_seconds: 0.0125 };
+            let mut file = fs::OpenOptions::new().append(true).open(log.path()).unwrap();
+            writeln!(file, "{}", serde_json::to_string(&kept).unwrap()).unwrap();
+        }
+        log.add(result(5000)).unwrap();
+        let all = log.read();
+        assert_eq!((all.len(), all.last().cloned()), (KEPT_MAX, Some(result(5000))));
+        assert!(all[0].at.0 > 1, "the oldest went");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,132 @@
+#!/bin/bash
+# `bench disk` on devices that are slow, broken, shared, small or none, beside fio: counts and words, never how fast.
+#
+#   bench-disk.sh              the checks; some twenty seconds
+#   bench-disk.sh --measure    beside fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py): prints, decides nothing
+#
+# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, FUSE, loop devices, fio, jq and what faulty-disk needs.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=check.sh
+. "$here/check.sh"
+needs root fuse mount loop losetup gcc fio jq
+loop=
+end_last() {
+  local left
+  [ -z "$loop" ] || losetup -d "$loop" || true
+  for left in "$FAULTY_DIR"/*/; do
+    [ ! -d "$left" ] || "$here/faulty-disk" destroy "$(basename "$left")"
+  done
+}
+begin
+export FAULTY_DIR=$work/disks XDG_STATE_HOME=$work/state
+dd if=/dev/urandom of=fast.img bs=1M count=128 oflag=direct status=none
+
+if [ "${1:-}" = --measure ]; then
+  loop=$(losetup -f --show --direct-io=on fast.img)
+  slow=$("$here/faulty-disk" create slow 256M seek_us=8000 kbps=150000)
+  SCRUBJAY=$scrubjay "$here/bench-fio.py" --rounds "${ROUNDS:-5}" --seconds "${SECONDS_EACH:-5}" "$loop" "$slow"
+  exit
+fi
+
+bench() { # NAME TARGET [OPTION...]: leaves its JSON in NAME.json, and $status
+  name=$1 status=0
+  shift
+  "$scrubjay" bench disk "$@" --json --no-progress --seconds 0.5 --depth 1,4 >"$name.json" 2>"$name.err" || status=$?
+}
+of() { jq -c "$1" "$name.json" 2>&1 || true; }
+
+# ---- a disk of 8 ms with bad sectors
+disk=$("$here/faulty-disk" create slow 64M seek_us=8000 kbps=150000 bad=2048+2,90000 err_ms=10)
+bench slow "$disk"
+expect "slow: exit code" "$status" 3
+expect "slow: it came to its end" "$(of .state)" '"complete"'
+expect "slow: each depth" "$(of '[.random[].depth], [.sequential[].depth]')" "$(printf '[1,4]\n[1,4]')"
+expect "slow: what was met is told with its errno" "$(of '[.sequential[], .random[] | .fault_places[].errno] | unique')" '[5]'
+expect "slow: and places hold the bad sectors" \
+  "$(of '[.sequential[], .random[] | .fault_places[] | select((.offset <= 1048576 and .offset + .bytes > 1048576) or (.offset <= 46080000 and .offset + .bytes > 46080000) | not)] | length')" 0
+expect "slow: requests at depth 1 take 8 ms at least" "$(of '.random[0].p50_seconds >= 0.008')" true
+expect "slow: a disk that rotates, by what it does" "$(of '(.verdict == "alike" and (.sentence | test(": as a disk of "))) or .verdict == "slow" or (.sentence | test("others used|No figures"))')" true
+expect "slow: the budget of one" "$(of .budget_seconds)" 0.02
+expect "slow: it was made of something" "$(of '.disk.below | length')" 1
+
+# ---- a disk that somebody else uses
+fio --name=other --filename="$disk" --readonly --direct=1 --rw=randread --bs=4k --time_based --runtime=60 >fio.log 2>&1 &
+soon sh -c "[ \"\$(awk '{print \$9}' /sys/block/${disk#/dev/}/stat)\" -gt 0 ]"
+bench shared "$disk"
+kill %1 && wait %1 2>/dev/null || true
+expect "shared: others are told" "$(of '[.warnings[].code] | index("others") != null')" true
+expect "shared: no verdict" "$(of .verdict)" '"unknown"'
+expect "shared: nor is it kept" "$(jq -s length state/scrubjay/bench-results.jsonl 2>/dev/null || echo 0)" \
+  "$(jq -s '[.[] | select(.id | test("slow"))] | length' state/scrubjay/bench-results.jsonl 2>/dev/null || echo 0)"
+
+# ---- a stop keeps what is known
+"$scrubjay" bench disk "$disk" --json --no-progress --seconds 60 >stopped.json 2>stopped.err &
+pid=$!
+before=$(awk '{print $1}' "/sys/block/${disk#/dev/}/stat")
+soon sh -c "[ \$(awk '{print \$1}' /sys/block/${disk#/dev/}/stat) -gt $((before + 30)) ]"
+kill -INT $pid
+status=0 && wait $pid || status=$?
+name=stopped
+expect "stopped: exit code" "$status" 130
+expect "stopped: it says so, with what is known" "$(of '[.state, (.random[0].requests > 10), .random[0].is_complete]')" '["stopped",true,false]'
+
+# ---- files: whole, sparse, short, empty, in memory
+bench file fast.img
+expect "file: exit code" "$status" 0
+expect "file: nothing failed" "$(of '[.random[], .sequential[] | .faults] | add')" 0
+expect "file: requests at a time are rate times latency" "$(of '[.random[] | .iops * .mean_seconds / .depth | . > 0.5 and . < 1.5] | all')" true
+truncate -s 16M holes.img
+bench holes holes.img
+expect "holes: no verdict, and why" "$(of '[.verdict, ([.warnings[].code] | index("holes") != null)]')" '["unknown",true]'
+head -c 1024 fast.img >short.img
+bench short short.img
+expect "short: requests of what there is" "$(of '[.random[0].request_bytes, .random[0].is_repeating]')" '[1024,true]'
+: >empty.img
+bench empty empty.img
+expect "empty: exit code" "$status" 2
+expect "empty: in one line" "$(cat empty.err)" "scrubjay: empty.img is empty: there is nothing to read"
+cp short.img /dev/shm/scrubjay-bench-short.img
+bench memory /dev/shm/scrubjay-bench-short.img
+rm /dev/shm/scrubjay-bench-short.img
+expect "memory: exit code" "$status" 2
+expect "memory: it says that it is" "$(grep -c 'memory would be measured' memory.err)" 1
+
+# ---- blocks of 4 KiB
+loop=$(losetup -f --show --direct-io=on --sector-size 4096 fast.img)
+bench blocks "$loop"
+expect "4 KiB blocks: no request fails" "$(of '[.disk.logical_block_bytes, ([.random[], .sequential[] | .faults] | add)]')" '[4096,0]'
+
+# ---- writes: only for who says what is lost, and not below a user
+sum=$(sha256sum <fast.img)
+for wrong in "--write" "--write --i-know else"; do
+  # shellcheck disable=SC2086
+  bench refused fast.img $wrong
+  expect "refused: $wrong" "$status" 2
+done
+expect "refused: nothing was written" "$(sha256sum <fast.img)" "$sum"
+bench in-use fast.img --write --i-know fast.img
+expect "a file below a loop device is not written" "$status" 2
+expect "in use: nothing was written" "$(sha256sum <fast.img)" "$sum"
+losetup -d "$loop"
+loop=
+cp fast.img written.img
+bench written written.img --write --i-know written.img
+expect "written: exit code" "$status" 0
+expect "written: writes, and no verdict on them" "$(of '[.is_write, .verdict, (.random[0].requests > 0)]')" '[true,"unknown",true]'
+expect "written: the file has its length" "$(stat -c %s written.img)" $((128 << 20))
+expect "written: what was there is lost" "$([ "$(sha256sum <written.img)" != "$sum" ] && echo yes)" yes
+
+# ---- fio as the engine, and its formats
+bench fio fast.img --engine fio
+expect "fio: exit code" "$status" 0
+expect "fio: the same document" "$(of '[(.engine | startswith("fio-")), [.random[].depth], (.random[0].requests > 0)]')" '[true,[1,4],true]'
+"$scrubjay" bench disk fast.img --seconds 0.2 --depth 1,2 --no-progress --page page --fio-logs logs >text 2>said
+expect "page: figures" "$(find page -name '*.svg' | wc -l)" 7
+expect "logs: as bench-fio names them" "$(find logs -name 'randread-*-1.json' | wc -l)" 2
+expect "logs: json that fio-plot knows" \
+  "$(jq -c '[."jobs"[0]."job options".rw, ."jobs"[0]."job options".iodepth, (."jobs"[0].read.iops > 0), (."jobs"[0].read.lat_ns.mean > 0)]' logs/randread-2-1.json)" \
+  '["randread","2",true,true]'
+expect "logs: time, value, direction, bytes, offset" "$(grep -cvE '^[0-9]+, [0-9]+, 0, 4096, 0$' logs/randread-iodepth-2-numjobs-1_lat.1.log)" 0
+expect "text: the sentence first" "$(head -1 text | grep -c 'IOPS at .* (depth 1): ')" 1
+done_checking
