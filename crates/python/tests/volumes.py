@@ -1,6 +1,6 @@
 """A fleet of volumes that are made up, by parameters like those of real ones.
 
-What is known of CloudPhysics' 106 volumes (Waldspurger et al., FAST'15) as published statistics: the mean time between requests
+In the ranges that CloudPhysics' 106 volumes have (Waldspurger et al., FAST'15), by a few round figures that are not fitted to them: the mean time between requests
 goes from a thousandth of a second to seconds, its logarithm about normal; half of the volumes read less than they write; sizes
 are powers of two about 4 to 64 KiB; bursts: the median of the gaps is a hundredth of their mean. Here are only these figures.
 """

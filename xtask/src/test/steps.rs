@@ -170,12 +170,6 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
-        name: "lab: VERIFY measured in a virtual machine, and a read cache put back after kill -9",
-        command: &["tests/lab/guest-bench.sh"],
-        packages: GUEST,
-        ..LAB
-    },
-    TestStep {
         name: "lab: dm in a virtual machine, probed",
         command: &["tests/lab/guest-probe.sh"],
         packages: GUEST_ARRAYS,
@@ -280,6 +274,7 @@ pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "the Python package: a wheel, in a clean environment, tried by pytest",
         command: &["tests/lab/python.sh"],
+        environment: &[("PROFILE", "release")],
         needs_build: true,
         ..PLAIN
     },
@@ -307,19 +302,19 @@ pub const STEPS: &[TestStep] = &[
     // Every scheme, three minutes or so on two cores, in all.
     TestStep {
         name: "storm: members lost and replaced",
-        command: &["cargo", "xtask", "seeds", "10000", "--faultless", "--crashless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--faultless", "--crashless"],
         ..PLAIN
     },
-    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "10000", "--crashless"], ..PLAIN },
-    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "10000", "--faultless"], ..PLAIN },
+    TestStep { name: "storm: disks that lie", command: &["cargo", "xtask", "seeds", "4000", "--crashless"], ..PLAIN },
+    TestStep { name: "storm: crashes", command: &["cargo", "xtask", "seeds", "4000", "--faultless"], ..PLAIN },
     TestStep {
         name: "storm: crashes, and disks that lie, and no member lost",
-        command: &["cargo", "xtask", "seeds", "10000", "--lossless"],
+        command: &["cargo", "xtask", "seeds", "4000", "--lossless"],
         ..PLAIN
     },
     TestStep {
         name: "storm: everything at once",
-        command: &["cargo", "xtask", "seeds", "20000"],
+        command: &["cargo", "xtask", "seeds", "8000"],
         smoke: Smoke::Only(&["cargo", "xtask", "seeds", "--profile", "smoke", "2000"]),
         ..PLAIN
     },
@@ -379,6 +374,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "the watch, killed 100 times",
         command: &["tests/lab/watch.sh", "100"],
         packages: WATCHED,
+        ..LONG
+    },
+    TestStep {
+        name: "VERIFY measured in a virtual machine, and a read cache put back after kill -9",
+        command: &["tests/lab/guest-bench.sh"],
+        packages: GUEST,
         ..LONG
     },
     TestStep {
