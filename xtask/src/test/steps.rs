@@ -170,12 +170,6 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
-        name: "lab: dm in a virtual machine, probed",
-        command: &["tests/lab/guest-probe.sh"],
-        packages: GUEST_ARRAYS,
-        ..LAB
-    },
-    TestStep {
         name: "lab: md arrays in a virtual machine, checked in steps",
         command: &["tests/lab/guest-md.sh"],
         packages: GUEST_ARRAYS,
@@ -197,12 +191,6 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: the watch: disks found, read and told of by mail, killed, full, and set back a day",
         command: &["tests/lab/watch.sh"],
         packages: WATCHED,
-        ..LAB
-    },
-    TestStep {
-        name: "lab: the page in a browser: years of 1, 8 and 60 disks, and a live watch",
-        command: &["tests/lab/page.sh"],
-        packages: PAGE,
         ..LAB
     },
     TestStep {
@@ -269,13 +257,6 @@ pub const STEPS: &[TestStep] = &[
         command: &["cargo", "test", "--release", "--workspace", "--test", "served"],
         environment: &[("SCRUBJAY_CLIENTS", "required")],
         packages: CLIENTS,
-        ..PLAIN
-    },
-    TestStep {
-        name: "the Python package: a wheel, in a clean environment, tried by pytest",
-        command: &["tests/lab/python.sh"],
-        environment: &[("PROFILE", "release")],
-        needs_build: true,
         ..PLAIN
     },
     TestStep {
@@ -380,6 +361,18 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "VERIFY measured in a virtual machine, and a read cache put back after kill -9",
         command: &["tests/lab/guest-bench.sh"],
         packages: GUEST,
+        ..LONG
+    },
+    TestStep {
+        name: "the Python package: a wheel, in a clean environment, tried by pytest",
+        command: &["tests/lab/python.sh"],
+        environment: &[("PROFILE", "release")],
+        ..LONG
+    },
+    TestStep {
+        name: "the page in a browser: years of 1, 8 and 60 disks, and a live watch",
+        command: &["tests/lab/page.sh"],
+        packages: PAGE,
         ..LONG
     },
     TestStep {
