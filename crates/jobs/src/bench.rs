@@ -7,7 +7,7 @@ use scrubjay_core::bench::compare::{BenchComparison, PastBench};
 use scrubjay_core::bench::machine::{BenchRecord, BenchState};
 use scrubjay_core::bench::plan::BenchPattern;
 use scrubjay_core::bench::step_result::StepFigures;
-use scrubjay_core::bench::verdict::{BenchVerdict, BenchWarning};
+use scrubjay_core::bench::verdict::{BenchGrade, BenchVerdict, BenchWarning};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::bench::BenchedFacts;
 use scrubjay_device::output::{Existing, OutputFile};
@@ -74,6 +74,7 @@ impl BenchOutcome {
         let is_sound = first.is_complete
             && first.step.depth == 1
             && !self.record.plan.is_write
+            && !matches!(self.verdict.grade, BenchGrade::Unknown | BenchGrade::Impossible)
             && first.others_share().is_none_or(|share| share < 0.1);
         is_sound.then(|| PastBench {
             key: self.key.clone(),
@@ -333,10 +334,18 @@ impl BenchLog {
 
     /// What was kept, in the order of time. A line that makes no sense is passed over; a file that is not there is empty.
     pub fn read(&self) -> Vec<PastBench> {
-        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        self.read_or_fail().unwrap_or_default()
+    }
+
+    fn read_or_fail(&self) -> io::Result<Vec<PastBench>> {
+        let bytes = match fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read?,
+        };
+        let text = String::from_utf8_lossy(&bytes);
         let kept = text.lines().filter_map(|line| serde_json::from_str::<KeptBench>(line).ok());
         let sound = kept.filter(|kept| kept.mean_seconds > 0.0 && kept.mean_seconds.is_finite());
-        sound
+        let all = sound
             .map(|kept| PastBench {
                 key: kept.id,
                 model: kept.model,
@@ -344,18 +353,19 @@ impl BenchLog {
                 iops: kept.iops,
                 mean: kept.mean_seconds,
             })
-            .collect()
+            .collect();
+        Ok(all)
     }
 
     /// Adds a result; the oldest go beyond a thousand.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be read or written.
     pub fn add(&self, result: PastBench) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let mut all = self.read();
+        let mut all = self.read_or_fail()?;
         all.push(result);
         let skipped = all.len().saturating_sub(KEPT_MAX);
         let mut file = OutputFile::create(&self.path, Existing::Replaced).map_err(io::Error::other)?;

@@ -44,8 +44,6 @@ const ROTATING: [RotatingRow; 4] = [
     (10_000, (7.0, 8.0), (120.0, 130.0)),
     (15_000, (5.0, 6.0), (150.0, 180.0)),
 ];
-/// Half a turn of the fastest disk there was, in seconds: no head finds a random place sooner on average.
-pub const ROTATING_LEAST: f64 = half_turn(15_000);
 
 /// Mean time until a place comes round, in seconds.
 pub const fn half_turn(rpm: u32) -> f64 {
@@ -75,7 +73,8 @@ impl MediumClass {
     /// What answers in less than this, in seconds, is no medium of this class.
     pub fn least(self) -> f64 {
         match self {
-            MediumClass::Rotating { rpm } => rpm.map_or(ROTATING_LEAST, half_turn) * 0.9,
+            // Many bridges and virtual disks say that they rotate, and no speed: that is no evidence against what they do.
+            MediumClass::Rotating { rpm } => rpm.map_or(0.0, half_turn) * 0.9,
             // A command and its answer take some 20 us on SATA and SAS.
             MediumClass::SataSsd => 18e-6,
             MediumClass::Nvme => 4e-6,

@@ -1,12 +1,14 @@
 //! What the figures say: is that as it should be, what fits inside the budget, and what speaks against the figures themselves.
 
-use super::class::{MediumClass, ROTATING_LEAST, half_turn, nearest_rotating};
+use super::class::{MediumClass, half_turn, nearest_rotating};
 use super::machine::{BenchRecord, BenchState, ZoneFigures};
 use super::plan::BenchPattern;
 use super::step_result::StepFigures;
 use super::words;
 use crate::units::Nanos;
 
+/// Below this share of the time at depth 1 in which a request was counted, it stalled.
+const OCCUPIED_LEAST: f64 = 0.8;
 /// So much beside its band is still as it should be: means of a few hundred requests, and disks that differ.
 const TOLERANCE: f64 = 1.1;
 /// A budget for disks that rotate: "an average latency somewhere between 10 to 20 ms is considered acceptable (20 ms is the upper
@@ -190,6 +192,14 @@ fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (B
     if first.step.depth != 1 {
         return unknown("no verdict, which rests on depth 1".to_owned());
     }
+    // One at a time, a request is at the disk all the time: what is missing are requests that outlast the step, or a machine that stood.
+    let occupied = first.iops() * mean;
+    if first.fault_count == 0 && first.requests > 0 && occupied < OCCUPIED_LEAST {
+        return unknown(format!(
+            "no verdict, because what was counted fills only {} of the time: it stalled",
+            words::share(occupied)
+        ));
+    }
     if bench.plan.is_write {
         return unknown("no verdict: what writes should take depends on caches".to_owned());
     }
@@ -228,9 +238,6 @@ fn impossible(context: &BenchContext) -> String {
     match context.class {
         MediumClass::Rotating { rpm: Some(rpm) } => {
             format!("{rpm} rpm (half a turn alone takes {})", words::latency(half_turn(rpm)))
-        }
-        _ if context.is_rotational => {
-            format!("a disk that rotates (half a turn of the fastest takes {})", words::latency(ROTATING_LEAST))
         }
         class => class.expected().map_or_else(|| class.to_string(), |expected| expected.name),
     }

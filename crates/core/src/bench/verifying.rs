@@ -150,6 +150,9 @@ pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> Ver
             return verdict(VerifyHonesty::ReadsNothing, why);
         }
     }
+    if verify.cache == ReadCache::Off {
+        return unknown("it was measured with the read cache off only: what it does with it on is not known");
+    }
     let Some(turn) = turn else {
         return unknown(
             "nothing rotates, so that times do not tell the medium from a cache; it takes time as if it read",

@@ -15,7 +15,8 @@ use crate::claim::{self, ClaimError, DiskClaim};
 use crate::clock::now;
 use crate::member::{Access, MemberError, OpenMember};
 use crate::probing::RewriteRefusal;
-use crate::probing::exclusive::KernelPlace;
+use crate::probing::exclusive::{self, KernelPlace};
+use crate::subject::Subject;
 use crate::sysfs::DiskNode;
 use crate::target::{Target, TargetError};
 use counters::DiskCounts;
@@ -54,6 +55,12 @@ pub enum BenchError {
         path: PathBuf,
         /// Why.
         shared: RewriteRefusal,
+    },
+    /// A scrub reads it: that would judge what is being written over.
+    #[error("{path}: a scrub of it is under way. Nothing was written (without --write it is only read)")]
+    Scrubbed {
+        /// Path, as the user gave it.
+        path: PathBuf,
     },
     /// What it gives comes from memory.
     #[error(
@@ -97,8 +104,8 @@ pub struct BenchedDisk {
     served_sectors: Option<u64>,
     asked_sectors: u64,
     is_scrubbed: bool,
-    /// No scrub of ours begins meanwhile.
-    _claim: Option<DiskClaim>,
+    /// No scrub of ours begins meanwhile, by its identity or by the whole disk.
+    _claims: Vec<DiskClaim>,
 }
 
 impl BenchedDisk {
@@ -112,10 +119,13 @@ impl BenchedDisk {
             return Err(BenchError::Cached { path: path.to_owned() });
         }
         let facts = BenchedFacts::of(target.disk.as_ref(), target.logical_block.0);
-        let (claim, is_scrubbed) = match DiskClaim::take(&claim::name_of(&target.id.key())) {
-            Ok(claim) => (Some(claim), false),
-            Err(error) => (None, matches!(error, ClaimError::Held { .. } | ClaimError::HeldUnseen)),
+        let names = target.ways().into_iter().chain([claim::name_of(&target.id.key())]);
+        let taken: Vec<Result<DiskClaim, ClaimError>> = names.map(|name| DiskClaim::take(&name)).collect();
+        let is_held = |one: &Result<DiskClaim, ClaimError>| {
+            matches!(one, Err(ClaimError::Held { .. } | ClaimError::HeldByUs | ClaimError::HeldUnseen))
         };
+        let is_scrubbed = taken.iter().any(is_held);
+        let claims = taken.into_iter().flatten().collect();
         let path = path.to_owned();
         Ok(BenchedDisk {
             path,
@@ -125,7 +135,7 @@ impl BenchedDisk {
             served_sectors: None,
             asked_sectors: 0,
             is_scrubbed,
-            _claim: claim,
+            _claims: claims,
         })
     }
 
@@ -145,6 +155,12 @@ impl BenchedDisk {
         // Before we open it once more ourselves: of a file, nobody may have it open then.
         drop(place.hold(&member.file).map_err(shared)?);
         let mut disk = BenchedDisk::open(path)?;
+        if disk.is_scrubbed {
+            return Err(BenchError::Scrubbed { path: path.to_owned() });
+        }
+        // One way to it, so that a file's lease can be had, and held to the end: whoever opens it waits, and ends the run.
+        disk.target.file = member.file.try_clone().map_err(|source| disk.io_error(source))?;
+        std::mem::forget(place.hold(&member.file).map_err(shared)?); // it ends with the file
         disk.writable = Some((member, place));
         Ok(disk)
     }
@@ -254,6 +270,9 @@ impl BenchedDisk {
             if at.since(published) >= TURN {
                 published = at;
                 publish(bench);
+                if self.is_wanted() {
+                    bench.stop();
+                }
             }
             if stop.load(Ordering::Relaxed) {
                 bench.stop();
@@ -316,6 +335,12 @@ impl BenchedDisk {
         };
         let fill: Option<MemoryFiller> = if bench.plan().is_write { Some(&mut fill) } else { None };
         BenchRing::new(file, result.step.depth, result.step.request, fill).map_err(BenchError::NoRing)
+    }
+
+    /// Does somebody want the file that is written to? (He waits until it is let go, but not for ever.)
+    fn is_wanted(&self) -> bool {
+        let file = self.writable.as_ref().filter(|_| !self.target.is_block_device).map(|(member, _)| &member.file);
+        file.is_some_and(exclusive::is_wanted)
     }
 
     fn io_error(&self, source: io::Error) -> BenchError {

@@ -348,10 +348,15 @@ impl Lease<'_> {
     /// Does somebody wait for the file? The kernel lets him in after a while (`/proc/sys/fs/lease-break-time`: 45 s), so
     /// what was read must not be written for much longer.
     pub fn is_wanted(&self) -> bool {
-        // SAFETY: the command takes nothing and touches no memory; the descriptor is open.
-        let kind = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLEASE) };
-        kind != libc::F_WRLCK as libc::c_int
+        is_wanted(self.file)
     }
+}
+
+/// The same of a file whose lease was kept to its end.
+pub fn is_wanted(file: &File) -> bool {
+    // SAFETY: the command takes nothing and touches no memory; the descriptor is open.
+    let kind = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLEASE) };
+    kind != libc::F_WRLCK as libc::c_int
 }
 
 impl Drop for Lease<'_> {

@@ -28,6 +28,7 @@ use scrubjay_device::target::TargetError;
 use scrubjay_jobs::bench::{BenchDiskDocument, BenchLog, BenchOutcome};
 use scrubjay_jobs::fio::{self, FioFile};
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -182,6 +183,11 @@ pub fn path_of(name: &str) -> Result<PathBuf> {
     if path.exists() || name.contains('/') {
         return Ok(path);
     }
+    // The kernel's name of a partition is the partition, and not the disk that it lies on.
+    let device = Path::new("/dev").join(name);
+    if std::fs::metadata(&device).is_ok_and(|about| about.file_type().is_block_device()) {
+        return Ok(device);
+    }
     match inventory::find(name).context("cannot list the disks")?.as_slice() {
         [] => Ok(path), // it is not there, as the next one says
         [one] => Ok(one.path.clone()),
@@ -244,8 +250,10 @@ pub fn exit_of(error: &BenchError) -> Exit {
         | BenchError::NoRing(_)
         | BenchError::Hanging { .. }
         | BenchError::Io { .. } => Exit::Failed,
-        BenchError::Target(_) | BenchError::Member(_) | BenchError::Cached { .. } | BenchError::Shared { .. } => {
-            Exit::Usage
-        }
+        BenchError::Target(_)
+        | BenchError::Member(_)
+        | BenchError::Cached { .. }
+        | BenchError::Shared { .. }
+        | BenchError::Scrubbed { .. } => Exit::Usage,
     }
 }

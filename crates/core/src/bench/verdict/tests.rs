@@ -66,7 +66,7 @@ fn a_disk_of_7200_rpm_as_it_should_be() {
 
 #[test]
 fn each_class_is_told_normal_slow_fast_and_impossible() {
-    use BenchGrade::{Fast, Impossible, Normal, Slow};
+    use BenchGrade::{Alike, Fast, Impossible, Normal, Slow};
     let rpm = |rpm| MediumClass::Rotating { rpm: Some(rpm) };
     for (class, mean, grade) in [
         (rpm(5400), 17.4, Normal),
@@ -79,7 +79,7 @@ fn each_class_is_told_normal_slow_fast_and_impossible() {
         (rpm(10_000), 7.4, Normal),
         (rpm(15_000), 5.5, Normal),
         (rpm(15_000), 1.0, Impossible),
-        (MediumClass::Rotating { rpm: None }, 0.2, Impossible),
+        (MediumClass::Rotating { rpm: None }, 0.2, Alike),
         (MediumClass::SataSsd, 0.15, Normal),
         (MediumClass::SataSsd, 2.0, Slow),
         (MediumClass::SataSsd, 0.01, Impossible),
