@@ -171,7 +171,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
         let mut seen = 0;
         loop {
             let events = self.site.events(&mut seen);
-            let bytes = if events.is_empty() { ":\n\n" } else { &events };
+            let bytes = if events.is_empty() { "event: pulse\ndata: 1\n\n" } else { &events };
             stream.write_all(bytes.as_bytes())?;
             stream.flush()?;
         }
