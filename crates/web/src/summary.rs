@@ -21,7 +21,8 @@ pub struct PageSummary {
     arrays: ArrayCounts,
     scrub: ScrubSummary,
     alerts: AlertSummary,
-    data_age_s: u64,
+    /// Null: the watch has never answered.
+    data_age_s: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -39,6 +40,8 @@ struct ArrayCounts {
     /// All members are there and in sync.
     healthy: usize,
     degraded: usize,
+    /// They were healthy when the watch last saw them.
+    unknown: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -79,14 +82,15 @@ impl PageSummary {
             verdict: if is_fresh { seen.verdict.clone() } else { "unknown".to_owned() },
             text: match &picture.trouble {
                 Some(why) => format!("This is old: {why}"),
+                None if seen.is_blind => seen.sentence.clone(),
                 None if !is_fresh => "This is old: the watch does not answer in time".to_owned(),
                 None => seen.sentence.clone(),
             },
             disks: disks(&seen.disks, is_fresh),
-            arrays: arrays(seen),
-            scrub: scrub(seen),
+            arrays: arrays(seen, is_fresh),
+            scrub: scrub(seen, is_fresh),
             alerts: alerts(seen),
-            data_age_s: picture.age(),
+            data_age_s: Some(picture.age()),
         }
     }
 }
@@ -107,18 +111,22 @@ fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
     }
 }
 
-fn arrays(seen: &WatchDocument) -> ArrayCounts {
+fn arrays(seen: &WatchDocument, is_fresh: bool) -> ArrayCounts {
     let is_whole = |left: i64, all: u64| left >= i64::try_from(all).unwrap_or(i64::MAX);
     let healthy =
         seen.arrays.iter().filter(|array| array.is_there && is_whole(array.redundancy_left, array.redundancy)).count();
-    ArrayCounts { healthy, degraded: seen.arrays.len() - healthy }
+    let degraded = seen.arrays.len() - healthy;
+    match is_fresh {
+        true => ArrayCounts { healthy, degraded, unknown: 0 },
+        false => ArrayCounts { healthy: 0, degraded, unknown: healthy },
+    }
 }
 
-fn scrub(seen: &WatchDocument) -> ScrubSummary {
+fn scrub(seen: &WatchDocument, is_fresh: bool) -> ScrubSummary {
     let disks = seen.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
     let arrays = seen.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
     let all: Vec<&ReadingEntry> = disks.chain(arrays).collect();
-    let is_running = |reading: &&&ReadingEntry| matches!(reading.activity.as_str(), "reading" | "waiting");
+    let is_running = |reading: &&&ReadingEntry| is_fresh && matches!(reading.activity.as_str(), "reading" | "waiting");
     let running: Vec<&&ReadingEntry> = all.iter().filter(is_running).collect();
     let waits = running.iter().find(|reading| reading.activity == "waiting");
     ScrubSummary {
@@ -173,7 +181,7 @@ mod tests {
         let expected = serde_json::json!({
             "schema": 1, "host": "", "time": 0, "is_fresh": true, "verdict": "watch", "text": "1 problem: x",
             "disks": {"ok": 2, "watch": 1, "replace": 0, "asleep": 0, "unknown": 0, "missing": 0},
-            "arrays": {"healthy": 0, "degraded": 0},
+            "arrays": {"healthy": 0, "degraded": 0, "unknown": 0},
             "scrub": {"oldest_read": 3, "due": 9, "eta": null, "running": 0, "waiting_reason": null},
             "alerts": {"proven": null, "last_error": null}, "data_age_s": 0
         });
@@ -189,6 +197,7 @@ mod tests {
         );
         assert_eq!(json["text"], "This is old: not running");
         let json = serde_json::to_value(PageSummary::of(&SeenPicture::default())).unwrap();
+        assert_eq!(json["data_age_s"], serde_json::Value::Null);
         assert_eq!((&json["verdict"], &json["time"]), (&"unknown".into(), &serde_json::Value::Null));
     }
 }
