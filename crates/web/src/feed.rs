@@ -89,7 +89,8 @@ impl SeenPicture {
 
     /// Is it as things are?
     pub fn is_fresh(&self) -> bool {
-        self.trouble.is_none() && self.status.is_some() && self.age() < OLD
+        let is_seeing = self.status.as_ref().is_some_and(|status| !status.is_blind);
+        self.trouble.is_none() && is_seeing && self.age() < OLD
     }
 }
 
@@ -270,6 +271,18 @@ mod tests {
         let feed = PictureFeed::new(recorded(status, PastDocument::default()));
         feed.look();
         assert_eq!(feed.latest().status.unwrap().host, "a\\e[31m\\u{202e}b");
+    }
+
+    #[test]
+    fn the_answer_of_a_blind_watch_is_not_fresh() {
+        let status = |is_blind| WatchDocument { is_blind, ..WatchDocument::default() };
+        for is_blind in [false, true] {
+            let feed = PictureFeed::new(recorded(status(is_blind), PastDocument::default()));
+            feed.look();
+            let seen = feed.latest();
+            assert_eq!(seen.is_fresh(), !is_blind);
+            assert!(crate::metrics::of(&seen).contains(&format!("scrubjay_watch_up {}\n", u8::from(!is_blind))));
+        }
     }
 
     #[test]

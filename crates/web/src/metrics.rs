@@ -90,10 +90,10 @@ pub fn of(picture: &SeenPicture) -> String {
     text.family("poll_timestamp_seconds", "gauge", help, |sample| sample(&[], seen.time as f64));
     disks(&mut text, seen, picture.is_fresh());
     reading(&mut text, &seen.disks);
-    arrays(&mut text, &seen.arrays);
-    alerts(&mut text, seen);
+    arrays(&mut text, &seen.arrays, picture.is_fresh());
+    alerts(&mut text, seen, picture.is_fresh());
     if let Some(past) = picture.past.as_deref() {
-        drives(&mut text, &past.disks);
+        drives(&mut text, &past.disks, picture.is_fresh());
     }
     text.0
 }
@@ -167,7 +167,12 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
     }
 }
 
-fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry]) {
+/// What is old says of nothing that it is well: it is left out.
+fn is_told(name: &str, value: f64, is_fresh: bool) -> bool {
+    is_fresh || value == 0.0 || !matches!(name, "array_present" | "smart_passed")
+}
+
+fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry], is_fresh: bool) {
     text.family("array_info", "gauge", "An array; joined by its label array, its UUID.", |sample| {
         for array in arrays {
             sample(&[("array", &array.key), ("name", &array.name), ("level", &array.level)], 1.0);
@@ -197,11 +202,14 @@ fn arrays(text: &mut MetricsText, arrays: &[ArrayEntry]) {
         ),
     ];
     for (name, help, value) in gauges {
-        text.gauges(name, help, "array", arrays, |array: &ArrayEntry| Some((array.key.as_str(), value(array)?)));
+        text.gauges(name, help, "array", arrays, |array: &ArrayEntry| {
+            let value = value(array).filter(|value| is_told(name, *value, is_fresh))?;
+            Some((array.key.as_str(), value))
+        });
     }
 }
 
-fn alerts(text: &mut MetricsText, seen: &WatchDocument) {
+fn alerts(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
     type OfChannel = fn(&ChannelEntry) -> Option<f64>;
     let gauges: [(&str, &str, OfChannel); 3] = [
         (
@@ -236,12 +244,14 @@ fn alerts(text: &mut MetricsText, seen: &WatchDocument) {
     };
     text.family("incidents", "gauge", "What is wrong now, and nobody has accepted.", |sample| {
         for urgency in ["notice", "replace", "loss"] {
-            sample(&[("urgency", urgency)], open(urgency));
+            if is_fresh || open(urgency) > 0.0 {
+                sample(&[("urgency", urgency)], open(urgency));
+            }
         }
     });
 }
 
-fn drives(text: &mut MetricsText, disks: &[DiskPast]) {
+fn drives(text: &mut MetricsText, disks: &[DiskPast], is_fresh: bool) {
     type OfPast = fn(&DiskPast) -> Option<f64>;
     let gauges: [(&str, &str, &str, OfPast); 8] = [
         ("gauge", "disk_temperature_celsius", "What the drive last said.", |disk| disk.drive.celsius.map(f64::from)),
@@ -270,7 +280,10 @@ fn drives(text: &mut MetricsText, disks: &[DiskPast]) {
         }),
     ];
     for (kind, name, help, value) in gauges {
-        text.typed(kind, name, help, "disk", disks, |disk: &DiskPast| Some((disk.key.as_str(), value(disk)?)));
+        text.typed(kind, name, help, "disk", disks, |disk: &DiskPast| {
+            let value = value(disk).filter(|value| is_told(name, *value, is_fresh))?;
+            Some((disk.key.as_str(), value))
+        });
     }
     text.family(
         "smart_raw",

@@ -3,6 +3,7 @@
 use crate::feed::SeenPicture;
 use scrubjay_jobs::control::{DiskEntry, ReadingEntry, WatchDocument};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The answer: schema 1. Dates are in seconds since 1970, UTC, as in `scrubjay status --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -13,15 +14,27 @@ pub struct PageSummary {
     time: Option<u64>,
     /// Is it as things are now? If not, nothing in here says that anything is well.
     is_fresh: bool,
-    /// The worst word of any disk; `unknown` if it is not fresh.
+    /// The worst word of any disk; `problem` if disks are well and something else is not; `unknown` if it is not fresh.
     verdict: String,
     /// "Am I safe?", or why that is not known.
     text: String,
+    /// Open incidents that nobody has accepted.
+    problems: ProblemCounts,
+    /// The colours of the lights by name; green is `grey` if it is not fresh.
+    lights: BTreeMap<String, String>,
     disks: StateCounts,
     arrays: ArrayCounts,
     scrub: ScrubSummary,
     alerts: AlertSummary,
-    data_age_s: u64,
+    /// Null: the watch has never answered.
+    data_age_s: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct ProblemCounts {
+    notice: usize,
+    replace: usize,
+    loss: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -39,6 +52,8 @@ struct ArrayCounts {
     /// All members are there and in sync.
     healthy: usize,
     degraded: usize,
+    /// They were healthy when the watch last saw them.
+    unknown: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -76,19 +91,44 @@ impl PageSummary {
             host: seen.host.clone(),
             time: Some(seen.time),
             is_fresh,
-            verdict: if is_fresh { seen.verdict.clone() } else { "unknown".to_owned() },
+            verdict: if is_fresh { verdict(seen) } else { "unknown".to_owned() },
             text: match &picture.trouble {
                 Some(why) => format!("This is old: {why}"),
+                None if seen.is_blind => seen.sentence.clone(),
                 None if !is_fresh => "This is old: the watch does not answer in time".to_owned(),
                 None => seen.sentence.clone(),
             },
+            problems: problems(seen),
+            lights: lights(seen, is_fresh),
             disks: disks(&seen.disks, is_fresh),
-            arrays: arrays(seen),
-            scrub: scrub(seen),
+            arrays: arrays(seen, is_fresh),
+            scrub: scrub(seen, is_fresh),
             alerts: alerts(seen),
-            data_age_s: picture.age(),
+            data_age_s: Some(picture.age()),
         }
     }
+}
+
+fn problems(seen: &WatchDocument) -> ProblemCounts {
+    let is_open = |urgency: &str| {
+        seen.incidents.iter().filter(|incident| !incident.is_accepted && incident.urgency == urgency).count()
+    };
+    ProblemCounts { notice: is_open("notice"), replace: is_open("replace"), loss: is_open("loss") }
+}
+
+/// Arrays and alerts count, too: disks that are well do not make all well.
+fn verdict(seen: &WatchDocument) -> String {
+    let open = problems(seen);
+    let is_bad = open.replace + open.loss > 0 || seen.lights.iter().any(|light| light.colour == "red");
+    match seen.verdict.as_str() {
+        "ok" | "asleep" | "none" if is_bad => "problem".to_owned(),
+        word => word.to_owned(),
+    }
+}
+
+fn lights(seen: &WatchDocument, is_fresh: bool) -> BTreeMap<String, String> {
+    let colour = |colour: &str| if is_fresh || colour != "green" { colour } else { "grey" }.to_owned();
+    seen.lights.iter().map(|light| (light.name.clone(), colour(&light.colour))).collect()
 }
 
 /// What is old is not known.
@@ -107,18 +147,22 @@ fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
     }
 }
 
-fn arrays(seen: &WatchDocument) -> ArrayCounts {
+fn arrays(seen: &WatchDocument, is_fresh: bool) -> ArrayCounts {
     let is_whole = |left: i64, all: u64| left >= i64::try_from(all).unwrap_or(i64::MAX);
     let healthy =
         seen.arrays.iter().filter(|array| array.is_there && is_whole(array.redundancy_left, array.redundancy)).count();
-    ArrayCounts { healthy, degraded: seen.arrays.len() - healthy }
+    let degraded = seen.arrays.len() - healthy;
+    match is_fresh {
+        true => ArrayCounts { healthy, degraded, unknown: 0 },
+        false => ArrayCounts { healthy: 0, degraded, unknown: healthy },
+    }
 }
 
-fn scrub(seen: &WatchDocument) -> ScrubSummary {
+fn scrub(seen: &WatchDocument, is_fresh: bool) -> ScrubSummary {
     let disks = seen.disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading);
     let arrays = seen.arrays.iter().filter(|array| array.is_there).filter_map(|array| array.check.as_ref());
     let all: Vec<&ReadingEntry> = disks.chain(arrays).collect();
-    let is_running = |reading: &&&ReadingEntry| matches!(reading.activity.as_str(), "reading" | "waiting");
+    let is_running = |reading: &&&ReadingEntry| is_fresh && matches!(reading.activity.as_str(), "reading" | "waiting");
     let running: Vec<&&ReadingEntry> = all.iter().filter(is_running).collect();
     let waits = running.iter().find(|reading| reading.activity == "waiting");
     ScrubSummary {
@@ -145,6 +189,7 @@ fn alerts(seen: &WatchDocument) -> AlertSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_jobs::control::LightEntry;
     use std::sync::Arc;
     use std::time::Instant;
 
@@ -172,12 +217,34 @@ mod tests {
         let json = serde_json::to_value(PageSummary::of(&picture(None))).unwrap();
         let expected = serde_json::json!({
             "schema": 1, "host": "", "time": 0, "is_fresh": true, "verdict": "watch", "text": "1 problem: x",
+            "problems": {"notice": 0, "replace": 0, "loss": 0}, "lights": {},
             "disks": {"ok": 2, "watch": 1, "replace": 0, "asleep": 0, "unknown": 0, "missing": 0},
-            "arrays": {"healthy": 0, "degraded": 0},
+            "arrays": {"healthy": 0, "degraded": 0, "unknown": 0},
             "scrub": {"oldest_read": 3, "due": 9, "eta": null, "running": 0, "waiting_reason": null},
             "alerts": {"proven": null, "last_error": null}, "data_age_s": 0
         });
         assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn disks_that_are_well_do_not_make_all_well() {
+        let light =
+            |colour: &str| LightEntry { name: "Redundancy".into(), colour: colour.into(), words: String::new() };
+        let incident = |urgency: &str| {
+            let json = serde_json::json!({"subject": "u", "kind": "degraded", "urgency": urgency, "headline": "x", "since": 1, "is_accepted": false});
+            serde_json::from_value::<scrubjay_jobs::control::IncidentEntry>(json).unwrap()
+        };
+        let of = |lights, incidents, trouble: Option<&str>| {
+            let status = WatchDocument { verdict: "ok".into(), lights, incidents, ..Default::default() };
+            let picture = SeenPicture { status: Some(Arc::new(status)), ..picture(trouble) };
+            serde_json::to_value(PageSummary::of(&picture)).unwrap()
+        };
+        let green = of(vec![light("green")], vec![incident("notice")], None);
+        assert_eq!((&green["verdict"], &green["lights"]["Redundancy"]), (&"ok".into(), &"green".into()));
+        assert_eq!(of(vec![light("red")], vec![], None)["verdict"], "problem");
+        let loss = of(vec![], vec![incident("loss")], None);
+        assert_eq!((&loss["verdict"], &loss["problems"]["loss"]), (&"problem".into(), &1.into()));
+        assert_eq!(of(vec![light("green")], vec![], Some("gone"))["lights"]["Redundancy"], "grey");
     }
 
     #[test]
@@ -189,6 +256,7 @@ mod tests {
         );
         assert_eq!(json["text"], "This is old: not running");
         let json = serde_json::to_value(PageSummary::of(&SeenPicture::default())).unwrap();
+        assert_eq!(json["data_age_s"], serde_json::Value::Null);
         assert_eq!((&json["verdict"], &json["time"]), (&"unknown".into(), &serde_json::Value::Null));
     }
 }

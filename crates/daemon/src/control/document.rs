@@ -57,6 +57,21 @@ pub fn document(
     }
 }
 
+/// The same where nothing new is seen or kept: what was well is not known any more, what was wrong stands.
+pub fn blinded(mut document: WatchDocument, why: &str) -> WatchDocument {
+    document.is_blind = true;
+    document.sentence = format!("Not known now: {why}");
+    for light in document.lights.iter_mut().filter(|light| light.colour == "green") {
+        light.colour = colour_word(LightColour::Grey).to_owned();
+        light.words = format!("not known now; was: {}", light.words);
+    }
+    let healths = document.disks.iter_mut().map(|disk| &mut disk.health);
+    for word in healths.chain([&mut document.verdict]).filter(|word| matches!(word.as_str(), "ok" | "asleep")) {
+        *word = "unknown".to_owned();
+    }
+    document
+}
+
 /// A way for messages; what came of the last attempt is for whoever made it to add.
 pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Calendar) -> ChannelEntry {
     ChannelEntry {
@@ -185,5 +200,33 @@ fn colour_word(colour: LightColour) -> &'static str {
         LightColour::None => "none",
         LightColour::Yellow => "yellow",
         LightColour::Red => "red",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sees_nothing_says_of_nothing_that_it_is_well() {
+        let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: "all".into() };
+        let disk = |health: &str| DiskEntry { health: health.into(), ..DiskEntry::default() };
+        let seen = WatchDocument {
+            verdict: "ok".into(),
+            sentence: "All is well.".into(),
+            lights: vec![light("green"), light("red")],
+            disks: vec![disk("ok"), disk("asleep"), disk("replace")],
+            ..WatchDocument::default()
+        };
+        let blind = blinded(seen, "nothing was seen for ten minutes");
+        assert!(blind.is_blind);
+        assert_eq!(
+            (blind.verdict.as_str(), &*blind.sentence),
+            ("unknown", "Not known now: nothing was seen for ten minutes")
+        );
+        let lights: Vec<&str> = blind.lights.iter().map(|light| &*light.colour).collect();
+        assert_eq!((lights, &*blind.lights[0].words), (vec!["grey", "red"], "not known now; was: all"));
+        let healths: Vec<&str> = blind.disks.iter().map(|disk| &*disk.health).collect();
+        assert_eq!(healths, ["unknown", "unknown", "replace"]);
     }
 }

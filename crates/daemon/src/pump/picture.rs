@@ -19,6 +19,11 @@ impl Daemon<'_> {
         let mut troubles: Vec<String> = others.map(|(about, what)| format!("{about}: {what}")).collect();
         troubles.extend(self.survey.warnings.iter().cloned());
         let mut document = document::document(self.watch.status(now), now, self.watch.calendar(), self);
+        if self.is_blind() {
+            document = document::blinded(document, "nothing was seen of this machine for ten minutes");
+        } else if self.keep_again.is_some() {
+            document = document::blinded(document, "the history cannot be written, and nothing is decided meanwhile");
+        }
         for channel in &mut document.channels {
             channel.last = self.deliveries.get(&channel.name).cloned();
         }

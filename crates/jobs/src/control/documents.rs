@@ -22,6 +22,9 @@ pub struct WatchDocument {
     pub time: u64,
     /// The worst word of any disk: `ok`, `watch`, `replace`, `asleep`, `unknown`, `missing`; `none` without disks.
     pub verdict: String,
+    /// The watch sees or keeps nothing now: nothing in here says that anything is well.
+    #[serde(default)]
+    pub is_blind: bool,
     /// "Am I safe?"
     pub sentence: String,
     /// Disks, redundancy, sectors, alerts.

@@ -80,13 +80,38 @@ function mark(element) {
   return to ? `a[href="${CSS.escape(to)}"]` : null;
 }
 
+// Nothing that is old looks as if it were so now.
+let heardAt = Date.now();
+let isStale = false;
+const NOT_KNOWN = "Not known now: ";
+function stale(isNow) {
+  isStale = isNow;
+  document.body.classList.toggle("stale", isNow);
+  const banner = find("#no-news");
+  if (!isNow) {
+    if (banner) banner.remove();
+    if (document.title.startsWith(NOT_KNOWN)) document.title = document.title.slice(NOT_KNOWN.length);
+    return;
+  }
+  if (!document.title.startsWith(NOT_KNOWN)) document.title = NOT_KNOWN + document.title;
+  if (banner || !find("main")) return;
+  const words = document.createElement("p");
+  words.id = "no-news";
+  words.className = "stale";
+  words.setAttribute("role", "alert");
+  const at = new Date(heardAt);
+  const two = (number) => String(number).padStart(2, "0");
+  words.textContent = `No news since ${two(at.getHours())}:${two(at.getMinutes())}: what stands here is old`;
+  find("main").prepend(words);
+}
+
 async function renew() {
   const focus = document.activeElement;
   // Nobody is disturbed who fills a form in.
   if (focus && focus.matches("input:not(#filter), select")) return;
   if (find("dialog[open]")) return;
   const answer = await fetch(location.pathname, { headers: { "X-Renew": "1" } });
-  if (!answer.ok) return;
+  if (!answer.ok) return stale(true);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const main = find("main", page);
   if (!main) return;
@@ -102,6 +127,7 @@ async function renew() {
     if (fresh) find(part).replaceWith(document.adoptNode(fresh));
   }
   document.title = page.title;
+  stale(false);
   document.body.dataset.number = page.body.dataset.number;
   all("details").forEach((details, number) => (details.open = open[number] ?? details.open));
   dress();
@@ -112,14 +138,22 @@ async function renew() {
   }
 }
 
+const SILENCE = 30000; // the server says something every few seconds
 let isRenewing = false;
 function listen() {
   const events = new EventSource("/events");
-  events.addEventListener("picture", (event) => {
-    if (event.data === document.body.dataset.number || isRenewing) return;
+  const heard = (event) => {
+    heardAt = Date.now();
+    // After a silence all is asked for anew: the number may be that of another start.
+    const isSame = event.type === "pulse" || event.data === document.body.dataset.number;
+    if ((isSame && !isStale) || isRenewing) return;
     isRenewing = true;
-    renew().catch(() => {}).finally(() => (isRenewing = false));
-  });
+    renew().catch(() => stale(true)).finally(() => (isRenewing = false));
+  };
+  events.addEventListener("picture", heard);
+  events.addEventListener("pulse", heard);
+  events.addEventListener("error", () => stale(true));
+  setInterval(() => Date.now() - heardAt > SILENCE && stale(true), 5000);
   addEventListener("pagehide", () => events.close());
   // From the browser's store of pages that were left comes an old one.
   addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -151,10 +151,14 @@ pub fn is_slow(error: &io::Error) -> bool {
 
 fn parse(head: &[u8]) -> Result<HttpRequest, RequestError> {
     let refused = |what| Err(RequestError::Refused(400, what));
+    // What ends lines otherwise might be two requests for somebody else on the way.
+    if head.iter().enumerate().any(|(at, byte)| *byte == b'\n' && (at == 0 || head[at - 1] != b'\r')) {
+        return refused("a line of the head ends without CR");
+    }
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(head) {
-        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Complete(length)) if length == head.len() => {}
         Err(httparse::Error::TooManyHeaders) => {
             return Err(RequestError::Refused(431, "the head of the request has too many fields"));
         }
@@ -250,6 +254,18 @@ pub fn encoded(text: &str) -> String {
 mod tests {
     use super::*;
     use std::io::Read;
+
+    #[test]
+    fn lines_end_in_one_way_only() {
+        for head in
+            ["GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\nGET /b HTTP/1.1\r\nHost: b\r\n\r\n"]
+        {
+            assert!(matches!(parse(head.as_bytes()), Err(RequestError::Refused(400, _))), "{head:?}");
+        }
+        let two = b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: b\r\n\r\n";
+        assert!(matches!(parse(two), Err(RequestError::Refused(400, _))), "a head ends once");
+        assert!(parse(&two[..27]).is_ok());
+    }
 
     /// A client that sends this, a piece at a time, and nothing more.
     struct Sent(Vec<Vec<u8>>);

@@ -4,7 +4,7 @@ use super::connections::OpenConnections;
 use super::rate::RateLimit;
 use super::request::{self, HttpMethod, HttpRequest, RequestError};
 use super::response::HttpResponse;
-use super::stream::TimedStream;
+use super::stream::{DeadlineStream, TimedStream};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -117,15 +117,10 @@ impl<S: HttpSite> HttpTalk<'_, S> {
             let _ = stream.shutdown(Shutdown::Write);
             return spoken;
         };
-        stream.set_read_timeout(Some(request::REQUEST_TIME))?;
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-        let mut stream = StreamOwned::new(connection, stream);
         // A handshake that trickles ends when its time is over.
-        let until = Instant::now() + request::REQUEST_TIME;
+        let mut stream = StreamOwned::new(connection, DeadlineStream::new(stream, request::REQUEST_TIME));
         while stream.conn.is_handshaking() {
-            if Instant::now() > until {
-                return Ok(());
-            }
             stream.conn.complete_io(&mut stream.sock)?;
         }
         let spoken = self.speak(&mut stream);
@@ -171,7 +166,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
         let mut seen = 0;
         loop {
             let events = self.site.events(&mut seen);
-            let bytes = if events.is_empty() { ":\n\n" } else { &events };
+            let bytes = if events.is_empty() { "event: pulse\ndata: 1\n\n" } else { &events };
             stream.write_all(bytes.as_bytes())?;
             stream.flush()?;
         }

@@ -74,7 +74,8 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             button.copy hidden data-copy="claim-text" { "Copy" }
         }
     };
-    frame::page(view, &format!("{}: {}", disk_called(disk), disk.health), &body)
+    let was = if view.is_fresh() { "" } else { "not known now; was " };
+    frame::page(view, &format!("{}: {was}{}", disk_called(disk), disk.health), &body)
 }
 
 fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {

@@ -99,7 +99,9 @@ pub fn message(title: &str, words: &str, command: Option<&str>) -> Markup {
 fn staleness(view: &PageView<'_>) -> Markup {
     let why = view.picture.trouble.as_deref().unwrap_or("the watch does not answer in time");
     html! {
-        @if !view.is_fresh() {
+        @if view.seen.is_blind {
+            p.stale role="alert" { strong { (view.sentence()) } }
+        } @else if !view.is_fresh() {
             p.stale role="alert" {
                 strong { "What follows was so " (age(view.picture.age())) " ago, and may not be any more. " }
                 (why)

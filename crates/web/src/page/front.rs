@@ -33,14 +33,14 @@ pub fn page(view: &PageView<'_>) -> Markup {
         (rest(seen))
         (actions::all(view))
     };
-    frame::page(view, &format!("{}: {}", seen.host, seen.sentence), &body)
+    frame::page(view, &format!("{}: {}", seen.host, view.sentence()), &body)
 }
 
 fn safe(view: &PageView<'_>) -> Markup {
     let seen = view.seen;
     html! {
         section.safe aria-label="Am I safe?" {
-            h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (seen.sentence) } }
+            h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (view.sentence()) } }
             ul.lights {
                 @for light in &seen.lights {
                     li class=(tone::of_light(&light.colour, view.is_fresh())) {

@@ -27,6 +27,14 @@ impl PageView<'_> {
         self.picture.is_fresh()
     }
 
+    /// The sentence, or that it is not known any more.
+    pub fn sentence(&self) -> String {
+        match self.is_fresh() || self.seen.is_blind {
+            true => self.seen.sentence.clone(),
+            false => format!("Not known now; was: {}", self.seen.sentence),
+        }
+    }
+
     /// The past of a disk.
     pub fn past_of(&self, key: &str) -> Option<&DiskPast> {
         self.past?.disks.iter().find(|disk| disk.key == key)
