@@ -104,11 +104,6 @@ pub const STEPS: &[TestStep] = &[
         environment: &[("CUSTOM_LIBFUZZER_PATH", "/dev/null")],
         ..PLAIN
     },
-    TestStep {
-        name: "the oldest Rust that is promised compiles all that ships",
-        command: &["cargo", "xtask", "msrv"],
-        ..PLAIN
-    },
     TestStep { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     TestStep {
         name: BUILD,
@@ -149,12 +144,6 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: what a volume's writes cost its members",
         command: &["tests/lab/volume-count.sh"],
         packages: CLIENTS,
-        ..LAB
-    },
-    TestStep {
-        name: "lab: arrays behind real queues, probed",
-        command: &["tests/lab/volume-probe.sh"],
-        packages: ARRAYS,
         ..LAB
     },
     TestStep {
@@ -203,12 +192,6 @@ pub const STEPS: &[TestStep] = &[
         name: "lab: alert rules, dashboard and tiles for other people's programs",
         command: &["tests/lab/contrib.sh"],
         packages: CONTRIB,
-        ..LAB
-    },
-    TestStep {
-        name: "lab: the watch and a served volume: scrubbed as one, beside its members",
-        command: &["tests/lab/watch-volume.sh"],
-        packages: WATCHED_VOLUME,
         ..LAB
     },
     TestStep {
@@ -361,6 +344,23 @@ pub const LONG_STEPS: &[TestStep] = &[
         name: "VERIFY measured in a virtual machine, and a read cache put back after kill -9",
         command: &["tests/lab/guest-bench.sh"],
         packages: GUEST,
+        ..LONG
+    },
+    TestStep {
+        name: "arrays behind real queues, probed",
+        command: &["tests/lab/volume-probe.sh"],
+        packages: ARRAYS,
+        ..LONG
+    },
+    TestStep {
+        name: "the watch and a served volume: scrubbed as one, beside its members",
+        command: &["tests/lab/watch-volume.sh"],
+        packages: WATCHED_VOLUME,
+        ..LONG
+    },
+    TestStep {
+        name: "the oldest Rust that is promised compiles all that ships",
+        command: &["cargo", "xtask", "msrv"],
         ..LONG
     },
     TestStep {
