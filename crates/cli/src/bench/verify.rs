@@ -16,7 +16,7 @@ use scrubjay_core::bench::words;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::bench::verifying::{MissingWay, measure};
 use scrubjay_device::bench::{BenchedDisk, ReadCacheError, ReadCacheOff, put_back_all};
-use scrubjay_device::{clock, store};
+use scrubjay_device::{clock, inventory, store};
 use scrubjay_jobs::verify_bench::BenchVerifyDocument;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,8 +103,14 @@ fn measure_all(
     };
     let seed = clock::now().0;
     let failed = "the disk did not answer";
-    let off = match disk.disk().filter(|_| !args.keep_cache && disk.is_block_device()) {
-        Some(node) => ReadCacheOff::switch(node, &disk.key(), state).map_err(Some),
+    // Who holds it may be measuring it, too, with the cache as he has set it.
+    let is_ours = !args.keep_cache && disk.is_block_device() && !disk.is_scrubbed();
+    let off = match disk.disk().filter(|_| is_ours) {
+        // The cache is the whole disk's, whichever part is measured.
+        Some(node) => {
+            let key = inventory::identity(&node.name).map_or_else(|| disk.key(), |id| id.key());
+            ReadCacheOff::switch(node, &key, state).map_err(Some)
+        }
         None => Err(None),
     };
     let (mut times, mut cache_note, mut as_it_is) = (Vec::new(), None, ReadCache::Unknown);

@@ -18,7 +18,7 @@ use crate::probing::RewriteRefusal;
 use crate::probing::exclusive::{self, KernelPlace};
 use crate::subject::Subject;
 use crate::sysfs::DiskNode;
-use crate::target::{Target, TargetError};
+use crate::target::{self, Target, TargetError};
 use counters::DiskCounts;
 use facts::hole_share;
 use ring::{BenchRing, MemoryFiller};
@@ -119,8 +119,13 @@ impl BenchedDisk {
             return Err(BenchError::Cached { path: path.to_owned() });
         }
         let facts = BenchedFacts::of(target.disk.as_ref(), target.logical_block.0);
-        let names = target.ways().into_iter().chain([claim::name_of(&target.id.key())]);
-        let taken: Vec<Result<DiskClaim, ClaimError>> = names.map(|name| DiskClaim::take(&name)).collect();
+        // Of a partition the whole disk, too: its cache may be switched.
+        let whole = target.disk.as_ref().filter(|_| target.is_block_device).map(|disk| target::disk_id(disk).key());
+        let mut names = target.ways();
+        names.extend([target.id.key()].into_iter().chain(whole).map(|key| claim::name_of(&key)));
+        names.sort();
+        names.dedup();
+        let taken: Vec<Result<DiskClaim, ClaimError>> = names.iter().map(|name| DiskClaim::take(name)).collect();
         let is_held = |one: &Result<DiskClaim, ClaimError>| {
             matches!(one, Err(ClaimError::Held { .. } | ClaimError::HeldByUs | ClaimError::HeldUnseen))
         };
