@@ -1,7 +1,6 @@
 //! The daemon's end of its sockets: a thread that listens, and one a connection, few at a time, each for a short time.
 
-use rustix::net::sockopt::socket_peercred;
-use scrubjay_device::completion::own_uid;
+use scrubjay_device::completion::{listen_unix, own_uid, peer_uid};
 use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -107,11 +106,8 @@ impl ControlServer {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(fail(error)),
         }
-        // Nobody else may open it between its making and its mode.
-        let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-        let listener = UnixListener::bind(path);
-        rustix::process::umask(before);
-        let listener = listener.map_err(fail)?;
+        // Its group is the right one before that group may open it.
+        let listener = UnixListener::from(listen_unix(path, 0o600).map_err(fail)?);
         if let ControlDoor::Page(Some(group)) = door {
             chown(path, None, Some(group)).map_err(fail)?;
         }
@@ -167,7 +163,7 @@ fn say(mut stream: &UnixStream, answer: &WatchAnswer) -> io::Result<()> {
 /// One connection: requests, one after the other.
 fn serve(stream: &UnixStream, door: ControlDoor, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
-    let peer = socket_peercred(stream)?.uid.as_raw();
+    let peer = peer_uid(&stream)?;
     if !door.lets_in(peer) {
         return say(stream, &refused("only root may ask"));
     }
