@@ -9,7 +9,7 @@
 
 use scrubjay_core::probe::known::LevelRefusal;
 use scrubjay_sim::array::noise::Noise;
-use scrubjay_sim::array::surprises::{SurpriseOutcome, families};
+use scrubjay_sim::array::surprises::{DeclineReason, SurpriseOutcome, families};
 use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 use scrubjay_sim::array::truth::{Statement, Truth};
 use scrubjay_sim::array::written::{WrittenOutcome, written_families};
@@ -90,7 +90,7 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
         families[family].probe(seed.wrapping_mul(7_000_003) + trial as u64)
     });
     println!(
-        "{:38} {:>8} {:>7}  right  declined: for a true reason   of  >= .99: wrong  of  wrong layouts",
+        "{:38} {:>8} {:>7}  right  declined: its reason, one of several, time, wrong   of  >= .99: wrong  of  wrong layouts",
         "family", "I/Os", "seconds"
     );
     let mut all = Vec::new();
@@ -109,7 +109,7 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
             .filter(|one| !one.is_true)
             .map(|one| format!("{} {:.5}", one.about, one.confidence))
             .collect();
-        if !wrong.is_empty() || outcome.declined == Some(false) {
+        if !wrong.is_empty() || outcome.declined == Some(DeclineReason::Wrong) {
             let name = families[*family].name;
             eprintln!("{name}, trial {trial}: wrong: {}\n  {known:?}", wrong.join(", "));
             eprintln!("  truth {:?}\n  of {setup:?}", Truth::of(setup));
@@ -211,15 +211,19 @@ fn sure_statements(outcome: &SurpriseOutcome) -> impl Iterator<Item = &Statement
 
 fn print_surprises(name: &str, of: &[&SurpriseOutcome]) {
     let count = |is: &dyn Fn(&SurpriseOutcome) -> bool| of.iter().filter(|outcome| is(outcome)).count();
+    let declined = |why| count(&|outcome| outcome.declined == Some(why));
     let requests = of.iter().map(|outcome| outcome.spent.requests).sum::<u64>() / of.len().max(1) as u64;
     let seconds = of.iter().map(|outcome| outcome.spent.time.as_secs_f64()).sum::<f64>() / of.len().max(1) as f64;
     let sure: Vec<&Statement> = of.iter().flat_map(|outcome| sure_statements(outcome)).collect();
     let wrong = |about: &str| sure.iter().filter(|one| !one.is_true && one.about.contains(about)).count();
     println!(
-        "{name:38} {requests:8} {seconds:7.1}  {:5}  {:8}  {:17}  {:5}  {:12}  {:4}  {:5}",
+        "{name:38} {requests:8} {seconds:7.1}  {:5}  {:8}  {:10}  {:14}  {:4}  {:5}  {:4}  {:12}  {:4}  {:5}",
         count(&|outcome| outcome.is_right),
         count(&|outcome| outcome.declined.is_some()),
-        count(&|outcome| outcome.declined == Some(true)),
+        declined(DeclineReason::Own),
+        declined(DeclineReason::Several),
+        declined(DeclineReason::Time),
+        declined(DeclineReason::Wrong),
         of.len(),
         wrong(""),
         sure.len(),

@@ -97,9 +97,6 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
                                   disks, and hides them"
                 .to_owned()
         }
-        Unmeasurable::Unsaturated => {
-            "no load makes it slower: something else than its disks limits it (a link, a throttle)".to_owned()
-        }
         Unmeasurable::Unfilled { depth } => format!(
             "{depth} requests at a time take no longer than half as many: it does more at once than can be asked of it, or answers \
              from a cache, and what takes the time is the way to it"
@@ -114,14 +111,18 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
         Unmeasurable::Errors => "it answers with errors".to_owned(),
         Unmeasurable::NoPattern { bytes_max } => format!(
             "no distance up to {} was found at which reads always wait for each other: it has no fixed pattern (ZFS, btrfs, \
-             Ceph, a thin volume), a larger one, or lacks members",
+             Ceph, a thin volume) or a larger one; or it lacks members, its disks are unlike each other, or copies are read by the \
+             nearest head",
             Bytes(*bytes_max)
         ),
         Unmeasurable::NoChunks => {
-            "where its chunks begin could not be told: it lacks members, or chooses copies by chance or by the nearest head".to_owned()
+            "where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen by \
+             chance or by the nearest head"
+                .to_owned()
         }
         Unmeasurable::Uneven => {
-            "what was found does not foretell which further reads wait for each other: it is not one striping"
+            "what was found does not foretell which further reads wait for each other: it is not one striping, or not the one that was \
+             found"
                 .to_owned()
         }
     }

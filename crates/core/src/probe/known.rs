@@ -53,8 +53,6 @@ pub enum Unmeasurable {
     Serial,
     /// A limit on requests answers for all of it: of a cloud, a quality-of-service rule, a link.
     Limited,
-    /// However many requests it has, it does not get slower: something else limits it.
-    Unsaturated,
     /// So many requests at a time take no longer than half as many: it does more at once than can be asked of it, or answers from
     /// memory, and what takes the time is the way to it.
     Unfilled {
@@ -70,14 +68,17 @@ pub enum Unmeasurable {
     TooNoisy,
     /// It answers with errors.
     Errors,
-    /// At no distance up to this do all reads wait for each other: there is no pattern, or a larger one.
+    /// At no distance up to this do all reads wait for each other: there is no pattern, or a larger one; or what is in the array hides it
+    /// (members that are missing, very unlike each other, or chosen by the nearest head).
     NoPattern {
         /// Bytes.
         bytes_max: u64,
     },
-    /// Where its chunks begin could not be told: it lacks members, or chooses copies by chance or by the nearest head.
+    /// Where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen by chance or by the
+    /// nearest head.
     NoChunks,
-    /// What was found did not foretell which further reads wait for each other: it is not one striping.
+    /// What was found did not foretell which further reads wait for each other, or not surely: it is not one striping, or not the one
+    /// that was found.
     Uneven,
 }
 

@@ -13,7 +13,7 @@ use super::truth::{Statement, Truth};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::probe::fast::{ProbeOptions, fast};
 use scrubjay_core::probe::io::ProbeBudget;
-use scrubjay_core::probe::known::{KnownArray, Unmeasurable};
+use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding, ProbeStage, Unmeasurable};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 
@@ -25,8 +25,23 @@ pub struct SurpriseFamily {
     /// What they are.
     pub name: &'static str,
     setup: fn(&mut Rng) -> ArraySetup,
-    /// Is this a true reason to say nothing of one?
+    /// Is this what it is made of?
     is_reason: fn(&Unmeasurable) -> bool,
+    /// Is what it is made of among the several causes that this names?
+    is_among: fn(&Unmeasurable) -> bool,
+}
+
+/// What was said of an array of whose disks nothing is said with 90 % or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeclineReason {
+    /// What it is made of.
+    Own,
+    /// Several causes, of which one is what it is made of; or that what was found is not borne out, or is no known layout.
+    Several,
+    /// That there was no time for more.
+    Time,
+    /// What is not so, or nothing.
+    Wrong,
 }
 
 /// What came of one.
@@ -42,8 +57,8 @@ pub struct SurpriseOutcome {
     pub statements: Vec<Statement>,
     /// Was all of its map found?
     pub is_right: bool,
-    /// Nothing was said of its disks: for a true reason?
-    pub declined: Option<bool>,
+    /// Nothing was said of its disks: for which reason?
+    pub declined: Option<DeclineReason>,
 }
 
 impl SurpriseFamily {
@@ -66,33 +81,56 @@ impl SurpriseFamily {
             && (is_flash || found.copies)
             && (found.layout || truth.classes.len() == 1);
         let is_declined = known.disks.as_ref().is_none_or(|claim| claim.confidence < 0.9);
-        let declined = (is_declined && !is_right).then(|| known.unmeasurable.as_ref().is_some_and(self.is_reason));
+        let declined = (is_declined && !is_right).then(|| self.reason(&known));
         SurpriseOutcome { statements: truth.statements(&setup, &known), known, spent, is_right, declined, setup }
     }
+}
+
+impl SurpriseFamily {
+    fn reason(&self, known: &KnownArray) -> DeclineReason {
+        match &known.unmeasurable {
+            Some(why) if (self.is_reason)(why) => DeclineReason::Own,
+            // That is so of whatever was not found.
+            Some(Unmeasurable::Uneven) => DeclineReason::Several,
+            Some(why) if (self.is_among)(why) => DeclineReason::Several,
+            Some(_) => DeclineReason::Wrong,
+            None if known.stage != ProbeStage::Done => DeclineReason::Time,
+            None if known.findings.iter().any(is_unknown) => DeclineReason::Several,
+            None => DeclineReason::Wrong,
+        }
+    }
+}
+
+fn is_unknown(finding: &Claim<ProbeFinding>) -> bool {
+    finding.value == ProbeFinding::Unknown && finding.confidence >= 0.9
 }
 
 /// All of them.
 pub fn families() -> Vec<SurpriseFamily> {
     use Unmeasurable::{
-        Degraded, Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unfilled, Unsaturated,
+        Degraded, Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unfilled,
     };
-    let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason };
+    let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason, is_among: |_| false };
+    let unseen = |name, setup, is_reason| SurpriseFamily {
+        is_among: |why| matches!(why, NoPattern { .. } | NoChunks),
+        ..family(name, setup, is_reason)
+    };
     vec![
         family("plain, any chunk and phase", plain, |_| false),
         family("disks one after the other", concatenated, |why| matches!(why, Uneven)),
         family("RAID-10 near", |rng| raid10(rng, 0), |why| matches!(why, TooNoisy | Uneven)),
         family("RAID-10 far and offset", |rng| raid10(rng, 1), |_| false),
-        family("mirrors read as md does", nearest, |why| matches!(why, TooNoisy | NoChunks | Uneven)),
+        unseen("mirrors read as md does", nearest, |why| matches!(why, TooNoisy | NoChunks | Uneven)),
         family("chained, few disks", chained, |why| matches!(why, TooNoisy)),
         family("small", small, |why| matches!(why, TooSmall { .. } | NoPattern { .. } | TooNoisy | Uneven)),
-        family("behind a limit", limited, |why| matches!(why, Limited | Unsaturated)),
+        family("behind a limit", limited, |why| matches!(why, Limited)),
         family("any map", free, |why| matches!(why, TooSmall { .. } | NoPattern { .. })),
-        family("mixed disks", mixed, |why| matches!(why, TooNoisy)),
+        unseen("mixed disks", mixed, |why| matches!(why, TooNoisy)),
         family("a part in a cache, or never written", quick, |why| {
-            matches!(why, Memory { .. } | PartlyMemory { .. } | Unfilled { .. } | TooNoisy | Unsaturated | Uneven)
+            matches!(why, Memory { .. } | PartlyMemory { .. } | Unfilled { .. } | TooNoisy | Uneven)
         }),
         family("blocks of 4 KiB", four_k, |why| matches!(why, TooSmall { .. })),
-        family("RAID-6 less two, mirrors less one", lost, |why| {
+        unseen("RAID-6 less two, mirrors less one", lost, |why| {
             matches!(why, Degraded { .. } | TooNoisy | NoPattern { .. } | Uneven)
         }),
         // No flash of this family is behind a limit: what it does at once is more than can be asked of it.

@@ -1,7 +1,8 @@
 //! Is it a limit that makes every burst as slow as one disk: of a cloud, a quality-of-service rule, a link?
 //!
 //! Behind one all places look alike, and so does one disk. But a disk reads blocks side by side in no time, and a limit lets
-//! one request pass after each fixed time, whatever it asks for.
+//! one request pass after each fixed time, whatever it asks for: it takes blocks side by side as long as scattered ones, and twice
+//! as many take twice as long.
 
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::median;
@@ -13,6 +14,9 @@ const READS: usize = 24;
 const BURSTS: usize = 5;
 /// Reads side by side take less than this share of the time of scattered ones where there is an arm.
 const SIDE_BY_SIDE: f64 = 0.7;
+/// And take less than so many times as long as half of them: what takes the time is the way to the first one. (On many disks, each of
+/// which has few of the scattered reads, these may well take no longer than those side by side.)
+const TWICE: f64 = 1.5;
 /// A flash drive does at least so many requests at a time.
 const PARALLEL_MIN: f64 = 2.0;
 /// And takes no longer than that for each, in nanoseconds, when it has many: 10,000 a second, which the slowest SATA drives do.
@@ -21,7 +25,7 @@ const FLASH_PACE_MAX: f64 = 100_000.0;
 /// Ends the probe where one class of disks, a read of which takes `response` nanoseconds and one of many `pace`, is a limit.
 ///
 /// # Errors
-/// [`Unmeasurable::Unsaturated`], and those of [`Sampler::run`].
+/// [`Unmeasurable::Limited`], and those of [`Sampler::run`].
 pub async fn refuse(
     sampler: &mut Sampler,
     device_class: DeviceClass,
@@ -35,23 +39,27 @@ pub async fn refuse(
     if is_limit { Err(EarlyEnd::Unmeasurable(Unmeasurable::Limited)) } else { Ok(()) }
 }
 
-/// Do blocks side by side, which cost a disk next to nothing, take about as long as scattered ones?
+/// Do blocks side by side, which cost a disk next to nothing, take about as long as scattered ones, and twice as many twice as long?
 ///
 /// # Errors
 /// Of [`Sampler::run`].
 pub async fn hides_disks(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
-    let (mut scattered, mut side_by_side) = (Vec::new(), Vec::new());
+    let [mut scattered, mut side_by_side, mut half] = [const { Vec::new() }; 3];
     for _ in 0..BURSTS {
         scattered.push(time(sampler, |sampler| sampler.anywhere(1, READS)).await?);
-        let beside = |sampler: &mut Sampler| {
-            let block = sampler.device().block;
-            let last = sampler.device().bytes / block - READS as u64;
-            let first = sampler.rng.below(last.max(1));
-            (first..first + READS as u64).map(|place| place * block).collect()
-        };
-        side_by_side.push(time(sampler, beside).await?);
+        side_by_side.push(time(sampler, |sampler| beside(sampler, READS)).await?);
+        half.push(time(sampler, |sampler| beside(sampler, READS / 2)).await?);
     }
-    Ok(median(&side_by_side) > SIDE_BY_SIDE * median(&scattered))
+    let all = median(&side_by_side);
+    Ok(all > SIDE_BY_SIDE * median(&scattered) && all > TWICE * median(&half))
+}
+
+/// So many blocks side by side, somewhere.
+fn beside(sampler: &mut Sampler, count: usize) -> Vec<u64> {
+    let block = sampler.device().block;
+    let last = sampler.device().bytes / block - count as u64;
+    let first = sampler.rng.below(last.max(1));
+    (first..first + count as u64).map(|place| place * block).collect()
 }
 
 /// The time of a burst, in nanoseconds.

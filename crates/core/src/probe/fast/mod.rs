@@ -55,6 +55,8 @@ pub struct ProbeOptions {
     pub allows_writes: bool,
 }
 
+/// What so many fresh reads bear out with less than this, three to one, is taken back.
+const BORNE_OUT_MIN: f64 = 0.75;
 /// What was found, but not checked yet when the budget ended, is said with no more than this.
 const UNCHECKED: f64 = 0.9;
 /// Of one class nothing can be foretold but that all wait. Of arrays that were made to surprise, one in fifteen that seemed so
@@ -330,6 +332,10 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
             Err(take_back(sampler, if is_limited { Unmeasurable::Limited } else { Unmeasurable::Uneven }))
         }
         Foretold::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
+        // (Of one class nothing can be foretold.)
+        Foretold::Confirmed { sure } if count - usize::from(answer.lost.is_some()) > 1 && sure < BORNE_OUT_MIN => {
+            Err(take_back(sampler, Unmeasurable::Uneven))
+        }
         Foretold::Confirmed { sure } => {
             sampler.note(|known| cap(known, sure));
             Ok(())

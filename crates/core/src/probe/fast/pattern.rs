@@ -64,12 +64,25 @@ pub struct PatternResult {
     pub stride_max: u64,
 }
 
+/// Why an attempt failed.
+enum Failure {
+    /// At no stride is a burst as slow as one disk.
+    NoneIsSlow,
+    /// Another reason.
+    Other(EarlyEnd),
+}
+
+impl From<EarlyEnd> for Failure {
+    fn from(end: EarlyEnd) -> Failure {
+        Failure::Other(end)
+    }
+}
+
 /// Finds it out, where a single read takes `response` nanoseconds. Nothing when no stride stands the tests: the pattern is none
 /// that was thought of.
 ///
 /// # Errors
-/// [`Unmeasurable::TooSmall`], those of [`Yardstick::new`], and [`Unmeasurable::Unsaturated`] when no burst is as slow as one
-/// disk.
+/// [`Unmeasurable::TooSmall`], [`Unmeasurable::Limited`], and those of [`Yardstick::new`].
 pub async fn find(
     sampler: &mut Sampler,
     burst: Burst,
@@ -82,17 +95,27 @@ pub async fn find(
     }
     let mut failure = None;
     for attempt in 1..=ATTEMPTS_MAX {
-        let is_larger = failure == Some(Unmeasurable::Unsaturated) || attempt * 2 > ATTEMPTS_MAX;
+        let is_larger = matches!(failure, Some(Failure::NoneIsSlow)) || attempt * 2 > ATTEMPTS_MAX;
         let disks_max = if is_larger { DISKS_MAX } else { DISKS_LIKELY };
         let strides = candidates(stride_max, pattern_max, disks_max, sampler.device().block);
         failure = match attempted(sampler, burst, response, strides, attempt).await {
             Ok(Some(pattern)) => return Ok(Some(pattern)),
             Ok(None) => None,
-            Err(EarlyEnd::Unmeasurable(why @ (Unmeasurable::TooNoisy | Unmeasurable::Unsaturated))) => Some(why),
-            Err(end) => return Err(end),
+            Err(failure @ (Failure::NoneIsSlow | Failure::Other(EarlyEnd::Unmeasurable(Unmeasurable::TooNoisy)))) => {
+                Some(failure)
+            }
+            Err(Failure::Other(end)) => return Err(end),
         };
     }
-    failure.map_or(Ok(None), |why| Err(EarlyEnd::Unmeasurable(why)))
+    match failure {
+        Some(Failure::Other(end)) => Err(end),
+        Some(Failure::NoneIsSlow)
+            if burst.device_class == DeviceClass::Disks && limit::hides_disks(sampler).await? =>
+        {
+            Err(EarlyEnd::Unmeasurable(Unmeasurable::Limited))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The largest stride that leaves room for bursts.
@@ -112,7 +135,7 @@ async fn attempted(
     response: f64,
     strides: Vec<u64>,
     attempt: usize,
-) -> Result<Option<PatternResult>, EarlyEnd> {
+) -> Result<Option<PatternResult>, Failure> {
     let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
     let stride_max = strides.iter().copied().max().unwrap_or_default();
     let found = divisor(sampler, burst, response, strides, stride_max, attempt).await?;
@@ -158,12 +181,12 @@ async fn divisor(
     strides: Vec<u64>,
     stride_max: u64,
     attempt: usize,
-) -> Result<Option<PatternResult>, EarlyEnd> {
+) -> Result<Option<PatternResult>, Failure> {
     let multiple = slowest(sampler, burst, strides, attempt).await?;
     // One disk at some offsets and several at others is no noise: that ends an attempt, too.
     let mut yardstick = Yardstick::new(sampler, burst, multiple).await?;
     if burst.device_class == DeviceClass::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
-        return Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated));
+        return Err(Failure::NoneIsSlow);
     }
     let bytes = divided(sampler, &mut yardstick, multiple, attempt).await?;
     let Some(mut pattern) = confirmed(sampler, yardstick, bytes, stride_max).await? else { return Ok(None) };
@@ -182,7 +205,7 @@ async fn divisor(
         }
         if pattern.copies.is_none() {
             // More disks than any mirror has: it only looked alike because it is spread over all of them.
-            return Err(EarlyEnd::Unmeasurable(Unmeasurable::Unsaturated));
+            return Err(Failure::NoneIsSlow);
         }
     }
     Ok(Some(pattern))
