@@ -191,6 +191,16 @@ mod tests {
         for key in ["host", "also", "never", "every", "between", "max-temperature", "at-once", "quiet"] {
             assert!(bare.lines().any(|line| line.starts_with(&format!("{key} = "))), "{key} in\n{bare}");
         }
+        // The channels are shown, not set: taken at their word they are good settings, and each kind is among them.
+        let shown =
+            COMMENTED.lines().skip_while(|line| !line.contains("[alert.")).filter_map(|line| line.strip_prefix('#'));
+        let alert = WatchConfig::parse(&shown.collect::<Vec<_>>().join("\n")).expect("good settings").alert;
+        let mut kinds = format!("{alert:?}");
+        kinds.retain(|letter| letter != ' ');
+        assert!(!kinds.contains(":None,heartbeat") && alert.heartbeat.is_some(), "{kinds}");
+        let crate::channels::ChannelSettings { email, ntfy, gotify, webhook, exec, heartbeat } = alert;
+        let is_shown = [email.is_some(), ntfy.is_some(), gotify.is_some(), webhook.is_some(), exec.is_some()];
+        assert_eq!((is_shown, heartbeat.is_some()), ([true; 5], true), "a new kind is shown there, too");
     }
 
     #[test]

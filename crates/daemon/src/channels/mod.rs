@@ -55,7 +55,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Makes the settings, and the way from them to open channels, of a table of rows `name: settings`. The name is the key of the TOML
-/// table, and what messages call the channel.
+/// table, and what messages call the channel: one word.
 macro_rules! channel_kinds {
     ($($(#[$doc:meta])* $name:ident: $settings:ty,)*) => {
         /// What a person may set: the tables below `[alert]`.
@@ -118,8 +118,7 @@ impl AlertChannels {
         Ok(AlertChannels { routes, heartbeat, bound: DELIVERY_MAX })
     }
 
-    /// The names, and a number of each that changes with anything that matters, the contents of secret files included: as the
-    /// watch wants to know them.
+    /// The names, and a fingerprint of each one's settings, the contents of secret files included: as the watch wants to know them.
     pub fn for_watch(&self) -> Vec<AlertChannel> {
         let row = |route: &OpenRoute| AlertChannel { name: route.name.to_owned(), fingerprint: route.fingerprint };
         self.routes.iter().map(row).collect()
