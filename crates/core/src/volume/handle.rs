@@ -61,6 +61,11 @@ impl VolumeHandle {
             let asked = ops.iter().map(asked).collect();
             let group = state.io.groups.begin(state.scheduler.now, state.scheduler.current, asked);
             for (index, (member, kind)) in ops.into_iter().enumerate() {
+                let is_look = matches!(kind, OpKind::Read { .. });
+                assert!(
+                    is_look || !state.options.is_read_only,
+                    "a volume that is open for reading only writes nothing"
+                );
                 let disk = state.membership.disk(member);
                 let cache = &mut state.membership.members[member].cache;
                 match kind {

@@ -34,10 +34,11 @@ pub(super) struct VolumeMaps {
     /// Is the next round of flushing to make both places of every page say the same?
     pub writes_twice: bool,
     pub intents: Intents,
-    /// Stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
-    pub unresolved: BTreeSet<StripeIndex>,
-    /// Of such a volume: regions that a crash left dirty, in which there may be first writes that the written map does not know.
-    pub unmapped: Bits<RegionIndex>,
+    /// Regions that a crash left dirty, in a volume that is open for reading only, where nobody resyncs them: any stripe in them may be
+    /// half written, and there may be first writes that the written map does not know.
+    pub undecided: Bits<RegionIndex>,
+    /// How many stripes in them the map knows.
+    pub undecided_written: u64,
     /// Stripes that a crash may have left half written, and that nobody looked at since.
     pub unsynced: UnsyncedRegions,
 }
@@ -60,8 +61,8 @@ impl VolumeMaps {
             written_once: BTreeSet::new(),
             writes_twice: false,
             intents: Intents::new(Bits::zeros(geometry.regions())),
-            unresolved: BTreeSet::new(),
-            unmapped: Bits::zeros(geometry.regions()),
+            undecided: Bits::zeros(geometry.regions()),
+            undecided_written: 0,
             unsynced: UnsyncedRegions::default(),
         }
     }
@@ -95,12 +96,21 @@ impl VolumeMaps {
     pub fn may_be_unmapped(&self, stripe: StripeIndex) -> bool {
         self.geometry.scheme.has_versions()
             && !self.written.get(stripe)
-            && self.unmapped.get(self.geometry.region_of(stripe))
+            && self.undecided.get(self.geometry.region_of(stripe))
     }
 
     /// Is it not known what this stripe should hold?
     pub fn is_undecided(&self, stripe: StripeIndex) -> bool {
-        self.unresolved.contains(&stripe) || self.needs_resync(stripe)
+        self.written.get(stripe) && self.undecided.get(self.geometry.region_of(stripe)) || self.needs_resync(stripe)
+    }
+
+    /// A crash left these regions dirty, and nobody will resync them.
+    pub fn leave_undecided(&mut self) {
+        self.unsynced = UnsyncedRegions::default();
+        self.undecided = self.intents.dirty.clone();
+        let stripes =
+            self.undecided.iter().flat_map(|region| StripeIndex::each(self.geometry.stripes_of_region(region)));
+        self.undecided_written = stripes.filter(|&stripe| self.written.get(stripe)).count() as u64;
     }
 
     /// A row was read after its last write had been flushed, and its content is right: the medium has it.

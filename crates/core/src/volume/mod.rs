@@ -308,7 +308,7 @@ impl Volume {
                 .collect(),
             hanging: state.overdue().into_iter().map(|disk| disk.member).collect(),
             stripes_written: state.maps.written.count(),
-            stripes_undecided: state.maps.unresolved.len() as u64,
+            stripes_undecided: state.maps.undecided_written,
             regions_to_resync: state.maps.unsynced.regions().len() as u64,
             stripes: state.geometry.stripes,
             regions_dirty: state.maps.intents.dirty.count(),

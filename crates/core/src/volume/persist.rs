@@ -300,9 +300,10 @@ pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (M
     (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.maps.intents.of(told)))
 }
 
-/// Cleans idle regions from time to time while there are dirty ones.
+/// Cleans idle regions from time to time while there are dirty ones. What nobody may write nobody resyncs: it stays dirty.
 pub(super) fn clean_later(handle: &VolumeHandle) {
-    let is_mine = handle.with(|state| !std::mem::replace(&mut state.maps.intents.is_cleaning, true));
+    let is_mine = handle
+        .with(|state| !state.options.is_read_only && !std::mem::replace(&mut state.maps.intents.is_cleaning, true));
     if !is_mine {
         return;
     }

@@ -4,7 +4,7 @@ use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
 use super::marks;
 use super::persist;
-use super::repair;
+use super::repair::{self, LossFate};
 use super::resync;
 use super::scheduler::WaitList;
 use super::seal::sum_and_seal;
@@ -313,18 +313,23 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             resolved.recycle(handle);
             return RebuildEnd::Undecided;
         }
-        if handle.with(|state| state.geometry.scheme.checks_itself()) {
+        let (checks_itself, is_marked) =
+            (handle.with(|state| state.geometry.scheme.checks_itself()), matches!(resolved.fate, LossFate::Final));
+        if checks_itself && !is_marked {
             resolved.recycle(handle);
             return given_up(handle, disk, stripe, mine).await;
         }
         // Where rows do not prove themselves, what is not known must not be made to look right: it is marked, and what
         // lies on the new disk is then as known as the rest.
-        marks::lay(handle, stripe, &mut resolved).await;
+        if !checks_itself {
+            marks::lay(handle, stripe, &mut resolved).await;
+        }
         resolved.recycle(handle);
+        // With what is lost marked, the stripe may be whole.
         resolved = marks::repair_and_mark(handle, stripe).await;
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
-            return RebuildEnd::Undecided;
+            return if checks_itself { given_up(handle, disk, stripe, mine).await } else { RebuildEnd::Undecided };
         }
     }
     let entries = resolved.entries.clone();

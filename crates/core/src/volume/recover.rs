@@ -12,7 +12,7 @@ use super::state::VolumeState;
 use super::unsynced::UnsyncedRegions;
 use super::wipe;
 use crate::buffer::Buffer;
-use crate::index::{RegionIndex, StripeIndex};
+use crate::index::RegionIndex;
 use crate::units::MemberOffset;
 use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::WRITTEN_PAGE_BYTES;
@@ -80,15 +80,9 @@ pub(super) async fn open(handle: VolumeHandle) {
     }
     handle.with(|state| {
         if state.membership.life == VolumePhase::Opening {
-            // What is dirty and cannot be resynced may be read where it needs no rebuilding: see `unresolved`.
+            // What is dirty and cannot be resynced may be read where it needs no rebuilding (`VolumeMaps::is_undecided`).
             if !is_writable {
-                state.maps.unsynced = UnsyncedRegions::default();
-                let regions: Vec<RegionIndex> = state.maps.intents.dirty.iter().collect();
-                let stripes =
-                    regions.into_iter().flat_map(|region| StripeIndex::each(state.geometry.stripes_of_region(region)));
-                let stripes: Vec<StripeIndex> = stripes.filter(|&stripe| state.maps.written.get(stripe)).collect();
-                state.maps.unresolved.extend(stripes);
-                state.maps.unmapped = state.maps.intents.dirty.clone();
+                state.maps.leave_undecided();
             }
             state.membership.life = VolumePhase::Open;
         }
@@ -97,6 +91,23 @@ pub(super) async fn open(handle: VolumeHandle) {
     resync::start(&handle);
     persist::clean_later(&handle);
     super::rebuild::resume(&handle);
+}
+
+/// Reads those pages once more that seem to be torn: a read may have gone astray, and what is torn is written over.
+async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: impl Fn(&&FoundPage) -> bool) {
+    let torn: BTreeSet<(u64, MemberOffset, usize)> =
+        found.iter().filter(&is_torn).map(|found| (found.page, found.offset, found.block.len())).collect();
+    if torn.is_empty() {
+        return;
+    }
+    for again in read_pages(handle, &torn.into_iter().collect::<Vec<_>>()).await {
+        let is_it = |found: &&mut FoundPage| found.member == again.member && found.offset == again.offset;
+        if let Some(first) = found.iter_mut().find(is_it)
+            && is_torn(&&*first)
+        {
+            *first = again;
+        }
+    }
 }
 
 async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionIndex> {
@@ -129,12 +140,13 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
             };
             pages.flat_map(both).collect()
         });
-        let found = read_pages(handle, &places).await;
+        let mut found = read_pages(handle, &places).await;
         let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
             // What has a right checksum was not cut short.
             let says = written::WrittenPage::decode(block, array, *page);
             matches!(says, Err(PageError::Foreign | PageError::Damaged)) && block.iter().any(|&byte| byte != 0)
         };
+        read_again(handle, &mut found, is_torn).await;
         if handle.with(|state| !state.options.is_read_only && !state.membership.superblock.is_clean) {
             let torn = found.iter().filter(is_torn).map(|found| (found.member, found.offset, found.block.len()));
             persist::write_all(handle, torn.map(wipe::zeros).collect()).await;

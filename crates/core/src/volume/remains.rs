@@ -9,6 +9,7 @@ use crate::buffer::Buffer;
 use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::block::ReadPart;
+use crate::volume::integrity::evidence::Evidence;
 use crate::volume::integrity::judge::judge;
 
 /// What answers a piece: of its row, or as lost. The answer may lie about for long, until a client takes it: a small part is
@@ -47,6 +48,13 @@ pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> Position
     lost
 }
 
+/// Do all lists that can be believed, one at least, name a newer version of this data row?
+fn is_older_than_all(evidence: &Evidence, position: StripePosition) -> bool {
+    let own = evidence.rows[position].entry.version.number();
+    let mut named = evidence.lists().map(|(_, list)| list[position].version.number()).peekable();
+    evidence.scheme.has_versions() && named.peek().is_some() && named.all(|number| number > own)
+}
+
 /// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
 /// chunks that were asked for.
 pub(super) async fn lost_or_whole(
@@ -55,18 +63,23 @@ pub(super) async fn lost_or_whole(
     pieces: &[ChunkBytes],
     wanted: PositionSet,
 ) -> Vec<ReadPart> {
-    let (all, missing, lists, is_judged, scheme) = handle.with(|state| {
+    let (all, missing, lists, is_undecided, scheme) = handle.with(|state| {
         let (missing, scheme) = (state.membership.missing(stripe), state.geometry.scheme);
         let all = PositionSet::range(0, state.shape().slots()) - missing;
-        let is_judged = scheme.checks_itself() && !state.maps.is_undecided(stripe);
-        (all, missing, state.shape().parity_slots() - missing, is_judged, scheme)
+        (all, missing, state.shape().parity_slots() - missing, state.maps.is_undecided(stripe), scheme)
     });
     let needs_witnesses = scheme.lists_sums() && !scheme.checks_itself();
     let present = wanted - missing;
-    let lists = if is_judged { lists } else { PositionSet::NONE };
+    let lists = if scheme.checks_itself() { lists } else { PositionSet::NONE };
     let rows = rows::read(handle, stripe, if needs_witnesses { all } else { present }, lists).await;
     let diagnosis = judge(&rows.evidence);
-    let doubtful = if is_judged { diagnosis.erased | diagnosis.lost } else { PositionSet::NONE };
+    let doubtful = match (scheme.checks_itself(), is_undecided) {
+        (true, false) => diagnosis.erased | diagnosis.lost,
+        // A crash may have cut a write short: some lists may be newer than the row, or older. But where all that are left are newer, the
+        // row's last write may have been lost, long before the crash.
+        (true, true) => wanted.iter().filter(|&position| is_older_than_all(&rows.evidence, position)).collect(),
+        (false, _) => PositionSet::NONE,
+    };
     // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
     let is_witnessed = |position: StripePosition, sum: u32| {
         let mut others = rows.evidence.claims(position).filter(|&(by, _)| by != position).peekable();

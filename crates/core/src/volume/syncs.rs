@@ -1,5 +1,6 @@
 //! Flushes and durable writes under way. A disk that lost something of its cache tells one of them, once, and it may be any: the
-//! others end well. So one that overlaps another counts as done only when that has ended well, too.
+//! others end well. So a flush that overlaps another of these counts as done only when that has ended well, too. (A durable write counts
+//! by itself: if the flush beside it is the one that is told, that fails the member, and the other members hold what was written.)
 
 use super::disk::PlacedDisk;
 use crate::volume::member::MemberOpId;
