@@ -177,6 +177,14 @@ expect "pause" "$(status '.paused_until != null')" true
 expect "resume" "$(status .paused_until)" null
 "$scrubjay" accept "$name" >accept.txt
 accepted='[.incidents[] | select(.kind == "health")][0].is_accepted'
+passes() { "$scrubjay" history "${third#/dev/}" --limit 100000 --state "$state" --json | jq '[.events[] | select(.kind == "pass-finished")] | length'; }
+"$scrubjay" pause 80d >/dev/null
+before=$(passes)
+expect "scrub-now passes over no pause, and says so" "$("$scrubjay" scrub-now "${third#/dev/}" | grep -c 'is next.*now: paused until')" 1
+expect "of what is no disk it says so" "$("$scrubjay" scrub-now email 2>&1 | grep -c 'is a channel')" 1
+"$scrubjay" resume >/dev/null
+is_read_again() { [ "$(passes)" -gt "$before" ]; }
+soon is_read_again || fail "then it is read, though it is not due: $(passes)"
 expect "accept" "$(status "$accepted")" true
 kinds='[.events[].kind] | (index("pass-finished") != null) and (index("incident-accepted") != null)'
 expect "history tells" "$("$scrubjay" history --limit 100000 --state "$state" --json | jq "$kinds")" true

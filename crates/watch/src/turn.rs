@@ -271,6 +271,7 @@ impl Watch {
                 (self.host.paused_until, self.host.paused_for) = (UnixSeconds(0), 0);
                 self.changed.insert(RowKey::Host);
             }
+            PersonCommand::ScrubNow(key) => self.bring_forward(now, &key),
             PersonCommand::Accept(subject) => {
                 // Of what was told, if anything was: what has opened since then the person cannot have seen.
                 let is_meant = |incident: &IncidentRow| {
