@@ -4,7 +4,7 @@ use crate::access::{PageAccess, PageSession};
 use crate::assets;
 use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture, cleaned};
 use crate::http::rate::RateLimit;
-use crate::http::request::{HttpMethod, HttpRequest};
+use crate::http::request::{HttpMethod, HttpRequest, encoded};
 use crate::http::response::HttpResponse;
 use crate::http::server::{HttpPeer, HttpSite};
 use crate::page::{self, PageView};
@@ -145,7 +145,15 @@ impl WatchSite {
             Err(why) => format!("Not done: {why}"),
         };
         self.say(session, words);
-        HttpResponse::elsewhere("/")
+        HttpResponse::elsewhere(&self.back(request))
+    }
+
+    /// The page that a form was on: that of a disk that there is, or the first one.
+    fn back(&self, request: &HttpRequest) -> String {
+        let named = request.filled("subject").filter(|_| request.filled("back") == Some("disk"));
+        let picture = self.feed.latest();
+        let disk = named.zip(picture.status.as_deref()).and_then(|(named, seen)| called(seen, named));
+        disk.map_or_else(|| "/".to_owned(), |disk| format!("/d/{}", encoded(&disk.key)))
     }
 
     fn may_act_again(&self, peer: HttpPeer) -> bool {
@@ -234,6 +242,10 @@ fn is_from_elsewhere(request: &HttpRequest, peer: HttpPeer) -> bool {
 /// What a form asks for.
 fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
     let lacks = |what: &str| HttpResponse::plain(400, &format!("the form lacks {what}"));
+    let subject = || {
+        let subject = request.filled("subject").filter(|subject| !subject.is_empty());
+        subject.map(str::to_owned).ok_or_else(|| lacks("a subject"))
+    };
     Ok(match request.path.as_str() {
         "/do/pause" => {
             let seconds = request.filled("seconds").and_then(|text| text.parse().ok());
@@ -242,11 +254,8 @@ fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
         }
         "/do/resume" => WatchRequest::Resume,
         "/do/test" => WatchRequest::TestAlerts,
-        "/do/accept" => {
-            let subject =
-                request.filled("subject").filter(|subject| !subject.is_empty()).ok_or_else(|| lacks("a subject"))?;
-            WatchRequest::Accept { subject: subject.to_owned() }
-        }
+        "/do/accept" => WatchRequest::Accept { subject: subject()? },
+        "/do/scrub-now" => WatchRequest::ScrubNow { subject: subject()? },
         "/do/confirm" => {
             let code = request.filled("code").map(str::trim).filter(|code| code.len() == 6);
             WatchRequest::Confirm { code: code.ok_or_else(|| lacks("a code of six digits"))?.to_owned() }

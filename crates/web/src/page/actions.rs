@@ -2,14 +2,54 @@
 
 use super::view::PageView;
 use maud::{Markup, html};
+use scrubjay_jobs::control::ReadingEntry;
+use scrubjay_watch::typed;
+
+/// Where a form leads back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackTo {
+    /// The first page.
+    Front,
+    /// The page of the disk that it is about.
+    Disk,
+}
+
+impl BackTo {
+    fn word(self) -> &'static str {
+        match self {
+            BackTo::Front => "front",
+            BackTo::Disk => "disk",
+        }
+    }
+}
+
+/// A button that has a disk read, or an array checked, out of its turn, with its command beside it; where it is not being read.
+pub fn scrub_now(view: &PageView<'_>, reading: &ReadingEntry, subject: &str, what: &str, back: BackTo) -> Markup {
+    let verb = if view.seen.arrays.iter().any(|array| array.key == subject) { "checks" } else { "reads" };
+    html! {
+        @if reading.activity == "held" {
+            p.how { code { "sudo scrubjay scrub-now " (typed(subject)) } " " (verb) " it now, not when it is due" }
+            @if let Some(session) = view.session {
+                form.inline method="post" action="/do/scrub-now" {
+                    input type="hidden" name="form" value=(session.form_mark);
+                    input type="hidden" name="subject" value=(subject);
+                    input type="hidden" name="back" value=(back.word());
+                    button aria-label={ "Scrub now: " (what) } { "Scrub now" }
+                }
+                " "
+            }
+        }
+    }
+}
 
 /// A button that accepts what is wrong with a subject.
-pub fn accept(view: &PageView<'_>, subject: &str, what: &str) -> Markup {
+pub fn accept(view: &PageView<'_>, subject: &str, what: &str, back: BackTo) -> Markup {
     html! {
         @if let Some(session) = view.session {
             form.inline method="post" action="/do/accept" {
                 input type="hidden" name="form" value=(session.form_mark);
                 input type="hidden" name="subject" value=(subject);
+                input type="hidden" name="back" value=(back.word());
                 button aria-label={ "Accept: " (what) } { "Accept until it grows" }
             }
         }

@@ -1,5 +1,6 @@
 //! The page of one disk: how it is and why, its surface, what its drive says, how that came about, and what to write to whoever sold it.
 
+use super::actions::BackTo;
 use super::view::PageView;
 use super::{actions, disks, frame, surface, timeline, tone, trends};
 use maud::{Markup, html};
@@ -35,7 +36,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
                     strong { (frame::with_command(&incident.headline)) } " since " (date(incident.since))
                     @if incident.is_accepted { " (accepted)" }
                 }
-                @if !incident.is_accepted { (actions::accept(view, &incident.subject, &incident.headline)) }
+                @if !incident.is_accepted { (actions::accept(view, &incident.subject, &incident.headline, BackTo::Disk)) }
             }
         }
         (reading(view, disk))
@@ -94,6 +95,9 @@ fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
             }
             dt { "Now" } dd { (disk_now(disk)) }
             dt { "Others may lose" } dd { (show_time(Nanos(reading.budget_nanos))) " a request, as a mean" }
+        }
+        @if disk.name.is_some() && disk.scrubbed_by.is_none() {
+            (actions::scrub_now(view, reading, &disk.key, &disk_called(disk), BackTo::Disk))
         }
     }
 }
