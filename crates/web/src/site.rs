@@ -3,7 +3,7 @@
 use crate::access::{PageAccess, PageSession};
 use crate::assets;
 use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture, cleaned};
-use crate::http::rate::RateLimit;
+use crate::http::rate::{HttpCaller, RateLimit};
 use crate::http::request::{HttpMethod, HttpRequest, encoded};
 use crate::http::response::HttpResponse;
 use crate::http::server::{HttpPeer, HttpSite};
@@ -29,7 +29,7 @@ const PAUSE_MAX: u64 = 90 * 86_400;
 pub struct WatchSite {
     feed: Arc<PictureFeed>,
     access: PageAccess,
-    acts: Mutex<RateLimit>,
+    acts: Mutex<RateLimit<HttpCaller>>,
     said: Mutex<VecDeque<(String, String)>>,
 }
 
@@ -156,8 +156,25 @@ impl WatchSite {
         disk.map_or_else(|| "/".to_owned(), |disk| format!("/d/{}", encoded(&disk.key)))
     }
 
-    fn may_act_again(&self, peer: HttpPeer) -> bool {
-        self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(peer.address, Instant::now())
+    /// Sessions are counted by themselves, and so are those who have none: no stranger takes an owner's turn.
+    fn may_act_again(&self, session: Option<&PageSession>, peer: HttpPeer) -> bool {
+        let caller = session.map_or_else(|| HttpCaller::from(peer.address), known);
+        self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(caller, Instant::now())
+    }
+
+    fn log_in(&self, request: &HttpRequest, peer: HttpPeer, now: u64) -> HttpResponse {
+        if request.method != HttpMethod::Get {
+            return HttpResponse::plain(405, "a link is opened, and not looked at: it is good once");
+        }
+        if let Some(cookie) = self.access.log_in(|name| request.asked(name), now, peer.is_encrypted) {
+            return HttpResponse::elsewhere("/").with("Set-Cookie", cookie);
+        }
+        if !self.may_act_again(None, peer) {
+            return too_often();
+        }
+        let words = "A link is good once, within ten minutes, and until the page is restarted. A new one:";
+        let command = Some("sudo scrubjay web --print-link");
+        html(403, page::message("This link is not good any more", words, command))
     }
 }
 
@@ -167,7 +184,7 @@ impl HttpSite for WatchSite {
         if !self.access.is_ours(host) {
             return HttpResponse::plain(421, "this page has another name: scrubjay web --name NAME");
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = now();
         // Says nothing but that somebody is here.
         if request.path == "/healthz" && request.method != HttpMethod::Post {
             return HttpResponse::plain(200, "ok");
@@ -178,25 +195,12 @@ impl HttpSite for WatchSite {
             return match () {
                 () if !is_known => missing("Nothing can be done there."),
                 () if is_from_elsewhere(request, peer) => HttpResponse::plain(403, "that comes from another page"),
-                () if !self.may_act_again(peer) => too_often(),
+                () if !self.may_act_again(session.as_ref(), peer) => too_often(),
                 () => self.act(request, session.as_ref()),
             };
         }
         if request.path == "/login" {
-            let (until, mark) = (request.asked("until"), request.asked("mark"));
-            if !self.may_act_again(peer) {
-                return too_often();
-            }
-            return match self.access.log_in(until, mark, now, peer.is_encrypted) {
-                Some(cookie) => HttpResponse::elsewhere("/").with("Set-Cookie", cookie),
-                None => {
-                    let words = "A link is good for ten minutes. A new one:";
-                    html(
-                        403,
-                        page::message("This link is not good any more", words, Some("sudo scrubjay web --print-link")),
-                    )
-                }
-            };
+            return self.log_in(request, peer, now);
         }
         let may_look = peer.address.is_loopback()
             || session.is_some()
@@ -208,6 +212,14 @@ impl HttpSite for WatchSite {
                 .with("WWW-Authenticate", "Bearer");
         }
         self.look(request, session.as_ref())
+    }
+
+    fn caller(&self, request: &HttpRequest, peer: HttpPeer) -> HttpCaller {
+        match self.access.session(request.field("cookie"), now()) {
+            Some(session) => known(&session),
+            None if self.access.may_read(request.field("authorization")) => HttpCaller::Known("reader".to_owned()),
+            None => HttpCaller::from(peer.address),
+        }
     }
 
     fn events(&self, seen: &mut u64) -> String {
@@ -222,6 +234,15 @@ impl HttpSite for WatchSite {
         *seen = number;
         format!("event: picture\ndata: {number}\n\n")
     }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn known(session: &PageSession) -> HttpCaller {
+    HttpCaller::Known(session.form_mark.clone())
 }
 
 /// Did another page send this? A browser says where a form comes from; one that says nothing has its cookie and its mark.

@@ -41,7 +41,7 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
         .into());
     }
     let key = if args.read_only { None } else { Some(key(&key_path(args.key.as_deref()), args.print_link)?) };
-    let access = PageAccess::new(key.as_deref(), &names(&args.name));
+    let access = PageAccess::new(key.as_deref(), &names(&args.name)).since(clock::today().0);
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
     if args.print_link {
         return print_link(&access, scheme, args);
@@ -154,7 +154,7 @@ fn print_link(access: &PageAccess, scheme: &str, args: &WebArgs) -> Result<Exit>
     print_line(&mut out, format_args!("{scheme}://{host}:{}{path}", args.listen.port()))?;
     print_line(
         &mut out,
-        format_args!("Whoever opens this link within {minutes} minutes may act on the page for {hours} hours."),
+        format_args!("Whoever opens this link first, within {minutes} minutes, may act on the page for {hours} hours."),
     )?;
     print_line(&mut out, format_args!("To read /metrics and /api from elsewhere, send: Authorization: Bearer {read}"))?;
     Ok(Exit::Clean)

@@ -90,8 +90,7 @@ fn text(response: &HttpResponse) -> String {
 
 /// The cookie of a new session.
 fn logged_in(site: &WatchSite) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let response = get(site, &site.access.link(now).unwrap(), &[], here());
+    let response = get(site, &site.access.link(now()).unwrap(), &[], here());
     assert_eq!(response.status, 303);
     let cookie = response.fields.iter().find(|(name, _)| *name == "Set-Cookie").unwrap();
     cookie.1.split(';').next().unwrap().to_owned()
@@ -200,6 +199,45 @@ fn nobody_acts_all_the_time() {
     let answers: Vec<u16> = (0..20).map(|_| post()).collect();
     assert!(answers.contains(&429) && answers[0] == 303, "{answers:?}");
     assert!(asked.lock().unwrap().len() <= ACTS.0 as usize);
+}
+
+/// An enemy on the same machine, or behind the same proxy, without the key.
+#[test]
+fn who_has_no_key_locks_no_owner_out() {
+    let (site, _) = site(true);
+    let cookie = logged_in(&site);
+    let mark = form_mark(&text(&get(&site, "/", &[("cookie", &cookie)], here())));
+    let link = site.access.link(now()).unwrap();
+    let guess = |path: &str| match path.starts_with("/do") {
+        true => {
+            site.answer(&request(HttpMethod::Post, path, &[("cookie", "scrubjay=1.00")], &[("form", "00")]), here())
+        }
+        false => get(&site, path, &[], here()),
+    };
+    for path in ["/do/resume", "/login?until=1&once=0&mark=00"] {
+        let answers: Vec<u16> = (0..50).map(|_| guess(path).status).collect();
+        assert!(answers.contains(&403) || path == "/login?until=1&once=0&mark=00", "{answers:?}");
+        assert_eq!(answers.last(), Some(&429), "guesses are counted: {answers:?}");
+    }
+    let resume = request(HttpMethod::Post, "/do/resume", &[("cookie", &cookie)], &[("form", &mark)]);
+    assert_eq!(site.answer(&resume, here()).status, 303, "the owner acts");
+    assert_eq!(get(&site, &link, &[], here()).status, 303, "and a link that is good opens a session");
+    assert_eq!(get(&site, &link, &[], here()).status, 429, "once");
+    let caller = |fields: &[(&str, &str)]| site.caller(&request(HttpMethod::Get, "/", fields, &[]), here());
+    let bearer = format!("Bearer {}", site.access.read_key().unwrap());
+    let callers = [caller(&[("cookie", &cookie)]), caller(&[("authorization", &bearer)]), caller(&[])];
+    assert!(
+        matches!(&callers, [HttpCaller::Known(one), HttpCaller::Known(other), HttpCaller::From(_)] if one != other)
+    );
+    assert_eq!(caller(&[("cookie", "scrubjay=9.00"), ("authorization", "Bearer 00")]), callers[2]);
+}
+
+#[test]
+fn whoever_only_looks_at_a_link_does_not_use_it_up() {
+    let (site, _) = site(true);
+    let link = site.access.link(now()).unwrap();
+    assert_eq!(site.answer(&request(HttpMethod::Head, &link, &[], &[]), here()).status, 405);
+    assert_eq!(get(&site, &link, &[], here()).status, 303);
 }
 
 #[test]
