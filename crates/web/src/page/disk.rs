@@ -2,7 +2,7 @@
 
 use super::actions::BackTo;
 use super::view::PageView;
-use super::{actions, disks, frame, surface, timeline, tone, trends};
+use super::{actions, bench, disks, frame, surface, timeline, tone, trends};
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
@@ -57,10 +57,11 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
         }
         section aria-labelledby="bench" {
             h2 #bench { "How fast it is" }
+            @if let Some(detail) = detail { (bench::past(&detail.bench)) }
             @if let Some(nanos) = past.map(|past| past.service_nanos).filter(|nanos| *nanos > 0) {
                 p { "One read of a scrub took " (show_time(Nanos(nanos))) " as a mean over its last pass." }
             }
-            p { "Requests a second with their latency: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
+            p { "Requests a second with their latency, by queue depth and position, now: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
         }
         @if let Some(detail) = detail {
             section aria-labelledby="events" {
