@@ -2,7 +2,7 @@
 
 use crate::access::{PageAccess, PageSession};
 use crate::assets;
-use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture, cleaned};
+use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture};
 use crate::http::rate::{HttpCaller, RateLimit};
 use crate::http::request::{HttpMethod, HttpRequest, encoded};
 use crate::http::response::HttpResponse;
@@ -10,7 +10,6 @@ use crate::http::server::{HttpPeer, HttpSite};
 use crate::page::{self, PageView};
 use crate::{metrics, summary};
 use maud::Markup;
-use scrubjay_jobs::control::past::PastDocument;
 use scrubjay_jobs::control::{DiskEntry, WatchAnswer, WatchDocument, WatchRequest};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,13 +69,17 @@ impl WatchSite {
         let Some(seen) = &picture.status else { return unknown(&picture) };
         let Some(disk) = called(seen, name) else { return missing("No disk here is called so.") };
         let request = WatchRequest::PastOfDisk { disk: disk.key.clone(), since: seen.time.saturating_sub(PAST_SPAN) };
-        let past = match self.feed.ask(&request) {
-            Ok(WatchAnswer::Past(past)) => Some(cleaned::<PastDocument>(&past)),
-            _ => None,
+        let past = self.feed.ask_past(&request);
+        // Where nobody answers, what was known of it in short is as old as all else here. A history that is refused is not known at all.
+        let picture = match &past {
+            Err(why) if picture.trouble.is_none() => {
+                SeenPicture { past: None, past_trouble: Some(why.clone()), ..picture.clone() }
+            }
+            _ => picture.clone(),
         };
         let said = hears.and_then(|session| self.take_said(session));
         let view = self.view(seen, &picture, session, said.as_deref());
-        let past = past.as_ref().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
+        let past = past.as_ref().ok().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
         html(200, page::disk::page(&view, disk, past))
     }
 

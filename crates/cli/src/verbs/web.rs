@@ -52,22 +52,22 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
         }
         _ => None,
     };
-    let ask = match &args.recorded {
+    let feed = match &args.recorded {
         Some(path) => {
             let WatchSnapshot { status, past } = recording(path)?;
-            feed::recorded(status, past)
+            PictureFeed::of_recording(status, past)
         }
-        None => feed::over(page_socket_path()?),
+        None => PictureFeed::new(feed::over(page_socket_path()?)),
     };
     let listener = TcpListener::bind(args.listen).map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Usage(format!("--listen {}: somebody else listens there", args.listen)).into(),
         _ => anyhow::Error::new(error).context(format!("cannot listen on {}", args.listen)),
     })?;
-    let feed = PictureFeed::new(ask);
     feed.keep_up().context("no thread is to be had")?;
     let at = listener.local_addr().context("where we listen is not known")?;
     let how = if args.read_only { "" } else { "; to act there: the same command with --print-link" };
-    say(format_args!("the page is at {scheme}://{at}{how}"));
+    let what = if args.recorded.is_some() { "; it shows a recording" } else { "" };
+    say(format_args!("the page is at {scheme}://{at}{what}{how}"));
     HttpServer::new(Arc::new(WatchSite::new(feed, access)), tls).serve(&listener)
 }
 

@@ -137,7 +137,8 @@ fn in_short(
             read: row.smart_read.0,
             passed: row.word.passed,
             celsius: warmth.last().map(|point| point.max),
-            used_percent: row.word.used,
+            // Only the log of an NVMe drive has both; a drive of another kind says neither.
+            used_percent: row.counters.contains_key(&CounterKind::MediaErrors).then_some(row.word.used),
             counters: counters.collect(),
         },
         passes_finished: reading.map_or(0, |reading| u64::from(reading.finished)),

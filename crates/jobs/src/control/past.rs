@@ -78,8 +78,8 @@ pub struct DriveSays {
     pub passed: Option<bool>,
     /// Its last temperature, in degrees Celsius.
     pub celsius: Option<i32>,
-    /// Endurance used, percent; 0 also where a drive does not say.
-    pub used_percent: u8,
+    /// Endurance used, percent; null: the drive does not say.
+    pub used_percent: Option<u8>,
     /// Its counters.
     pub counters: Vec<CounterEntry>,
 }

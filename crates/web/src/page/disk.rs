@@ -3,6 +3,7 @@
 use super::actions::BackTo;
 use super::view::PageView;
 use super::{actions, bench, disks, frame, surface, timeline, tone, trends};
+use crate::feed::PictureTime;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
@@ -53,7 +54,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             section aria-labelledby="trends" { h2 #trends { "Trends" } (trends::of(detail, seen.time)) }
             (passes(&detail.passes))
         } @else {
-            p.stale { "The history of this disk cannot be read now." }
+            p.stale { (view.no_history()) }
         }
         section aria-labelledby="bench" {
             h2 #bench { "How fast it is" }
@@ -76,7 +77,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             button.copy hidden data-copy="claim-text" { "Copy" }
         }
     };
-    let was = if view.is_fresh() { "" } else { "not known now; was " };
+    let was = if view.time() == PictureTime::Old { "not known now; was " } else { "" };
     frame::page(view, &format!("{}: {was}{}", disk_called(disk), disk.health), &body)
 }
 
@@ -162,7 +163,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
                         }
                         dt { "Read" } dd { (moment(drive.read)) }
                         @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }
-                        @if drive.used_percent > 0 { dt { "Endurance used" } dd { (drive.used_percent) " %" } }
+                        @if let Some(used) = drive.used_percent { dt { "Endurance used" } dd { (used) " %" } }
                     }
                     @if !drive.counters.is_empty() { (counters(&drive.counters)) }
                 }
@@ -222,6 +223,9 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
     line(format_args!("Model          {}", disk.model));
     line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not told by the drive")));
     line(format_args!("Size           {} ({} bytes)", label_size(disk.bytes), disk.bytes));
+    if view.time() == PictureTime::Recorded {
+        line(format_args!("A RECORDING of a machine that may never have been: no claim can rest on it."));
+    }
     line(format_args!(
         "Observed       {}, host {}, Scrubjay {}",
         moment(view.seen.time),

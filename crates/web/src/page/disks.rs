@@ -2,6 +2,7 @@
 
 use super::view::PageView;
 use super::{surface, tone};
+use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small;
@@ -58,8 +59,8 @@ pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
 
 /// The word for how it is.
 pub fn badge(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let word = if view.is_fresh() { disk.health.clone() } else { format!("was {}", disk.health) };
-    html! { span class={ "badge " (tone::of_health(&disk.health, view.is_fresh())) } { (word) } }
+    let word = if view.time() == PictureTime::Old { format!("was {}", disk.health) } else { disk.health.clone() };
+    html! { span class={ "badge " (tone::of_health(&disk.health, view.time())) } { (word) } }
 }
 
 /// Why it is so.

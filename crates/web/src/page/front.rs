@@ -44,7 +44,7 @@ fn safe(view: &PageView<'_>) -> Markup {
             h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (view.sentence()) } }
             ul.lights {
                 @for light in &seen.lights {
-                    li class=(tone::of_light(&light.colour, view.is_fresh())) {
+                    li class=(tone::of_light(&light.colour, view.time())) {
                         b { (light.name) } " " span { (light.words) }
                     }
                 }

@@ -27,7 +27,7 @@ const ROWS: [(&str, &str, &[&str]); 5] = [
 pub fn year(view: &PageView<'_>) -> Markup {
     let now = view.seen.time;
     let Some(past) = view.past else {
-        return html! { section { h2 { "Twelve months" } p { "The history cannot be read now." } } };
+        return html! { section { h2 { "Twelve months" } p.stale { (view.no_history()) } } };
     };
     let from = now.saturating_sub(SPAN);
     html! {
