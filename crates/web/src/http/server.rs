@@ -57,13 +57,14 @@ pub struct HttpServer<S> {
     open: Arc<OpenConnections>,
     rate: Arc<Mutex<RateLimit<HttpCaller>>>,
     threads: Arc<AtomicUsize>,
+    taken_time: Duration,
 }
 
 impl<S: HttpSite> HttpServer<S> {
     /// A server of this site; encrypted, if it has what that needs.
     pub fn new(site: Arc<S>, tls: Option<Arc<ServerConfig>>) -> HttpServer<S> {
         let rate = Arc::new(Mutex::new(RateLimit::new(RATE.0, RATE.1)));
-        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default() }
+        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default(), taken_time: TAKEN_TIME }
     }
 
     /// Answers whoever comes, for ever.
@@ -85,11 +86,11 @@ impl<S: HttpSite> HttpServer<S> {
         let Some(number) = self.open.enter(&stream, peer.ip().to_canonical()) else { return };
         let (site, tls, open, rate) =
             (Arc::clone(&self.site), self.tls.clone(), Arc::clone(&self.open), Arc::clone(&self.rate));
-        let threads = Arc::clone(&self.threads);
+        let (threads, taken_time) = (Arc::clone(&self.threads), self.taken_time);
         threads.fetch_add(1, Ordering::SeqCst);
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
-            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer };
+            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer, taken_time };
             // A mistake of ours costs one answer, and no room.
             let _ = catch_unwind(AssertUnwindSafe(|| ours.run(stream, tls)));
             open.leave(number);
@@ -109,6 +110,7 @@ struct HttpTalk<'t, S> {
     rate: &'t Mutex<RateLimit<HttpCaller>>,
     number: u64,
     peer: HttpPeer,
+    taken_time: Duration,
 }
 
 impl<S: HttpSite> HttpTalk<'_, S> {
@@ -141,7 +143,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
                 Ok(request) => request,
                 Err(RequestError::Gone) => return Ok(()),
                 Err(RequestError::Refused(status, why)) => {
-                    stream.time_writes(TAKEN_TIME);
+                    stream.time_writes(self.taken_time);
                     HttpResponse::plain(status, why).write("", false, false, stream)?;
                     return drain(stream);
                 }
@@ -155,7 +157,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
             };
             let is_kept = request.is_kept && may_ask && !response.is_stream;
             let accepts = request.field("accept-encoding").unwrap_or_default();
-            stream.time_writes(TAKEN_TIME);
+            stream.time_writes(self.taken_time);
             response.write(accepts, request.method == HttpMethod::Head, is_kept, stream)?;
             if response.is_stream && request.method == HttpMethod::Get {
                 return self.stream(stream);
@@ -173,7 +175,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
         loop {
             let events = self.site.events(&mut seen);
             let bytes = if events.is_empty() { "event: pulse\ndata: 1\n\n" } else { &events };
-            stream.time_writes(TAKEN_TIME);
+            stream.time_writes(self.taken_time);
             stream.write_all(bytes.as_bytes())?;
             stream.flush()?;
         }
@@ -193,4 +195,46 @@ fn drain(stream: &mut dyn TimedStream) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Larger than what the kernel keeps of an answer for a client that takes none of it.
+    const LARGE: usize = 64 << 20;
+
+    struct LargeSite;
+
+    impl HttpSite for LargeSite {
+        fn answer(&self, _: &HttpRequest, _: HttpPeer) -> HttpResponse {
+            HttpResponse::new(200, "text/plain", vec![b'x'; LARGE])
+        }
+
+        fn caller(&self, _: &HttpRequest, peer: HttpPeer) -> HttpCaller {
+            HttpCaller::from(peer.address)
+        }
+
+        fn events(&self, _: &mut u64) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_taken_in_sips_ends_though_each_of_them_comes_in_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server =
+            HttpServer { taken_time: Duration::from_millis(300), ..HttpServer::new(Arc::new(LargeSite), None) };
+        thread::spawn(move || server.serve(&listener));
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let (mut sip, mut taken) = (vec![0; 16 << 10], 0);
+        while let Ok(length @ 1..) = client.read(&mut sip) {
+            taken += length;
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(taken > 0 && taken < LARGE, "{taken} of {LARGE}");
+    }
 }
