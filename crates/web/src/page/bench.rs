@@ -1,10 +1,9 @@
 //! What `bench disk` kept of a disk: how fast it was, each time beside its own past.
 
 use maud::{Markup, html};
-use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::past::{BenchEntry, BenchPast};
 use scrubjay_jobs::control::told::moment;
-use scrubjay_jobs::quantity::{show_count, show_time};
+use scrubjay_jobs::quantity::show_count;
 
 /// Draws it.
 pub fn past(bench: &BenchPast) -> Markup {
@@ -42,7 +41,8 @@ fn iops(rate: f64) -> String {
 }
 
 fn seconds(seconds: f64) -> String {
-    show_time(Nanos((seconds * 1e9).max(0.0) as u64))
+    let millis = seconds * 1e3;
+    if millis < 1.0 { format!("{:.0} us", seconds * 1e6) } else { format!("{millis:.1} ms") }
 }
 
 #[cfg(test)]
@@ -65,9 +65,10 @@ mod tests {
             result(0.0125, None, &[]),
         ];
         let shown = past(&BenchPast { results, trouble: Some("f: 1 line".into()) }).into_string();
-        for words in ["25 ms", ">80<", "slower", "before &lt;b&gt;", "median of 2", "the first", "f: 1 line"] {
+        for words in ["25.0 ms", ">80<", "slower", "before &lt;b&gt;", "median of 2", "the first", "f: 1 line"] {
             assert!(shown.contains(words), "{words}: {shown}");
         }
+        assert_eq!([seconds(0.0125), seconds(0.000_085)], ["12.5 ms", "85 us"]);
         assert!(past(&BenchPast::default()).into_string().contains("not measured yet"));
     }
 }

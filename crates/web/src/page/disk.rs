@@ -7,7 +7,7 @@ use crate::feed::PictureTime;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry};
+use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry, PastEvent};
 use scrubjay_jobs::control::told::{ago, date, disk_bad, disk_called, disk_now, moment, span};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::health::NO_SIGN;
@@ -23,6 +23,10 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
     let seen = view.seen;
     let detail = past.and_then(|past| past.detail.as_ref());
     let incidents: Vec<_> = seen.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
+    // Of a message it is enough to know when it arrived.
+    let events =
+        detail.map(|detail| detail.events.iter().filter(|event| event.kind != "message-written").cloned().collect());
+    let events: Vec<PastEvent> = events.unwrap_or_default();
     let body = html! {
         nav.up { a href="/" { "All disks" } }
         section.safe {
@@ -64,10 +68,10 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             }
             p { "Requests a second with their latency, by queue depth and position, now: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
         }
-        @if let Some(detail) = detail {
+        @if detail.is_some() {
             section aria-labelledby="events" {
                 h2 #events { "What happened to it" }
-                @if detail.events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &detail.events, EVENTS)) }
+                @if events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &events, EVENTS)) }
             }
         }
         section aria-labelledby="claim" {

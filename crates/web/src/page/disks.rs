@@ -104,12 +104,12 @@ pub fn table(view: &PageView<'_>, disks: &[&DiskEntry], label: &str) -> Markup {
                 th { "Disk" } th { "Model" } th { (if has_serial { "Serial" } else { "Identity" }) } th { "State" } th { "Last full read" }
                 th.number { "Unreadable" } @if is_warm { th.number { "°C" } } th { "12 months" } th { "Now" }
             } }
-            tbody { @for disk in disks { (row(view, disk, is_warm)) } }
+            tbody { @for disk in disks { (row(view, disk, is_warm, has_serial)) } }
         }
     }
 }
 
-fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool) -> Markup {
+fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool, has_serial: bool) -> Markup {
     let past = view.past_of(&disk.key);
     let now = view.seen.time;
     let read = disk.reading.oldest_read.map_or(u64::MAX, |read| now.saturating_sub(read));
@@ -119,7 +119,7 @@ fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool) -> Markup {
                 a.item href={ "/d/" (encoded(&disk.key)) } { (disk_called(disk)) }
             }
             td data-h="Model" { @if disk.model.is_empty() { "-" } @else { (disk.model) } }
-            td.serial data-h="Serial" { (disk.serial.as_deref().unwrap_or(&disk.key)) }
+            td.serial data-h=(if has_serial { "Serial" } else { "Identity" }) { (disk.serial.as_deref().unwrap_or(&disk.key)) }
             td data-h="State" data-sort=(tone::rank(&disk.health)) {
                 (badge(view, disk))
                 @if let Some(reason) = disk.reasons.first() { " " span.why { (reason) } }

@@ -51,7 +51,7 @@ pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
                     p {
                         @if is_recording { "A recording of " (moment(seen.time)) } @else { "Data " (age(view.picture.age())) " old, of " (moment(seen.time)) }
                         ". Scrubjay " (seen.version) ". "
-                        @match (view.session, view.has_key) {
+                        @match (view.session, view.has_key && !is_recording) {
                             (Some(session), _) => {
                                 form.inline method="post" action="/logout" {
                                     input type="hidden" name="form" value=(session.form_mark);
@@ -109,7 +109,7 @@ fn staleness(view: &PageView<'_>) -> Markup {
     html! {
         @if view.time() == PictureTime::Recorded {
             p.stale role="note" {
-                strong { "This is a recording. " } "It shows how a machine was on " (moment(view.seen.time)) "; no machine is watched here, and nothing can be done to it."
+                strong { "This is a recording. " } "It shows how a machine was on " (moment(view.seen.time)) "; no machine is watched here, nothing can be done to it, and its commands are not for yours."
             }
         } @else if view.seen.is_blind {
             p.stale role="alert" { strong { (view.sentence()) } }

@@ -4,6 +4,7 @@ use super::actions::BackTo;
 use super::frame::{self, with_command};
 use super::view::PageView;
 use super::{actions, bays, disks, timeline, tone};
+use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
@@ -34,7 +35,9 @@ pub fn page(view: &PageView<'_>) -> Markup {
         (rest(seen))
         (actions::all(view))
     };
-    frame::page(view, &format!("{}: {}", seen.host, view.sentence()), &body)
+    // What is recorded is called so by the frame.
+    let sentence = if view.time() == PictureTime::Recorded { seen.sentence.clone() } else { view.sentence() };
+    frame::page(view, &format!("{}: {sentence}", seen.host), &body)
 }
 
 fn safe(view: &PageView<'_>) -> Markup {

@@ -34,7 +34,7 @@ pub fn year(view: &PageView<'_>) -> Markup {
         section aria-labelledby="year" {
             h2 #year { "Twelve months" }
             @if past.events.is_empty() { p { "Nothing has happened yet." } } @else {
-                div.scroll tabindex="0" role="group" aria-label="Timeline" {
+                div.scroll.late tabindex="0" role="group" aria-label="Timeline" {
                     (PreEscaped(small::timeline(&rows(view, &past.events, from, now), &ticks(from, now), &label(&past.events, from))))
                 }
                 details {
