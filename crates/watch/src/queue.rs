@@ -64,7 +64,8 @@ impl Watch {
 
     /// When a subject could be read if no other stood in its way: now, if it is not known until when it is held.
     fn ready(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> UnixSeconds {
-        let begins = if subject.reading().row.passes.begun.0 > 0 { now } else { self.begins(subject) };
+        let ReadingState { row, live, .. } = subject.reading();
+        let begins = if row.passes.begun.0 > 0 || live.is_wanted { now } else { self.begins(subject) };
         let held = self.held(subject, now).and_then(|why| why.until());
         held.map_or(begins, |until| begins.max(until)).max(now)
     }
