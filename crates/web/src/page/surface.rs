@@ -78,7 +78,12 @@ pub fn map(parts: &[SurfacePart], now: u64) -> Markup {
             (PreEscaped(small::cells(&cells(parts, now), parts.len().clamp(COLUMNS_MIN, COLUMNS), &label)))
             (legend())
         }
-        p.soft { "From the first sector to the last; each square is 1/" (parts.len()) " of the disk, as old as its oldest sector." }
+        p.soft {
+            @match parts.len() {
+                1 => "All of it is one square, as old as its oldest sector.",
+                many => { "From the first sector to the last; each square is 1/" (many) " of the disk, as old as its oldest sector." }
+            }
+        }
     }
 }
 
