@@ -29,29 +29,27 @@ pub fn scrub_now(view: &PageView<'_>, reading: &ReadingEntry, subject: &str, wha
     html! {
         @if reading.activity == "held" {
             p.how { code { "sudo scrubjay scrub-now " (typed(subject)) } " " (verb) " it now, not when it is due" }
-            @if let Some(session) = view.session {
-                form.inline method="post" action="/do/scrub-now" {
-                    input type="hidden" name="form" value=(session.form_mark);
-                    input type="hidden" name="subject" value=(subject);
-                    input type="hidden" name="back" value=(back.word());
-                    button aria-label={ "Scrub now: " (what) } { "Scrub now" }
-                }
-                " "
-            }
+            (form(view, "/do/scrub-now", subject, back, ("Scrub now", what)))
         }
     }
 }
 
 /// A button that accepts what is wrong with a subject.
 pub fn accept(view: &PageView<'_>, subject: &str, what: &str, back: BackTo) -> Markup {
+    form(view, "/do/accept", subject, back, ("Accept until it grows", what))
+}
+
+/// A button about a subject, for who may act; `words` are what stands on it, and what it is about.
+fn form(view: &PageView<'_>, action: &str, subject: &str, back: BackTo, words: (&str, &str)) -> Markup {
     html! {
         @if let Some(session) = view.session {
-            form.inline method="post" action="/do/accept" {
+            form.inline method="post" action=(action) {
                 input type="hidden" name="form" value=(session.form_mark);
                 input type="hidden" name="subject" value=(subject);
                 input type="hidden" name="back" value=(back.word());
-                button aria-label={ "Accept: " (what) } { "Accept until it grows" }
+                button aria-label={ (words.0) ": " (words.1) } { (words.0) }
             }
+            " "
         }
     }
 }
