@@ -111,3 +111,35 @@ fn what_is_read_already_and_what_is_not_there_stay_as_they_are() {
     wants(&mut rig, SubjectKey::Array("nobody".into()));
     assert_eq!(rig.standing("S0").reading.held, Some(HoldBack::Missing));
 }
+
+/// Each by itself, of a disk that is not due: what does not hold it back is its turn.
+#[test]
+fn hours_sleep_and_self_tests_are_not_passed_over_either() {
+    let mut rig = read_rig(1);
+    let facts = |is_self_testing| {
+        SmartReading::Facts(SmartFacts { passed: Some(true), is_self_testing, ..SmartFacts::default() })
+    };
+    let smart = |rig: &mut Rig, reading: SmartReading| {
+        rig.smart = reading.clone();
+        rig.tell(WatchEvent::Smart("sda".into(), reading));
+    };
+    let held = |rig: &mut Rig| {
+        wants(rig, disk_key("S0"));
+        assert!(rig.running.is_empty());
+        rig.standing("S0").reading.held
+    };
+    smart(&mut rig, facts(true));
+    assert_eq!(held(&mut rig), Some(HoldBack::SelfTest));
+    smart(&mut rig, SmartReading::Asleep);
+    assert!(matches!(held(&mut rig), Some(HoldBack::Asleep(latest)) if latest.0 > rig.now.0 + DAY));
+    smart(&mut rig, facts(false));
+    // Now is not within an hour that begins an hour ahead.
+    let minute = (rig.now.0 % DAY / MINUTE) as u32;
+    let from = (minute + 60) % 1440;
+    let between = Some(DailyHours { from, to: (from + 60) % 1440 });
+    let hours = |between| WatchEvent::Settings(Box::new(WatchSettings { between, ..settings() }));
+    rig.tell(hours(between));
+    let Some(HoldBack::WindowClosed(opens)) = held(&mut rig) else { panic!("{:?}", rig.standing("S0")) };
+    rig.wait(opens.0 - rig.now.0 + MINUTE);
+    assert_eq!(rig.running, ["sda"], "in its hours it begins, though it is not due");
+}
