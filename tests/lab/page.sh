@@ -40,6 +40,8 @@ for name in one eight sixty; do
   SCRUBJAY_RUN=$work/$name serve "$name"
   pages+=("$name=$url")
   curl -fsS "${url}metrics" | promtool check metrics && echo "ok - $name: promtool takes the metrics" || fail "$name: promtool takes the metrics"
+  expect "$name: its messages are told, and no code of a test" \
+    "$(curl -fsS "$url" | grep -c 'code (not shown)')$(curl -fsS "$url" | grep -c 'code [0-9]\{6\}' || true)" 10
   [ $name != eight ] || pages+=("disk=${url}d/$(jq -r '[.status.disks[] | select(.health == "replace")][0].key' eight.json)")
 done
 

@@ -65,9 +65,12 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
     })?;
     feed.keep_up().context("no thread is to be had")?;
     let at = listener.local_addr().context("where we listen is not known")?;
-    let how = if args.read_only { "" } else { "; to act there: the same command with --print-link" };
-    let what = if args.recorded.is_some() { "; it shows a recording" } else { "" };
-    say(format_args!("the page is at {scheme}://{at}{what}{how}"));
+    let how = match (&args.recorded, args.read_only) {
+        (Some(_), _) => "; it shows a recording, to which nothing can be done",
+        (None, true) => "",
+        (None, false) => "; to act there: the same command with --print-link",
+    };
+    say(format_args!("the page is at {scheme}://{at}{how}"));
     HttpServer::new(Arc::new(WatchSite::new(feed, access)), tls).serve(&listener)
 }
 

@@ -106,7 +106,21 @@ fn event_entry(event: HistoryEvent) -> PastEvent {
         kind: event.kind.word().to_owned(),
         disk: event.disk.map(|key| key.0),
         subject: event.subject,
-        words: event.words,
+        words: without_code(event.words),
+    }
+}
+
+/// Whoever may look at the page is not to read there what proves that a message has arrived.
+fn without_code(words: String) -> String {
+    const BEFORE: &str = "code ";
+    const DIGITS: usize = 6;
+    let is_code = |at: usize| {
+        let rest = &words.as_bytes()[at + BEFORE.len()..];
+        rest.len() >= DIGITS && rest[..DIGITS].iter().all(u8::is_ascii_digit)
+    };
+    match words.match_indices(BEFORE).map(|(at, _)| at).find(|at| is_code(*at)) {
+        Some(at) => format!("{}(not shown){}", &words[..at + BEFORE.len()], &words[at + BEFORE.len() + DIGITS..]),
+        None => words,
     }
 }
 
@@ -302,6 +316,28 @@ mod tests {
         std::fs::create_dir(&path).unwrap();
         let told = of(Some("naa.5 ZL2"));
         assert!(told.results.is_empty() && told.trouble.is_some(), "{told:?}");
+    }
+
+    #[test]
+    fn a_code_that_proves_a_channel_is_not_read_off_the_page() {
+        let told = |words: &str| without_code(words.to_owned());
+        assert_eq!(told("[nas1] [TEST] code 513251"), "[nas1] [TEST] code (not shown)");
+        assert_eq!(
+            told("(may reach you twice) [nas1] [TEST] code 004711."),
+            "(may reach you twice) [nas1] [TEST] code (not shown)."
+        );
+        for other in ["code", "code 51325", "the code code x", "", "encode 12345ü", "8 sectors from 513251 on"] {
+            assert_eq!(told(other), other);
+        }
+        let event = HistoryEvent {
+            number: 1,
+            at: UnixSeconds(1),
+            kind: crate::history::HistoryEventKind::MessageDelivered,
+            disk: None,
+            subject: "email".into(),
+            words: "[nas1] [TEST] code 513251".into(),
+        };
+        assert!(!event_entry(event).words.contains("513251"));
     }
 
     #[test]
