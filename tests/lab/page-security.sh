@@ -20,7 +20,7 @@ serve() { # NAME ARGUMENTS...
   shift
   "$scrubjay" web --key "$work/key" "$@" 2>"$name.log" &
   server=$!
-  soon grep -q 'the page is at' "$name.log"
+  soon grep -qs 'the page is at' "$name.log"
   url=$(grep -o 'https\?://[^;]*' "$name.log")
 }
 serve page --listen 127.0.0.1:0 --recorded evil.json
@@ -141,7 +141,7 @@ expect "nor the state" "$(alone cat "$work/state/history.db" 2>/dev/null | wc -c
 install -d -o 54321 -m 700 own
 cp evil.json own.json && chmod 644 own.json
 (exec setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set -all --no-new-privs "$scrubjay" web --listen 127.0.0.1:0 --key "$work/own/key" --recorded own.json 2>alone.log) &
-soon grep -q 'the page is at' alone.log
+soon grep -qs 'the page is at' alone.log
 url=$(grep -o 'http://[^;]*' alone.log)
 expect "and the page is there" "$(code "$url/")" 200
 pid=$(pgrep -u 54321 -f "own/key" | head -1)
