@@ -23,9 +23,9 @@ impl Daemon<'_> {
                 match self.watch.status(self.clock.now()).paused_until.filter(|_| seconds < 100 * 366 * DAY) {
                     Some(until) => {
                         let until = show_time(self.watch.calendar(), until);
-                        done(&format!("nothing is read until {until}; to go on sooner: scrubjay resume"))
+                        done(&format!("nothing is read until {until}; to go on sooner: sudo scrubjay resume"))
                     }
-                    None => done("nothing is read until `scrubjay resume`"),
+                    None => done("nothing is read until `sudo scrubjay resume`"),
                 }
             }
             WatchRequest::Resume => {

@@ -37,6 +37,8 @@ pub fn year(view: &PageView<'_>) -> Markup {
                 div.scroll.late tabindex="0" role="group" aria-label="Timeline" {
                     (PreEscaped(small::timeline(&rows(view, &past.events, from, now), &ticks(from, now), &label(&past.events, from))))
                 }
+                // A phone begins at the newest end, where the names of the rows are not.
+                p.soft.rows aria-hidden="true" { "From top to bottom: " (names()) "." }
                 details {
                     summary { "What happened last" }
                     (list(view, &past.events, LISTED))
@@ -68,6 +70,11 @@ fn ticks(from: u64, now: u64) -> Vec<(f64, String)> {
         .map(|day| ((day - from) as f64 / (now - from).max(1) as f64, month(day)))
         .filter(|(share, _)| (0.02..0.98).contains(share))
         .collect()
+}
+
+fn names() -> String {
+    let names: Vec<String> = ROWS.iter().map(|(name, ..)| name.to_lowercase()).collect();
+    names.join(", ")
 }
 
 fn label(events: &[PastEvent], from: u64) -> String {
