@@ -1,31 +1,33 @@
 #!/bin/bash
 # What contrib/ holds, as far as a tool here can say: the rules fire and are over, and every metric and field that is named there is one.
-# Usage: contrib.sh. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs promtool, jq, curl.
+# Usage: contrib.sh. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs promtool, jq, curl, python3.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh
 . "$here/check.sh"
-needs promtool jq curl
+needs promtool jq curl python3
 contrib=$(cd "$here/../../contrib" && pwd)
 begin
 (cd "$contrib/prometheus" && promtool check rules scrubjay.rules.yml && promtool test rules scrubjay.rules.test.yml scrubjay.rules.long.test.yml) >rules.txt 2>&1 \
   || { fail "promtool takes the rules, which fire and are over"; sed 's/^/# /' rules.txt; }
 checked=$((checked + 1))
 "$scrubjay" simulate watch --disks 8 --seed 3 --trouble 6 --page page.json >/dev/null
-"$scrubjay" web --read-only --listen 127.0.0.1:0 --recorded page.json 2>page.log &
-soon grep -q 'the page is at' page.log
+"$here/stand-in" page.json "$work/run/page" &
+soon test -S run/page
+SCRUBJAY_RUN=$work/run "$scrubjay" web --read-only --listen 127.0.0.1:0 2>page.log &
+soon grep -qs 'the page is at' page.log
 url=$(grep -o 'http://[^;]*' page.log)
 curl -fsS "$url/metrics" >metrics.txt
 promtool check metrics <metrics.txt || fail "promtool takes the metrics"
-# What a model never has: a slowdown of others, checks by an array's own checker.
-given=$( (grep -o '^scrubjay_[a-z_]*' metrics.txt; echo scrubjay_latency_added_seconds; echo scrubjay_array_corrupt_blocks; echo scrubjay_array_corrected_blocks) | sort -u)
+# What a model never has: a slowdown of others, checks by an array's own checker, a history that is refused.
+given=$( (grep -o '^scrubjay_[a-z_]*' metrics.txt; echo scrubjay_latency_added_seconds; echo scrubjay_array_corrupt_blocks; echo scrubjay_array_corrected_blocks; echo scrubjay_history_trouble) | sort -u)
 named=$(cat "$contrib"/prometheus/scrubjay.rules.yml "$contrib"/grafana/scrubjay.json | grep -o 'scrubjay_[a-z_]*' | sort -u)
 expect "every metric that is named there is one" "$(comm -13 <(echo "$given") <(echo "$named"))" ""
 { echo "groups: [{name: q, rules: ["; jq -r '.panels[].targets[].expr | "{record: \"q" + (. | length | tostring) + "\", expr: " + (. | @json) + "},"' "$contrib/grafana/scrubjay.json"; echo "]}]"; } >queries.yml
 promtool check rules queries.yml >queries.txt 2>&1 || { fail "Prometheus parses the dashboard's queries"; sed 's/^/# /' queries.txt; }
 checked=$((checked + 1))
 curl -fsS "$url/api/v1/summary" >summary.json
-for field in .verdict .text .host .disks.ok .disks.replace .arrays.degraded .scrub.oldest_read .alerts .data_age_s .is_fresh; do
+for field in .is_recording .verdict .text .host .disks.ok .disks.replace .arrays.degraded .scrub.oldest_read .alerts .data_age_s .is_fresh; do
   expect "tiles find $field" "$(jq "$field | type != \"null\"" summary.json)" true
 done
 named=$( (grep -o 'value_json\.[a-z_.]*' "$contrib/home-assistant/scrubjay.yaml" | sed 's/value_json//'; grep -o 'field: [a-z][a-z]*' "$contrib/homepage/services.yaml" | sed 's/field: /./') | sort -u)

@@ -20,7 +20,7 @@ serve() { # NAME ARGUMENTS...
   shift
   "$scrubjay" web --key "$work/key" "$@" 2>"$name.log" &
   server=$!
-  soon grep -q 'the page is at' "$name.log"
+  soon grep -qs 'the page is at' "$name.log"
   url=$(grep -o 'https\?://[^;]*' "$name.log")
 }
 serve page --listen 127.0.0.1:0 --recorded evil.json
@@ -29,12 +29,14 @@ code() { curl -s -o body -w '%{http_code}' --max-time 20 "$@"; }
 
 echo "# who may what"
 expect "who looks is let in" "$(code "$url/")" 200
-for path in pause resume accept test confirm; do
+for path in pause resume accept scrub-now test confirm; do
   expect "nobody acts without the key: $path" "$(code -d 'seconds=60&subject=sda&code=004711' "$url/do/$path")" 403
 done
 expect "a made-up session is none" "$(code -b 'scrubjay=99999999999.00' -d form=00 "$url/do/resume")" 403
 link=$("$scrubjay" web --print-link --key "$work/key" --listen "127.0.0.1:$port" | head -1)
+expect "who only looks at the link does not use it up" "$(code -I "$link")" 405
 curl -s -c jar -o /dev/null "$link"
+expect "it is good once" "$(code "$link")" 403
 expect "the link gives a cookie that no script and no other page gets" "$(grep -c '^#HttpOnly_127.0.0.1' jar)" 1
 mark=$(curl -s -b jar "$url/" | grep -o 'name="form" value="[0-9a-f]*"' | head -1 | grep -o '[0-9a-f]\{64\}')
 cookie=$(awk '/scrubjay/ {print $6 "=" $7}' jar)
@@ -42,6 +44,11 @@ expect "with both it is done, or refused by what is asked" "$(code -b "$cookie" 
 expect "not with another page's form" "$(code -b "$cookie" -d "form=00" "$url/do/resume")" 403
 expect "not from another page" "$(code -b "$cookie" -H 'Origin: http://evil.example' -d "form=$mark" "$url/do/resume")" 403
 expect "nor from a frame without a name" "$(code -b "$cookie" -H 'Origin: null' -d "form=$mark" "$url/do/resume")" 403
+guesses=$(for n in $(seq 40); do code "$url/login?until=9999999999&once=$n&mark=$(printf '%064d' "$n")"; echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ',')
+expect "who guesses links has to wait" "$(grep -c ' 429' <<<"$guesses")" 1
+expect "and the owner beside has not" "$(code -b "$cookie" -d "form=$mark" "$url/do/resume")" 303
+expect "nor who has a link that is good" \
+  "$(code "$("$scrubjay" web --print-link --key "$work/key" --listen "127.0.0.1:$port" | head -1)")" 303
 expect "another name is not ours (DNS rebinding)" "$(code -H 'Host: evil.example' "$url/")" 421
 expect "nothing is said of it either" "$(grep -c ZL body || true)" 0
 expect "the key is its owner's alone" "$(stat -c %a key)" 600
@@ -102,8 +109,9 @@ expect "500 slow clients keep nobody out" "$(python3 raw.py "$port" slow "$serve
   "HTTP/1.1 200 OK in time few threads 500 of 500 hung up on "
 flood=$(for _ in $(seq 300); do echo "url = $url/healthz"; done | curl -s -o /dev/null -w '%{http_code}\n' -K - | sort | uniq -c | tr -s ' ' | tr '\n' ',')
 echo "# 300 requests at once: $flood"
-sleep 6
 expect "who asks too often waits" "$(grep -c ' 429' <<<"$flood")" 1
+expect "and the owner does not, whoever else asks from there" "$(code -b "$cookie" "$url/")" 200
+sleep 6
 
 echo "# what a disk calls itself"
 for path in "/" "/d/$(jq -r '.status.disks[0].key' evil.json)" /api/v1/summary /metrics; do
@@ -133,7 +141,7 @@ expect "nor the state" "$(alone cat "$work/state/history.db" 2>/dev/null | wc -c
 install -d -o 54321 -m 700 own
 cp evil.json own.json && chmod 644 own.json
 (exec setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set -all --no-new-privs "$scrubjay" web --listen 127.0.0.1:0 --key "$work/own/key" --recorded own.json 2>alone.log) &
-soon grep -q 'the page is at' alone.log
+soon grep -qs 'the page is at' alone.log
 url=$(grep -o 'http://[^;]*' alone.log)
 expect "and the page is there" "$(code "$url/")" 200
 pid=$(pgrep -u 54321 -f "own/key" | head -1)

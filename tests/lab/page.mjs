@@ -55,7 +55,11 @@ for (const [name, url] of Object.entries(urls)) {
       const options = { colorScheme: scheme, viewport: { width, height: 900 } };
       const { said, result } = await visit(url, options, async (page) => {
         await page.screenshot({ path: join(output, `${name}-${width}-${scheme}.png`), fullPage: true });
-        const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+        const isWide = await page.evaluate(() => {
+          const edge = document.querySelector("main").getBoundingClientRect().right + 1;
+          const isOut = (element) => element.getBoundingClientRect().right > edge;
+          return document.documentElement.scrollWidth > innerWidth || Array.from(document.querySelectorAll("main table, main h1 span, main p")).some(isOut);
+        });
         return { isWide };
       });
       expect(`${name} ${width} ${scheme}: nothing on the console`, said, []);
@@ -85,6 +89,28 @@ for (const [name, url] of Object.entries(urls)) {
     return times;
   });
   console.log(`# ${name}: first byte ${median(bytes).toFixed(1)} ms (wanted: < 50), loaded ${median(loads).toFixed(0)} ms (wanted: < 200); medians`);
+}
+
+// The picture of README: the first page of eight disks, as far as its table goes.
+if (urls.eight) {
+  await visit(urls.eight, { viewport: { width: 1120, height: 1120 } }, (page) => page.screenshot({ path: join(output, "readme.png") }));
+}
+
+for (const name of ["recorded", "recorded-disk"].filter((name) => urls[name])) {
+  await visit(urls[name], {}, async (page) => {
+    expect(`${name}: its title says so`, (await page.title()).startsWith("Recording: "));
+    expect(`${name}: so does its head`, (await page.locator("header").textContent()).includes("a recording of"));
+    expect(`${name}: nothing is green`, await page.locator(".good").count(), 0);
+    const isGreen = () => {
+      const green = (colour) => {
+        const [red, green, blue, alpha] = (colour.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+        return alpha !== 0 && green > red + 25 && green > blue + 25;
+      };
+      const of = (element) => ["color", "backgroundColor", "borderTopColor", "fill"].some((what) => green(getComputedStyle(element)[what]));
+      return Array.from(document.querySelectorAll("main *")).filter(of).length;
+    };
+    expect(`${name}: not in any colour of it`, await page.evaluate(isGreen), 0);
+  });
 }
 
 if (urls.sixty) {
@@ -138,6 +164,15 @@ if (process.env.LIVE && process.env.LIVE_LINK) {
     await page.getByRole("button", { name: "Resume reading" }).click();
     await page.waitForFunction(() => document.querySelector(".said"));
     expect("a button does what it says", (await page.locator(".said").textContent()).trim(), "disks are read again as they are due");
+    await page.goto(process.env.LIVE_DISK);
+    execFileSync(scrubjay, ["pause", "90d"]);
+    await page.waitForFunction(() => document.body.textContent.includes("Scrub now"), undefined, { timeout: 30_000 });
+    await page.screenshot({ path: join(output, "scrub-now-1400-light.png"), fullPage: true });
+    await page.getByRole("button", { name: "Scrub now" }).click();
+    await page.waitForFunction(() => document.querySelector(".said"));
+    expect("what it does is said on the same page", (await page.locator(".said").textContent()).includes("is next"));
+    expect("and what is in its way", (await page.locator(".said").textContent()).includes("paused until"));
+    expect("which is the disk's", page.url(), process.env.LIVE_DISK);
     await page.getByRole("button", { name: "Log out" }).click();
     await page.waitForLoadState();
     expect("who has logged out has no button", await page.locator("form[action='/do/pause']").count(), 0);

@@ -142,6 +142,11 @@ newest=$(grep -l 'TEST' mails/*.eml | sort -t/ -k2 -n | tail -1)
 expect "its code is confirmed" "$("$scrubjay" alert confirm "$(code_in "$newest")")" "email is proven: messages arrive that way"
 expect "a code is good once" "$("$scrubjay" alert confirm "$(code_in "$newest")" 2>/dev/null || echo refused)" refused
 expect "the proof is shown" "$(of_mail proof | cut -c1-6)" proven
+"$scrubjay" alert test >/dev/null
+guessed=$(for guess in $(seq 10); do "$scrubjay" alert confirm "wrong$guess" 2>&1 || true; done)
+expect "ten wrong codes void what was sent, and it is said once" "$(grep -c 'what was sent is void' <<<"$guessed")" 1
+newest=$(grep -l 'TEST' mails/*.eml | sort -t/ -k2 -n | tail -1)
+expect "also for who has the right one then" "$("$scrubjay" alert confirm "$(code_in "$newest")" 2>/dev/null || echo refused)" refused
 soon test -s hooks.beats || fail "the heartbeat comes"
 
 echo "# a server that is down, wrong, or refuses"
@@ -177,6 +182,14 @@ expect "pause" "$(status '.paused_until != null')" true
 expect "resume" "$(status .paused_until)" null
 "$scrubjay" accept "$name" >accept.txt
 accepted='[.incidents[] | select(.kind == "health")][0].is_accepted'
+passes() { "$scrubjay" history "${third#/dev/}" --limit 100000 --state "$state" --json | jq '[.events[] | select(.kind == "pass-finished")] | length'; }
+"$scrubjay" pause 80d >/dev/null
+before=$(passes)
+expect "scrub-now passes over no pause, and says so" "$("$scrubjay" scrub-now "${third#/dev/}" | grep -c 'is next.*now: paused until')" 1
+expect "of what is no disk it says so" "$("$scrubjay" scrub-now email 2>&1 | grep -c 'is a channel')" 1
+"$scrubjay" resume >/dev/null
+is_read_again() { [ "$(passes)" -gt "$before" ]; }
+soon is_read_again || fail "then it is read, though it is not due: $(passes)"
 expect "accept" "$(status "$accepted")" true
 kinds='[.events[].kind] | (index("pass-finished") != null) and (index("incident-accepted") != null)'
 expect "history tells" "$("$scrubjay" history --limit 100000 --state "$state" --json | jq "$kinds")" true

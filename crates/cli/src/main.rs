@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Some(Verb::Alert(args)) => verbs::alert::run(&args),
         Some(Verb::Accept(args)) => verbs::person::accept(&args),
         Some(Verb::Forget(args)) => verbs::person::forget(&args),
+        Some(Verb::ScrubNow(args)) => verbs::person::scrub_now(&args),
         Some(Verb::Pause(args)) => verbs::person::pause(&args),
         Some(Verb::Resume) => verbs::person::resume(),
         Some(Verb::History(args)) => verbs::history::run(&args),

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// Results that are kept; older ones go.
 const KEPT_MAX: usize = 1000;
+/// No file of so many results is longer, by far.
+const LOOK_MAX: u64 = 4 << 20;
 
 /// All of one result, to be shown or written.
 #[derive(Clone, Debug)]
@@ -357,6 +359,24 @@ impl BenchLog {
         Ok(all)
     }
 
+    /// The same for whoever shows it to others: with how many lines make no sense, and no more of a file than ours can have.
+    ///
+    /// # Errors
+    /// It cannot be read, or is longer.
+    pub fn look(&self) -> io::Result<(Vec<PastBench>, usize)> {
+        let text = match fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            Ok(about) if !about.is_file() || about.len() > LOOK_MAX => {
+                return Err(io::Error::other("no file of results, or longer than any"));
+            }
+            about => about.and_then(|_| fs::read(&self.path))?,
+        };
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+        let all = self.read_or_fail()?;
+        let senseless = lines.saturating_sub(all.len());
+        Ok((all, senseless))
+    }
+
     /// Adds a result; the oldest go beyond a thousand.
     ///
     /// # Errors
@@ -380,6 +400,27 @@ impl BenchLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_looks_is_told_of_damage_and_reads_no_more_than_there_can_be() {
+        let folder = std::env::temp_dir().join(format!("scrubjay-bench-look-{}", std::process::id()));
+        let log = BenchLog::new(&folder);
+        assert_eq!(log.look().unwrap(), (Vec::new(), 0));
+        fs::create_dir(&folder).unwrap();
+        let line = |id: &str| {
+            format!("{{\"id\":\"{id}\",\"model\":\"M\",\"measured\":7,\"iops\":80.0,\"mean_seconds\":0.0125}}\n")
+        };
+        fs::write(log.path(), format!("{}\u{0}\u{0}torn\n{}{{\"id\":", line("a"), line("b"))).unwrap();
+        let (all, senseless) = log.look().unwrap();
+        let keys: Vec<&str> = all.iter().map(|past| &*past.key).collect();
+        assert_eq!((keys, senseless), (vec!["a", "b"], 2));
+        fs::OpenOptions::new().write(true).open(log.path()).unwrap().set_len(LOOK_MAX + 1).unwrap();
+        assert!(log.look().unwrap_err().to_string().contains("longer than any"));
+        fs::remove_file(log.path()).unwrap();
+        fs::create_dir(log.path()).unwrap();
+        assert!(log.look().is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn results_are_kept_in_order_and_nonsense_is_passed_over() {

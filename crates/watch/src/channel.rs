@@ -7,6 +7,8 @@ use scrubjay_core::units::UnixSeconds;
 pub const PROOF_DAYS: u64 = 90;
 /// A new channel has so long to be proven before it is spoken of; so has one that fails.
 pub const PATIENCE: u64 = DAY;
+/// So many codes that were wrong, and the one that was sent is void: of a million codes nobody guesses one in ten attempts.
+pub const WRONG_MAX: u32 = 10;
 
 /// A channel as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +92,7 @@ impl ChannelRow {
     }
 }
 
-/// A code of six digits. Nobody has to guard it; nobody else should come upon it by typing.
+/// A code of six digits. Nobody has to guard it; nobody else comes upon it by typing ([`WRONG_MAX`]).
 pub fn code(secret: u64, number: u64) -> String {
     let mixed = (secret ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     format!("{:06}", (mixed ^ (mixed >> 31)) % 1_000_000)

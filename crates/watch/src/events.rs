@@ -1,6 +1,6 @@
 //! What goes into the watch and what comes out: plain values, the contract of its pumps.
 
-use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading};
+use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading, SubjectKey};
 use crate::hold::HoldBack;
 use crate::incident::IncidentSubject;
 use crate::rows::{MessageRow, RowKey, WatchRow};
@@ -14,6 +14,8 @@ pub enum PersonCommand {
     PauseFor(u64),
     /// Go on.
     Resume,
+    /// Read this disk or array now, out of its turn and before others that wait; what holds it back for another reason holds on.
+    ScrubNow(SubjectKey),
     /// Be silent about what is open now of this subject, until it grows.
     Accept(IncidentSubject),
     /// Send a test, with a code, by every channel.

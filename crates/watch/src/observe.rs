@@ -117,6 +117,7 @@ impl Watch {
         if is_over {
             self.note_forecast(now, &key);
             self.is_reckoned = false;
+            self.reading_mut(&key).into_iter().for_each(|reading| reading.live.is_wanted = false);
         }
         if is_news {
             self.changed.insert(RowKey::Reading(key.clone()));

@@ -2,6 +2,7 @@
 
 use crate::calendar::{DAY, after};
 use crate::forecast::{AllForeseen, ForeseenPass};
+use crate::reading::ReadingState;
 use crate::state::Watch;
 use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
@@ -23,15 +24,16 @@ impl Watch {
         for subject in self.subjects() {
             let is_busy = subject.reading().is_busy();
             let ready = if is_busy { now } else { self.ready(subject, now) };
+            let ReadingState { row, live, .. } = subject.reading();
             order.push((
-                (!is_busy, ready, subject.reading().row.passes.due(self.settings.every), subject.key()),
+                (!is_busy, ready, !live.is_wanted, row.passes.due(self.settings.every), subject.key()),
                 subject,
             ));
         }
         // As the schedule does: those that are being read, then whoever may begin first; of several the one that is due first.
         order.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut foreseen = BTreeMap::new();
-        for ((_, ready, _, key), subject) in order {
+        for ((_, ready, .., key), subject) in order {
             let mut shared: Vec<&mut Places> = Vec::new();
             let is_none = match subject {
                 WatchedSubject::Disk(disk) => !disk.live.name.as_deref().is_some_and(|name| members.contains(name)),
@@ -62,7 +64,8 @@ impl Watch {
 
     /// When a subject could be read if no other stood in its way: now, if it is not known until when it is held.
     fn ready(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> UnixSeconds {
-        let begins = if subject.reading().row.passes.begun.0 > 0 { now } else { self.begins(subject) };
+        let ReadingState { row, live, .. } = subject.reading();
+        let begins = if row.passes.begun.0 > 0 || live.is_wanted { now } else { self.begins(subject) };
         let held = self.held(subject, now).and_then(|why| why.until());
         held.map_or(begins, |until| begins.max(until)).max(now)
     }

@@ -46,6 +46,8 @@ pub(crate) struct ReadingLive {
     pub need: Option<u64>,
     /// The next pass must begin then, to be over in time.
     pub begin_by: UnixSeconds,
+    /// A person wants this pass now: it comes before those of others.
+    pub is_wanted: bool,
 }
 
 /// How its reading stands.
@@ -75,6 +77,7 @@ impl ReadingState {
             refusal: None,
             need: None,
             begin_by: UnixSeconds(0),
+            is_wanted: false,
         };
         ReadingState { row, idle, live }
     }

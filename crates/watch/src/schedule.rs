@@ -196,7 +196,8 @@ impl Watch {
         if subject.is_there() && passes.sectors == 0 {
             return Some(HoldBack::SizeUnknown);
         }
-        if subject.is_there() && passes.begun.0 == 0 && now < begins {
+        let is_wanted = subject.reading().live.is_wanted;
+        if subject.is_there() && passes.begun.0 == 0 && now < begins && !is_wanted {
             // Within its hours.
             let opens = self.settings.between.filter(|hours| !hours.holds(begins, &*self.calendar));
             let begins = opens.map_or(begins, |hours| hours.next_edge(begins, &*self.calendar));
@@ -207,9 +208,24 @@ impl Watch {
         self.held(subject, now).or_else(|| self.in_the_way(subject))
     }
 
-    /// Stops what must not go on, and begins what may, the oldest first.
+    /// A person wants this subject to be read now: its pass begins, which a restart does not forget, and it comes before others that wait.
+    /// Whatever holds it back but its turn holds it back as before.
+    pub(crate) fn bring_forward(&mut self, now: UnixSeconds, key: &SubjectKey) {
+        if !self.subject(key).is_some_and(WatchedSubject::is_there) {
+            return;
+        }
+        let Some(reading) = self.reading_mut(key).filter(|reading| reading.row.passes.sectors > 0) else { return };
+        reading.live.is_wanted = true;
+        // What a session reads is dated by its reports: nothing may come between them.
+        if reading.live.session == SessionPhase::None && reading.row.passes.begun.0 == 0 {
+            reading.row.passes.begin(now);
+            self.changed.insert(RowKey::Reading(key.clone()));
+        }
+    }
+
+    /// Stops what must not go on, and begins what may: what a person wants, then the oldest first.
     pub(crate) fn schedule(&mut self, now: UnixSeconds) {
-        let mut waiting: Vec<(UnixSeconds, SubjectKey)> = Vec::new();
+        let mut waiting: Vec<(bool, UnixSeconds, SubjectKey)> = Vec::new();
         let mut stops = Vec::new();
         let mut wake = after(now, DAY);
         for subject in self.subjects() {
@@ -223,7 +239,8 @@ impl Watch {
                 SessionPhase::Foreign => {}
                 SessionPhase::None => match self.hold_back(subject, now) {
                     None | Some(HoldBack::MemberBusy(_) | HoldBack::ArrayBusy(_) | HoldBack::ControllerBusy) => {
-                        waiting.push((reading.row.passes.due(self.settings.every), subject.key()));
+                        let due = reading.row.passes.due(self.settings.every);
+                        waiting.push((!reading.live.is_wanted, due, subject.key()));
                     }
                     Some(why) => wake = wake.min(why.until().unwrap_or(wake)),
                 },
@@ -245,7 +262,7 @@ impl Watch {
         waiting.sort();
         // Members of an array that waits for the last of them do not begin anew before it.
         let mut kept: Vec<String> = Vec::new();
-        for (_, key) in waiting {
+        for (.., key) in waiting {
             let Some(subject) = self.subject(&key) else { continue };
             let is_kept = self
                 .disks_of(subject)
@@ -275,7 +292,9 @@ impl Watch {
 
     fn begin(&mut self, now: UnixSeconds, key: &SubjectKey) {
         let Some(subject) = self.subject(key) else { return };
-        let is_new = subject.reading().row.passes.begun.0 == 0;
+        // One that a person asked for begins to be read only here.
+        let ReadingState { row, live, .. } = subject.reading();
+        let is_new = row.passes.begun.0 == 0 || live.is_wanted && row.passes.done == 0 && row.forecast.is_none();
         let forecast = if is_new { self.forecast_of(subject, now) } else { None };
         let (name, budget) = (subject.name(), self.budget_of(subject));
         let Some(reading) = self.reading_mut(key) else { return };

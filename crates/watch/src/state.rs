@@ -164,6 +164,8 @@ pub struct Watch {
     pub(crate) incidents: BTreeMap<IncidentKey, IncidentRow>,
     pub(crate) outbox: BTreeMap<u64, MessageRow>,
     pub(crate) channels: BTreeMap<String, ChannelRow>,
+    /// How many codes were typed that were wrong, since each channel was sent its own.
+    pub(crate) wrong_codes: BTreeMap<String, u32>,
     pub(crate) is_on_battery: bool,
     /// Are there no arrays but those that are seen?
     pub(crate) are_arrays_known: bool,

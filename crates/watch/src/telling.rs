@@ -279,6 +279,7 @@ impl Watch {
                     continue;
                 }
                 channel.code = Some(code);
+                self.wrong_codes.remove(name);
                 self.changed.insert(RowKey::Channel(name.clone()));
             }
         }

@@ -11,6 +11,7 @@ mod queue;
 mod rig;
 mod sessions;
 mod silence;
+mod wanted;
 
 use crate::calendar::{DAY, HOUR, MINUTE};
 use crate::channel::ProofState;

@@ -1,6 +1,7 @@
 //! The contract with the pump: `restore`, `handle`, `poll_op`, `poll_timeout`.
 
 use crate::calendar::{Calendar, DAY, HOUR, after, elapsed};
+use crate::channel::WRONG_MAX;
 use crate::clock::ClockTrust;
 use crate::events::{PersonCommand, WatchBug, WatchEvent, WatchOp};
 use crate::facts::{MediaKind, SessionNews, SubjectKey};
@@ -33,6 +34,7 @@ impl Watch {
             incidents: BTreeMap::new(),
             outbox: BTreeMap::new(),
             channels: BTreeMap::new(),
+            wrong_codes: BTreeMap::new(),
             is_on_battery: false,
             are_arrays_known: false,
             ops: VecDeque::new(),
@@ -271,6 +273,7 @@ impl Watch {
                 (self.host.paused_until, self.host.paused_for) = (UnixSeconds(0), 0);
                 self.changed.insert(RowKey::Host);
             }
+            PersonCommand::ScrubNow(key) => self.bring_forward(now, &key),
             PersonCommand::Accept(subject) => {
                 // Of what was told, if anything was: what has opened since then the person cannot have seen.
                 let is_meant = |incident: &IncidentRow| {
@@ -286,13 +289,7 @@ impl Watch {
                 }
             }
             PersonCommand::TestAlerts => self.write_with_codes(now, MessageReason::Test),
-            PersonCommand::Confirm(code) => {
-                let channel =
-                    self.channels.values_mut().find_map(|channel| channel.confirm(now, &code).then_some(&*channel));
-                if let Some(channel) = channel {
-                    self.changed.insert(RowKey::Channel(channel.name.clone()));
-                }
-            }
+            PersonCommand::Confirm(code) => self.confirm(now, &code),
             PersonCommand::Forget(IncidentSubject::Disk(key)) => {
                 // One that is there would be seen again at once.
                 if self.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
@@ -309,6 +306,25 @@ impl Watch {
                 }
             }
             PersonCommand::Forget(IncidentSubject::Channel(_)) => {} // the settings say which there are
+        }
+    }
+
+    /// A person, or somebody who guesses, typed a code.
+    fn confirm(&mut self, now: UnixSeconds, code: &str) {
+        if let Some(channel) = self.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim())) {
+            channel.confirm(now, code);
+            self.wrong_codes.remove(&channel.name);
+            self.changed.insert(RowKey::Channel(channel.name.clone()));
+            return;
+        }
+        for channel in self.channels.values_mut().filter(|channel| channel.code.is_some()) {
+            let wrong = self.wrong_codes.entry(channel.name.clone()).or_default();
+            *wrong += 1;
+            if *wrong >= WRONG_MAX {
+                channel.code = None;
+                self.wrong_codes.remove(&channel.name);
+                self.changed.insert(RowKey::Channel(channel.name.clone()));
+            }
         }
     }
 

@@ -1,11 +1,13 @@
 //! Who may do what: reading is for whoever can reach the page on this machine; acting, and reading from elsewhere, is for who has the
-//! key. Nothing is remembered but the key: links, sessions and forms carry marks (HMAC-SHA-256) that only it can make.
+//! key. Nothing is remembered but the key, and for some minutes which links were used: links, sessions and forms carry marks
+//! (HMAC-SHA-256) that only it can make.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 
 /// A link that was printed is good for so long, in seconds.
 pub const LINK_TIME: u64 = 600;
@@ -15,6 +17,8 @@ pub const SESSION_TIME: u64 = 12 * 3600;
 const COOKIE: &str = "scrubjay";
 /// Characters of a key: 32 bytes in hexadecimal.
 const KEY_LENGTH: usize = 64;
+/// Links that were used within the time they are good for; beyond so many none is taken until some have run out.
+const USED_MAX: usize = 1024;
 
 /// A session that is good.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +33,10 @@ pub struct PageAccess {
     key: Option<hmac::Key>,
     /// Names that this page has, in lower case, without a port.
     names: Vec<String>,
+    /// Links from before are not taken: which of them were used is not known.
+    since: u64,
+    /// Links that were used: until when each is good, and its mark.
+    used: Mutex<Vec<(u64, String)>>,
 }
 
 /// A new key.
@@ -50,7 +58,13 @@ impl PageAccess {
     /// With this key, or without: then nobody may act. `names` are what the page may be called besides `localhost` and addresses.
     pub fn new(key: Option<&str>, names: &[String]) -> PageAccess {
         let key = key.map(|key| hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()));
-        PageAccess { key, names: names.iter().map(|name| name.to_ascii_lowercase()).collect() }
+        let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        PageAccess { key, names, since: 0, used: Mutex::default() }
+    }
+
+    /// The same, of a process that has begun at this time.
+    pub fn since(self, now: u64) -> PageAccess {
+        PageAccess { since: now, ..self }
     }
 
     /// Can anybody act at all?
@@ -69,10 +83,13 @@ impl PageAccess {
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.names.iter().any(|ours| ours == name)
     }
 
-    /// The path of a link that opens a session, for some minutes from `now` on.
+    /// The path of a link that opens a session, once, within some minutes from `now` on.
     pub fn link(&self, now: u64) -> Option<String> {
         let until = now + LINK_TIME;
-        Some(format!("/login?until={until}&mark={}", self.mark("link", &until.to_string())?))
+        // Two links of one second are two links.
+        let once = &new_key().ok()?[..16];
+        let mark = self.mark("link", &format!("{until}.{once}"))?;
+        Some(format!("/login?until={until}&once={once}&mark={mark}"))
     }
 
     /// What `/metrics` and `/api` are read with from elsewhere: `Authorization: Bearer ...`. Nobody can act with it.
@@ -85,17 +102,33 @@ impl PageAccess {
         authorization.and_then(|text| text.strip_prefix("Bearer ")).is_some_and(|mark| self.is_mark("read", "", mark))
     }
 
-    /// The cookie of a new session, if the link is good.
-    pub fn log_in(&self, until: Option<&str>, mark: Option<&str>, now: u64, is_encrypted: bool) -> Option<String> {
-        let (until, mark) = (until?, mark?);
-        let is_in_time = until.parse::<u64>().is_ok_and(|until| (now..=now + LINK_TIME).contains(&until));
-        if !is_in_time || !self.is_mark("link", until, mark) {
+    /// The cookie of a new session, if the link is good; `link` are its values by name. It is used up.
+    pub fn log_in<'l>(&self, link: impl Fn(&str) -> Option<&'l str>, now: u64, is_encrypted: bool) -> Option<String> {
+        let (until, once, mark) = (link("until")?, link("once")?, link("mark")?);
+        if !self.is_mark("link", &format!("{until}.{once}"), mark) {
+            return None;
+        }
+        let until = until.parse::<u64>().ok()?;
+        let is_in_time = (now..=now + LINK_TIME).contains(&until) && until >= self.since + LINK_TIME;
+        if !is_in_time || !self.use_up(until, mark, now) {
             return None;
         }
         let ends = now + SESSION_TIME;
         let mark = self.mark("session", &ends.to_string())?;
         let secure = if is_encrypted { "; Secure" } else { "" };
         Some(format!("{COOKIE}={ends}.{mark}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_TIME}{secure}"))
+    }
+
+    /// Marks a link as used; false: it was, or too many are remembered.
+    fn use_up(&self, until: u64, mark: &str, now: u64) -> bool {
+        let mark = mark.to_ascii_lowercase();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|(until, _)| *until >= now);
+        let is_new = used.len() < USED_MAX && used.iter().all(|(_, known)| *known != mark);
+        if is_new {
+            used.push((until, mark));
+        }
+        is_new
     }
 
     /// The cookie that ends a session.
@@ -160,11 +193,16 @@ mod tests {
         PageAccess::new(Some(&"ab".repeat(32)), &["NAS1".to_owned()])
     }
 
-    /// The value of the cookie that a link gives.
+    /// The value of the cookie that a new link gives.
     fn cookie(access: &PageAccess, at: u64) -> Option<String> {
-        let link = access.link(NOW)?;
-        let (until, mark) = link.strip_prefix("/login?until=")?.split_once("&mark=")?;
-        let cookie = access.log_in(Some(until), Some(mark), at, false)?;
+        follow(access, &access.link(NOW)?, at)
+    }
+
+    fn follow(access: &PageAccess, link: &str, at: u64) -> Option<String> {
+        let pairs: Vec<(&str, &str)> =
+            link.strip_prefix("/login?")?.split('&').filter_map(|pair| pair.split_once('=')).collect();
+        let value = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+        let cookie = access.log_in(value, at, false)?;
         assert!(cookie.contains("; HttpOnly; SameSite=Strict") && !cookie.contains("Secure"));
         Some(cookie.split(';').next()?.to_owned())
     }
@@ -180,6 +218,36 @@ mod tests {
         let other = PageAccess::new(Some(&"cd".repeat(32)), &[]);
         assert!(other.session(Some(&cookie), NOW + 60).is_none(), "with another key it is none");
         assert!(PageAccess::new(None, &[]).session(Some(&cookie), NOW + 60).is_none());
+    }
+
+    #[test]
+    fn a_link_is_good_once_and_those_from_before_a_restart_are_not() {
+        let access = access();
+        let (link, other) = (access.link(NOW).unwrap(), access.link(NOW).unwrap());
+        assert!(follow(&access, &link, NOW + 1).is_some() && follow(&access, &link, NOW + 2).is_none());
+        assert!(
+            follow(
+                &access,
+                &link
+                    .to_uppercase()
+                    .replace("/LOGIN?UNTIL", "/login?until")
+                    .replace("ONCE", "once")
+                    .replace("MARK", "mark"),
+                NOW + 2
+            )
+            .is_none()
+        );
+        assert!(follow(&access, &other, NOW + 2).is_some(), "another one of the same second is another one");
+        let changed = other.replacen("once=", "once=0", 1);
+        assert!(follow(&access, &changed, NOW + 2).is_none());
+        let again = self::access().since(NOW + 3);
+        assert!(follow(&again, &link, NOW + 4).is_none(), "nobody knows there that it was used");
+        assert!(follow(&again, &again.link(NOW + 3).unwrap(), NOW + 4).is_some());
+        for _ in 0..USED_MAX + 5 {
+            let _ = cookie(&access, NOW + 5);
+        }
+        assert!(access.used.lock().unwrap().len() <= USED_MAX && cookie(&access, NOW + 6).is_none());
+        assert!(follow(&access, &access.link(NOW + 700).unwrap(), NOW + 700).is_some(), "later there is room again");
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub fn over(socket: PathBuf) -> AskWatch {
     })
 }
 
-/// A recorded answer to everything that looks; nothing can be done to it.
-pub fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
+/// Answers as they were recorded, to everything that looks; nothing can be done to them.
+fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
     Box::new(move |request| {
         let of = |disk: Option<&str>| {
             let mut past = past.clone();
@@ -66,6 +66,17 @@ pub fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
     })
 }
 
+/// Of which time a picture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureTime {
+    /// Things are so.
+    Now,
+    /// They were so, and may not be any more.
+    Old,
+    /// It is a recording: they are so nowhere.
+    Recorded,
+}
+
 /// What is known.
 #[derive(Clone, Debug, Default)]
 pub struct SeenPicture {
@@ -77,6 +88,10 @@ pub struct SeenPicture {
     pub answered: Option<Instant>,
     /// Why it does not now.
     pub trouble: Option<String>,
+    /// Why there is no past: the history is refused.
+    pub past_trouble: Option<String>,
+    /// Is it a recording, and not of a watch that runs?
+    pub is_recording: bool,
     /// Rises when anything but its age changes.
     pub number: u64,
 }
@@ -89,8 +104,17 @@ impl SeenPicture {
 
     /// Is it as things are?
     pub fn is_fresh(&self) -> bool {
+        self.time() == PictureTime::Now
+    }
+
+    /// Of which time is it?
+    pub fn time(&self) -> PictureTime {
         let is_seeing = self.status.as_ref().is_some_and(|status| !status.is_blind);
-        self.trouble.is_none() && is_seeing && self.age() < OLD
+        match self.trouble.is_none() && is_seeing && self.age() < OLD {
+            _ if self.is_recording => PictureTime::Recorded,
+            true => PictureTime::Now,
+            false => PictureTime::Old,
+        }
     }
 }
 
@@ -114,6 +138,14 @@ impl PictureFeed {
     /// A feed of what `ask` answers. Nothing is asked before somebody wants it, or [`PictureFeed::keep_up`] is called.
     pub fn new(ask: AskWatch) -> Arc<PictureFeed> {
         Arc::new(PictureFeed { ask, state: Mutex::default(), changed: Condvar::new(), hurry: Condvar::new() })
+    }
+
+    /// A feed of a recording, which says of everything that it is one.
+    pub fn of_recording(status: WatchDocument, past: PastDocument) -> Arc<PictureFeed> {
+        let state =
+            FeedState { seen: SeenPicture { is_recording: true, ..SeenPicture::default() }, ..FeedState::default() };
+        let ask = recorded(status, past);
+        Arc::new(PictureFeed { ask, state: Mutex::new(state), changed: Condvar::new(), hurry: Condvar::new() })
     }
 
     /// Asks from now on, in a thread of its own.
@@ -177,10 +209,14 @@ impl PictureFeed {
         Ok(answer)
     }
 
-    fn asked_past(&self, request: &WatchRequest) -> Option<PastDocument> {
-        match self.ask(request) {
-            Ok(WatchAnswer::Past(past)) => Some(cleaned(&*past)),
-            _ => None,
+    /// The past; of a disk, in full.
+    ///
+    /// # Errors
+    /// In words: the history is refused, or nobody answers.
+    pub fn ask_past(&self, request: &WatchRequest) -> Result<PastDocument, String> {
+        match self.ask(request)? {
+            WatchAnswer::Past(past) => Ok(cleaned(&*past)),
+            _ => Err("the watch answered something else: is it another version?".to_owned()),
         }
     }
 
@@ -198,14 +234,14 @@ impl PictureFeed {
         let past = match since {
             Ok(now) if is_past_old => {
                 let since = now.saturating_sub(PAST_SPAN);
-                self.asked_past(&WatchRequest::Past { since }).map(|mut past| {
+                Some(self.ask_past(&WatchRequest::Past { since }).map(|mut past| {
                     // The first page of a machine with one disk shows that in full.
                     if let [disk] = &past.disks[..] {
-                        let of_disk = self.asked_past(&WatchRequest::PastOfDisk { disk: disk.key.clone(), since });
+                        let of_disk = self.ask_past(&WatchRequest::PastOfDisk { disk: disk.key.clone(), since });
                         past.disks = of_disk.map_or(past.disks, |past| past.disks);
                     }
                     past
-                })
+                }))
             }
             _ => None,
         };
@@ -226,10 +262,19 @@ impl PictureFeed {
                 state.seen.trouble = Some(why);
             }
         }
-        if let Some(past) = past {
-            is_other |= state.seen.past.as_deref() != Some(&past);
-            state.seen.past = Some(Arc::new(past));
-            state.past_at = Some(Instant::now());
+        match past {
+            Some(Ok(past)) => {
+                is_other |= state.seen.past.as_deref() != Some(&past) || state.seen.past_trouble.is_some();
+                (state.seen.past, state.seen.past_trouble) = (Some(Arc::new(past)), None);
+                state.past_at = Some(Instant::now());
+            }
+            // What cannot be read any more is not known: beside a status that is new it would pass for new. It is asked for again at
+            // the next look.
+            Some(Err(why)) => {
+                is_other |= state.seen.past_trouble.as_ref() != Some(&why);
+                (state.seen.past, state.seen.past_trouble, state.past_at) = (None, Some(why), None);
+            }
+            None => {}
         }
         state.seen.number += u64::from(is_other);
         state.is_hurried = false;
@@ -264,11 +309,13 @@ pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scrubjay_jobs::control::LightEntry;
+    use scrubjay_jobs::control::past::{DiskPast, DriveSays};
 
     #[test]
     fn what_others_wrote_is_made_harmless_before_anybody_sees_it() {
         let status = WatchDocument { host: "a\u{1b}[31m\u{202e}b".into(), ..WatchDocument::default() };
-        let feed = PictureFeed::new(recorded(status, PastDocument::default()));
+        let feed = PictureFeed::of_recording(status, PastDocument::default());
         feed.look();
         assert_eq!(feed.latest().status.unwrap().host, "a\\e[31m\\u{202e}b");
     }
@@ -277,12 +324,61 @@ mod tests {
     fn the_answer_of_a_blind_watch_is_not_fresh() {
         let status = |is_blind| WatchDocument { is_blind, ..WatchDocument::default() };
         for is_blind in [false, true] {
-            let feed = PictureFeed::new(recorded(status(is_blind), PastDocument::default()));
+            let answers = recorded(status(is_blind), PastDocument::default());
+            let feed = PictureFeed::new(answers); // as if a watch said it
             feed.look();
             let seen = feed.latest();
             assert_eq!(seen.is_fresh(), !is_blind);
             assert!(crate::metrics::of(&seen).contains(&format!("scrubjay_watch_up {}\n", u8::from(!is_blind))));
         }
+    }
+
+    #[test]
+    fn a_recording_is_never_of_now() {
+        let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: "all".into() };
+        let status = WatchDocument { lights: vec![light("green")], ..WatchDocument::default() };
+        let feed = PictureFeed::of_recording(status, PastDocument::default());
+        feed.look();
+        let seen = feed.latest();
+        assert_eq!((seen.is_fresh(), seen.time()), (false, PictureTime::Recorded));
+        let metrics = crate::metrics::of(&seen);
+        assert!(metrics.contains("scrubjay_watch_up 0\n") && metrics.contains("scrubjay_recording 1\n"), "{metrics}");
+    }
+
+    /// A history that is newer, or damaged: the daemon runs, and refuses to read it.
+    #[test]
+    fn a_history_that_is_refused_leaves_nothing_of_it_standing() {
+        let is_refused = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let asked = Arc::clone(&is_refused);
+        let drive = DriveSays { read: 7, passed: Some(true), celsius: Some(40), ..DriveSays::default() };
+        let past = PastDocument {
+            disks: vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }],
+            ..Default::default()
+        };
+        let ask: AskWatch = Box::new(move |request| match request {
+            WatchRequest::Status => Ok(WatchAnswer::Status(Box::default())),
+            _ if asked.load(std::sync::atomic::Ordering::SeqCst) => {
+                Ok(WatchAnswer::Refused { why: "history.db: it is of a newer Scrubjay".into() })
+            }
+            _ => Ok(WatchAnswer::Past(Box::new(past.clone()))),
+        });
+        let feed = PictureFeed::new(ask);
+        let metrics = || {
+            feed.state.lock().unwrap().past_at = None; // a minute has passed
+            feed.look();
+            crate::metrics::of(&feed.latest())
+        };
+        let known = metrics();
+        assert!(known.contains("smart_passed{disk=\"a\"} 1\n") && known.contains("scrubjay_history_up 1\n"), "{known}");
+        is_refused.store(true, std::sync::atomic::Ordering::SeqCst);
+        let refused = metrics();
+        for gone in ["scrubjay_smart_", "scrubjay_disk_temperature", "scrubjay_scrub_passes"] {
+            assert!(!refused.contains(gone), "{gone}: {refused}");
+        }
+        assert!(refused.contains("scrubjay_history_up 0\n") && refused.contains("newer Scrubjay"), "{refused}");
+        assert!(feed.latest().is_fresh(), "what the watch says of now is so");
+        is_refused.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(metrics(), known);
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub fn of(picture: &SeenPicture) -> String {
             sample(&[], f64::from(u8::from(picture.is_fresh())));
         },
     );
+    let help = "Whether this is a recording (web --recorded): then nothing in it is so anywhere now.";
+    text.family("recording", "gauge", help, |sample| sample(&[], f64::from(u8::from(picture.is_recording))));
     let Some(seen) = picture.status.as_deref() else { return text.0 };
     let help = "When the watch last answered, by its clock.";
     text.family("poll_timestamp_seconds", "gauge", help, |sample| sample(&[], seen.time as f64));
@@ -92,6 +94,14 @@ pub fn of(picture: &SeenPicture) -> String {
     reading(&mut text, &seen.disks);
     arrays(&mut text, &seen.arrays, picture.is_fresh());
     alerts(&mut text, seen, picture.is_fresh());
+    if picture.past.is_some() || picture.past_trouble.is_some() {
+        let help = "Whether the history can be read: if not, nothing is said of what drives said, of passes, and of temperatures.";
+        let is_up = f64::from(u8::from(picture.past_trouble.is_none()));
+        text.family("history_up", "gauge", help, |sample| sample(&[], is_up));
+        text.family("history_trouble", "gauge", "Why the history cannot be read. Absent: it can.", |sample| {
+            picture.past_trouble.iter().for_each(|why| sample(&[("why", why)], 1.0));
+        });
+    }
     if let Some(past) = picture.past.as_deref() {
         drives(&mut text, &past.disks, picture.is_fresh());
     }
@@ -264,8 +274,8 @@ fn drives(text: &mut MetricsText, disks: &[DiskPast], is_fresh: bool) {
         ("gauge", "smart_passed", "The drive's own verdict. Absent: it gives none.", |disk| {
             disk.drive.passed.map(|passed| f64::from(u8::from(passed)))
         }),
-        ("gauge", "nvme_percentage_used_ratio", "Endurance used. Absent: none, or the drive does not say.", |disk| {
-            (disk.drive.used_percent > 0).then_some(f64::from(disk.drive.used_percent) / 100.0)
+        ("gauge", "nvme_percentage_used_ratio", "Endurance used. Absent: the drive does not say.", |disk| {
+            disk.drive.used_percent.map(|percent| f64::from(percent) / 100.0)
         }),
         (
             "gauge",
@@ -339,6 +349,19 @@ mod tests {
         assert!(text.contains("scrubjay_watch_up 1\n"));
         let text = of(&SeenPicture::default());
         assert!(text.contains("scrubjay_watch_up 0\n") && !text.contains("disk_state"), "{text}");
+    }
+
+    #[test]
+    fn endurance_that_is_not_used_at_all_is_a_value_and_one_that_is_not_told_is_none() {
+        let of_drive = |used_percent| {
+            let drive = scrubjay_jobs::control::past::DriveSays { used_percent, ..Default::default() };
+            let disks = vec![DiskPast { key: "a".into(), drive, ..DiskPast::default() }];
+            let past = scrubjay_jobs::control::past::PastDocument { disks, ..Default::default() };
+            of(&SeenPicture { past: Some(Arc::new(past)), ..picture("ok", None) })
+        };
+        assert!(of_drive(Some(0)).contains("scrubjay_nvme_percentage_used_ratio{disk=\"a\"} 0\n"));
+        assert!(of_drive(Some(7)).contains("scrubjay_nvme_percentage_used_ratio{disk=\"a\"} 0.07\n"));
+        assert!(!of_drive(None).contains("nvme_percentage"));
     }
 
     #[test]

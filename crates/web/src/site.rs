@@ -2,15 +2,14 @@
 
 use crate::access::{PageAccess, PageSession};
 use crate::assets;
-use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture, cleaned};
-use crate::http::rate::RateLimit;
-use crate::http::request::{HttpMethod, HttpRequest};
+use crate::feed::{PAST_SPAN, PictureFeed, SeenPicture};
+use crate::http::rate::{HttpCaller, RateLimit};
+use crate::http::request::{HttpMethod, HttpRequest, encoded};
 use crate::http::response::HttpResponse;
 use crate::http::server::{HttpPeer, HttpSite};
 use crate::page::{self, PageView};
 use crate::{metrics, summary};
 use maud::Markup;
-use scrubjay_jobs::control::past::PastDocument;
 use scrubjay_jobs::control::{DiskEntry, WatchAnswer, WatchDocument, WatchRequest};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +28,7 @@ const PAUSE_MAX: u64 = 90 * 86_400;
 pub struct WatchSite {
     feed: Arc<PictureFeed>,
     access: PageAccess,
-    acts: Mutex<RateLimit>,
+    acts: Mutex<RateLimit<HttpCaller>>,
     said: Mutex<VecDeque<(String, String)>>,
 }
 
@@ -70,13 +69,17 @@ impl WatchSite {
         let Some(seen) = &picture.status else { return unknown(&picture) };
         let Some(disk) = called(seen, name) else { return missing("No disk here is called so.") };
         let request = WatchRequest::PastOfDisk { disk: disk.key.clone(), since: seen.time.saturating_sub(PAST_SPAN) };
-        let past = match self.feed.ask(&request) {
-            Ok(WatchAnswer::Past(past)) => Some(cleaned::<PastDocument>(&past)),
-            _ => None,
+        let past = self.feed.ask_past(&request);
+        // Where nobody answers, what was known of it in short is as old as all else here. A history that is refused is not known at all.
+        let picture = match &past {
+            Err(why) if picture.trouble.is_none() => {
+                SeenPicture { past: None, past_trouble: Some(why.clone()), ..picture.clone() }
+            }
+            _ => picture.clone(),
         };
         let said = hears.and_then(|session| self.take_said(session));
         let view = self.view(seen, &picture, session, said.as_deref());
-        let past = past.as_ref().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
+        let past = past.as_ref().ok().and_then(|past| past.disks.first()).or_else(|| view.past_of(&disk.key));
         html(200, page::disk::page(&view, disk, past))
     }
 
@@ -145,11 +148,36 @@ impl WatchSite {
             Err(why) => format!("Not done: {why}"),
         };
         self.say(session, words);
-        HttpResponse::elsewhere("/")
+        HttpResponse::elsewhere(&self.back(request))
     }
 
-    fn may_act_again(&self, peer: HttpPeer) -> bool {
-        self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(peer.address, Instant::now())
+    /// The page that a form was on: that of a disk that there is, or the first one.
+    fn back(&self, request: &HttpRequest) -> String {
+        let named = request.filled("subject").filter(|_| request.filled("back") == Some("disk"));
+        let picture = self.feed.latest();
+        let disk = named.zip(picture.status.as_deref()).and_then(|(named, seen)| called(seen, named));
+        disk.map_or_else(|| "/".to_owned(), |disk| format!("/d/{}", encoded(&disk.key)))
+    }
+
+    /// Sessions are counted by themselves, and so are those who have none: no stranger takes an owner's turn.
+    fn may_act_again(&self, session: Option<&PageSession>, peer: HttpPeer) -> bool {
+        let caller = session.map_or_else(|| HttpCaller::from(peer.address), known);
+        self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(caller, Instant::now())
+    }
+
+    fn log_in(&self, request: &HttpRequest, peer: HttpPeer, now: u64) -> HttpResponse {
+        if request.method != HttpMethod::Get {
+            return HttpResponse::plain(405, "a link is opened, and not looked at: it is good once");
+        }
+        if let Some(cookie) = self.access.log_in(|name| request.asked(name), now, peer.is_encrypted) {
+            return HttpResponse::elsewhere("/").with("Set-Cookie", cookie);
+        }
+        if !self.may_act_again(None, peer) {
+            return too_often();
+        }
+        let words = "A link is good once, within ten minutes, and until the page is restarted. A new one:";
+        let command = Some("sudo scrubjay web --print-link");
+        html(403, page::message("This link is not good any more", words, command))
     }
 }
 
@@ -159,7 +187,7 @@ impl HttpSite for WatchSite {
         if !self.access.is_ours(host) {
             return HttpResponse::plain(421, "this page has another name: scrubjay web --name NAME");
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = now();
         // Says nothing but that somebody is here.
         if request.path == "/healthz" && request.method != HttpMethod::Post {
             return HttpResponse::plain(200, "ok");
@@ -170,25 +198,12 @@ impl HttpSite for WatchSite {
             return match () {
                 () if !is_known => missing("Nothing can be done there."),
                 () if is_from_elsewhere(request, peer) => HttpResponse::plain(403, "that comes from another page"),
-                () if !self.may_act_again(peer) => too_often(),
+                () if !self.may_act_again(session.as_ref(), peer) => too_often(),
                 () => self.act(request, session.as_ref()),
             };
         }
         if request.path == "/login" {
-            let (until, mark) = (request.asked("until"), request.asked("mark"));
-            if !self.may_act_again(peer) {
-                return too_often();
-            }
-            return match self.access.log_in(until, mark, now, peer.is_encrypted) {
-                Some(cookie) => HttpResponse::elsewhere("/").with("Set-Cookie", cookie),
-                None => {
-                    let words = "A link is good for ten minutes. A new one:";
-                    html(
-                        403,
-                        page::message("This link is not good any more", words, Some("sudo scrubjay web --print-link")),
-                    )
-                }
-            };
+            return self.log_in(request, peer, now);
         }
         let may_look = peer.address.is_loopback()
             || session.is_some()
@@ -200,6 +215,14 @@ impl HttpSite for WatchSite {
                 .with("WWW-Authenticate", "Bearer");
         }
         self.look(request, session.as_ref())
+    }
+
+    fn caller(&self, request: &HttpRequest, peer: HttpPeer) -> HttpCaller {
+        match self.access.session(request.field("cookie"), now()) {
+            Some(session) => known(&session),
+            None if self.access.may_read(request.field("authorization")) => HttpCaller::Known("reader".to_owned()),
+            None => HttpCaller::from(peer.address),
+        }
     }
 
     fn events(&self, seen: &mut u64) -> String {
@@ -214,6 +237,15 @@ impl HttpSite for WatchSite {
         *seen = number;
         format!("event: picture\ndata: {number}\n\n")
     }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn known(session: &PageSession) -> HttpCaller {
+    HttpCaller::Known(session.form_mark.clone())
 }
 
 /// Did another page send this? A browser says where a form comes from; one that says nothing has its cookie and its mark.
@@ -234,6 +266,10 @@ fn is_from_elsewhere(request: &HttpRequest, peer: HttpPeer) -> bool {
 /// What a form asks for.
 fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
     let lacks = |what: &str| HttpResponse::plain(400, &format!("the form lacks {what}"));
+    let subject = || {
+        let subject = request.filled("subject").filter(|subject| !subject.is_empty());
+        subject.map(str::to_owned).ok_or_else(|| lacks("a subject"))
+    };
     Ok(match request.path.as_str() {
         "/do/pause" => {
             let seconds = request.filled("seconds").and_then(|text| text.parse().ok());
@@ -242,11 +278,8 @@ fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
         }
         "/do/resume" => WatchRequest::Resume,
         "/do/test" => WatchRequest::TestAlerts,
-        "/do/accept" => {
-            let subject =
-                request.filled("subject").filter(|subject| !subject.is_empty()).ok_or_else(|| lacks("a subject"))?;
-            WatchRequest::Accept { subject: subject.to_owned() }
-        }
+        "/do/accept" => WatchRequest::Accept { subject: subject()? },
+        "/do/scrub-now" => WatchRequest::ScrubNow { subject: subject()? },
         "/do/confirm" => {
             let code = request.filled("code").map(str::trim).filter(|code| code.len() == 6);
             WatchRequest::Confirm { code: code.ok_or_else(|| lacks("a code of six digits"))?.to_owned() }

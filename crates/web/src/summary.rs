@@ -1,6 +1,7 @@
 //! `/api/v1/summary`: a few numbers for tiles on other people's pages (Homepage, Home Assistant, Uptime Kuma).
 
 use crate::feed::SeenPicture;
+use scrubjay_jobs::control::told::date;
 use scrubjay_jobs::control::{DiskEntry, ReadingEntry, WatchDocument};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ pub struct PageSummary {
     time: Option<u64>,
     /// Is it as things are now? If not, nothing in here says that anything is well.
     is_fresh: bool,
+    /// Is it a recording, and not of a watch that runs? Then it is not fresh.
+    is_recording: bool,
     /// The worst word of any disk; `problem` if disks are well and something else is not; `unknown` if it is not fresh.
     verdict: String,
     /// "Am I safe?", or why that is not known.
@@ -91,8 +94,10 @@ impl PageSummary {
             host: seen.host.clone(),
             time: Some(seen.time),
             is_fresh,
+            is_recording: picture.is_recording,
             verdict: if is_fresh { verdict(seen) } else { "unknown".to_owned() },
             text: match &picture.trouble {
+                _ if picture.is_recording => format!("A recording of {}: {}", date(seen.time), seen.sentence),
                 Some(why) => format!("This is old: {why}"),
                 None if seen.is_blind => seen.sentence.clone(),
                 None if !is_fresh => "This is old: the watch does not answer in time".to_owned(),
@@ -216,7 +221,7 @@ mod tests {
     fn the_schema_is_what_was_promised() {
         let json = serde_json::to_value(PageSummary::of(&picture(None))).unwrap();
         let expected = serde_json::json!({
-            "schema": 1, "host": "", "time": 0, "is_fresh": true, "verdict": "watch", "text": "1 problem: x",
+            "schema": 1, "host": "", "time": 0, "is_fresh": true, "is_recording": false, "verdict": "watch", "text": "1 problem: x",
             "problems": {"notice": 0, "replace": 0, "loss": 0}, "lights": {},
             "disks": {"ok": 2, "watch": 1, "replace": 0, "asleep": 0, "unknown": 0, "missing": 0},
             "arrays": {"healthy": 0, "degraded": 0, "unknown": 0},
@@ -245,6 +250,14 @@ mod tests {
         let loss = of(vec![], vec![incident("loss")], None);
         assert_eq!((&loss["verdict"], &loss["problems"]["loss"]), (&"problem".into(), &1.into()));
         assert_eq!(of(vec![light("green")], vec![], Some("gone"))["lights"]["Redundancy"], "grey");
+    }
+
+    #[test]
+    fn a_recording_is_called_one_and_says_of_nothing_that_it_is_well() {
+        let json = serde_json::to_value(PageSummary::of(&SeenPicture { is_recording: true, ..picture(None) })).unwrap();
+        assert_eq!((&json["is_recording"], &json["is_fresh"]), (&true.into(), &false.into()));
+        assert_eq!((&json["verdict"], &json["disks"]["ok"]), (&"unknown".into(), &0.into()));
+        assert_eq!(json["text"], "A recording of 1 Jan 1970: 1 problem: x");
     }
 
     #[test]

@@ -31,7 +31,9 @@ pub use simulate::{Simulate, SimulateScrub, SimulateWatch, Simulated};
 pub use source::{DiskModelArgs, ServiceArg, Traces};
 pub use study::{Out, Studied, StudyArgs, StudyIdle, StudyIntegrity, StudyMlet, StudyScrub, StudyShear};
 pub use tune::Tune;
-pub use watch::{AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, SetArgs, SetupArgs, SubjectArgs, WatchArgs};
+pub use watch::{
+    AlertArgs, Alerted, HistoryArgs, LocateArgs, PauseArgs, ScrubNowArgs, SetArgs, SetupArgs, SubjectArgs, WatchArgs,
+};
 pub use web::{MetricsArgs, WebArgs};
 
 use crate::exit::Exit;
@@ -85,6 +87,8 @@ pub enum Verb {
     Accept(SubjectArgs),
     /// Forget a disk or an array that was taken out for good
     Forget(SubjectArgs),
+    /// Have the watch read a disk, or check an array, now and not when it is due
+    ScrubNow(ScrubNowArgs),
     /// Read no disk for a while
     Pause(PauseArgs),
     /// Read disks again after a pause

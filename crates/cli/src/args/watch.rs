@@ -200,6 +200,24 @@ fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+const SCRUB_NOW_TEXT: &str = "\
+Examples:
+  sudo scrubjay scrub-now ZL2ABCDE    read this disk now, though it is not due
+  sudo scrubjay scrub-now md0         check this array now
+
+The watch reads it as it reads all, within its budget and while nobody else uses the disk; so it comes before others that wait. What holds
+it back is not passed over, and is said: a pause, its hours, heat, a self-test, an array that is degraded or busy, a member that is being
+read, sleep. The watch must be running; without it: scrubjay scrub.";
+
+/// Arguments of `scrub-now`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SCRUB_NOW_TEXT}\n\n{EXIT_CODES}"))]
+pub struct ScrubNowArgs {
+    /// A disk (sda, a serial number, a WWN) or an array (md0, a UUID)
+    #[arg(value_name = "NAME")]
+    pub subject: String,
+}
+
 const HISTORY_TEXT: &str = "\
 Examples:
   sudo scrubjay history                 the last 50 things that happened

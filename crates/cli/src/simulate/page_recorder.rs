@@ -5,7 +5,7 @@ use anyhow::Result;
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_daemon::control::document::{LiveSessions, document};
-use scrubjay_daemon::control::past_of;
+use scrubjay_daemon::control::{BesideHistory, past_of};
 use scrubjay_daemon::history::{HistoryDatabase, HistoryError};
 use scrubjay_jobs::control::past::{SurfacePart, WatchSnapshot};
 use scrubjay_jobs::control::{ReadingEntry, WatchDocument};
@@ -75,10 +75,10 @@ impl PageRecorder {
             return Err(trouble.into());
         }
         let since = UnixSeconds(now.0.saturating_sub(SPAN));
-        let mut past = past_of(&self.history, now, None, since, &surface)?;
+        let mut past = past_of(&self.history, now, None, since, &beside)?;
         for disk in &mut past.disks {
             let key = disk.key.clone();
-            let of_disk = past_of(&self.history, now, Some(&key), since, &surface)?;
+            let of_disk = past_of(&self.history, now, Some(&key), since, &beside)?;
             disk.detail = of_disk.disks.into_iter().next().and_then(|disk| disk.detail);
         }
         // The model reads as the machine says: no session of ours tells more.
@@ -167,8 +167,13 @@ impl HostObserver for PageRecorder {
     }
 }
 
+/// No benchmark is made of a model.
+fn beside(_: &DiskRow, passes: Option<&PassHistory>) -> BesideHistory {
+    BesideHistory { surface: surface(passes), ..BesideHistory::default() }
+}
+
 /// The model reads from the first sector to the last, so a slice of a pass is a part of the surface.
-fn surface(_: &DiskRow, passes: Option<&PassHistory>) -> Vec<SurfacePart> {
+fn surface(passes: Option<&PassHistory>) -> Vec<SurfacePart> {
     let Some(passes) = passes else { return Vec::new() };
     let (known, sectors) = (passes.known_unreadable(), passes.sectors);
     let part = |slice: usize| {

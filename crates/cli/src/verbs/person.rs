@@ -1,7 +1,7 @@
-//! What a person tells the watch: accept, forget, pause, resume.
+//! What a person tells the watch: accept, forget, pause, resume, scrub now.
 
 use super::ask;
-use crate::args::{PauseArgs, SubjectArgs};
+use crate::args::{PauseArgs, ScrubNowArgs, SubjectArgs};
 use crate::exit::Exit;
 use crate::say::print_line;
 use anyhow::Result;
@@ -21,6 +21,11 @@ pub fn forget(args: &SubjectArgs) -> Result<Exit> {
 /// Read nothing for a while.
 pub fn pause(args: &PauseArgs) -> Result<Exit> {
     tell(&WatchRequest::Pause { seconds: args.time })
+}
+
+/// Read it out of its turn.
+pub fn scrub_now(args: &ScrubNowArgs) -> Result<Exit> {
+    tell(&WatchRequest::ScrubNow { subject: args.subject.clone() })
 }
 
 /// Go on.

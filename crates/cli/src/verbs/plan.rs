@@ -79,7 +79,7 @@ fn count_words(planned: &[&Planned<'_>]) -> String {
 /// Writes it for people.
 pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     if let Some(until) = seen.paused_until {
-        writeln!(out, "Paused until {}; to go on sooner: scrubjay resume\n", moment(until))?;
+        writeln!(out, "Paused until {}; to go on sooner: sudo scrubjay resume\n", moment(until))?;
     }
     let all = planned(seen);
     let there: Vec<&Planned<'_>> = all.iter().collect();

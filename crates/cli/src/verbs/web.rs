@@ -41,7 +41,7 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
         .into());
     }
     let key = if args.read_only { None } else { Some(key(&key_path(args.key.as_deref()), args.print_link)?) };
-    let access = PageAccess::new(key.as_deref(), &names(&args.name));
+    let access = PageAccess::new(key.as_deref(), &names(&args.name)).since(clock::today().0);
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
     if args.print_link {
         return print_link(&access, scheme, args);
@@ -52,21 +52,24 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
         }
         _ => None,
     };
-    let ask = match &args.recorded {
+    let feed = match &args.recorded {
         Some(path) => {
             let WatchSnapshot { status, past } = recording(path)?;
-            feed::recorded(status, past)
+            PictureFeed::of_recording(status, past)
         }
-        None => feed::over(page_socket_path()?),
+        None => PictureFeed::new(feed::over(page_socket_path()?)),
     };
     let listener = TcpListener::bind(args.listen).map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Usage(format!("--listen {}: somebody else listens there", args.listen)).into(),
         _ => anyhow::Error::new(error).context(format!("cannot listen on {}", args.listen)),
     })?;
-    let feed = PictureFeed::new(ask);
     feed.keep_up().context("no thread is to be had")?;
     let at = listener.local_addr().context("where we listen is not known")?;
-    let how = if args.read_only { "" } else { "; to act there: the same command with --print-link" };
+    let how = match (&args.recorded, args.read_only) {
+        (Some(_), _) => "; it shows a recording, to which nothing can be done",
+        (None, true) => "",
+        (None, false) => "; to act there: the same command with --print-link",
+    };
     say(format_args!("the page is at {scheme}://{at}{how}"));
     HttpServer::new(Arc::new(WatchSite::new(feed, access)), tls).serve(&listener)
 }
@@ -154,7 +157,7 @@ fn print_link(access: &PageAccess, scheme: &str, args: &WebArgs) -> Result<Exit>
     print_line(&mut out, format_args!("{scheme}://{host}:{}{path}", args.listen.port()))?;
     print_line(
         &mut out,
-        format_args!("Whoever opens this link within {minutes} minutes may act on the page for {hours} hours."),
+        format_args!("Whoever opens this link first, within {minutes} minutes, may act on the page for {hours} hours."),
     )?;
     print_line(&mut out, format_args!("To read /metrics and /api from elsewhere, send: Authorization: Bearer {read}"))?;
     Ok(Exit::Clean)

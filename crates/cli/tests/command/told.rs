@@ -12,13 +12,14 @@ fn told(bench: &Bench, arguments: &[&str]) -> Ran {
 #[test]
 fn without_a_watch_each_verb_says_so_and_what_to_do() {
     let bench = Bench::with_image(1);
-    let verbs: [&[&str]; 8] = [
+    let verbs: [&[&str]; 9] = [
         &["plan"],
         &["plan", "--json"],
         &["alert", "test"],
         &["alert", "list"],
         &["alert", "confirm", "004711"],
         &["accept", "sda"],
+        &["scrub-now", "sda"],
         &["pause", "2h"],
         &["resume"],
     ];

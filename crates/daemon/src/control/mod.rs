@@ -4,5 +4,5 @@ pub mod document;
 mod past;
 mod server;
 
-pub use past::{past, past_of};
+pub use past::{BesideHistory, past, past_of};
 pub use server::{ControlDoor, ControlServer, PendingAnswer, ServerError};

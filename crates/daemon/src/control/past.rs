@@ -2,13 +2,15 @@
 
 use crate::history::{CounterPoint, FindingRecord, HistoryDatabase, HistoryError, HistoryEvent, PassRecord};
 use crate::time::WatchClock;
+use scrubjay_core::bench::compare::{BenchComparison, PastBench, compare};
 use scrubjay_core::units::{SECTOR_BYTES, UnixSeconds};
-use scrubjay_device::inventory;
+use scrubjay_device::inventory::{self, is_alike};
 use scrubjay_device::store::StateStore;
+use scrubjay_jobs::bench::BenchLog;
 use scrubjay_jobs::control::SCHEMA;
 use scrubjay_jobs::control::past::{
-    CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveSays, FindingEntry, MONTHS, PassEntry, PastDocument,
-    PastEvent, SURFACE_PARTS, SurfacePart,
+    BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveSays, FindingEntry, MONTHS,
+    PassEntry, PastDocument, PastEvent, SURFACE_PARTS, SurfacePart,
 };
 use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::counters::CounterKind;
@@ -22,6 +24,8 @@ use std::path::Path;
 const EVENTS_MAX: usize = 4096;
 /// And so many of one disk.
 const EVENTS_OF_DISK_MAX: usize = 200;
+/// So many results of a benchmark are told of a disk.
+const BENCH_MAX: usize = 24;
 /// A month of a trend.
 const MONTH: u64 = 365 * DAY / MONTHS as u64;
 /// Temperatures of the last day are looked at for the last one.
@@ -38,11 +42,26 @@ pub fn past(
     since: UnixSeconds,
 ) -> Result<PastDocument, HistoryError> {
     let history = HistoryDatabase::open_read_only(&folder.join("history.db"))?;
-    past_of(&history, clock.now(), disk, since, &|row, passes| surface(folder, clock, row, passes))
+    past_of(&history, clock.now(), disk, since, &|row, passes| {
+        let id = inventory::identity(&row.facts.name).filter(|id| id.is_certain).map(|id| id.key());
+        BesideHistory {
+            surface: id.as_deref().map_or_else(Vec::new, |id| surface(folder, clock, id, row, passes)),
+            bench: bench(folder, clock, id.as_deref(), &row.facts.key),
+        }
+    })
 }
 
-/// When each part of a disk was read, by its row and its passes.
-pub type SurfaceOf<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> Vec<SurfacePart> + 's;
+/// What other files than the history have of a disk.
+#[derive(Debug, Default)]
+pub struct BesideHistory {
+    /// When each part of it was read.
+    pub surface: Vec<SurfacePart>,
+    /// How fast it was.
+    pub bench: BenchPast,
+}
+
+/// The same, of a disk with this row and these passes.
+pub type BesideOf<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> BesideHistory + 's;
 
 /// The same by a history that is open.
 ///
@@ -53,7 +72,7 @@ pub fn past_of(
     now: UnixSeconds,
     disk: Option<&str>,
     since: UnixSeconds,
-    surface: &SurfaceOf<'_>,
+    beside: &BesideOf<'_>,
 ) -> Result<PastDocument, HistoryError> {
     let (mut disks, mut readings): (BTreeMap<DiskKey, DiskRow>, BTreeMap<DiskKey, PassHistory>) = Default::default();
     for row in history.rows()? {
@@ -69,7 +88,7 @@ pub fn past_of(
         let passes = readings.get(key);
         let mut entry = in_short(history, row, passes, now)?;
         if disk.is_some() {
-            entry.detail = Some(in_full(history, key, since, surface(row, passes))?);
+            entry.detail = Some(in_full(history, key, since, beside(row, passes))?);
         }
         told.push(entry);
     }
@@ -87,7 +106,21 @@ fn event_entry(event: HistoryEvent) -> PastEvent {
         kind: event.kind.word().to_owned(),
         disk: event.disk.map(|key| key.0),
         subject: event.subject,
-        words: event.words,
+        words: without_code(event.words),
+    }
+}
+
+/// Whoever may look at the page is not to read there what proves that a message has arrived.
+fn without_code(words: String) -> String {
+    const BEFORE: &str = "code ";
+    const DIGITS: usize = 6;
+    let is_code = |at: usize| {
+        let rest = &words.as_bytes()[at + BEFORE.len()..];
+        rest.len() >= DIGITS && rest[..DIGITS].iter().all(u8::is_ascii_digit)
+    };
+    match words.match_indices(BEFORE).map(|(at, _)| at).find(|at| is_code(*at)) {
+        Some(at) => format!("{}(not shown){}", &words[..at + BEFORE.len()], &words[at + BEFORE.len() + DIGITS..]),
+        None => words,
     }
 }
 
@@ -118,7 +151,8 @@ fn in_short(
             read: row.smart_read.0,
             passed: row.word.passed,
             celsius: warmth.last().map(|point| point.max),
-            used_percent: row.word.used,
+            // Only the log of an NVMe drive has both; a drive of another kind says neither.
+            used_percent: row.counters.contains_key(&CounterKind::MediaErrors).then_some(row.word.used),
             counters: counters.collect(),
         },
         passes_finished: reading.map_or(0, |reading| u64::from(reading.finished)),
@@ -146,7 +180,7 @@ fn in_full(
     history: &HistoryDatabase,
     key: &DiskKey,
     since: UnixSeconds,
-    surface: Vec<SurfacePart>,
+    beside: BesideHistory,
 ) -> Result<DiskDetail, HistoryError> {
     let mut counters: BTreeMap<CounterKind, Vec<(u64, u64)>> = BTreeMap::new();
     for CounterPoint { at, kind, value } in history.counters_over_time(key, since)? {
@@ -173,7 +207,8 @@ fn in_full(
         *day = (*day).max(point.max);
     }
     Ok(DiskDetail {
-        surface,
+        surface: beside.surface,
+        bench: beside.bench,
         events: history.events(EVENTS_OF_DISK_MAX, Some(key))?.into_iter().map(event_entry).collect(),
         passes: history.passes(key)?.into_iter().take(100).map(pass).collect(),
         findings: history.findings(key)?.into_iter().take(256).map(finding).collect(),
@@ -182,13 +217,52 @@ fn in_full(
     })
 }
 
+/// What `bench disk` kept of a disk in that folder: of one that is there by what it says of itself, of another by its serial number or WWN.
+/// What is wrong with the file is told; the rest is shown.
+fn bench(folder: &Path, clock: WatchClock, id: Option<&str>, key: &DiskKey) -> BenchPast {
+    let log = BenchLog::new(folder);
+    let (all, senseless) = match log.look() {
+        Ok(looked) => looked,
+        Err(error) => {
+            let trouble = Some(format!("{}: {error}", log.path().display()));
+            return BenchPast { trouble, ..BenchPast::default() };
+        }
+    };
+    let is_it = |known: &str| match id {
+        Some(id) => known == id,
+        None => known.split_whitespace().any(|word| is_alike(word, &key.0)),
+    };
+    let of_it = all.iter().enumerate().rev().filter(|(_, past)| is_it(&past.key)).take(BENCH_MAX);
+    let entry = |(number, past): (usize, &PastBench)| {
+        let BenchComparison { past: before, warnings, .. } = compare(past, &all[..number]);
+        BenchEntry {
+            at: clock.by_watch(past.at).0,
+            iops: past.iops,
+            mean_seconds: past.mean,
+            past: before.map_or(0, |before| before.0 as u64),
+            past_median_seconds: before.map(|before| before.1),
+            warnings: warnings.into_iter().map(|warning| warning.words).collect(),
+        }
+    };
+    let trouble = (senseless > 0).then(|| {
+        let lines = if senseless == 1 { "1 line of it makes" } else { &format!("{senseless} lines of it make") };
+        format!("{}: {lines} no sense, and what stood there is not shown", log.path().display())
+    });
+    BenchPast { results: of_it.map(entry).collect(), trouble }
+}
+
 /// When each part of a disk was last read: by the map of regions that its scrub keeps. Where there is none, nothing is known but when
 /// the whole was, which is told elsewhere.
-fn surface(folder: &Path, clock: WatchClock, row: &DiskRow, reading: Option<&PassHistory>) -> Vec<SurfacePart> {
+fn surface(
+    folder: &Path,
+    clock: WatchClock,
+    id: &str,
+    row: &DiskRow,
+    reading: Option<&PassHistory>,
+) -> Vec<SurfacePart> {
     let sectors = row.facts.sectors;
     let known = reading.map(PassHistory::known_unreadable).unwrap_or_default();
-    let Some(id) = inventory::identity(&row.facts.name).filter(|id| id.is_certain) else { return Vec::new() };
-    let Ok(Some(saved)) = StateStore::at(folder, &id.key(), None).load(&id.key(), sectors) else { return Vec::new() };
+    let Ok(Some(saved)) = StateStore::at(folder, id, None).load(id, sectors) else { return Vec::new() };
     let regions = saved.coverage.regions();
     if regions.is_empty() || sectors == 0 {
         return Vec::new();
@@ -212,6 +286,59 @@ fn surface(folder: &Path, clock: WatchClock, row: &DiskRow, reading: Option<&Pas
 mod tests {
     use super::*;
     use scrubjay_core::units::SectorRange;
+
+    #[test]
+    fn what_a_benchmark_kept_is_told_with_its_past_and_so_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = WatchClock::new(None);
+        let of = |id: Option<&str>| bench(folder.path(), clock, id, &DiskKey("ZL2".into()));
+        assert_eq!(of(Some("naa.5 ZL2")), BenchPast::default(), "nothing was measured, and nothing is wrong");
+        let line = |id: &str, at: u64, mean: f64| {
+            format!(
+                "{{\"id\":\"{id}\",\"model\":\"M\",\"measured\":{at},\"iops\":{},\"mean_seconds\":{mean}}}\n",
+                1.0 / mean
+            )
+        };
+        let lines =
+            [line("naa.5 ZL2", 100, 0.0125), line("other", 150, 0.001), "torn\n".into(), line("naa.5 ZL2", 200, 0.025)];
+        let path = BenchLog::new(folder.path()).path().to_owned();
+        std::fs::write(&path, lines.concat()).unwrap();
+        let told = of(Some("naa.5 ZL2"));
+        let dates: Vec<u64> = told.results.iter().map(|result| result.at).collect();
+        assert_eq!(dates, [200, 100], "the newest first");
+        assert_eq!((told.results[0].past, told.results[0].past_median_seconds), (1, Some(0.0125)));
+        assert!(told.results[0].warnings[0].contains("12.5 ms"), "{told:?}");
+        assert_eq!((told.results[1].past, told.results[1].warnings.len()), (0, 0), "what came later is not its past");
+        assert!(told.trouble.as_ref().is_some_and(|why| why.contains("1 line of it makes no sense")), "{told:?}");
+        assert_eq!(of(None).results, told.results, "a disk that is gone is found by its serial number");
+        assert_eq!(of(Some("naa.6 ZL2")).results, []);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let told = of(Some("naa.5 ZL2"));
+        assert!(told.results.is_empty() && told.trouble.is_some(), "{told:?}");
+    }
+
+    #[test]
+    fn a_code_that_proves_a_channel_is_not_read_off_the_page() {
+        let told = |words: &str| without_code(words.to_owned());
+        assert_eq!(told("[nas1] [TEST] code 513251"), "[nas1] [TEST] code (not shown)");
+        assert_eq!(
+            told("(may reach you twice) [nas1] [TEST] code 004711."),
+            "(may reach you twice) [nas1] [TEST] code (not shown)."
+        );
+        for other in ["code", "code 51325", "the code code x", "", "encode 12345ü", "8 sectors from 513251 on"] {
+            assert_eq!(told(other), other);
+        }
+        let event = HistoryEvent {
+            number: 1,
+            at: UnixSeconds(1),
+            kind: crate::history::HistoryEventKind::MessageDelivered,
+            disk: None,
+            subject: "email".into(),
+            words: "[nas1] [TEST] code 513251".into(),
+        };
+        assert!(!event_entry(event).words.contains("513251"));
+    }
 
     #[test]
     fn months_count_what_was_known_at_their_end() {

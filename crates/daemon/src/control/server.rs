@@ -236,7 +236,12 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
         let mut client = WatchClient::connect(&path).unwrap();
         let is_done = |answer| matches!(answer, WatchAnswer::Done { .. });
-        for request in [WatchRequest::Status, WatchRequest::Past { since: 0 }, WatchRequest::Pause { seconds: 60 }] {
+        for request in [
+            WatchRequest::Status,
+            WatchRequest::Past { since: 0 },
+            WatchRequest::Pause { seconds: 60 },
+            WatchRequest::ScrubNow { subject: "sda".into() },
+        ] {
             assert!(is_done(client.ask(&request).unwrap()), "{request:?}");
         }
         for request in [WatchRequest::Reload, WatchRequest::Forget { subject: "sda".into() }] {

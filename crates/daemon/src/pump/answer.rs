@@ -7,8 +7,10 @@ use crate::control::PendingAnswer;
 use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use scrubjay_watch::calendar::{DAY, show_time};
 use scrubjay_watch::events::{PersonCommand, WatchEvent};
+use scrubjay_watch::facts::SubjectKey;
+use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::IncidentSubject;
-use scrubjay_watch::status::DiskStanding;
+use scrubjay_watch::status::{DiskStanding, ReadingStanding};
 
 impl Daemon<'_> {
     /// Answers.
@@ -21,15 +23,16 @@ impl Daemon<'_> {
                 match self.watch.status(self.clock.now()).paused_until.filter(|_| seconds < 100 * 366 * DAY) {
                     Some(until) => {
                         let until = show_time(self.watch.calendar(), until);
-                        done(&format!("nothing is read until {until}; to go on sooner: scrubjay resume"))
+                        done(&format!("nothing is read until {until}; to go on sooner: sudo scrubjay resume"))
                     }
-                    None => done("nothing is read until `scrubjay resume`"),
+                    None => done("nothing is read until `sudo scrubjay resume`"),
                 }
             }
             WatchRequest::Resume => {
                 self.command(PersonCommand::Resume);
                 done("disks are read again as they are due")
             }
+            WatchRequest::ScrubNow { subject } => self.scrub_now(&subject),
             WatchRequest::Accept { subject } => self.accept(&subject),
             WatchRequest::Forget { subject } => self.forget(&subject),
             WatchRequest::TestAlerts if self.settings.channels.is_empty() => {
@@ -92,6 +95,54 @@ impl Daemon<'_> {
         }
     }
 
+    /// How the reading of a subject stands; none: nothing reads it.
+    fn reading_of(&self, key: &SubjectKey) -> Option<ReadingStanding> {
+        let status = self.watch.status(self.clock.now());
+        match key {
+            SubjectKey::Disk(key) => status.disks.into_iter().find(|disk| disk.key == *key).map(|disk| disk.reading),
+            SubjectKey::Array(key) => status.arrays.into_iter().find(|array| array.facts.key == *key)?.reading,
+        }
+    }
+
+    /// Brings the turn of a disk or array forward, and says what comes of it: the machine decides.
+    fn scrub_now(&mut self, name: &str) -> WatchAnswer {
+        let key = match self.subject(name) {
+            Ok(IncidentSubject::Disk(key)) => SubjectKey::Disk(key),
+            Ok(IncidentSubject::Array(key)) => SubjectKey::Array(key),
+            Ok(IncidentSubject::Channel(_)) => {
+                return refused(&format!("{name} is a channel: name a disk or an array"));
+            }
+            Err(refusal) => return refusal,
+        };
+        let Some(before) = self.reading_of(&key) else {
+            return refused(&format!("{name}: its own check cannot be driven from here: name its disks instead"));
+        };
+        if before.held == Some(HoldBack::Missing) {
+            return refused(&format!("{name} is not there: nothing can be read of it"));
+        }
+        if before.is_read {
+            let share =
+                before.pass_share.map(|share| format!(": {:.0} % of this pass is read", (share * 100.0).floor()));
+            return done(&format!("{name} is being read already{}", share.unwrap_or_default()));
+        }
+        self.command(PersonCommand::ScrubNow(key.clone()));
+        let after = self.reading_of(&key);
+        let held = after.as_ref().and_then(|reading| reading.held.as_ref());
+        match held {
+            _ if after.as_ref().is_some_and(|reading| reading.is_read) => {
+                done(&format!("{name}: it is read from now on, within its budget, while nobody else uses it"))
+            }
+            Some(held @ HoldBack::NotDue(_)) => {
+                refused(&format!("{name}: nothing is decided just now: {}", held.words(self.watch.calendar())))
+            }
+            Some(held) => done(&format!(
+                "{name} is next, and is read as soon as nothing is in its way; now: {}",
+                held.words(self.watch.calendar())
+            )),
+            None => done(&format!("{name} is next, and is read as soon as its session can begin")),
+        }
+    }
+
     fn accept(&mut self, name: &str) -> WatchAnswer {
         let subject = match self.subject(name) {
             Ok(subject) => subject,
@@ -134,12 +185,17 @@ impl Daemon<'_> {
             status.channels.into_iter().map(|channel| (channel.name, channel.proven, channel.code)).collect()
         };
         let before = of_code(self);
-        let Some((name, ..)) = before.iter().find(|(.., sent)| sent.as_deref() == Some(code.trim())) else {
-            return refused("no channel was sent this code, or a newer one was sent since: `scrubjay alert test`");
-        };
-        let name = name.clone();
+        let name = before.iter().find(|(.., sent)| sent.as_deref() == Some(code.trim())).map(|(name, ..)| name.clone());
+        // Also one that is wrong: the machine counts them.
         self.command(PersonCommand::Confirm(code.to_owned()));
-        done(&format!("{name} is proven: messages arrive that way"))
+        if let Some(name) = name {
+            return done(&format!("{name} is proven: messages arrive that way"));
+        }
+        let has_code = |all: &[(_, _, Option<String>)]| all.iter().filter(|(.., sent)| sent.is_some()).count();
+        if has_code(&of_code(self)) < has_code(&before) {
+            return refused("too many wrong codes: what was sent is void; send new ones: `scrubjay alert test`");
+        }
+        refused("no channel was sent this code, or a newer one was sent since: `scrubjay alert test`")
     }
 
     /// Reads the settings anew. A file with anything wrong in it is refused as a whole.

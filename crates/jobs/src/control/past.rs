@@ -78,8 +78,8 @@ pub struct DriveSays {
     pub passed: Option<bool>,
     /// Its last temperature, in degrees Celsius.
     pub celsius: Option<i32>,
-    /// Endurance used, percent; 0 also where a drive does not say.
-    pub used_percent: u8,
+    /// Endurance used, percent; null: the drive does not say.
+    pub used_percent: Option<u8>,
     /// Its counters.
     pub counters: Vec<CounterEntry>,
 }
@@ -116,6 +116,35 @@ pub struct DiskDetail {
     pub counters: Vec<CounterTrend>,
     /// Its temperatures, the oldest first: the highest of a day.
     pub temperatures: Vec<(u64, i32)>,
+    /// How fast it was.
+    #[serde(default)]
+    pub bench: BenchPast,
+}
+
+/// What `bench disk` kept of a disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BenchPast {
+    /// Its results, the newest first.
+    pub results: Vec<BenchEntry>,
+    /// What is wrong with the file that keeps them; null: nothing.
+    pub trouble: Option<String>,
+}
+
+/// A result: random reads of 4 KiB, one at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BenchEntry {
+    /// When.
+    pub at: u64,
+    /// Requests a second.
+    pub iops: f64,
+    /// What one took, as a mean, in seconds.
+    pub mean_seconds: f64,
+    /// How many earlier results it is held against,
+    pub past: u64,
+    /// and the median of theirs, in seconds; null: there is none.
+    pub past_median_seconds: Option<f64>,
+    /// In what it is worse than they were, or than others of its model.
+    pub warnings: Vec<String>,
 }
 
 /// A part of a surface.

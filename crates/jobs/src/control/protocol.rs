@@ -17,6 +17,11 @@ pub enum WatchRequest {
     },
     /// Go on.
     Resume,
+    /// Read this disk, or have this array checked, out of its turn.
+    ScrubNow {
+        /// A name, serial number, WWN or UUID.
+        subject: String,
+    },
     /// Be silent about what is open of this disk, array or channel, until it grows.
     Accept {
         /// A name, serial number, WWN, UUID or channel.

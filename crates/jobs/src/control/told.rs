@@ -108,7 +108,7 @@ pub fn is_deviant(disk: &DiskEntry) -> bool {
 /// What else there is to tell: a pause, alerts that fail, messages that wait, troubles of the watch itself.
 pub fn rest(seen: &WatchDocument) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    lines.extend(seen.paused_until.map(|until| format!("Paused until {}: scrubjay resume", moment(until))));
+    lines.extend(seen.paused_until.map(|until| format!("Paused until {}: sudo scrubjay resume", moment(until))));
     for channel in &seen.channels {
         if let Some(last) = channel.last.as_ref().filter(|last| !last.is_accepted) {
             lines.push(format!("Alerts by {} fail: {}", channel.name, last.said));

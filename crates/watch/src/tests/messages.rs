@@ -2,10 +2,10 @@
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
-use crate::events::WatchEvent;
+use crate::events::{PersonCommand, WatchEvent};
 use crate::facts::*;
 use crate::incident::{IncidentKind, MessageReason};
-use crate::rows::MessageRow;
+use crate::rows::{MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 
 fn with_channels(names: &[&str]) -> WatchEvent {
@@ -153,4 +153,42 @@ fn a_channel_that_is_new_does_not_hear_that_something_is_over_of_which_it_never_
     let over: Vec<&str> =
         rig.sent.iter().filter(|row| row.reason == MessageReason::Resolved).map(|row| &*row.channel).collect();
     assert_eq!(over, ["email"]);
+}
+
+/// Whoever has taken over the page, or sits at the socket, and guesses.
+#[test]
+fn a_code_is_not_guessed_and_after_ten_wrong_ones_it_is_void() {
+    let mut rig = Rig::new(WatchSettings { channels: vec![channel("email"), channel("ntfy")], ..settings() });
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.tell(WatchEvent::Tick);
+    let code = |rig: &Rig, at: usize| rig.watch.status(rig.now).channels[at].code.clone();
+    let confirm = |rig: &mut Rig, code: &str| rig.tell(WatchEvent::Command(PersonCommand::Confirm(code.into())));
+    let wrong = |rig: &mut Rig, times: usize| (0..times).for_each(|_| confirm(rig, "no code"));
+    wrong(&mut rig, 9);
+    let first = code(&rig, 0).expect("nine wrong ones are a person who mistypes");
+    confirm(&mut rig, &first);
+    let proven = |rig: &Rig, at: usize| rig.watch.status(rig.now).channels[at].proven.is_some();
+    assert!(proven(&rig, 0));
+    let second = code(&rig, 1).expect("that was one's, and the other has its own");
+    wrong(&mut rig, 1);
+    assert_eq!(code(&rig, 1), None, "the tenth voids it");
+    confirm(&mut rig, &second);
+    assert!(!proven(&rig, 1), "also for who has it right then");
+    let kept = &rig.rows[&RowKey::Channel("ntfy".into())];
+    assert!(matches!(kept, WatchRow::Channel(row) if row.code.is_none()), "and after a restart");
+    // While a test waits to be sent it keeps its code, and what was guessed of it counts on.
+    rig.is_up = false;
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.tell(WatchEvent::Tick);
+    let waits = code(&rig, 1);
+    wrong(&mut rig, 9);
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    assert!(waits.is_some() && code(&rig, 1) == waits);
+    wrong(&mut rig, 1);
+    assert_eq!(code(&rig, 1), None);
+    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    wrong(&mut rig, 9);
+    let third = code(&rig, 1).expect("a new one has its own ten");
+    confirm(&mut rig, &third);
+    assert!(proven(&rig, 1));
 }

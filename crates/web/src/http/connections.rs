@@ -1,21 +1,26 @@
-//! Who may stay when there are too many: whoever waits with an unfinished request for longest makes room. So a flood of slow clients
-//! drives out itself, and one that asks at once is answered.
+//! Who may stay when there are too many: one of those from where most come makes room, whoever waits there with an unfinished request
+//! for longest, or else takes its answer for longest. So a flood of slow clients drives out itself, and who comes from elsewhere, or
+//! asks at once, is answered.
 
-use std::net::{Shutdown, TcpStream};
+use super::rate::network;
+use std::collections::HashMap;
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// So many connections at a time; each has a thread with a small stack.
 pub const CONNECTIONS_MAX: usize = 128;
 /// So many streams of events among them.
 pub const STREAMS_MAX: usize = 32;
+/// An answer is taken within this by whoever takes it as it comes: one that takes longer may have to make room for others from there.
+const SOON: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionState {
     /// Its request has not come whole since then.
     Waits(Instant),
-    /// It is being answered.
-    Answered,
+    /// It is being answered since then.
+    Answered(Instant),
     /// It has events since then.
     Streams(Instant),
 }
@@ -23,6 +28,8 @@ enum ConnectionState {
 #[derive(Debug)]
 struct Slot {
     number: u64,
+    /// Where it comes from.
+    from: IpAddr,
     stream: TcpStream,
     state: ConnectionState,
 }
@@ -34,25 +41,24 @@ pub struct OpenConnections {
 }
 
 impl OpenConnections {
-    /// A client has come; its number, if there is room for it. Another one may be hung up on.
-    pub fn enter(&self, stream: &TcpStream) -> Option<u64> {
-        let handle = stream.try_clone().ok()?;
+    /// A client has come from there; its number, if there is room for it. Another one may be hung up on.
+    pub fn enter(&self, stream: &TcpStream, address: IpAddr) -> Option<u64> {
+        let (handle, from) = (stream.try_clone().ok()?, network(address));
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, open) = &mut *slots;
         if open.len() >= CONNECTIONS_MAX {
-            let waits = |slot: &&Slot| matches!(slot.state, ConnectionState::Waits(_));
-            let since = |slot: &&Slot| if let ConnectionState::Waits(since) = slot.state { Some(since) } else { None };
-            let number = open.iter().filter(waits).min_by_key(since)?.number;
+            let number = who_makes_room(open, from, Instant::now())?;
             hang_up(open, number);
         }
         *next += 1;
-        open.push(Slot { number: *next, stream: handle, state: ConnectionState::Waits(Instant::now()) });
+        open.push(Slot { number: *next, from, stream: handle, state: ConnectionState::Waits(Instant::now()) });
         Some(*next)
     }
 
     /// Its request has come whole, or another one is waited for.
     pub fn is_answered(&self, number: u64, is_answered: bool) {
-        let state = if is_answered { ConnectionState::Answered } else { ConnectionState::Waits(Instant::now()) };
+        let now = Instant::now();
+        let state = if is_answered { ConnectionState::Answered(now) } else { ConnectionState::Waits(now) };
         self.change(number, state);
     }
 
@@ -82,6 +88,28 @@ impl OpenConnections {
     }
 }
 
+/// The number of the one that makes room for somebody from there; none: that is where most come from, and all of those are being
+/// answered in time.
+fn who_makes_room(open: &[Slot], from: IpAddr, now: Instant) -> Option<u64> {
+    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+    open.iter().for_each(|slot| *counts.entry(slot.from).or_default() += 1);
+    let most = counts.values().copied().max()?;
+    let is_own = counts.get(&from) == Some(&most);
+    // Whoever comes from where many come makes no room in another place.
+    let of_most = open.iter().filter(|slot| if is_own { slot.from == from } else { counts[&slot.from] == most });
+    let order = |slot: &&Slot| match slot.state {
+        ConnectionState::Waits(since) => (0, since),
+        ConnectionState::Answered(since) => (1, since),
+        ConnectionState::Streams(since) => (2, since),
+    };
+    let is_to_go = |slot: &&Slot| match slot.state {
+        ConnectionState::Answered(since) => !is_own || now.saturating_duration_since(since) >= SOON,
+        ConnectionState::Waits(_) => true,
+        ConnectionState::Streams(_) => !is_own,
+    };
+    of_most.filter(is_to_go).min_by_key(order).map(|slot| slot.number)
+}
+
 /// Its thread finds its stream at an end.
 fn hang_up(open: &mut Vec<Slot>, number: u64) {
     open.retain(|slot| {
@@ -98,25 +126,72 @@ mod tests {
     use std::io::Read;
     use std::net::TcpListener;
 
-    #[test]
-    fn the_one_that_waits_longest_makes_room_and_who_is_answered_stays() {
+    fn home() -> IpAddr {
+        [192, 0, 2, 1].into()
+    }
+
+    /// Clients from there, as many as there may be.
+    fn full(open: &OpenConnections, from: IpAddr) -> (TcpListener, Vec<(TcpStream, TcpStream, u64)>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let open = OpenConnections::default();
-        let mut clients: Vec<(TcpStream, TcpStream, u64)> = Vec::new();
-        for _ in 0..CONNECTIONS_MAX {
+        let clients = (0..CONNECTIONS_MAX).map(|_| {
             let client = TcpStream::connect(address).unwrap();
             let (server, _) = listener.accept().unwrap();
-            let number = open.enter(&server).unwrap();
-            clients.push((client, server, number));
-        }
+            let number = open.enter(&server, from).unwrap();
+            (client, server, number)
+        });
+        let clients = clients.collect();
+        (listener, clients)
+    }
+
+    fn come(open: &OpenConnections, listener: &TcpListener, from: IpAddr) -> Option<u64> {
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        open.enter(&listener.accept().unwrap().0, from)
+    }
+
+    #[test]
+    fn the_one_that_waits_longest_makes_room_and_who_is_answered_stays() {
+        let open = OpenConnections::default();
+        let (listener, mut clients) = full(&open, home());
         open.is_answered(clients[0].2, true);
-        let client = TcpStream::connect(address).unwrap();
-        let (server, _) = listener.accept().unwrap();
-        assert!(open.enter(&server).is_some());
+        assert!(come(&open, &listener, home()).is_some());
         assert_eq!(clients[1].0.read(&mut [0; 8]).unwrap(), 0, "the second client is hung up on");
-        open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = ConnectionState::Answered);
-        assert!(open.enter(&server).is_none(), "all are being answered");
-        drop(client);
+        let all = |state| open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = state);
+        all(ConnectionState::Answered(Instant::now() + Duration::from_secs(600)));
+        assert!(come(&open, &listener, home()).is_none(), "all are being answered");
+    }
+
+    /// They take their answers in sips, all of them from one place: nobody elsewhere is kept out, and nobody there for long.
+    #[test]
+    fn those_who_take_their_answers_slowly_drive_out_one_another() {
+        let open = OpenConnections::default();
+        let (listener, mut clients) = full(&open, home());
+        let soon = Instant::now() + Duration::from_secs(600);
+        open.slots.lock().unwrap().1.iter_mut().for_each(|slot| slot.state = ConnectionState::Answered(soon));
+        let elsewhere: IpAddr = [198, 51, 100, 7].into();
+        let stranger = come(&open, &listener, elsewhere).expect("from elsewhere there is room");
+        assert_eq!(clients[0].0.read(&mut [0; 8]).unwrap(), 0, "the first of the many is hung up on");
+        assert!(come(&open, &listener, elsewhere).is_some());
+        assert!(open.slots.lock().unwrap().1.iter().any(|slot| slot.number == stranger), "of the few nobody is");
+        let slots = open.slots.lock().unwrap();
+        let later = soon + SOON;
+        let first = slots.1.iter().find(|slot| slot.from == home()).unwrap().number;
+        assert_eq!(who_makes_room(&slots.1, home(), later), Some(first), "there, who takes longest");
+        assert_eq!(who_makes_room(&slots.1, home(), soon), None);
+    }
+
+    #[test]
+    fn the_addresses_of_one_line_are_one_place() {
+        let open = OpenConnections::default();
+        let address = |last: u16| IpAddr::from([0x2001, 0xdb8, 0, 7, 0, 0, 0, last]);
+        let (listener, _clients) = full(&open, address(1));
+        open.slots
+            .lock()
+            .unwrap()
+            .1
+            .iter_mut()
+            .for_each(|slot| slot.state = ConnectionState::Answered(Instant::now() + Duration::from_secs(600)));
+        assert!(come(&open, &listener, address(2)).is_none());
+        assert!(come(&open, &listener, [0x2001, 0xdb8, 0, 8, 0, 0, 0, 1].into()).is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! HTTP/1.1 for one small page: bounded requests, in bounded time, on bounded connections.
 //!
 //! `request` reads and judges what comes, `response` writes what goes, `connections` says who may stay when there are too many, `rate`
-//! who asks too often, `server` listens.
+//! who is one client and asks too often, `stream` has the times, `server` listens.
 
 pub mod connections;
 pub mod rate;

@@ -297,6 +297,8 @@ mod tests {
         fn time_reads(&mut self, _: Duration) -> io::Result<()> {
             Ok(())
         }
+
+        fn time_writes(&mut self, _: Duration) {}
     }
 
     fn asked(text: &str) -> Result<HttpRequest, RequestError> {

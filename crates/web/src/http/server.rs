@@ -1,7 +1,7 @@
 //! Listens, and answers: a thread a connection, few of them, each for a short time.
 
 use super::connections::OpenConnections;
-use super::rate::RateLimit;
+use super::rate::{HttpCaller, RateLimit};
 use super::request::{self, HttpMethod, HttpRequest, RequestError};
 use super::response::HttpResponse;
 use super::stream::{DeadlineStream, TimedStream};
@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 /// A connection on which nothing is asked for so long is closed.
 const IDLE: Duration = Duration::from_secs(20);
-/// Whoever takes nothing of an answer for so long is hung up on.
-const TAKEN_TIME: Duration = Duration::from_secs(10);
+/// An answer is taken whole within this, however often its client takes a little of it: a page of a large host comes over a line of
+/// 100 kbit/s. Of a stream of events this is for each of them.
+const TAKEN_TIME: Duration = Duration::from_secs(30);
 /// So many requests on one connection.
 const REQUESTS_MAX: u32 = 200;
 /// No more threads: those of all connections, and some that were hung up on and have not had their turn to end.
@@ -41,6 +42,9 @@ pub trait HttpSite: Send + Sync + 'static {
     /// Answers a request.
     fn answer(&self, request: &HttpRequest, peer: HttpPeer) -> HttpResponse;
 
+    /// Whose request this is: counted before it is answered.
+    fn caller(&self, request: &HttpRequest, peer: HttpPeer) -> HttpCaller;
+
     /// The next events of a stream, as they go out; empty: there is nothing new, and the client is only asked whether it is there.
     /// Called again and again, it returns after some seconds at the most. `seen` is for the site to know what this stream has had.
     fn events(&self, seen: &mut u64) -> String;
@@ -51,15 +55,16 @@ pub struct HttpServer<S> {
     site: Arc<S>,
     tls: Option<Arc<ServerConfig>>,
     open: Arc<OpenConnections>,
-    rate: Arc<Mutex<RateLimit>>,
+    rate: Arc<Mutex<RateLimit<HttpCaller>>>,
     threads: Arc<AtomicUsize>,
+    taken_time: Duration,
 }
 
 impl<S: HttpSite> HttpServer<S> {
     /// A server of this site; encrypted, if it has what that needs.
     pub fn new(site: Arc<S>, tls: Option<Arc<ServerConfig>>) -> HttpServer<S> {
         let rate = Arc::new(Mutex::new(RateLimit::new(RATE.0, RATE.1)));
-        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default() }
+        HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default(), taken_time: TAKEN_TIME }
     }
 
     /// Answers whoever comes, for ever.
@@ -78,14 +83,14 @@ impl<S: HttpSite> HttpServer<S> {
     }
 
     fn take(&self, stream: TcpStream, peer: SocketAddr) {
-        let Some(number) = self.open.enter(&stream) else { return };
+        let Some(number) = self.open.enter(&stream, peer.ip().to_canonical()) else { return };
         let (site, tls, open, rate) =
             (Arc::clone(&self.site), self.tls.clone(), Arc::clone(&self.open), Arc::clone(&self.rate));
-        let threads = Arc::clone(&self.threads);
+        let (threads, taken_time) = (Arc::clone(&self.threads), self.taken_time);
         threads.fetch_add(1, Ordering::SeqCst);
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
-            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer };
+            let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer, taken_time };
             // A mistake of ours costs one answer, and no room.
             let _ = catch_unwind(AssertUnwindSafe(|| ours.run(stream, tls)));
             open.leave(number);
@@ -102,28 +107,29 @@ impl<S: HttpSite> HttpServer<S> {
 struct HttpTalk<'t, S> {
     site: &'t S,
     open: &'t OpenConnections,
-    rate: &'t Mutex<RateLimit>,
+    rate: &'t Mutex<RateLimit<HttpCaller>>,
     number: u64,
     peer: HttpPeer,
+    taken_time: Duration,
 }
 
 impl<S: HttpSite> HttpTalk<'_, S> {
     fn run(&self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(TAKEN_TIME))?;
+        // A handshake that trickles ends when its time is over.
+        let mut stream = DeadlineStream::new(stream, request::REQUEST_TIME);
         let Some(config) = tls else {
-            let mut stream = stream;
             let spoken = self.speak(&mut stream);
-            let _ = stream.shutdown(Shutdown::Write);
+            let _ = stream.inner().shutdown(Shutdown::Write);
             return spoken;
         };
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-        // A handshake that trickles ends when its time is over.
-        let mut stream = StreamOwned::new(connection, DeadlineStream::new(stream, request::REQUEST_TIME));
+        let mut stream = StreamOwned::new(connection, stream);
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock)?;
         }
         let spoken = self.speak(&mut stream);
+        stream.time_writes(request::REQUEST_TIME);
         stream.conn.send_close_notify();
         let _ = stream.flush();
         spoken
@@ -137,19 +143,21 @@ impl<S: HttpSite> HttpTalk<'_, S> {
                 Ok(request) => request,
                 Err(RequestError::Gone) => return Ok(()),
                 Err(RequestError::Refused(status, why)) => {
+                    stream.time_writes(self.taken_time);
                     HttpResponse::plain(status, why).write("", false, false, stream)?;
                     return drain(stream);
                 }
             };
             self.open.is_answered(self.number, true);
-            let may_ask =
-                self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(self.peer.address, Instant::now());
+            let caller = self.site.caller(&request, self.peer);
+            let may_ask = self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(caller, Instant::now());
             let response = match may_ask {
                 true => self.site.answer(&request, self.peer),
                 false => HttpResponse::plain(429, "too many requests: wait a little").with("Retry-After", "5"),
             };
             let is_kept = request.is_kept && may_ask && !response.is_stream;
             let accepts = request.field("accept-encoding").unwrap_or_default();
+            stream.time_writes(self.taken_time);
             response.write(accepts, request.method == HttpMethod::Head, is_kept, stream)?;
             if response.is_stream && request.method == HttpMethod::Get {
                 return self.stream(stream);
@@ -167,6 +175,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
         loop {
             let events = self.site.events(&mut seen);
             let bytes = if events.is_empty() { "event: pulse\ndata: 1\n\n" } else { &events };
+            stream.time_writes(self.taken_time);
             stream.write_all(bytes.as_bytes())?;
             stream.flush()?;
         }
@@ -186,4 +195,46 @@ fn drain(stream: &mut dyn TimedStream) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Larger than what the kernel keeps of an answer for a client that takes none of it.
+    const LARGE: usize = 64 << 20;
+
+    struct LargeSite;
+
+    impl HttpSite for LargeSite {
+        fn answer(&self, _: &HttpRequest, _: HttpPeer) -> HttpResponse {
+            HttpResponse::new(200, "text/plain", vec![b'x'; LARGE])
+        }
+
+        fn caller(&self, _: &HttpRequest, peer: HttpPeer) -> HttpCaller {
+            HttpCaller::from(peer.address)
+        }
+
+        fn events(&self, _: &mut u64) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_taken_in_sips_ends_though_each_of_them_comes_in_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server =
+            HttpServer { taken_time: Duration::from_millis(300), ..HttpServer::new(Arc::new(LargeSite), None) };
+        thread::spawn(move || server.serve(&listener));
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let (mut sip, mut taken) = (vec![0; 16 << 10], 0);
+        while let Ok(length @ 1..) = client.read(&mut sip) {
+            taken += length;
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(taken > 0 && taken < LARGE, "{taken} of {LARGE}");
+    }
 }

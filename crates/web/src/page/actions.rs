@@ -2,16 +2,54 @@
 
 use super::view::PageView;
 use maud::{Markup, html};
+use scrubjay_jobs::control::ReadingEntry;
+use scrubjay_watch::typed;
+
+/// Where a form leads back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackTo {
+    /// The first page.
+    Front,
+    /// The page of the disk that it is about.
+    Disk,
+}
+
+impl BackTo {
+    fn word(self) -> &'static str {
+        match self {
+            BackTo::Front => "front",
+            BackTo::Disk => "disk",
+        }
+    }
+}
+
+/// A button that has a disk read, or an array checked, out of its turn, with its command beside it; where it is not being read.
+pub fn scrub_now(view: &PageView<'_>, reading: &ReadingEntry, subject: &str, what: &str, back: BackTo) -> Markup {
+    let verb = if view.seen.arrays.iter().any(|array| array.key == subject) { "checks" } else { "reads" };
+    html! {
+        @if reading.activity == "held" {
+            p.how { code { "sudo scrubjay scrub-now " (typed(subject)) } " " (verb) " it now, not when it is due" }
+            (form(view, "/do/scrub-now", subject, back, ("Scrub now", what)))
+        }
+    }
+}
 
 /// A button that accepts what is wrong with a subject.
-pub fn accept(view: &PageView<'_>, subject: &str, what: &str) -> Markup {
+pub fn accept(view: &PageView<'_>, subject: &str, what: &str, back: BackTo) -> Markup {
+    form(view, "/do/accept", subject, back, ("Accept until it grows", what))
+}
+
+/// A button about a subject, for who may act; `words` are what stands on it, and what it is about.
+fn form(view: &PageView<'_>, action: &str, subject: &str, back: BackTo, words: (&str, &str)) -> Markup {
     html! {
         @if let Some(session) = view.session {
-            form.inline method="post" action="/do/accept" {
+            form.inline method="post" action=(action) {
                 input type="hidden" name="form" value=(session.form_mark);
                 input type="hidden" name="subject" value=(subject);
-                button aria-label={ "Accept: " (what) } { "Accept until it grows" }
+                input type="hidden" name="back" value=(back.word());
+                button aria-label={ (words.0) ": " (words.1) } { (words.0) }
             }
+            " "
         }
     }
 }

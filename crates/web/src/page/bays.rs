@@ -46,7 +46,7 @@ pub fn many(view: &PageView<'_>) -> Markup {
 }
 
 fn bay(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let tone = tone::of_health(&disk.health, view.is_fresh());
+    let tone = tone::of_health(&disk.health, view.time());
     let name = disk.name.as_deref().unwrap_or("gone");
     let words = format!("{}: {}", disk_called(disk), disk.health);
     html! {

@@ -1,11 +1,13 @@
 //! The page of one disk: how it is and why, its surface, what its drive says, how that came about, and what to write to whoever sold it.
 
+use super::actions::BackTo;
 use super::view::PageView;
-use super::{actions, disks, frame, surface, timeline, tone, trends};
+use super::{actions, bench, disks, frame, surface, timeline, tone, trends};
+use crate::feed::PictureTime;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::control::DiskEntry;
-use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry};
+use scrubjay_jobs::control::past::{CounterEntry, DiskDetail, DiskPast, FindingEntry, PassEntry, PastEvent};
 use scrubjay_jobs::control::told::{ago, date, disk_bad, disk_called, disk_now, moment, span};
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::health::NO_SIGN;
@@ -21,6 +23,10 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
     let seen = view.seen;
     let detail = past.and_then(|past| past.detail.as_ref());
     let incidents: Vec<_> = seen.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
+    // Of a message it is enough to know when it arrived.
+    let events =
+        detail.map(|detail| detail.events.iter().filter(|event| event.kind != "message-written").cloned().collect());
+    let events: Vec<PastEvent> = events.unwrap_or_default();
     let body = html! {
         nav.up { a href="/" { "All disks" } }
         section.safe {
@@ -35,7 +41,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
                     strong { (frame::with_command(&incident.headline)) } " since " (date(incident.since))
                     @if incident.is_accepted { " (accepted)" }
                 }
-                @if !incident.is_accepted { (actions::accept(view, &incident.subject, &incident.headline)) }
+                @if !incident.is_accepted { (actions::accept(view, &incident.subject, &incident.headline, BackTo::Disk)) }
             }
         }
         (reading(view, disk))
@@ -52,19 +58,20 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             section aria-labelledby="trends" { h2 #trends { "Trends" } (trends::of(detail, seen.time)) }
             (passes(&detail.passes))
         } @else {
-            p.stale { "The history of this disk cannot be read now." }
+            p.stale { (view.no_history()) }
         }
         section aria-labelledby="bench" {
             h2 #bench { "How fast it is" }
+            @if let Some(detail) = detail { (bench::past(&detail.bench)) }
             @if let Some(nanos) = past.map(|past| past.service_nanos).filter(|nanos| *nanos > 0) {
                 p { "One read of a scrub took " (show_time(Nanos(nanos))) " as a mean over its last pass." }
             }
-            p { "Requests a second with their latency: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
+            p { "Requests a second with their latency, by queue depth and position, now: " code { "sudo scrubjay bench disk " (typed(disk.name.as_deref().unwrap_or(&disk.last_name))) } " (reads only)." }
         }
-        @if let Some(detail) = detail {
+        @if detail.is_some() {
             section aria-labelledby="events" {
                 h2 #events { "What happened to it" }
-                @if detail.events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &detail.events, EVENTS)) }
+                @if events.is_empty() { p { "Nothing yet." } } @else { (timeline::list(view, &events, EVENTS)) }
             }
         }
         section aria-labelledby="claim" {
@@ -74,7 +81,7 @@ pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> M
             button.copy hidden data-copy="claim-text" { "Copy" }
         }
     };
-    let was = if view.is_fresh() { "" } else { "not known now; was " };
+    let was = if view.time() == PictureTime::Old { "not known now; was " } else { "" };
     frame::page(view, &format!("{}: {was}{}", disk_called(disk), disk.health), &body)
 }
 
@@ -94,6 +101,9 @@ fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
             }
             dt { "Now" } dd { (disk_now(disk)) }
             dt { "Others may lose" } dd { (show_time(Nanos(reading.budget_nanos))) " a request, as a mean" }
+        }
+        @if disk.name.is_some() && disk.scrubbed_by.is_none() {
+            (actions::scrub_now(view, reading, &disk.key, &disk_called(disk), BackTo::Disk))
         }
     }
 }
@@ -157,7 +167,7 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
                         }
                         dt { "Read" } dd { (moment(drive.read)) }
                         @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }
-                        @if drive.used_percent > 0 { dt { "Endurance used" } dd { (drive.used_percent) " %" } }
+                        @if let Some(used) = drive.used_percent { dt { "Endurance used" } dd { (used) " %" } }
                     }
                     @if !drive.counters.is_empty() { (counters(&drive.counters)) }
                 }
@@ -217,6 +227,9 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
     line(format_args!("Model          {}", disk.model));
     line(format_args!("Serial number  {}", disk.serial.as_deref().unwrap_or("not told by the drive")));
     line(format_args!("Size           {} ({} bytes)", label_size(disk.bytes), disk.bytes));
+    if view.time() == PictureTime::Recorded {
+        line(format_args!("A RECORDING of a machine that may never have been: no claim can rest on it."));
+    }
     line(format_args!(
         "Observed       {}, host {}, Scrubjay {}",
         moment(view.seen.time),

@@ -2,6 +2,7 @@
 
 use super::view::PageView;
 use super::{surface, tone};
+use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::small;
@@ -58,8 +59,8 @@ pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
 
 /// The word for how it is.
 pub fn badge(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
-    let word = if view.is_fresh() { disk.health.clone() } else { format!("was {}", disk.health) };
-    html! { span class={ "badge " (tone::of_health(&disk.health, view.is_fresh())) } { (word) } }
+    let word = if view.time() == PictureTime::Old { format!("was {}", disk.health) } else { disk.health.clone() };
+    html! { span class={ "badge " (tone::of_health(&disk.health, view.time())) } { (word) } }
 }
 
 /// Why it is so.
@@ -103,12 +104,12 @@ pub fn table(view: &PageView<'_>, disks: &[&DiskEntry], label: &str) -> Markup {
                 th { "Disk" } th { "Model" } th { (if has_serial { "Serial" } else { "Identity" }) } th { "State" } th { "Last full read" }
                 th.number { "Unreadable" } @if is_warm { th.number { "°C" } } th { "12 months" } th { "Now" }
             } }
-            tbody { @for disk in disks { (row(view, disk, is_warm)) } }
+            tbody { @for disk in disks { (row(view, disk, is_warm, has_serial)) } }
         }
     }
 }
 
-fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool) -> Markup {
+fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool, has_serial: bool) -> Markup {
     let past = view.past_of(&disk.key);
     let now = view.seen.time;
     let read = disk.reading.oldest_read.map_or(u64::MAX, |read| now.saturating_sub(read));
@@ -118,7 +119,7 @@ fn row(view: &PageView<'_>, disk: &DiskEntry, is_warm: bool) -> Markup {
                 a.item href={ "/d/" (encoded(&disk.key)) } { (disk_called(disk)) }
             }
             td data-h="Model" { @if disk.model.is_empty() { "-" } @else { (disk.model) } }
-            td.serial data-h="Serial" { (disk.serial.as_deref().unwrap_or(&disk.key)) }
+            td.serial data-h=(if has_serial { "Serial" } else { "Identity" }) { (disk.serial.as_deref().unwrap_or(&disk.key)) }
             td data-h="State" data-sort=(tone::rank(&disk.health)) {
                 (badge(view, disk))
                 @if let Some(reason) = disk.reasons.first() { " " span.why { (reason) } }

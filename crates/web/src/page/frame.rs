@@ -3,17 +3,18 @@
 use super::tone;
 use super::view::PageView;
 use crate::assets::{ICON, SCRIPT, STYLE};
+use crate::feed::PictureTime;
 use maud::{DOCTYPE, Markup, html};
 use scrubjay_jobs::control::told::moment;
 
 /// The worst of the lights says how the whole is.
 pub fn worst(view: &PageView<'_>) -> &'static str {
-    let tones = view.seen.lights.iter().map(|light| tone::of_light(&light.colour, view.is_fresh()));
+    let tones = view.seen.lights.iter().map(|light| tone::of_light(&light.colour, view.time()));
     let rank = |tone: &&str| match *tone {
         "act" => 0,
         "look" => 1,
         "unknown" => 2,
-        "good" => 3,
+        "good" | "was" => 3,
         _ => 4,
     };
     let worst = tones.min_by_key(rank).unwrap_or("unknown");
@@ -26,15 +27,20 @@ pub fn worst(view: &PageView<'_>) -> &'static str {
 /// A page.
 pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
     let seen = view.seen;
+    let is_recording = view.time() == PictureTime::Recorded;
+    let title = if is_recording { format!("Recording: {title}") } else { title.to_owned() };
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title))
-            body data-number=(view.picture.number) {
+            (head(&title))
+            body.recording[is_recording] data-number=(view.picture.number) {
                 a.skip href="#main" { "To the content" }
                 header {
                     a.home href="/" { (seen.host) }
-                    span.when { (moment(seen.time)) " · data " (age(view.picture.age())) " old" }
+                    span.when {
+                        @if is_recording { "a recording of " (moment(seen.time)) }
+                        @else { (moment(seen.time)) " · data " (age(view.picture.age())) " old" }
+                    }
                 }
                 main #main {
                     @if let Some(said) = view.said { p.said role="status" { (said) } }
@@ -42,8 +48,10 @@ pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
                     (body)
                 }
                 footer {
-                    p { "Data " (age(view.picture.age())) " old, of " (moment(seen.time)) ". Scrubjay " (seen.version) ". "
-                        @match (view.session, view.has_key) {
+                    p {
+                        @if is_recording { "A recording of " (moment(seen.time)) } @else { "Data " (age(view.picture.age())) " old, of " (moment(seen.time)) }
+                        ". Scrubjay " (seen.version) ". "
+                        @match (view.session, view.has_key && !is_recording) {
                             (Some(session), _) => {
                                 form.inline method="post" action="/logout" {
                                     input type="hidden" name="form" value=(session.form_mark);
@@ -99,9 +107,13 @@ pub fn message(title: &str, words: &str, command: Option<&str>) -> Markup {
 fn staleness(view: &PageView<'_>) -> Markup {
     let why = view.picture.trouble.as_deref().unwrap_or("the watch does not answer in time");
     html! {
-        @if view.seen.is_blind {
+        @if view.time() == PictureTime::Recorded {
+            p.stale role="note" {
+                strong { "This is a recording. " } "It shows how a machine was on " (moment(view.seen.time)) "; no machine is watched here, nothing can be done to it, and its commands are not for yours."
+            }
+        } @else if view.seen.is_blind {
             p.stale role="alert" { strong { (view.sentence()) } }
-        } @else if !view.is_fresh() {
+        } @else if view.time() == PictureTime::Old {
             p.stale role="alert" {
                 strong { "What follows was so " (age(view.picture.age())) " ago, and may not be any more. " }
                 (why)

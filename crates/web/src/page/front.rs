@@ -1,8 +1,10 @@
 //! The first page, in this order: am I safe, what to do now, arrays, disks, what is being read, the last twelve months.
 
+use super::actions::BackTo;
 use super::frame::{self, with_command};
 use super::view::PageView;
 use super::{actions, bays, disks, timeline, tone};
+use crate::feed::PictureTime;
 use crate::http::request::encoded;
 use maud::{Markup, html};
 use scrubjay_core::units::Nanos;
@@ -33,7 +35,9 @@ pub fn page(view: &PageView<'_>) -> Markup {
         (rest(seen))
         (actions::all(view))
     };
-    frame::page(view, &format!("{}: {}", seen.host, view.sentence()), &body)
+    // What is recorded is called so by the frame.
+    let sentence = if view.time() == PictureTime::Recorded { seen.sentence.clone() } else { view.sentence() };
+    frame::page(view, &format!("{}: {sentence}", seen.host), &body)
 }
 
 fn safe(view: &PageView<'_>) -> Markup {
@@ -43,7 +47,7 @@ fn safe(view: &PageView<'_>) -> Markup {
             h1.sentence { span class={ "dot " (frame::worst(view)) } {} span { (view.sentence()) } }
             ul.lights {
                 @for light in &seen.lights {
-                    li class=(tone::of_light(&light.colour, view.is_fresh())) {
+                    li class=(tone::of_light(&light.colour, view.time())) {
                         b { (light.name) } " " span { (light.words) }
                     }
                 }
@@ -72,7 +76,8 @@ fn to_do(view: &PageView<'_>) -> Markup {
                                 p { (with_command(line)) @if let Some(incident) = incident { " " (since(incident)) } }
                                 @if let Some(incident) = incident {
                                     (how(seen, incident))
-                                    (actions::accept(view, &incident.subject, &incident.headline))
+                                    (scrub_now(view, incident))
+                                    (actions::accept(view, &incident.subject, &incident.headline, BackTo::Front))
                                 }
                             }
                         }
@@ -112,6 +117,19 @@ fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
                 code { "sudo scrubjay locate " (typed(disk.serial.as_deref().unwrap_or(&disk.key))) } " finds it · "
                 code { "sudo scrubjay accept " (typed(&disk.key)) } " is silent until it grows"
             }
+        }
+    }
+}
+
+/// Where what is wrong is that something was not read, to read it is what to do.
+fn scrub_now(view: &PageView<'_>, incident: &IncidentEntry) -> Markup {
+    let seen = view.seen;
+    let disk = seen.disks.iter().find(|disk| disk.key == incident.subject && disk.name.is_some());
+    let array = seen.arrays.iter().find(|array| array.key == incident.subject && array.is_there);
+    let reading = disk.map(|disk| &disk.reading).or_else(|| array?.check.as_ref());
+    html! {
+        @if let Some(reading) = reading.filter(|_| incident.kind == "unread") {
+            (actions::scrub_now(view, reading, &incident.subject, &incident.headline, BackTo::Front))
         }
     }
 }

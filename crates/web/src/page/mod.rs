@@ -3,6 +3,7 @@
 
 mod actions;
 mod bays;
+mod bench;
 pub mod disk;
 mod disks;
 mod frame;

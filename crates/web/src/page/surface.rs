@@ -7,8 +7,9 @@ use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::past::SurfacePart;
 use scrubjay_jobs::control::told::ago;
 
-/// Parts in a row of the map.
+/// Parts in a row of the map; of a small disk, which has few, not less than this: a square is not to fill the page.
 const COLUMNS: usize = 32;
+const COLUMNS_MIN: usize = 16;
 
 /// Classes by age in days, and what the legend says of them.
 const AGES: [(u64, &str, &str); 4] = [
@@ -74,10 +75,15 @@ pub fn map(parts: &[SurfacePart], now: u64) -> Markup {
     };
     html! {
         div.drawn {
-            (PreEscaped(small::cells(&cells(parts, now), COLUMNS.min(parts.len()), &label)))
+            (PreEscaped(small::cells(&cells(parts, now), parts.len().clamp(COLUMNS_MIN, COLUMNS), &label)))
             (legend())
         }
-        p.soft { "From the first sector to the last; each square is 1/" (parts.len()) " of the disk, as old as its oldest sector." }
+        p.soft {
+            @match parts.len() {
+                1 => "All of it is one square, as old as its oldest sector.",
+                many => { "From the first sector to the last; each square is 1/" (many) " of the disk, as old as its oldest sector." }
+            }
+        }
     }
 }
 

@@ -27,16 +27,18 @@ const ROWS: [(&str, &str, &[&str]); 5] = [
 pub fn year(view: &PageView<'_>) -> Markup {
     let now = view.seen.time;
     let Some(past) = view.past else {
-        return html! { section { h2 { "Twelve months" } p { "The history cannot be read now." } } };
+        return html! { section { h2 { "Twelve months" } p.stale { (view.no_history()) } } };
     };
     let from = now.saturating_sub(SPAN);
     html! {
         section aria-labelledby="year" {
             h2 #year { "Twelve months" }
             @if past.events.is_empty() { p { "Nothing has happened yet." } } @else {
-                div.scroll tabindex="0" role="group" aria-label="Timeline" {
+                div.scroll.late tabindex="0" role="group" aria-label="Timeline" {
                     (PreEscaped(small::timeline(&rows(view, &past.events, from, now), &ticks(from, now), &label(&past.events, from))))
                 }
+                // A phone begins at the newest end, where the names of the rows are not.
+                p.soft.rows aria-hidden="true" { "From top to bottom: " (names()) "." }
                 details {
                     summary { "What happened last" }
                     (list(view, &past.events, LISTED))
@@ -68,6 +70,11 @@ fn ticks(from: u64, now: u64) -> Vec<(f64, String)> {
         .map(|day| ((day - from) as f64 / (now - from).max(1) as f64, month(day)))
         .filter(|(share, _)| (0.02..0.98).contains(share))
         .collect()
+}
+
+fn names() -> String {
+    let names: Vec<String> = ROWS.iter().map(|(name, ..)| name.to_lowercase()).collect();
+    names.join(", ")
 }
 
 fn label(events: &[PastEvent], from: u64) -> String {

@@ -1,12 +1,13 @@
 //! Which word has which colour. The word is always there, too.
 
+use crate::feed::PictureTime;
 use scrubjay_jobs::control::past::CounterEntry;
 
 /// The class of a light.
-pub fn of_light(colour: &str, is_fresh: bool) -> &'static str {
+pub fn of_light(colour: &str, time: PictureTime) -> &'static str {
     match colour {
-        _ if !is_fresh => "unknown",
-        "green" => "good",
+        _ if time == PictureTime::Old => "unknown",
+        "green" => good(time),
         "yellow" => "look",
         "red" => "act",
         "none" => "none",
@@ -15,14 +16,23 @@ pub fn of_light(colour: &str, is_fresh: bool) -> &'static str {
 }
 
 /// The class of how a disk is.
-pub fn of_health(health: &str, is_fresh: bool) -> &'static str {
+pub fn of_health(health: &str, time: PictureTime) -> &'static str {
     match health {
-        _ if !is_fresh => "unknown",
-        "ok" => "good",
+        _ if time == PictureTime::Old => "unknown",
+        "ok" => good(time),
         "watch" => "look",
         "replace" | "missing" => "act",
         "asleep" => "asleep",
         _ => "unknown",
+    }
+}
+
+/// Green is for what is so now, and for nothing else.
+fn good(time: PictureTime) -> &'static str {
+    match time {
+        PictureTime::Now => "good",
+        PictureTime::Old => "unknown",
+        PictureTime::Recorded => "was",
     }
 }
 

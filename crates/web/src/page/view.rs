@@ -1,9 +1,10 @@
 //! What a page is made of.
 
 use crate::access::PageSession;
-use crate::feed::SeenPicture;
+use crate::feed::{PictureTime, SeenPicture};
 use scrubjay_jobs::control::WatchDocument;
 use scrubjay_jobs::control::past::{DiskPast, PastDocument};
+use scrubjay_jobs::control::told::date;
 
 /// What a page is made of.
 pub struct PageView<'v> {
@@ -23,15 +24,25 @@ pub struct PageView<'v> {
 
 impl PageView<'_> {
     /// Is it as things are now? What is not is not green.
-    pub fn is_fresh(&self) -> bool {
-        self.picture.is_fresh()
+    pub fn time(&self) -> PictureTime {
+        self.picture.time()
     }
 
-    /// The sentence, or that it is not known any more.
+    /// The sentence; or that it is not known any more, or was recorded.
     pub fn sentence(&self) -> String {
-        match self.is_fresh() || self.seen.is_blind {
-            true => self.seen.sentence.clone(),
-            false => format!("Not known now; was: {}", self.seen.sentence),
+        let sentence = &self.seen.sentence;
+        match self.time() {
+            PictureTime::Recorded => format!("Recorded {}: {sentence}", date(self.seen.time)),
+            PictureTime::Old if !self.seen.is_blind => format!("Not known now; was: {sentence}"),
+            PictureTime::Now | PictureTime::Old => sentence.clone(),
+        }
+    }
+
+    /// Why there is no past, in a sentence.
+    pub fn no_history(&self) -> String {
+        match &self.picture.past_trouble {
+            Some(why) => format!("The history cannot be read: {why}"),
+            None => "The history cannot be read now.".to_owned(),
         }
     }
 

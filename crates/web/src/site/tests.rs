@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::feed::AskWatch;
-use scrubjay_jobs::control::{IncidentEntry, LightEntry};
+use scrubjay_jobs::control::{IncidentEntry, LightEntry, ReadingEntry};
 
 const KEY: &str = "abababababababababababababababababababababababababababababababab";
 const EVIL: &str = "<script>alert(1)</script>\u{1b}[31m\"'&";
@@ -17,13 +17,14 @@ fn status() -> WatchDocument {
         bay: Some(EVIL.into()),
         health: "replace".into(),
         reasons: vec![EVIL.into()],
+        reading: ReadingEntry { activity: "held".into(), ..ReadingEntry::default() },
         ..DiskEntry::default()
     };
-    let incident = IncidentEntry {
+    let incident = |kind: &str, urgency: &str| IncidentEntry {
         subject: "ZL2ABCDE".into(),
-        kind: "health".into(),
-        urgency: "replace".into(),
-        headline: format!("replace {EVIL}"),
+        kind: kind.into(),
+        urgency: urgency.into(),
+        headline: format!("{urgency} {EVIL}"),
         since: 5,
         is_accepted: false,
     };
@@ -33,9 +34,9 @@ fn status() -> WatchDocument {
         verdict: "replace".into(),
         sentence: format!("1 problem: {EVIL}"),
         lights: vec![LightEntry { name: "Disks".into(), colour: "green".into(), words: EVIL.into() }],
-        to_do: vec![format!("replace {EVIL}")],
+        to_do: vec![format!("replace {EVIL}"), format!("notice {EVIL}")],
         disks: vec![disk],
-        incidents: vec![incident],
+        incidents: vec![incident("health", "replace"), incident("unread", "notice")],
         ..WatchDocument::default()
     }
 }
@@ -89,8 +90,7 @@ fn text(response: &HttpResponse) -> String {
 
 /// The cookie of a new session.
 fn logged_in(site: &WatchSite) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let response = get(site, &site.access.link(now).unwrap(), &[], here());
+    let response = get(site, &site.access.link(now()).unwrap(), &[], here());
     assert_eq!(response.status, 303);
     let cookie = response.fields.iter().find(|(name, _)| *name == "Set-Cookie").unwrap();
     cookie.1.split(';').next().unwrap().to_owned()
@@ -119,7 +119,7 @@ fn what_a_disk_calls_itself_is_text_everywhere() {
 #[test]
 fn who_has_no_key_looks_and_does_nothing() {
     let (site, asked) = site(true);
-    for path in ["/do/pause", "/do/resume", "/do/accept", "/do/test", "/do/confirm"] {
+    for path in ["/do/pause", "/do/resume", "/do/accept", "/do/scrub-now", "/do/test", "/do/confirm"] {
         let post = request(HttpMethod::Post, path, &[], &[("seconds", "60"), ("subject", "sda"), ("code", "004711")]);
         assert_eq!(site.answer(&post, here()).status, 403, "{path}");
     }
@@ -162,6 +162,32 @@ fn a_session_acts_by_its_own_forms_only() {
     assert!(!text(&get(&site, "/", &[("cookie", &cookie)], here())).contains("role=\"status\""), "once");
 }
 
+/// The button leads back to where it was, and nowhere else.
+#[test]
+fn scrub_now_is_asked_for_from_the_disk_page_and_from_what_to_do() {
+    let (site, asked) = site(true);
+    let cookie = logged_in(&site);
+    let page = |path: &str, fields: &[(&str, &str)]| text(&get(&site, path, fields, here()));
+    for path in ["/", "/d/ZL2ABCDE"] {
+        assert!(page(path, &[]).contains("sudo scrubjay scrub-now ZL2ABCDE"), "{path}: the command is for everybody");
+        assert!(!page(path, &[]).contains("/do/scrub-now"), "{path}: the button is not");
+        assert!(page(path, &[("cookie", &cookie)]).contains("action=\"/do/scrub-now\""), "{path}");
+    }
+    let mark = form_mark(&page("/", &[("cookie", &cookie)]));
+    let post = |subject: &str, back: &str| {
+        let form = [("form", mark.as_str()), ("subject", subject), ("back", back)];
+        let answer = site.answer(&request(HttpMethod::Post, "/do/scrub-now", &[("cookie", &cookie)], &form), here());
+        let to = answer.fields.iter().find(|(name, _)| *name == "Location").map(|(_, to)| to.clone());
+        (answer.status, to.unwrap_or_default())
+    };
+    assert_eq!(post("ZL2ABCDE", "disk"), (303, "/d/ZL2ABCDE".into()));
+    assert_eq!(post("ZL2ABCDE", "front"), (303, "/".into()));
+    assert_eq!(post("//evil.example", "disk"), (303, "/".into()));
+    assert_eq!(post("", "disk").0, 400);
+    let wanted = |subject: &str| WatchRequest::ScrubNow { subject: subject.into() };
+    assert_eq!(*asked.lock().unwrap(), [wanted("ZL2ABCDE"), wanted("ZL2ABCDE"), wanted("//evil.example")]);
+}
+
 #[test]
 fn nobody_acts_all_the_time() {
     let (site, asked) = site(true);
@@ -173,6 +199,45 @@ fn nobody_acts_all_the_time() {
     let answers: Vec<u16> = (0..20).map(|_| post()).collect();
     assert!(answers.contains(&429) && answers[0] == 303, "{answers:?}");
     assert!(asked.lock().unwrap().len() <= ACTS.0 as usize);
+}
+
+/// An enemy on the same machine, or behind the same proxy, without the key.
+#[test]
+fn who_has_no_key_locks_no_owner_out() {
+    let (site, _) = site(true);
+    let cookie = logged_in(&site);
+    let mark = form_mark(&text(&get(&site, "/", &[("cookie", &cookie)], here())));
+    let link = site.access.link(now()).unwrap();
+    let guess = |path: &str| match path.starts_with("/do") {
+        true => {
+            site.answer(&request(HttpMethod::Post, path, &[("cookie", "scrubjay=1.00")], &[("form", "00")]), here())
+        }
+        false => get(&site, path, &[], here()),
+    };
+    for path in ["/do/resume", "/login?until=1&once=0&mark=00"] {
+        let answers: Vec<u16> = (0..50).map(|_| guess(path).status).collect();
+        assert!(answers.contains(&403) || path == "/login?until=1&once=0&mark=00", "{answers:?}");
+        assert_eq!(answers.last(), Some(&429), "guesses are counted: {answers:?}");
+    }
+    let resume = request(HttpMethod::Post, "/do/resume", &[("cookie", &cookie)], &[("form", &mark)]);
+    assert_eq!(site.answer(&resume, here()).status, 303, "the owner acts");
+    assert_eq!(get(&site, &link, &[], here()).status, 303, "and a link that is good opens a session");
+    assert_eq!(get(&site, &link, &[], here()).status, 429, "once");
+    let caller = |fields: &[(&str, &str)]| site.caller(&request(HttpMethod::Get, "/", fields, &[]), here());
+    let bearer = format!("Bearer {}", site.access.read_key().unwrap());
+    let callers = [caller(&[("cookie", &cookie)]), caller(&[("authorization", &bearer)]), caller(&[])];
+    assert!(
+        matches!(&callers, [HttpCaller::Known(one), HttpCaller::Known(other), HttpCaller::From(_)] if one != other)
+    );
+    assert_eq!(caller(&[("cookie", "scrubjay=9.00"), ("authorization", "Bearer 00")]), callers[2]);
+}
+
+#[test]
+fn whoever_only_looks_at_a_link_does_not_use_it_up() {
+    let (site, _) = site(true);
+    let link = site.access.link(now()).unwrap();
+    assert_eq!(site.answer(&request(HttpMethod::Head, &link, &[], &[]), here()).status, 405);
+    assert_eq!(get(&site, &link, &[], here()).status, 303);
 }
 
 #[test]
