@@ -394,44 +394,6 @@ fn what_a_crash_left_is_not_called_clean_by_one_who_may_not_write() {
     assert_eq!(Rig::start(members, geometry).volume.status().stripes_undecided, 0);
 }
 
-/// A newer version's volume, which this one may look at and not write: its intents are those of whoever resyncs it.
-#[test]
-fn what_is_open_for_reading_only_is_not_written_however_long_it_is_open() {
-    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
-    rig.write(0, &[1; 8 * CHUNK as usize]);
-    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
-    rig.write(0, &[2; CHUNK as usize]);
-    let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
-    let before = members.clone();
-    let mut looker = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
-    for _ in 0..4 {
-        looker.wait(60_000_000_000);
-        assert_eq!(looker.volume.status().stripes_undecided, 2);
-        assert_eq!(looker.read(0, CHUNK).len() as u64, CHUNK);
-    }
-    assert!(looker.members == before);
-}
-
-/// A drive lost a write that was flushed; then there was a crash, and nobody may resync. The stripe is undecided, but what all its
-/// lists call outdated is not given out as what was written.
-#[test]
-fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
-    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
-    rig.write(0, &[1; 4 * CHUNK as usize]);
-    let (member, at) = rig.place(0, 2);
-    let row = rig.geometry.row_bytes() as usize;
-    let old = rig.members[member][at..at + row].to_vec();
-    rig.write(2 * CHUNK, &[2; CHUNK as usize]);
-    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
-    rig.members[member][at..at + row].copy_from_slice(&old);
-    let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
-    let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
-    let mut looker = Rig::start_as(members, geometry, options);
-    assert_eq!(looker.volume.status().stripes_undecided, 1);
-    assert_eq!(looker.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize]);
-    assert!(looker.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
-}
-
 #[test]
 fn a_write_that_was_lost_is_found_by_the_first_read_and_healed() {
     for scheme in [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {

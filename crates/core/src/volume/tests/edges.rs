@@ -1,5 +1,5 @@
 //! A volume at its edges: disks that refuse a write once or hang where there is no room, flushes among first writes that never
-//! cease, ends while too many members go, starts that crashes cut short one after the other, much asked for at once.
+//! cease, ends while too many members go, starts that crashes cut short one after the other, much asked for at once, nobody who may write.
 
 use super::promises::members_of;
 use super::*;
@@ -228,4 +228,42 @@ fn damage_of_the_map_that_a_start_writes_over_is_told_and_counted() {
     damaged.sort_unstable();
     assert_eq!((records, faults), (damaged, vec![0, 1, 2]));
     assert_eq!(told(members).0, []);
+}
+
+/// A newer version's volume, which this one may look at and not write: its intents are those of whoever resyncs it.
+#[test]
+fn what_is_open_for_reading_only_is_not_written_however_long_it_is_open() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 8 * CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.write(0, &[2; CHUNK as usize]);
+    let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
+    let before = members.clone();
+    let mut looker = Rig::start_as(members, geometry, VolumeOptions { is_read_only: true, ..VolumeOptions::default() });
+    for _ in 0..4 {
+        looker.wait(60_000_000_000);
+        assert_eq!(looker.volume.status().stripes_undecided, 2);
+        assert_eq!(looker.read(0, CHUNK).len() as u64, CHUNK);
+    }
+    assert!(looker.members == before);
+}
+
+/// A drive lost a write that was flushed; then there was a crash, and nobody may resync. The stripe is undecided, but what all its
+/// lists call outdated is not given out as what was written.
+#[test]
+fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    rig.write(0, &[1; 4 * CHUNK as usize]);
+    let (member, at) = rig.place(0, 2);
+    let row = rig.geometry.row_bytes() as usize;
+    let old = rig.members[member][at..at + row].to_vec();
+    rig.write(2 * CHUNK, &[2; CHUNK as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.members[member][at..at + row].copy_from_slice(&old);
+    let (members, geometry) = (std::mem::take(&mut rig.members), rig.geometry);
+    let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
+    let mut looker = Rig::start_as(members, geometry, options);
+    assert_eq!(looker.volume.status().stripes_undecided, 1);
+    assert_eq!(looker.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize]);
+    assert!(looker.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
 }
