@@ -83,12 +83,12 @@ fn trade_off(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
 }
 
 fn rates(random: &[&StepFigures]) -> Exhibit {
-    let points = random.iter().map(|result| (f64::from(result.step.depth).log2(), result.iops()));
+    let points = random.iter().map(|result| (f64::from(result.step.depth), result.iops()));
     Exhibit::Figure(Figure {
         name: "iops-by-depth".to_owned(),
         title: "Requests a second by queue depth".to_owned(),
-        caption: "Each step to the right doubles the queue: 0 is depth 1, 3 is depth 8, 6 is depth 64.".to_owned(),
-        x: Axis::linear("queue depth, as a power of two"),
+        caption: "Each step to the right doubles the queue.".to_owned(),
+        x: Axis::octaves("queue depth"),
         y: Axis::from_zero("requests a second"),
         series: vec![Series::new("small random requests", Style::Bars, points)],
     })
@@ -105,7 +105,7 @@ fn latencies(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
         name: "latency-by-depth".to_owned(),
         title: "Latency by queue depth".to_owned(),
         caption: "Mean, half of all, and the slowest of a hundred and of all.".to_owned(),
-        x: Axis::log("queue depth"),
+        x: Axis::octaves("queue depth"),
         y: Axis::log("latency (ms)"),
         series: vec![
             curve("mean", StepFigures::mean),
