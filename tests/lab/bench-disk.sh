@@ -160,6 +160,31 @@ pieces() { python3 -c 'import sys; data = open(sys.argv[1], "rb").read(); print(
 expect "written: no two pieces are alike" "$(pieces written.img)" $((128 << 11))
 expect "written: what was there is lost" "$([ "$(sha256sum <written.img)" != "$sum" ] && echo yes)" yes
 
+# Whoever comes meanwhile ends it, and is told of.
+cp fast.img wanted.img
+"$scrubjay" bench disk wanted.img --write --i-know wanted.img --seconds 60 --depth 1 --json --no-progress >wanted.json 2>wanted.err &
+pid=$!
+writes() { [ "$(awk '/^write_bytes/ {print $2}' "/proc/$1/io" 2>/dev/null || echo 0)" -gt $((4 << 20)) ]; }
+soon writes $pid
+head -c 1 wanted.img >/dev/null
+status=0 && wait $pid || status=$?
+name=wanted
+expect "wanted: exit code" "$status" 1
+expect "wanted: what is known" "$(of '[.state, (.random[0].requests > 0)]')" '["stopped",true]'
+expect "wanted: who ended it" "$(grep -c 'wanted.img was opened by another program, which waits for it. So the measurement was ended' wanted.err)" 1
+loop=$(losetup -f --show --direct-io=on wanted.img)
+"$scrubjay" bench disk "$loop" --write --i-know "${loop#/dev/}" --seconds 2 --depth 1,2 --json --no-progress >taken.json 2>taken.err &
+pid=$!
+soon sh -c "[ \"\$(awk '{print \$5}' /sys/block/${loop#/dev/}/stat)\" -gt 100 ]"
+exec 9<>"$loop"
+status=0 && wait $pid || status=$?
+exec 9>&-
+name=taken
+expect "taken: exit code" "$status" 1
+expect "taken: who ended it" "$(grep -c "is open for writing in process $$ .*So the measurement was ended" taken.err)" 1
+losetup -d "$loop"
+loop=
+
 # ---- fio as the engine, and its formats
 bench fio fast.img --engine fio
 expect "fio: exit code" "$status" 0
