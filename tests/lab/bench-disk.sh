@@ -173,9 +173,10 @@ expect "wanted: exit code" "$status" 1
 expect "wanted: what is known" "$(of '[.state, (.random[0].requests > 0)]')" '["stopped",true]'
 expect "wanted: who ended it" "$(grep -c 'wanted.img was opened by another program, which waits for it. So the measurement was ended' wanted.err)" 1
 loop=$(losetup -f --show --direct-io=on wanted.img)
+before=$(awk '{print $5}' "/sys/block/${loop#/dev/}/stat") # of all that had this number
 "$scrubjay" bench disk "$loop" --write --i-know "${loop#/dev/}" --seconds 2 --depth 1,2 --json --no-progress >taken.json 2>taken.err &
 pid=$!
-soon sh -c "[ \"\$(awk '{print \$5}' /sys/block/${loop#/dev/}/stat)\" -gt 100 ]"
+soon sh -c "[ \"\$(awk '{print \$5}' /sys/block/${loop#/dev/}/stat)\" -gt $((before + 100)) ]"
 exec 9<>"$loop"
 status=0 && wait $pid || status=$?
 exec 9>&-

@@ -36,7 +36,7 @@ Examples:
 
 Depth 1 is measured for --seconds, the other depths of small random reads for half as long, large
 sequential ones for a fifth, all parts of the disk for half. No place is read twice while there are
-others. What fills and empties the queue does not count; where that takes more than 4 s, the steps
+others. What fills and empties the queue does not count; where that takes more than 8 s, the steps
 become shorter. Ctrl-C ends it at once, and tells what is known. Results are kept in the state folder,
 so that the next one can be held against them: only like against like.";
 

@@ -215,10 +215,10 @@ fn open(path: &Path, args: &BenchDiskArgs) -> Result<BenchedDisk> {
     };
     drop(looked_at);
     let name = name.unwrap_or_default();
-    if args.known.iter().any(|known| *known != name) {
+    if let Some(wrong) = args.known.iter().find(|known| **known != name) {
         let what = if path.is_file() { "its name" } else { "its serial number (or its name, where it has none)" };
         let said = format!(
-            "--i-know: {} is another one: with --write all that is on it is lost, so say {what}",
+            "--i-know {wrong}: that is not what {} is called: with --write all that is on it is lost, so say {what}",
             path.display()
         );
         return Err(Usage(shown(&said).into_owned()).into());
