@@ -1,15 +1,16 @@
 #!/bin/bash
 # `bench disk` on devices that are slow, broken, shared, small or none, beside fio: counts and words, never how fast.
 #
-#   bench-disk.sh              the checks; some twenty seconds
-#   bench-disk.sh --measure    beside fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py): prints, decides nothing
+#   bench-disk.sh              the checks; a minute
+#   bench-disk.sh --measure [fast|slow]
+#                              beside fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py): prints, decides nothing
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, FUSE, loop devices, fio, jq and what faulty-disk needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh
 . "$here/check.sh"
-needs root fuse mount loop losetup gcc fio jq
+needs root fuse mount loop losetup gcc fio jq python3
 loop=
 end_last() {
   local left
@@ -23,9 +24,14 @@ export FAULTY_DIR=$work/disks XDG_STATE_HOME=$work/state
 dd if=/dev/urandom of=fast.img bs=1M count=128 oflag=direct status=none
 
 if [ "${1:-}" = --measure ]; then
-  loop=$(losetup -f --show --direct-io=on fast.img)
-  slow=$("$here/faulty-disk" create slow 256M seek_us=8000 kbps=150000)
-  SCRUBJAY=$scrubjay "$here/bench-fio.py" --rounds "${ROUNDS:-5}" --seconds "${SECONDS_EACH:-5}" "$loop" "$slow"
+  targets=()
+  if [ "${2:-fast}" = fast ]; then
+    dd if=/dev/urandom of=fast.img bs=1M count=2048 oflag=direct status=none
+    targets+=("$(losetup -f --show --direct-io=on fast.img)")
+    loop=${targets[0]}
+  fi
+  [ "${2:-slow}" != slow ] || targets+=("$("$here/faulty-disk" create slow 256M seek_us=8000 kbps=150000)")
+  SCRUBJAY=$scrubjay "$here/bench-fio.py" --rounds "${ROUNDS:-5}" --seconds "${SECONDS_EACH:-5}" "${targets[@]}"
   exit
 fi
 
@@ -47,8 +53,28 @@ expect "slow: and places hold the bad sectors" \
   "$(of '[.sequential[], .random[] | .fault_places[] | select((.offset <= 1048576 and .offset + .bytes > 1048576) or (.offset <= 46080000 and .offset + .bytes > 46080000) | not)] | length')" 0
 expect "slow: requests at depth 1 take 8 ms at least" "$(of '.random[0].p50_seconds >= 0.008')" true
 expect "slow: a disk that rotates, by what it does" "$(of '(.verdict == "alike" and (.sentence | test(": as a disk of "))) or .verdict == "slow" or (.sentence | test("others used|No figures"))')" true
+expect "slow: who answers is named, and there is no verdict as if it were a disk" \
+  "$(of '[.disk.intermediary, (.sentence | test("no verdict, because the disk is a loop device"))]')" '["loop",true]'
 expect "slow: the budget of one" "$(of .budget_seconds)" 0.02
 expect "slow: it was made of something" "$(of '.disk.below | length')" 1
+
+# ---- as an owner runs it, on a terminal: all is answered within 40 s, with figures within 3 s. How long it took is printed; what
+# decides are limits that only a fault exceeds.
+owned=$("$here/faulty-disk" create owned 256M seek_us=8000 kbps=150000)
+loop=$(losetup -f --show --direct-io=on fast.img)
+"$here/bench-live.py" owned.shown "$scrubjay" bench disk "$owned" --no-history >owned.json &
+timed=$!
+"$here/bench-live.py" fast.shown "$scrubjay" bench disk "$loop" --no-history >fast.json
+wait $timed
+losetup -d "$loop"
+loop=
+for name in owned fast; do
+  echo "# $name: first figures after $(of .first) s, all after $(of .all) s"
+  expect "$name: it came to its end" "$(of .code)" 0
+  expect "$name: there were figures on the way" "$(of '.first != null and .first < 20 and .first < .all')" true
+  expect "$name: it comes to an end" "$(of '.all < 120')" true
+done
+"$here/faulty-disk" destroy owned
 
 # ---- a disk that somebody else uses
 fio --name=other --filename="$disk" --readonly --direct=1 --rw=randread --bs=4k --time_based --runtime=60 >fio.log 2>&1 &
@@ -70,6 +96,20 @@ status=0 && wait $pid || status=$?
 name=stopped
 expect "stopped: exit code" "$status" 130
 expect "stopped: it says so, with what is known" "$(of '[.state, (.random[0].requests > 10), .random[0].is_complete]')" '["stopped",true,false]'
+
+# A deep queue is not waited for: 256 requests of 8 ms would take two seconds.
+"$scrubjay" bench disk "$disk" --json --no-progress --seconds 60 --depth 256 >deep.json 2>deep.err &
+pid=$!
+before=$(awk '{print $1}' "/sys/block/${disk#/dev/}/stat")
+soon sh -c "[ \$(awk '{print \$1}' /sys/block/${disk#/dev/}/stat) -gt $((before + 300)) ]"
+begun=$EPOCHREALTIME
+kill -INT $pid
+status=0 && wait $pid || status=$?
+name=deep
+echo "# deep: stopped after $(awk "BEGIN {print $EPOCHREALTIME - $begun}") s"
+expect "deep: exit code" "$status" 130
+expect "deep: what is known" "$(of '[.state, (.random[0].requests > 0), .random[0].is_complete, (.random[0].others_share != null)]')" \
+  '["stopped",true,false,true]'
 
 # ---- files: whole, sparse, short, empty, in memory
 bench file fast.img
@@ -115,7 +155,36 @@ bench written written.img --write --i-know written.img
 expect "written: exit code" "$status" 0
 expect "written: writes, and no verdict on them" "$(of '[.is_write, .verdict, (.random[0].requests > 0)]')" '[true,"unknown",true]'
 expect "written: the file has its length" "$(stat -c %s written.img)" $((128 << 20))
+# Two 512-byte pieces are never equal; written again is what fits.
+pieces() { python3 -c 'import sys; data = open(sys.argv[1], "rb").read(); print(len({data[at : at + 512] for at in range(0, len(data), 512)}))' "$1"; }
+expect "written: no two pieces are alike" "$(pieces written.img)" $((128 << 11))
 expect "written: what was there is lost" "$([ "$(sha256sum <written.img)" != "$sum" ] && echo yes)" yes
+
+# Whoever comes meanwhile ends it, and is told of.
+cp fast.img wanted.img
+"$scrubjay" bench disk wanted.img --write --i-know wanted.img --seconds 60 --depth 1 --json --no-progress >wanted.json 2>wanted.err &
+pid=$!
+writes() { [ "$(awk '/^write_bytes/ {print $2}' "/proc/$1/io" 2>/dev/null || echo 0)" -gt $((4 << 20)) ]; }
+soon writes $pid
+head -c 1 wanted.img >/dev/null
+status=0 && wait $pid || status=$?
+name=wanted
+expect "wanted: exit code" "$status" 1
+expect "wanted: what is known" "$(of '[.state, (.random[0].requests > 0)]')" '["stopped",true]'
+expect "wanted: who ended it" "$(grep -c 'wanted.img was opened by another program, which waits for it. So the measurement was ended' wanted.err)" 1
+loop=$(losetup -f --show --direct-io=on wanted.img)
+before=$(awk '{print $5}' "/sys/block/${loop#/dev/}/stat") # of all that had this number
+"$scrubjay" bench disk "$loop" --write --i-know "${loop#/dev/}" --seconds 2 --depth 1,2 --json --no-progress >taken.json 2>taken.err &
+pid=$!
+soon sh -c "[ \"\$(awk '{print \$5}' /sys/block/${loop#/dev/}/stat)\" -gt $((before + 100)) ]"
+exec 9<>"$loop"
+status=0 && wait $pid || status=$?
+exec 9>&-
+name=taken
+expect "taken: exit code" "$status" 1
+expect "taken: who ended it" "$(grep -c "is open for writing in process $$ .*So the measurement was ended" taken.err)" 1
+losetup -d "$loop"
+loop=
 
 # ---- fio as the engine, and its formats
 bench fio fast.img --engine fio

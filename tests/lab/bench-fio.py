@@ -2,7 +2,10 @@
 """`scrubjay bench disk` beside fio: the same device, turn by turn, medians of some rounds. A measurement, not a test: it prints
 how far they are apart, and fails only where an engine fails.
 
-    bench-fio.py [--rounds 5] [--seconds 3] [--depths 1,8,32] DEVICE_OR_FILE...
+    bench-fio.py [--rounds 5] [--seconds 3] [--depths 1,8,32] [--fio OPTION]... DEVICE_OR_FILE...
+
+Both read all of the target past the page cache, 4 KiB at a time, each place once (fio: a map of what was read), by io_uring with one
+thread, and take a request's time from before it is given to the kernel to when its end is seen. Rounds go A B, B A, A B ...
 """
 import argparse
 import json
@@ -25,12 +28,12 @@ def ours(target, depth, seconds, state):
     return first["iops"], first["mean_seconds"] * 1e3
 
 
-def fios(target, depth, seconds):
+def fios(target, depth, seconds, more):
     """The same, as fio has them."""
     command = ["fio", "--name=compare", f"--filename={target}", "--readonly", "--direct=1", "--rw=randread", "--bs=4k"]
     command += ["--ioengine=io_uring", f"--iodepth={depth}", "--time_based", f"--runtime={round(seconds * 1000)}ms", "--ramp_time=0.3"]
     command += ["--random_generator=lfsr", "--randrepeat=0", "--output-format=json", "--thread", "--allow_file_create=0"]
-    ran = subprocess.run(command, capture_output=True, text=True)
+    ran = subprocess.run(command + more, capture_output=True, text=True)
     if ran.returncode != 0:
         sys.exit(f"{command}: {ran.returncode}: {ran.stderr}")
     read = json.loads(ran.stdout[ran.stdout.index("{"):])["jobs"][0]["read"]
@@ -42,6 +45,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--depths", default="1,8,32")
+    parser.add_argument("--fio", action="append", default=[], metavar="OPTION", help="an option more for fio")
     parser.add_argument("targets", nargs="+")
     args = parser.parse_args()
     print(f"medians of {args.rounds} rounds, spread (greatest - least) / median in brackets; load average {os.getloadavg()[0]:.1f}")
@@ -52,7 +56,7 @@ def main():
                 rounds = []
                 for turn in range(args.rounds):
                     # Who goes first changes, so that a drift harms both alike.
-                    pair = [lambda: ours(target, depth, args.seconds, state), lambda: fios(target, depth, args.seconds)]
+                    pair = [lambda: ours(target, depth, args.seconds, state), lambda: fios(target, depth, args.seconds, args.fio)]
                     order = pair if turn % 2 == 0 else pair[::-1]
                     results = [engine() for engine in order]
                     rounds.append(results if turn % 2 == 0 else results[::-1])

@@ -2,7 +2,7 @@
 
 use crate::figure::AxisScale;
 
-/// A range of values along one axis, kept as positions: the value itself, or its power of ten.
+/// A range of values along one axis, kept as positions: the value itself, or its power of ten or two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AxisSpan {
     scale: AxisScale,
@@ -38,7 +38,7 @@ impl AxisSpan {
         let (from, to) =
             positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), at| (from.min(at), to.max(at)));
         let (from, to) = match (from > to, scale) {
-            (true, AxisScale::Linear) => (0.0, 1.0),
+            (true, AxisScale::Linear | AxisScale::Octaves) => (0.0, 1.0),
             (true, AxisScale::Log) => (-1.0, 0.0),
             (false, _) => (from, to),
         };
@@ -50,7 +50,7 @@ impl AxisSpan {
     fn widened(self) -> AxisSpan {
         let half = match self.scale {
             AxisScale::Linear if self.from != 0.0 => self.from.abs() / 2.0,
-            AxisScale::Linear => 1.0,
+            AxisScale::Linear | AxisScale::Octaves => 1.0,
             AxisScale::Log => 2f64.log10(),
         };
         AxisSpan { from: self.from - half, to: self.to + half, ..self }
@@ -60,7 +60,7 @@ impl AxisSpan {
     pub fn zeroed(self) -> AxisSpan {
         match self.scale {
             AxisScale::Linear => AxisSpan { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
-            AxisScale::Log => self,
+            AxisScale::Log | AxisScale::Octaves => self,
         }
     }
 
@@ -97,6 +97,7 @@ impl AxisSpan {
             AxisScale::Log => {
                 AxisSpan { from: -half_decade_above(-self.from, true), to: half_decade_above(self.to, false), ..self }
             }
+            AxisScale::Octaves => AxisSpan { from: (self.from + HAIR).floor(), to: (self.to - HAIR).ceil(), ..self },
         }
     }
 
@@ -110,7 +111,22 @@ impl AxisSpan {
         match self.scale {
             AxisScale::Linear => self.ticks_every(step(self.length(), count_max)),
             AxisScale::Log => self.ticks_log(count_max),
+            AxisScale::Octaves => self.ticks_octaves(count_max),
         }
+    }
+
+    /// Numbers at the powers of two, at every other one where there is no room for all; they are short, so there is for twice as
+    /// many.
+    fn ticks_octaves(self, count_max: usize) -> Vec<Tick> {
+        let (first, last) = ((self.from - HAIR).ceil() as i32, (self.to + HAIR).floor() as i32);
+        let every = (f64::from(last - first + 1) / (2 * count_max.max(1)) as f64).ceil().max(1.0) as i32;
+        let number = |value: f64| Number { text: grouped(&value.to_string()), exponent: None };
+        (first..=last)
+            .map(|power| {
+                let value = f64::from(power).exp2();
+                Tick { value, label: (power % every == 0).then(|| number(value)) }
+            })
+            .collect()
     }
 
     /// The ticks at the multiples of `step` on an even axis.
@@ -150,12 +166,13 @@ impl AxisSpan {
     }
 }
 
-/// Where a value lies: itself, or its power of ten; `None` if the scale cannot show it.
+/// Where a value lies: itself, or its power of ten or two; `None` if the scale cannot show it.
 pub fn position(scale: AxisScale, value: f64) -> Option<f64> {
     match scale {
         // Lengths of axes must be finite too.
         AxisScale::Linear => (value.abs() < f64::MAX / 4.0).then_some(value),
         AxisScale::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
+        AxisScale::Octaves => (value.is_finite() && value > 0.0).then(|| value.log2()),
     }
 }
 
@@ -255,6 +272,19 @@ mod tests {
         assert_eq!(labels(&span.ticks(8)), ["1", "2", "5", "10", "20", "50"]);
         let span = AxisSpan::of(AxisScale::Log, [20.5, 29.0]);
         assert_eq!(labels(&span.ticks(5)), ["22", "24", "26", "28"]);
+    }
+
+    #[test]
+    fn axes_of_powers_of_two_number_each_of_them_or_every_other_one() {
+        let span = AxisSpan::of(AxisScale::Octaves, [1.0, 64.0]);
+        assert_eq!(labels(&span.ticks(5)), ["1", "2", "4", "8", "16", "32", "64"]);
+        assert_eq!(labels(&span.padded(0.5).ticks(5)), ["1", "2", "4", "8", "16", "32", "64"], "room for bars");
+        assert_eq!(labels(&span.ticks(3)), ["1", "4", "16", "64"]);
+        let span = AxisSpan::of(AxisScale::Octaves, [3.0, 20.0]).snapped(5);
+        assert_eq!(labels(&span.ticks(5)), ["2", "4", "8", "16", "32"]);
+        assert_eq!((span.share(2.0), span.share(8.0), span.share(0.0)), (Some(0.0), Some(0.5), None));
+        assert_eq!(AxisSpan::of(AxisScale::Octaves, [8.0]).share(8.0), Some(0.5));
+        assert_eq!(labels(&AxisSpan::of(AxisScale::Octaves, [f64::NAN]).ticks(5)), ["1", "2"]);
     }
 
     #[test]

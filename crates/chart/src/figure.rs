@@ -57,6 +57,8 @@ pub enum AxisScale {
     Linear,
     /// By powers of ten; values of zero and below cannot be shown on it.
     Log,
+    /// By powers of two, for what is doubled from one place to the next: 1, 2, 4, 8. Neither can it show zero and below.
+    Octaves,
 }
 
 /// One curve.
@@ -178,6 +180,11 @@ impl Axis {
     /// An axis of powers of ten.
     pub fn log(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), scale: AxisScale::Log, is_from_zero: false }
+    }
+
+    /// An axis of powers of two.
+    pub fn octaves(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: AxisScale::Octaves, is_from_zero: false }
     }
 }
 

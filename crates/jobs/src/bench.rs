@@ -1,25 +1,16 @@
-//! What `bench disk` measured, as JSON (schema 1), and as a line of the file that keeps results.
+//! What `bench disk` measured, as JSON (schema 1).
 //!
 //! Fields are added, never renamed or taken away, within a schema.
 
 use scrubjay_core::bench::class::MediumClass;
-use scrubjay_core::bench::compare::{BenchComparison, PastBench};
+use scrubjay_core::bench::compare::{BenchComparison, BenchSpan, PastBench, PastSetting};
 use scrubjay_core::bench::machine::{BenchRecord, BenchState};
 use scrubjay_core::bench::plan::BenchPattern;
 use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::bench::verdict::{BenchGrade, BenchVerdict, BenchWarning};
 use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::bench::BenchedFacts;
-use scrubjay_device::output::{Existing, OutputFile};
-use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-/// Results that are kept; older ones go.
-const KEPT_MAX: usize = 1000;
-/// No file of so many results is longer, by far.
-const LOOK_MAX: u64 = 4 << 20;
+use serde::Serialize;
 
 /// All of one result, to be shown or written.
 #[derive(Clone, Debug)]
@@ -32,6 +23,8 @@ pub struct BenchOutcome {
     pub engine: String,
     /// What is known of the disk.
     pub facts: BenchedFacts,
+    /// Which part of it was measured.
+    pub span: BenchSpan,
     /// What was measured.
     pub record: BenchRecord,
     /// Mean latency that may not be exceeded.
@@ -84,6 +77,13 @@ impl BenchOutcome {
             at: self.at,
             iops: first.iops(),
             mean: first.mean(),
+            setting: Some(PastSetting {
+                engine: self.engine.clone(),
+                request: first.step.request,
+                bytes: self.record.plan.bytes,
+                span: self.span,
+                depths: self.of(BenchPattern::Random).map(|result| result.step.depth).collect(),
+            }),
         })
     }
 }
@@ -98,6 +98,8 @@ pub struct BenchDiskDocument<'o> {
     measured: u64,
     engine: &'o str,
     bytes: u64,
+    /// `whole`, `part` or `file`.
+    span: &'static str,
     is_write: bool,
     state: &'static str,
     /// The whole of it in a sentence or two.
@@ -179,6 +181,8 @@ struct ComparisonDocument {
     past_median_seconds: Option<f64>,
     siblings: usize,
     siblings_median_seconds: Option<f64>,
+    /// Earlier results that are not held against this one: of another part, size, request or engine.
+    unlike: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -187,6 +191,8 @@ struct DiskFactsDocument<'o> {
     model: Option<&'o str>,
     serial: Option<&'o str>,
     class: String,
+    /// Who answers in place of a medium, in a word: no verdict then.
+    intermediary: Option<&'static str>,
     rpm: Option<u32>,
     is_rotational: bool,
     driver: Option<&'o str>,
@@ -220,6 +226,7 @@ impl<'o> BenchDiskDocument<'o> {
             measured: outcome.at.0,
             engine: &outcome.engine,
             bytes: record.plan.bytes,
+            span: outcome.span.word(),
             is_write: record.plan.is_write,
             state: outcome.state(),
             sentence: &verdict.sentence,
@@ -237,12 +244,14 @@ impl<'o> BenchDiskDocument<'o> {
                 past_median_seconds: comparison.past.map(|past| past.1),
                 siblings: comparison.siblings.map_or(0, |siblings| siblings.0),
                 siblings_median_seconds: comparison.siblings.map(|siblings| siblings.1),
+                unlike: comparison.unlike,
             },
             disk: DiskFactsDocument {
                 name: facts.disk.as_deref(),
                 model: facts.model.as_deref(),
                 serial: facts.serial.as_deref(),
                 class: facts.class.to_string(),
+                intermediary: facts.intermediary.as_ref().map(|answers| answers.code()),
                 rpm: match facts.class {
                     MediumClass::Rotating { rpm } => rpm,
                     _ => None,
@@ -303,153 +312,5 @@ fn step(result: &StepFigures, budget: Nanos) -> StepDocument {
                 max_seconds: bin.latency_max.as_secs_f64(),
             })
             .collect(),
-    }
-}
-
-/// A line of the file that keeps results.
-#[derive(Debug, Deserialize, Serialize)]
-struct KeptBench {
-    id: String,
-    model: String,
-    measured: u64,
-    iops: f64,
-    mean_seconds: f64,
-}
-
-/// The file that keeps results, a line of JSON each: plain, because benchmarks run where no watch does, whose history has one
-/// writer.
-#[derive(Clone, Debug)]
-pub struct BenchLog {
-    path: PathBuf,
-}
-
-impl BenchLog {
-    /// In the state folder.
-    pub fn new(folder: &Path) -> BenchLog {
-        BenchLog { path: folder.join("bench-results.jsonl") }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// What was kept, in the order of time. A line that makes no sense is passed over; a file that is not there is empty.
-    pub fn read(&self) -> Vec<PastBench> {
-        self.read_or_fail().unwrap_or_default()
-    }
-
-    fn read_or_fail(&self) -> io::Result<Vec<PastBench>> {
-        let bytes = match fs::read(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            read => read?,
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let kept = text.lines().filter_map(|line| serde_json::from_str::<KeptBench>(line).ok());
-        let sound = kept.filter(|kept| kept.mean_seconds > 0.0 && kept.mean_seconds.is_finite());
-        let all = sound
-            .map(|kept| PastBench {
-                key: kept.id,
-                model: kept.model,
-                at: UnixSeconds(kept.measured),
-                iops: kept.iops,
-                mean: kept.mean_seconds,
-            })
-            .collect();
-        Ok(all)
-    }
-
-    /// The same for whoever shows it to others: with how many lines make no sense, and no more of a file than ours can have.
-    ///
-    /// # Errors
-    /// It cannot be read, or is longer.
-    pub fn look(&self) -> io::Result<(Vec<PastBench>, usize)> {
-        let text = match fs::metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
-            Ok(about) if !about.is_file() || about.len() > LOOK_MAX => {
-                return Err(io::Error::other("no file of results, or longer than any"));
-            }
-            about => about.and_then(|_| fs::read(&self.path))?,
-        };
-        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
-        let all = self.read_or_fail()?;
-        let senseless = lines.saturating_sub(all.len());
-        Ok((all, senseless))
-    }
-
-    /// Adds a result; the oldest go beyond a thousand.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written.
-    pub fn add(&self, result: PastBench) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut all = self.read_or_fail()?;
-        all.push(result);
-        let skipped = all.len().saturating_sub(KEPT_MAX);
-        let mut file = OutputFile::create(&self.path, Existing::Replaced).map_err(io::Error::other)?;
-        for PastBench { key, model, at, iops, mean } in all.into_iter().skip(skipped) {
-            let kept = KeptBench { id: key, model, measured: at.0, iops, mean_seconds: mean };
-            writeln!(file, "{}", serde_json::to_string(&kept).map_err(io::Error::other)?)?;
-        }
-        file.commit().map_err(io::Error::other)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_looks_is_told_of_damage_and_reads_no_more_than_there_can_be() {
-        let folder = std::env::temp_dir().join(format!("scrubjay-bench-look-{}", std::process::id()));
-        let log = BenchLog::new(&folder);
-        assert_eq!(log.look().unwrap(), (Vec::new(), 0));
-        fs::create_dir(&folder).unwrap();
-        let line = |id: &str| {
-            format!("{{\"id\":\"{id}\",\"model\":\"M\",\"measured\":7,\"iops\":80.0,\"mean_seconds\":0.0125}}\n")
-        };
-        fs::write(log.path(), format!("{}\u{0}\u{0}torn\n{}{{\"id\":", line("a"), line("b"))).unwrap();
-        let (all, senseless) = log.look().unwrap();
-        let keys: Vec<&str> = all.iter().map(|past| &*past.key).collect();
-        assert_eq!((keys, senseless), (vec!["a", "b"], 2));
-        fs::OpenOptions::new().write(true).open(log.path()).unwrap().set_len(LOOK_MAX + 1).unwrap();
-        assert!(log.look().unwrap_err().to_string().contains("longer than any"));
-        fs::remove_file(log.path()).unwrap();
-        fs::create_dir(log.path()).unwrap();
-        assert!(log.look().is_err());
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn results_are_kept_in_order_and_nonsense_is_passed_over() {
-        let folder = std::env::temp_dir().join(format!("scrubjay-bench-log-{}", std::process::id()));
-        let log = BenchLog::new(&folder);
-        assert_eq!(log.read(), []);
-        let result = |n: u64| PastBench {
-            key: format!("disk {n}"),
-            model: "M".to_owned(),
-            at: UnixSeconds(n),
-            iops: 80.0,
-            mean: 0.0125,
-        };
-        log.add(result(1)).unwrap();
-        let text = fs::read_to_string(log.path()).unwrap();
-        fs::write(log.path(), format!("nonsense\n{text}{{\"id\":1}}\n")).unwrap();
-        log.add(result(2)).unwrap();
-        assert_eq!(log.read(), [result(1), result(2)]);
-        for n in 3..KEPT_MAX as u64 + 5 {
-            // Written at once: a thousand files would only wear the disk.
-            let kept =
-                KeptBench { id: format!("disk {n}"), model: "M".into(), measured: n, iops: 80.0, mean_seconds: 0.0125 };
-            let mut file = fs::OpenOptions::new().append(true).open(log.path()).unwrap();
-            writeln!(file, "{}", serde_json::to_string(&kept).unwrap()).unwrap();
-        }
-        log.add(result(5000)).unwrap();
-        let all = log.read();
-        assert_eq!((all.len(), all.last().cloned()), (KEPT_MAX, Some(result(5000))));
-        assert!(all[0].at.0 > 1, "the oldest went");
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

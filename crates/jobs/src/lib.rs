@@ -25,6 +25,7 @@
 //! ```
 
 pub mod bench;
+pub mod bench_log;
 pub mod config;
 pub mod control;
 pub mod costs;

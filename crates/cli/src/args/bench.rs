@@ -28,7 +28,7 @@ Exit codes:
 
 const DISK_EXAMPLES: &str = "\
 Examples:
-  sudo scrubjay bench disk /dev/sda               IOPS with latency, by depth, in half a minute; only reads
+  sudo scrubjay bench disk /dev/sda               IOPS with latency, by depth, within 40 s; only reads
   sudo scrubjay bench disk ZL2ABCDE --page page   the disk with this serial number; figures into a folder
   scrubjay bench disk disk.img --depth 1,8 --seconds 20
   scrubjay bench disk /dev/nvme0n1 --engine fio --json
@@ -36,8 +36,9 @@ Examples:
 
 Depth 1 is measured for --seconds, the other depths of small random reads for half as long, large
 sequential ones for a fifth, all parts of the disk for half. No place is read twice while there are
-others. What fills and empties the queue does not count. Results are kept in the state folder, so
-that the next one can be held against them.";
+others. What fills and empties the queue does not count; where that takes more than 8 s, the steps
+become shorter. Ctrl-C ends it at once, and tells what is known. Results are kept in the state folder,
+so that the next one can be held against them: only like against like.";
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -150,8 +151,8 @@ Examples:
 
 A drive that rotates and reads the medium needs a turn before it comes upon a place again; one that
 answers from its cache does not. The read cache is switched off for a part of the time where the
-drive has a switch (SCSI: RCD; ATA: read look-ahead), and on again, by the next one if this one is
-killed. Scrubs may use a VERIFY that reads the medium: scrubjay scrub --verifier.";
+drive has a switch (SCSI: RCD; ATA: read look-ahead), and on again: if this one is killed, by the
+next `bench disk` or `bench verify`, as a note in /var/lib/scrubjay tells it. Scrubs may use a VERIFY that reads the medium: scrubjay scrub --verifier.";
 
 /// Arguments of `bench verify`.
 #[derive(Debug, Args)]
@@ -172,9 +173,6 @@ pub struct BenchVerifyArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
-    /// Folder for the note of what to put back [default: as scrub's]
-    #[arg(long, value_name = "DIR")]
-    pub state: Option<PathBuf>,
 }
 
 /// Who sends the requests.

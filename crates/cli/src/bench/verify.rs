@@ -16,7 +16,7 @@ use scrubjay_core::bench::words;
 use scrubjay_core::units::Bytes;
 use scrubjay_device::bench::verifying::{MissingWay, measure};
 use scrubjay_device::bench::{BenchedDisk, ReadCacheError, ReadCacheOff, put_back_all};
-use scrubjay_device::{clock, inventory, store};
+use scrubjay_device::{clock, inventory};
 use scrubjay_jobs::verify_bench::BenchVerifyDocument;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,8 +35,7 @@ struct VerifyOutcomeAll {
 pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
     let stop = signals::flag()?;
     args.page.as_deref().map_or(Ok(()), |folder| check_folder("--page", folder))?;
-    let state = args.state.clone().unwrap_or_else(store::default_folder);
-    put_back_all(&state).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
+    put_back_all().iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let path = path_of(&args.target)?;
     let disk = match BenchedDisk::open(&path) {
         Ok(disk) => disk,
@@ -49,7 +48,7 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
         MediumClass::Rotating { rpm } => Some(60.0 / f64::from(rpm.unwrap_or(RPM_MAX))),
         _ => None,
     };
-    let measured = measure_all(&disk, args, &state, &stop)?;
+    let measured = measure_all(&disk, args, &stop)?;
     let VerifyOutcomeAll { times, missing, cache_note } = &measured;
     let mut ways: Vec<&'static str> = times.iter().map(|times| times.way).filter(|way| *way != "read").collect();
     ways.dedup();
@@ -84,12 +83,7 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
 }
 
 /// With the read cache as it is, and switched off where that can be done.
-fn measure_all(
-    disk: &BenchedDisk,
-    args: &BenchVerifyArgs,
-    state: &std::path::Path,
-    stop: &AtomicBool,
-) -> Result<VerifyOutcomeAll> {
+fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) -> Result<VerifyOutcomeAll> {
     let is_shown = !args.no_progress && io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
     let line = ProgressBar::with_draw_target(None, target);
@@ -109,7 +103,7 @@ fn measure_all(
         // The cache is the whole disk's, whichever part is measured.
         Some(node) => {
             let key = inventory::identity(&node.name).map_or_else(|| disk.key(), |id| id.key());
-            ReadCacheOff::switch(node, &key, state).map_err(Some)
+            ReadCacheOff::switch(node, &key).map_err(Some)
         }
         None => Err(None),
     };

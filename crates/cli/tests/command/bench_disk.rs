@@ -55,6 +55,16 @@ fn the_json_of_a_measurement_has_every_promised_field() {
         assert!(!document["disk"][field].is_null(), "{field}");
     }
     assert!(document["budget_seconds"].is_number() && document["verdict"].is_string());
+    assert_eq!((&document["span"], &document["comparison"]["unlike"]), (&"file".into(), &0.into()));
+    // Who answers is named, or the disk answers for itself.
+    let (class, answers) = (document["disk"]["class"].as_str().unwrap(), document["disk"]["intermediary"].as_str());
+    let is_open = ["virtual disk", "made of others", "served by another host"].contains(&class);
+    assert_eq!(is_open, answers.is_some(), "{class}, {answers:?}");
+    let sentence = document["sentence"].as_str().unwrap();
+    assert!(
+        !is_open || document["verdict"] == "unknown" || sentence.contains("no verdict, because the disk is "),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -72,6 +82,13 @@ fn results_are_kept_unless_told_not_to() {
         assert!(past == before || past == 0, "{past} of {before}");
         assert!(now as u64 == before || now as u64 == before + 1);
         before = now as u64;
+    }
+    let text = fs::read_to_string(bench.state().join("scrubjay/bench-results.jsonl")).unwrap_or_default();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let of = ["engine", "request_bytes", "bytes", "span", "depths"].map(|field| line[field].clone());
+        let depths = Value::from(vec![1, 4]);
+        assert_eq!(of, ["own (io_uring)".into(), 4096.into(), (8u64 << 20).into(), "file".into(), depths], "{line}");
     }
 }
 

@@ -16,10 +16,12 @@ pub enum MediumClass {
     Nvme,
     /// A card: SD, eMMC.
     Card,
-    /// What a hypervisor or a network shows: anything may be below.
+    /// What a hypervisor shows: anything may be below.
     Virtual,
     /// Made of others: loop, device mapper, md, ublk, nbd.
     Layered,
+    /// What another host serves.
+    Remote,
 }
 
 /// What a class should do with small random reads, one at a time.
@@ -66,7 +68,7 @@ impl MediumClass {
             MediumClass::Nvme => flash("an NVMe SSD", 8.0, 150.0),
             // The SD Association's classes A1 and A2 promise 1500 and 4000 random reads a second.
             MediumClass::Card => flash("a card", 150.0, 1500.0),
-            MediumClass::Virtual | MediumClass::Layered => None,
+            MediumClass::Virtual | MediumClass::Layered | MediumClass::Remote => None,
         }
     }
 
@@ -79,7 +81,7 @@ impl MediumClass {
             MediumClass::SataSsd => 18e-6,
             MediumClass::Nvme => 4e-6,
             MediumClass::Card => 50e-6,
-            MediumClass::Virtual | MediumClass::Layered => 0.0,
+            MediumClass::Virtual | MediumClass::Layered | MediumClass::Remote => 0.0,
         }
     }
 }
@@ -94,6 +96,7 @@ impl fmt::Display for MediumClass {
             MediumClass::Card => f.pad("card"),
             MediumClass::Virtual => f.pad("virtual disk"),
             MediumClass::Layered => f.pad("made of others"),
+            MediumClass::Remote => f.pad("served by another host"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A result beside earlier ones: of the same disk, and of others of its model.
+//! A result beside earlier ones: of the same disk, and of others of its model. Only like is held against like.
 
 use super::verdict::BenchWarning;
 use super::words;
@@ -8,6 +8,59 @@ use crate::units::UnixSeconds;
 const RATIO_TOLD: f64 = 1.25;
 /// So many of the last results of a disk are its past.
 const PAST_MAX: usize = 5;
+
+/// Which part of a disk was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchSpan {
+    /// All of it.
+    Whole,
+    /// A partition.
+    Part,
+    /// A file.
+    File,
+}
+
+impl BenchSpan {
+    const ALL: [BenchSpan; 3] = [BenchSpan::Whole, BenchSpan::Part, BenchSpan::File];
+
+    /// One word, for programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            BenchSpan::Whole => "whole",
+            BenchSpan::Part => "part",
+            BenchSpan::File => "file",
+        }
+    }
+
+    /// Of such a word.
+    pub fn of_word(word: &str) -> Option<BenchSpan> {
+        BenchSpan::ALL.into_iter().find(|span| span.word() == word)
+    }
+}
+
+/// How a result was had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastSetting {
+    /// Who sent the requests: `own (io_uring)`, `fio-3.33 (io_uring)`.
+    pub engine: String,
+    /// Bytes of a random request.
+    pub request: u64,
+    /// Bytes that were measured.
+    pub bytes: u64,
+    /// Which part of a disk they are.
+    pub span: BenchSpan,
+    /// All depths that were measured.
+    pub depths: Vec<u32>,
+}
+
+impl PastSetting {
+    /// May results be compared? Depths do not matter: the results are those of depth 1, which comes first.
+    fn is_like(&self, other: &PastSetting) -> bool {
+        let is_own = |setting: &PastSetting| setting.engine.starts_with("own");
+        let of = |setting: &PastSetting| (is_own(setting), setting.request, setting.bytes, setting.span);
+        of(self) == of(other)
+    }
+}
 
 /// A result of some day: small random reads at depth 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +75,8 @@ pub struct PastBench {
     pub iops: f64,
     /// Mean latency in seconds.
     pub mean: f64,
+    /// How it was had, where that is recorded.
+    pub setting: Option<PastSetting>,
 }
 
 /// What earlier results say of this one.
@@ -31,6 +86,9 @@ pub struct BenchComparison {
     pub past: Option<(usize, f64)>,
     /// How many others of its model were measured, and the median of their latest latencies.
     pub siblings: Option<(usize, f64)>,
+    /// How many earlier results of the same disk, or of its model, are not held against this one, because they are of another part,
+    /// size, request or engine, or do not say.
+    pub unlike: usize,
     /// What to know.
     pub warnings: Vec<BenchWarning>,
 }
@@ -38,15 +96,24 @@ pub struct BenchComparison {
 /// Compares; `earlier` is in the order of time.
 pub fn compare(now: &PastBench, earlier: &[PastBench]) -> BenchComparison {
     let mut comparison = BenchComparison::default();
-    let mut past: Vec<f64> =
-        earlier.iter().rev().filter(|past| past.key == now.key).take(PAST_MAX).map(|past| past.mean).collect();
+    let is_like =
+        |other: &PastBench| now.setting.as_ref().zip(other.setting.as_ref()).map(|(now, then)| now.is_like(then));
+    // An older line that does not say how it was had is the same disk's, mostly had as this one.
+    let is_past = |other: &&PastBench| other.key == now.key && is_like(other) != Some(false);
+    let mut past: Vec<f64> = earlier.iter().rev().filter(is_past).take(PAST_MAX).map(|past| past.mean).collect();
     let mut siblings: Vec<&PastBench> = Vec::new();
-    let is_sibling = |other: &&PastBench| !now.model.is_empty() && other.model == now.model && other.key != now.key;
+    let is_of_model = |other: &&PastBench| !now.model.is_empty() && other.model == now.model && other.key != now.key;
+    // Parts and files lie at different places of their disks: these have no siblings.
+    let is_whole = now.setting.as_ref().is_some_and(|setting| setting.span == BenchSpan::Whole);
+    let is_sibling = |other: &&PastBench| is_of_model(other) && is_whole && is_like(other) == Some(true);
     for other in earlier.iter().rev().filter(is_sibling) {
         if siblings.iter().all(|known| known.key != other.key) {
             siblings.push(other);
         }
     }
+    let is_related = |other: &&PastBench| other.key == now.key || is_of_model(other);
+    comparison.unlike =
+        earlier.iter().filter(|other| is_related(other) && !is_past(other) && !is_sibling(other)).count();
     let mut siblings: Vec<f64> = siblings.iter().map(|sibling| sibling.mean).collect();
     let mut warn = |code, words| comparison.warnings.push(BenchWarning { code, words });
     let mine = words::latency(now.mean);
@@ -67,7 +134,7 @@ pub fn compare(now: &PastBench, earlier: &[PastBench]) -> BenchComparison {
             let (theirs, count) = (words::latency(median), siblings.len());
             warn(
                 "slower-than-siblings",
-                format!("{count} others of its model take {theirs} at depth 1, this one {mine}"),
+                format!("{count} other whole disks of its model take {theirs} at depth 1, this one {mine}"),
             );
         }
     }
@@ -83,8 +150,40 @@ fn median(values: &mut [f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
+    fn had(span: BenchSpan, request: u64, engine: &str) -> PastSetting {
+        PastSetting { engine: engine.to_owned(), request, bytes: 16 << 40, span, depths: vec![1, 2] }
+    }
+
     fn result(key: &str, model: &str, mean: f64) -> PastBench {
-        PastBench { key: key.to_owned(), model: model.to_owned(), at: UnixSeconds(1), iops: 1.0 / mean, mean }
+        let setting = Some(had(BenchSpan::Whole, 4096, "own (io_uring)"));
+        PastBench { key: key.to_owned(), model: model.to_owned(), at: UnixSeconds(1), iops: 1.0 / mean, mean, setting }
+    }
+
+    #[test]
+    fn only_like_is_held_against_like() {
+        let mut now = result("a", "ST16", 0.0128);
+        let of = |key: &str, mean, setting| PastBench { setting, ..result(key, "ST16", mean) };
+        let (own, fio) = ("own (io_uring)", "fio-3.33 (io_uring)");
+        let earlier = [
+            of("a", 0.0010, Some(had(BenchSpan::Whole, 4096, fio))),
+            of("a", 0.0020, Some(had(BenchSpan::Whole, 16_384, own))),
+            of("b", 0.0030, Some(had(BenchSpan::Part, 4096, own))),
+            of("c", 0.0040, Some(had(BenchSpan::File, 4096, own))),
+            of("d", 0.0050, None),
+        ];
+        assert_eq!(compare(&now, &earlier), BenchComparison { unlike: 5, ..BenchComparison::default() });
+        let older = [of("a", 0.0125, None), of("b", 0.0126, Some(had(BenchSpan::Whole, 4096, own)))];
+        let like = compare(&now, &older);
+        assert_eq!((like.past, like.siblings, like.unlike), (Some((1, 0.0125)), Some((1, 0.0126)), 0));
+        // Two partitions of one size, at different places of their disks.
+        now.setting = Some(had(BenchSpan::Part, 4096, own));
+        let part = [of("b", 0.0030, Some(had(BenchSpan::Part, 4096, own))), of("a", 0.0127, now.setting.clone())];
+        let parts = compare(&now, &part);
+        assert_eq!((parts.past, parts.siblings, parts.unlike), (Some((1, 0.0127)), None, 1));
+        assert_eq!(
+            ["whole", "part", "file", "?"].map(|word| BenchSpan::of_word(word).map(BenchSpan::word)),
+            [Some("whole"), Some("part"), Some("file"), None]
+        );
     }
 
     #[test]
@@ -104,7 +203,10 @@ mod tests {
         let slow = compare(&result("a", "ST16", 0.017), &earlier);
         let codes: Vec<&str> = slow.warnings.iter().map(|warning| warning.code).collect();
         assert_eq!(codes, ["slower-than-past", "slower-than-siblings"]);
-        assert_eq!(slow.warnings[1].words, "2 others of its model take 12.7 ms at depth 1, this one 17.0 ms");
+        assert_eq!(
+            slow.warnings[1].words,
+            "2 other whole disks of its model take 12.7 ms at depth 1, this one 17.0 ms"
+        );
         assert_eq!(compare(&result("e", "", 0.017), &earlier), BenchComparison::default());
     }
 

@@ -13,6 +13,10 @@ use crate::units::Nanos;
 pub const LATENCY_ENOUGH: f64 = 1.0;
 /// So often is each place in the queue measured, however short the time.
 const ROUNDS_MIN: u64 = 2;
+/// A step may take so many times its time until it is that.
+const LONG: u64 = 3;
+/// Where time is short, steps become shorter by tenths, but no shorter than this many.
+const TENTHS_MIN: u64 = 2;
 /// So many requests in a row that fail, and none before them that did not: there is nothing to be measured.
 pub const FAULTS_ENOUGH: u64 = 64;
 
@@ -118,6 +122,8 @@ pub struct DiskBench {
     has_succeeded: bool,
     faults_in_a_row: u64,
     seed: u64,
+    /// When the first step began.
+    begun: Option<Nanos>,
 }
 
 #[derive(Debug)]
@@ -168,6 +174,7 @@ impl DiskBench {
             has_succeeded: false,
             faults_in_a_row: 0,
             seed,
+            begun: None,
             plan,
         }
     }
@@ -188,7 +195,7 @@ impl DiskBench {
             return self.poll_op(now);
         }
         let is_time_over = run.window.is_some() && now >= deadline;
-        let is_long_over = now >= begun.saturating_add(Nanos(step.time.0.saturating_mul(3)));
+        let is_long_over = now >= begun.saturating_add(Nanos(step.time.0.saturating_mul(LONG)));
         // A step by position sees each part of the disk once; any other, each place in the queue twice: of fewer, only the
         // soonest would be counted.
         let is_short = match step.pattern {
@@ -282,11 +289,13 @@ impl DiskBench {
         self.results.push(run.result);
     }
 
-    /// Requests at the disk will not come back: the step is over without them, and nothing more is measured.
-    pub fn abandon(&mut self) {
+    /// Requests at the disk are not waited for: the step is over without them, and nothing more is measured. The kernel's
+    /// counters say so much of others meanwhile.
+    pub fn abandon(&mut self, others: Option<OthersTraffic>) {
         self.stop();
         if let Some(mut run) = self.current.take() {
             run.result.is_complete = false;
+            run.result.others = others;
             self.results.push(run.result);
         }
     }
@@ -367,11 +376,15 @@ impl DiskBench {
                 self.state = BenchState::Complete;
                 return false;
             };
-            let mut shallower = self.results.iter().filter(|result| result.step.pattern == step.pattern);
-            if shallower.next_back().is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_ENOUGH) {
+            let shallower = self.results.iter().rfind(|result| result.step.pattern == step.pattern);
+            let is_too_slow =
+                shallower.is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_ENOUGH);
+            // Each pattern is measured at one depth at least, however late it is.
+            let fitted = self.fitted(step, now, shallower.is_none());
+            let Some(step) = fitted.filter(|_| !is_too_slow) else {
                 self.left_out.push(step);
                 continue;
-            }
+            };
             let order = BlockPermutation::new(self.grid.zones, self.seed);
             let tour = RunTour { order, round: 0, index: 0, request: 0, last_end: Nanos::ZERO };
             let result = StepFigures::new(step);
@@ -388,6 +401,41 @@ impl DiskBench {
             });
             return true;
         }
+    }
+
+    /// A step, as long as there is time for it and for all that follows; nothing if there is none.
+    fn fitted(&mut self, step: BenchStep, now: Nanos, must_be: bool) -> Option<BenchStep> {
+        let gone = now.since(*self.begun.get_or_insert(now));
+        let left = self.plan.limit().0.saturating_sub(gone.0);
+        let ahead = &self.plan.steps[self.results.len() + self.left_out.len()..];
+        // That by position sees each part of the disk, or says nothing of some.
+        let shorter = |step: BenchStep, tenths: u64| match step.pattern {
+            BenchPattern::Positions => step,
+            _ => BenchStep { time: Nanos(step.time.0 / 10 * tenths), ..step },
+        };
+        let all = |tenths| ahead.iter().map(|&step| self.cost(shorter(step, tenths))).sum::<u64>();
+        let tenths = (TENTHS_MIN..10).rev().find(|&tenths| all(tenths) <= left);
+        if all(10) <= left {
+            return Some(step);
+        }
+        let step = shorter(step, tenths.unwrap_or(TENTHS_MIN));
+        (must_be || self.cost(step) <= left).then_some(step)
+    }
+
+    /// How long a step will take, in ns: by what the one before it has shown, its queue must be filled and emptied, too.
+    fn cost(&self, step: BenchStep) -> u64 {
+        let shallower = self.results.iter().rfind(|result| result.step.pattern == step.pattern);
+        // Of a pattern that was not measured yet, another one of the same depth tells the most.
+        let another = || self.results.iter().find(|result| result.step.depth >= step.depth);
+        let Some(known) = shallower.or_else(another).filter(|known| known.requests > 0) else { return step.time.0 };
+        let deeper = f64::from(step.depth) / f64::from(known.step.depth);
+        let queue = Nanos::from_secs_f64(known.mean() * deeper.max(1.0)).0;
+        let (filling, rounds) = match step.pattern {
+            BenchPattern::Positions => (0, self.grid.zones * RUN_REQUESTS),
+            _ => (queue.min(step.time.0), ROUNDS_MIN),
+        };
+        let measured = step.time.0.max(queue.saturating_mul(rounds));
+        (filling.saturating_add(measured)).min(step.time.0.saturating_mul(LONG)).saturating_add(queue)
     }
 
     fn next_offset(&mut self, step: BenchStep) -> u64 {

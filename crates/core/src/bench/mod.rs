@@ -11,6 +11,7 @@
 
 pub mod class;
 pub mod compare;
+pub mod intermediary;
 pub mod machine;
 pub mod permutation;
 pub mod plan;

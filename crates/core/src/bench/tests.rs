@@ -83,6 +83,59 @@ fn one_head_has_the_same_rate_at_every_depth_and_obeys_littles_law() {
 }
 
 #[test]
+fn slow_disks_too_answer_within_forty_seconds_and_at_every_depth_there_is_time_for() {
+    // What a request takes by its size, and the depths of random requests that there must be.
+    type ModelService = fn(BenchRequest) -> Nanos;
+    let disks: [(ModelService, usize); 6] = [
+        (|request| Nanos(8_000_000 + request.len * 1000 / 150), 7), // 8 ms, 150 MB/s
+        (|request| Nanos(17_000_000 + request.len * 1000 / 60), 6),
+        (|request| Nanos(40_000_000 + request.len * 1000 / 20), 5),
+        (|request| Nanos(300_000_000 + request.len * 10), 2),
+        (|_| Nanos(3_000_000_000), 1),
+        (|request| Nanos(50_000 + request.len / 2), 7),
+    ];
+    for (number, (service, depths)) in disks.into_iter().enumerate() {
+        let mut bench = bench(1 << 40, 5);
+        let mut end = Nanos::ZERO;
+        ModelDisk::new(1, service).run(&mut bench, |now| {
+            end = now;
+            false
+        });
+        let took = end.since(Nanos::from_secs(1));
+        // A single request may take its seconds.
+        assert!(took <= Nanos::from_secs(if number == 4 { 50 } else { 40 }), "disk {number}: {took:?}");
+        assert_eq!(bench.state(), BenchState::Complete);
+        let random = bench.results().iter().filter(|result| result.step.pattern == BenchPattern::Random).count();
+        assert!(random >= depths, "disk {number}: {random}");
+        let sequential =
+            bench.results().iter().filter(|result| result.step.pattern == BenchPattern::Sequential).count();
+        assert!(sequential >= 1 && bench.results()[0].step.time == Nanos::from_secs(5), "disk {number}");
+    }
+}
+
+#[test]
+fn what_is_at_the_disk_is_not_waited_for_when_it_is_abandoned() {
+    let mut bench = bench(1 << 40, 5);
+    let mut now = Nanos::from_secs(1);
+    for _ in 0..20 {
+        let BenchOp::Request(request) = bench.poll_op(now) else { panic!("depth 1") };
+        assert!(matches!(bench.poll_op(now), BenchOp::Wait(_)));
+        let issued = now;
+        now += Nanos(8_000_000);
+        bench.handle(BenchEnd { request, issued, done: now, result: Ok(()), is_zero: false });
+    }
+    assert!(matches!(bench.poll_op(now), BenchOp::Request(_)));
+    bench.stop();
+    assert!(matches!(bench.poll_op(now), BenchOp::Wait(_)), "it is still at the disk");
+    let others = OthersTraffic { requests: 3, sectors: 24 };
+    bench.abandon(Some(others));
+    assert_eq!((bench.poll_op(now), bench.state()), (BenchOp::Done, BenchState::Stopped));
+    let result = &bench.results()[0];
+    assert!((result.iops() - 125.0).abs() < 1e-6 && !result.is_complete, "{}", result.iops());
+    assert_eq!((result.requests, result.others), (19, Some(others)), "the first one filled the queue");
+}
+
+#[test]
 fn many_heads_serve_more_up_to_their_number() {
     let mut bench = bench(1 << 40, 1);
     ModelDisk::new(16, |_| Nanos(100_000)).run(&mut bench, |_| false);

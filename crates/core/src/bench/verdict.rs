@@ -1,7 +1,8 @@
 //! What the figures say: is that as it should be, what fits inside the budget, and what speaks against the figures themselves.
 
 use super::class::{MediumClass, half_turn, nearest_rotating};
-use super::machine::{BenchRecord, BenchState, ZoneFigures};
+use super::intermediary::Intermediary;
+use super::machine::{BenchRecord, BenchState, LATENCY_ENOUGH, ZoneFigures};
 use super::plan::BenchPattern;
 use super::step_result::StepFigures;
 use super::words;
@@ -34,6 +35,8 @@ const REQUESTS_MIN: u64 = 8;
 pub struct BenchContext {
     /// What it is.
     pub class: MediumClass,
+    /// Who answers in place of a medium.
+    pub intermediary: Option<Intermediary>,
     /// The kernel takes it for one that rotates.
     pub is_rotational: bool,
     /// Of its disk, the share that is measured: a partition or a file has a part.
@@ -110,7 +113,7 @@ pub struct BenchVerdict {
 /// The budget where none was given: by what the disk says that it is, or, where that means nothing, by how it answers.
 pub fn usual_budget(record: &BenchRecord, class: MediumClass, is_rotational: bool) -> Nanos {
     let first = record.results.iter().find(|result| result.step.pattern == BenchPattern::Random);
-    let is_open = matches!(class, MediumClass::Virtual | MediumClass::Layered);
+    let is_open = matches!(class, MediumClass::Virtual | MediumClass::Layered | MediumClass::Remote);
     let is_slow = first.is_some_and(|first| first.mean() > ROTATES_FROM);
     if if is_open { is_slow } else { is_rotational } { BUDGET_ROTATING } else { BUDGET_FLASH }
 }
@@ -208,7 +211,11 @@ fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (B
         return (BenchGrade::Impossible, format!("too fast for {}: a cache answers", impossible(context)));
     }
     let Some(expected) = context.class.expected() else {
-        return alike(mean, context, behaves);
+        let (grade, said) = alike(mean, context, behaves);
+        return match &context.intermediary {
+            Some(answers) => (grade, format!("{said}; no verdict, because the disk is {answers}")),
+            None => (grade, said),
+        };
     };
     let limit = |seconds: f64| words::limit(Nanos::from_secs_f64(seconds));
     let band = format!(
@@ -250,7 +257,10 @@ fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, Strin
     if mean > 0.0045 || context.is_rotational && mean > ROTATES_FROM {
         let nearest = nearest_rotating(mean);
         if mean > nearest.latency.1 * 1.4 {
-            return (BenchGrade::Slow, format!("slow for {behaves}"));
+            return match context.intermediary {
+                Some(_) => (BenchGrade::Alike, "slower than a single disk would be".to_owned()),
+                None => (BenchGrade::Slow, format!("slow for {behaves}")),
+            };
         }
         return as_one(&format!("a disk of {}", nearest.name));
     }
@@ -334,9 +344,7 @@ fn disturbances(
             );
         }
     }
-    if first.is_repeating {
-        warn("repeating", "it is so small that the same places were read again: a cache may have answered".to_owned());
-    }
+    repeating(results, warn);
     let error = first.deviation() / (first.requests as f64).sqrt() / first.mean().max(1e-12);
     if error > 0.025 {
         warn(
@@ -352,8 +360,31 @@ fn disturbances(
         warn("clock", format!("the clock goes in steps of {step}: too coarse for these latencies"));
     }
     if let Some(step) = bench.left_out.first() {
-        warn("left-out", format!("depth {} and more are left out: requests take more than a second", step.depth));
+        let shallower = results.iter().rfind(|result| result.step.pattern == step.pattern);
+        let why = match shallower.is_some_and(|last| last.mean() > LATENCY_ENOUGH) {
+            true => "requests take more than a second".to_owned(),
+            false => {
+                format!("so slow a disk would not be through within {} s", bench.plan.limit().as_secs_f64().round())
+            }
+        };
+        warn("left-out", format!("{} depth {} and more are left out: {why}", step.pattern, step.depth));
     }
+}
+
+/// Places that were read before, which a cache may have kept.
+fn repeating(results: &[StepFigures], warn: &mut impl FnMut(&'static str, String)) {
+    let again: Vec<&StepFigures> = results.iter().filter(|result| result.is_repeating).collect();
+    let Some(first) = again.first() else { return };
+    let (pattern, depth, count) = (first.step.pattern, first.step.depth, again.len());
+    let so_many = if count == 1 { String::new() } else { format!(" and {} more steps", count - 1) };
+    let what = match pattern {
+        BenchPattern::Random => "it has fewer places than there were requests",
+        _ => "it was read to its end, and from its first byte again",
+    };
+    warn(
+        "repeating",
+        format!("{what}: in {pattern} depth {depth}{so_many} places came again, which a cache may have kept"),
+    );
 }
 
 fn caches(first: &StepFigures, context: &BenchContext, warn: &mut impl FnMut(&'static str, String)) {

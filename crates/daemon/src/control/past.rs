@@ -6,7 +6,7 @@ use scrubjay_core::bench::compare::{BenchComparison, PastBench, compare};
 use scrubjay_core::units::{SECTOR_BYTES, UnixSeconds};
 use scrubjay_device::inventory::{self, is_alike};
 use scrubjay_device::store::StateStore;
-use scrubjay_jobs::bench::BenchLog;
+use scrubjay_jobs::bench_log::BenchLog;
 use scrubjay_jobs::control::SCHEMA;
 use scrubjay_jobs::control::past::{
     BenchEntry, BenchPast, CounterEntry, CounterTrend, DiskDetail, DiskPast, DriveSays, FindingEntry, MONTHS,

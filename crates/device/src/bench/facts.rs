@@ -2,6 +2,7 @@
 
 use crate::sysfs::DiskNode;
 use scrubjay_core::bench::class::MediumClass;
+use scrubjay_core::bench::intermediary::Intermediary;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,51 @@ const RAID_DRIVERS: [&str; 11] = [
 /// What controllers call a volume of theirs, where the driver serves plain disks, too.
 const RAID_MODELS: [&str; 5] = ["LOGICAL VOLUME", "PERC", "MegaRAID", "RAID", "MR9"];
 
+/// What hypervisors, clouds and drivers call disks that they make up.
+const MADE_UP_MODELS: [&str; 12] = [
+    "QEMU",
+    "VBOX",
+    "VMware",
+    "Virtual Disk",
+    "Virtual disk",
+    "Virtual HD",
+    "Amazon Elastic Block Store",
+    "PersistentDisk",
+    "nvme_card-pd",
+    "MSFT NVMe Accelerator",
+    "scsi_debug",
+    "FILEIO",
+];
+/// By how the kernel names disks that are made of others, of a program or of another host, or come from a hypervisor.
+const NAMES: [(&str, Intermediary); 12] = [
+    ("loop", Intermediary::Loop),
+    ("dm-", Intermediary::DeviceMapper),
+    ("md", Intermediary::Md),
+    ("zram", Intermediary::Zram),
+    ("ublk", Intermediary::Ublk),
+    ("nbd", Intermediary::Nbd),
+    ("bcache", Intermediary::Bcache),
+    ("drbd", Intermediary::Drbd),
+    ("rbd", Intermediary::Rbd),
+    ("null", Intermediary::Null),
+    ("xvd", Intermediary::Xen),
+    ("vd", Intermediary::Virtio),
+];
+/// By the driver of their controller.
+const DRIVERS: [(&str, Intermediary); 11] = [
+    ("virtio_scsi", Intermediary::Virtio),
+    ("virtio_blk", Intermediary::Virtio),
+    ("xen-scsifront", Intermediary::Xen),
+    ("vbd", Intermediary::Xen),
+    ("hv_storvsc", Intermediary::HyperV),
+    ("storvsc", Intermediary::HyperV),
+    ("vmw_pvscsi", Intermediary::Vmware),
+    ("iscsi_tcp", Intermediary::Iscsi),
+    ("lpfc", Intermediary::FibreChannel),
+    ("qla2xxx", Intermediary::FibreChannel),
+    ("zfcp", Intermediary::FibreChannel),
+];
+
 /// All that is known of a disk without asking it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchedFacts {
@@ -34,6 +80,8 @@ pub struct BenchedFacts {
     pub serial: Option<String>,
     /// What it is.
     pub class: MediumClass,
+    /// Who answers in place of a medium.
+    pub intermediary: Option<Intermediary>,
     /// The kernel takes it for one that rotates.
     pub is_rotational: bool,
     /// Driver of its controller: `ahci`, `nvme`, `virtio_blk`.
@@ -81,9 +129,17 @@ impl BenchedFacts {
             || model.as_deref().is_some_and(|model| RAID_MODELS.iter().any(|mark| model.contains(mark)));
         let says_it_rotates = disk.number("queue/rotational") == Some(1);
         let page = fs::read(disk.folder().join("device/vpd_pgb1")).ok();
-        let class = class(&disk.name, place.is_some(), says_it_rotates, page.as_deref());
+        let way = chain.iter().any(|folder| folder.file_name().is_some_and(|name| is_session(&name.to_string_lossy())));
+        let way = if way { Some("iscsi_tcp") } else { driver.as_deref() };
+        let transport = nvme_transport(disk);
+        let intermediary =
+            intermediary(&disk.name, place.is_some(), way, model.as_deref().unwrap_or_default(), transport.as_deref());
+        let class = match &intermediary {
+            Some(answers) => answers.class(),
+            None => class(&disk.name, says_it_rotates, page.as_deref()),
+        };
         // Virtual disks say so unless told otherwise; it means nothing there.
-        let is_rotational = says_it_rotates && class != MediumClass::Virtual;
+        let is_rotational = says_it_rotates && !matches!(class, MediumClass::Virtual | MediumClass::Remote);
         let slaves = fs::read_dir(disk.folder().join("slaves")).into_iter().flatten().flatten();
         let mut below: Vec<String> = slaves.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         below.sort();
@@ -91,6 +147,7 @@ impl BenchedFacts {
         BenchedFacts {
             disk: Some(disk.name.clone()),
             class,
+            intermediary,
             is_rotational,
             is_usb: chain
                 .iter()
@@ -118,6 +175,7 @@ impl BenchedFacts {
             model: None,
             serial: None,
             class: MediumClass::Virtual,
+            intermediary: Some(Intermediary::Unknown),
             is_rotational: false,
             driver: None,
             controller: None,
@@ -136,20 +194,54 @@ impl BenchedFacts {
     }
 }
 
-/// By its name, and what its page of block device characteristics says of its rotation.
-fn class(name: &str, is_hardware: bool, is_rotational: bool, page: Option<&[u8]>) -> MediumClass {
-    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
-    if begins(&["loop", "dm-", "md", "zram", "ublk", "nbd", "bcache", "drbd", "rbd", "null"]) {
-        return MediumClass::Layered;
+/// Who answers in place of a medium, by the names of disk, driver, model and NVMe's transport.
+fn intermediary(
+    name: &str,
+    is_hardware: bool,
+    driver: Option<&str>,
+    model: &str,
+    transport: Option<&str>,
+) -> Option<Intermediary> {
+    let by_name = NAMES.iter().find(|(begins, _)| name.starts_with(begins));
+    let by_driver = || DRIVERS.iter().find(|(known, _)| driver == Some(known));
+    if let Some((_, known)) = by_name.or_else(by_driver) {
+        return Some(known.clone());
     }
-    if begins(&["nvme"]) {
+    // `pcie`, and Apple's and other machines' own ways to a chip on the board.
+    if let Some(transport) = transport.filter(|way| ["tcp", "rdma", "fc", "loop"].contains(way)) {
+        return Some(Intermediary::NvmeFabrics(transport.to_owned()));
+    }
+    if MADE_UP_MODELS.iter().any(|known| model.contains(known)) {
+        return Some(Intermediary::Emulated(model.to_owned()));
+    }
+    (!is_hardware && !name.starts_with("nvme")).then_some(Intermediary::Unknown)
+}
+
+/// How an NVMe disk is reached. With several paths it hangs on a subsystem, below which its controllers are.
+fn nvme_transport(disk: &DiskNode) -> Option<String> {
+    if !disk.name.starts_with("nvme") {
+        return None;
+    }
+    let below = || {
+        let entries = fs::read_dir(disk.folder().join("device")).ok()?.flatten();
+        let paths = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("nvme"));
+        paths.filter_map(|path| fs::read_to_string(path.path().join("transport")).ok()).next()
+    };
+    disk.attribute("device/transport").or_else(below).map(|transport| transport.trim().to_owned())
+}
+
+/// `session4`: of iSCSI, among the folders on the way to a disk.
+fn is_session(name: &str) -> bool {
+    name.strip_prefix("session").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Of a disk that answers for itself: by its name, and what its page of block device characteristics says of its rotation.
+fn class(name: &str, is_rotational: bool, page: Option<&[u8]>) -> MediumClass {
+    if name.starts_with("nvme") {
         return MediumClass::Nvme;
     }
-    if begins(&["mmcblk"]) {
+    if name.starts_with("mmcblk") {
         return MediumClass::Card;
-    }
-    if begins(&["vd", "xvd"]) || !is_hardware {
-        return MediumClass::Virtual;
     }
     // SBC-4, 6.6.2: 0 not reported, 1 does not rotate, from 0401h to FFFEh turns a minute.
     let rate = page.and_then(|page| page.get(4..6)).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
@@ -229,15 +321,44 @@ mod tests {
     #[test]
     fn a_disk_is_what_its_name_and_its_page_say() {
         let page = |rate: u16| [0, 0xb1, 0, 0x3c, (rate >> 8) as u8, rate as u8, 0, 0];
-        let of = |name: &str, is_rotational, page: Option<&[u8]>| class(name, true, is_rotational, page);
-        assert_eq!(of("sda", true, Some(&page(7200))), MediumClass::Rotating { rpm: Some(7200) });
-        assert_eq!(of("sda", true, Some(&page(0))), MediumClass::Rotating { rpm: None });
-        assert_eq!(of("sda", true, None), MediumClass::Rotating { rpm: None });
-        assert_eq!(of("sda", false, Some(&page(1))), MediumClass::SataSsd);
-        assert_eq!(of("nvme0n1", false, None), MediumClass::Nvme);
-        assert_eq!(of("mmcblk0", false, None), MediumClass::Card);
-        assert_eq!(of("vda", true, None), MediumClass::Virtual);
-        assert_eq!([of("loop0", true, None), of("md127", false, None)], [MediumClass::Layered; 2]);
+        assert_eq!(class("sda", true, Some(&page(7200))), MediumClass::Rotating { rpm: Some(7200) });
+        assert_eq!(class("sda", true, Some(&page(0))), MediumClass::Rotating { rpm: None });
+        assert_eq!(class("sda", true, None), MediumClass::Rotating { rpm: None });
+        assert_eq!(class("sda", false, Some(&page(1))), MediumClass::SataSsd);
+        assert_eq!(class("nvme0n1", false, None), MediumClass::Nvme);
+        assert_eq!(class("mmcblk0", false, None), MediumClass::Card);
+    }
+
+    #[test]
+    fn who_answers_in_place_of_a_medium_is_named() {
+        let code = |name: &str, driver: Option<&str>, model: &str, transport: Option<&str>| {
+            intermediary(name, true, driver, model, transport).map(|answers| (answers.code(), answers.class()))
+        };
+        let (layered, virtual_disk, remote) = (MediumClass::Layered, MediumClass::Virtual, MediumClass::Remote);
+        for (name, word, class) in [
+            ("loop0", "loop", layered),
+            ("dm-3", "device-mapper", layered),
+            ("md127", "md", layered),
+            ("zram0", "zram", layered),
+            ("ublkb0", "ublk", layered),
+            ("nbd0", "nbd", layered),
+            ("rbd0", "rbd", remote),
+            ("xvda", "xen", virtual_disk),
+            ("vda", "virtio", virtual_disk),
+        ] {
+            assert_eq!(code(name, None, "", None), Some((word, class)), "{name}");
+        }
+        assert_eq!(code("nvme0n1", Some("nvme"), "Samsung SSD 990", Some("pcie")), None);
+        assert_eq!(code("nvme0n1", Some("nvme"), "Samsung SSD 990", None), None, "a kernel that does not say");
+        assert_eq!(code("nvme1n1", None, "Linux", Some("tcp")), Some(("nvme-fabrics", remote)));
+        assert_eq!(code("nvme1n1", None, "Amazon Elastic Block Store", Some("pcie")), Some(("emulated", virtual_disk)));
+        assert_eq!(code("sda", Some("ahci"), "ST16000NM001G-2KK103", None), None);
+        assert_eq!(code("sda", Some("ahci"), "QEMU HARDDISK", None), Some(("emulated", virtual_disk)));
+        assert_eq!(code("sda", Some("virtio_scsi"), "", None), Some(("virtio", virtual_disk)));
+        assert_eq!(code("sda", Some("hv_storvsc"), "Msft Virtual Disk", None), Some(("hyper-v", virtual_disk)));
+        assert_eq!(code("sda", Some("iscsi_tcp"), "LIO-ORG", None), Some(("iscsi", remote)));
+        assert_eq!(intermediary("sda", false, None, "", None), Some(Intermediary::Unknown));
+        assert!(is_session("session4") && !is_session("session") && !is_session("sessions"));
     }
 
     #[test]

@@ -22,8 +22,9 @@ use crate::target::{self, Target, TargetError};
 use counters::DiskCounts;
 use facts::hole_share;
 use ring::{BenchRing, MemoryFiller};
+use scrubjay_core::bench::compare::BenchSpan;
 use scrubjay_core::bench::machine::{BenchOp, DiskBench};
-use scrubjay_core::bench::step_result::StepFigures;
+use scrubjay_core::bench::step_result::{OthersTraffic, StepFigures};
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::fs::{self, File};
@@ -38,6 +39,8 @@ const TURN: Nanos = Nanos::from_millis(100);
 /// So long is waited for a request, and, once somebody wished to stop, for all of them.
 const REQUEST_TIMEOUT: Nanos = Nanos::from_secs(120);
 const STOP_TIMEOUT: Nanos = Nanos::from_secs(3);
+/// So long are reads waited for that still come back then.
+const STOP_PATIENCE: Nanos = Nanos::from_millis(200);
 
 /// Why a disk cannot be measured.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +58,14 @@ pub enum BenchError {
         path: PathBuf,
         /// Why.
         shared: RewriteRefusal,
+    },
+    /// Somebody came while it was written to.
+    #[error("{path} {why}. So the measurement was ended; what it had written by then is written")]
+    Taken {
+        /// Path, as the user gave it.
+        path: PathBuf,
+        /// Who, and how it is known.
+        why: String,
     },
     /// A scrub reads it: that would judge what is being written over.
     #[error("{path}: a scrub of it is under way. Nothing was written (without --write it is only read)")]
@@ -103,6 +114,8 @@ pub struct BenchedDisk {
     facts: BenchedFacts,
     served_sectors: Option<u64>,
     asked_sectors: u64,
+    /// Writes that were sent.
+    written: u64,
     is_scrubbed: bool,
     /// No scrub of ours begins meanwhile, by its identity or by the whole disk.
     _claims: Vec<DiskClaim>,
@@ -139,6 +152,7 @@ impl BenchedDisk {
             facts,
             served_sectors: None,
             asked_sectors: 0,
+            written: 0,
             is_scrubbed,
             _claims: claims,
         })
@@ -194,6 +208,16 @@ impl BenchedDisk {
         self.target.is_block_device
     }
 
+    /// Which part of a disk it is.
+    pub fn span(&self) -> BenchSpan {
+        let size = self.target.disk.as_ref().and_then(|disk| disk.number("size"));
+        match self.is_block_device() {
+            true if size.is_none_or(|size| size == self.target.sectors) => BenchSpan::Whole,
+            true => BenchSpan::Part,
+            false => BenchSpan::File,
+        }
+    }
+
     /// The share of its disk that it is.
     pub fn span_share(&self) -> f64 {
         let disk = self.target.disk.as_ref().and_then(|disk| disk.number("size"));
@@ -233,22 +257,25 @@ impl BenchedDisk {
     ) -> Result<(), BenchError> {
         let mut ring: Option<BenchRing> = None;
         let mut counts = self.target.disk.as_ref().and_then(DiskCounts::of);
-        let (mut published, mut heard) = (now(), now());
+        // The clock is read twice a request: when it is given to the kernel, and when its end is seen.
+        let mut at = now();
+        let (mut published, mut heard) = (at, at);
+        let (mut stopped, mut taken) = (None, None);
         loop {
-            let at = now();
             match bench.poll_op(at) {
                 BenchOp::Request(request) => {
                     if ring.is_none() {
                         ring = Some(self.ring(bench)?);
-                        heard = at;
+                        heard = now();
                     }
-                    ring.as_mut().expect("it was made").push(request, now());
+                    at = ring.as_mut().expect("it was made").push(request);
                     continue;
                 }
                 BenchOp::Wait(_) => {
                     // However long the machine would wait: the ring comes back soon, to hear of a stop and to show progress.
                     let ring = ring.as_mut().expect("requests are at the disk");
                     ring.wait().map_err(|source| self.io_error(source))?;
+                    let before = heard;
                     while let Some(end) = ring.poll() {
                         heard = end.done;
                         if end.result.is_err() && !self.target.is_present() {
@@ -256,38 +283,55 @@ impl BenchedDisk {
                         }
                         bench.handle(end);
                     }
-                    let patience = if stop.load(Ordering::Relaxed) { STOP_TIMEOUT } else { REQUEST_TIMEOUT };
-                    if at.since(heard) > patience {
-                        let (requests, seconds) = (ring.in_flight(), at.since(heard).0 / 1_000_000_000);
-                        bench.abandon();
-                        return Err(BenchError::Hanging { path: self.path.clone(), requests, seconds });
+                    at = if heard > before { heard } else { now() };
+                    let is_stopped = stopped.is_some();
+                    let silence = at.since(heard);
+                    let is_hanging = silence > if is_stopped { STOP_TIMEOUT } else { REQUEST_TIMEOUT };
+                    // Whoever ended it does not wait for a deep queue of reads. (Writes are waited for: they would come down
+                    // on whatever is done with the disk next.)
+                    let is_over = self.writable.is_none() && stopped.is_some_and(|then| at.since(then) > STOP_PATIENCE);
+                    if ring.in_flight() > 0 && (is_hanging || is_over) {
+                        let (requests, seconds) = (ring.in_flight(), silence.0 / 1_000_000_000);
+                        let after = self.target.disk.as_ref().and_then(DiskCounts::of);
+                        let others = self.counted_of_step(bench, counts.zip(after));
+                        bench.abandon(others);
+                        return match is_hanging || silence > STOP_TIMEOUT {
+                            true => Err(BenchError::Hanging { path: self.path.clone(), requests, seconds }),
+                            false => taken.map_or(Ok(()), Err),
+                        };
                     }
                 }
                 BenchOp::EndStep => {
-                    ring = None;
+                    self.written = ring.take().map_or(self.written, |ring| ring.written());
                     let after = self.target.disk.as_ref().and_then(DiskCounts::of);
-                    self.end_step(bench, counts.zip(after));
+                    let others = self.counted_of_step(bench, counts.zip(after));
+                    bench.end_step(others);
                     counts = after;
+                    taken = taken.or_else(|| self.taken());
                     publish(bench);
+                    at = now();
                 }
-                BenchOp::Done => return Ok(()),
+                BenchOp::Done => return taken.map_or(Ok(()), Err),
             }
             if at.since(published) >= TURN {
                 published = at;
                 publish(bench);
-                if self.is_wanted() {
-                    bench.stop();
-                }
+                taken = taken.or_else(|| self.wanted());
             }
-            if stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) || taken.is_some() {
+                stopped.get_or_insert(at);
                 bench.stop();
             }
         }
     }
 
-    /// Looks at what the kernel has counted.
-    fn end_step(&mut self, bench: &mut DiskBench, counts: Option<(DiskCounts, DiskCounts)>) {
-        let Some((result, _)) = bench.under_way(now()) else { return };
+    /// Looks at what the kernel has counted in the step that is under way, and says what of it was that of others.
+    fn counted_of_step(
+        &mut self,
+        bench: &DiskBench,
+        counts: Option<(DiskCounts, DiskCounts)>,
+    ) -> Option<OthersTraffic> {
+        let (result, _) = bench.under_way(now())?;
         let is_cut = result.step.request > WHOLE_MAX;
         let counted = counts
             .map(|(before, after)| after.since(before, result.sent, result.bytes_moved, bench.plan().is_write, is_cut));
@@ -296,12 +340,14 @@ impl BenchedDisk {
             *self.served_sectors.get_or_insert(0) += counted.served_sectors;
             self.asked_sectors += result.bytes_moved / 512;
         }
-        bench.end_step(counted.map(|counted| counted.others));
-        if let Some((_, place)) = &self.writable
-            && place.check().is_err()
-        {
-            bench.stop();
-        }
+        counted.map(|counted| counted.others)
+    }
+
+    /// Of what is written to: does somebody else use it by now?
+    fn taken(&self) -> Option<BenchError> {
+        let (_, place) = self.writable.as_ref()?;
+        let shared = place.check().err()?;
+        Some(BenchError::Taken { path: self.path.clone(), why: shared.to_string() })
     }
 
     /// Has somebody else measure a step, and looks at what the kernel has counted meanwhile.
@@ -330,7 +376,7 @@ impl BenchedDisk {
         let (result, _) = bench.under_way(now()).expect("a step is under way");
         let file: &File = self.writable.as_ref().map_or(&self.target.file, |(member, _)| &member.file);
         let file = file.try_clone().map_err(|source| self.io_error(source))?;
-        // What cannot be compressed nor found twice.
+        // What cannot be compressed; the ring sees to it that it is not found twice.
         let mut rng = Rng::new(now().0);
         let mut fill = |memory: &mut [u8]| {
             for word in memory.chunks_mut(8) {
@@ -339,13 +385,14 @@ impl BenchedDisk {
             }
         };
         let fill: Option<MemoryFiller> = if bench.plan().is_write { Some(&mut fill) } else { None };
-        BenchRing::new(file, result.step.depth, result.step.request, fill).map_err(BenchError::NoRing)
+        BenchRing::new(file, result.step.depth, result.step.request, fill, self.written).map_err(BenchError::NoRing)
     }
 
     /// Does somebody want the file that is written to? (He waits until it is let go, but not for ever.)
-    fn is_wanted(&self) -> bool {
+    fn wanted(&self) -> Option<BenchError> {
         let file = self.writable.as_ref().filter(|_| !self.target.is_block_device).map(|(member, _)| &member.file);
-        file.is_some_and(exclusive::is_wanted)
+        let why = "was opened by another program, which waits for it".to_owned();
+        file.is_some_and(exclusive::is_wanted).then(|| BenchError::Taken { path: self.path.clone(), why })
     }
 
     fn io_error(&self, source: io::Error) -> BenchError {

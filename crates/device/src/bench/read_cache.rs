@@ -1,7 +1,8 @@
 //! The read cache of a drive: whether it is on, off for a while, and put back, whatever ends us.
 //!
 //! A SCSI drive has the bit RCD in its caching mode page, which the kernel's `cache_type` shows and sets; an ATA drive the feature
-//! "read look-ahead". What is changed is noted in a guard file before; whoever measures next puts it back.
+//! "read look-ahead". What is changed is noted in a guard file before; whoever measures next puts it back. The guards lie in one
+//! place, whatever state folder is named: the one who was killed may have named another.
 //!
 //! ```text
 //! scrubjay read-cache guard 1
@@ -24,6 +25,9 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "scrubjay read-cache guard 1";
+/// Where guards lie. (Only root can switch a cache. A container has a place of its own: what is killed in there is put back from
+/// there.)
+const FOLDER: &str = "/var/lib/scrubjay";
 /// How the names of guards end.
 const ENDING: &str = ".read-cache-guard";
 /// How long a drive may take to change its ways.
@@ -77,18 +81,19 @@ pub enum ReadCacheError {
 }
 
 impl ReadCacheOff {
-    /// Switches the read cache of a disk off, noting in the state folder what it was.
+    /// Switches the read cache of a disk off, noting what it was.
     ///
     /// # Errors
     /// [`ReadCacheError`]; nothing was changed then.
-    pub fn switch(disk: &DiskNode, key: &str, state: &Path) -> Result<ReadCacheOff, ReadCacheError> {
+    pub fn switch(disk: &DiskNode, key: &str) -> Result<ReadCacheOff, ReadCacheError> {
         let switch = CacheSwitch::find(disk)?;
-        let guard = state.join(format!("{}{ENDING}", store::file_name(key)));
+        let folder = Path::new(FOLDER);
+        let guard = folder.join(format!("{}{ENDING}", store::file_name(key)));
         let word = match &switch {
             CacheSwitch::Scsi { before } => format!("scsi {before}"),
             CacheSwitch::Ata => "ata".to_owned(),
         };
-        let noted = fs::create_dir_all(state).and_then(|()| {
+        let noted = fs::create_dir_all(folder).and_then(|()| {
             let mut file = OutputFile::create(&guard, Existing::Replaced).map_err(io::Error::other)?;
             write!(file, "{MAGIC}\nkey {key}\n{word}\n")?;
             // Durable: a SCSI drive may keep the setting through a loss of power.
@@ -175,11 +180,12 @@ fn look_ahead(file: &File) -> Option<(bool, bool)> {
     (result == 0).then(|| (bit(82), bit(85)))
 }
 
-/// Puts back what those who were killed have left, as the guards in the state folder say; says of each a line. Disks that
-/// somebody measures now are left to him.
-pub fn put_back_all(state: &Path) -> Vec<String> {
-    let is_ours_alone = !owner::is_root() || owner::meddler(state).is_ok_and(|meddler| meddler.is_none());
-    let entries = fs::read_dir(state).into_iter().flatten().flatten().filter(|_| is_ours_alone);
+/// Puts back what those who were killed have left, as their guards say; says of each a line. Disks that somebody measures now
+/// are left to him.
+pub fn put_back_all() -> Vec<String> {
+    let folder = Path::new(FOLDER);
+    let is_ours_alone = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_ours_alone);
     let guards = entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(ENDING));
     guards
         .filter_map(|path| {

@@ -141,6 +141,8 @@ fn run(
         return Err(FioError::Failed(format!("{said} ({status})")));
     };
     let mut result = parse(step, &document).map_err(|what| FioError::Answer(what.to_owned()))?;
+    // Its map of what was read begins anew then; and with each step.
+    result.is_repeating = result.bytes_moved > bytes;
     if result.requests == 0 && !status.success() {
         return Err(FioError::Failed(err.lines().next().unwrap_or("no request ended well").to_owned()));
     }

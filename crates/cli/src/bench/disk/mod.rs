@@ -25,7 +25,8 @@ use scrubjay_device::output::{self, Existing};
 use scrubjay_device::probing::RewriteRefusal;
 use scrubjay_device::store;
 use scrubjay_device::target::TargetError;
-use scrubjay_jobs::bench::{BenchDiskDocument, BenchLog, BenchOutcome};
+use scrubjay_jobs::bench::{BenchDiskDocument, BenchOutcome};
+use scrubjay_jobs::bench_log::BenchLog;
 use scrubjay_jobs::fio::{self, FioFile};
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt as _;
@@ -39,8 +40,7 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
         folder.as_deref().map_or(Ok(()), |folder| check_folder(name, folder))?;
     }
     let path = path_of(&args.target)?;
-    let state = args.state.clone().unwrap_or_else(store::default_folder);
-    put_back_all(&state).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
+    put_back_all().iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let mut disk = match open(&path, args) {
         Ok(disk) => disk,
         Err(error) => {
@@ -111,6 +111,7 @@ fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord, engine
     let budget = args.budget.unwrap_or_else(|| usual_budget(&record, facts.class, facts.is_rotational));
     let context = BenchContext {
         class: facts.class,
+        intermediary: facts.intermediary.clone(),
         is_rotational: facts.is_rotational,
         span_share: disk.span_share(),
         hole_share: disk.hole_share(),
@@ -129,6 +130,7 @@ fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord, engine
         key: disk.key(),
         engine,
         facts,
+        span: disk.span(),
         record,
         budget,
         verdict,
@@ -213,10 +215,10 @@ fn open(path: &Path, args: &BenchDiskArgs) -> Result<BenchedDisk> {
     };
     drop(looked_at);
     let name = name.unwrap_or_default();
-    if args.known.iter().any(|known| *known != name) {
+    if let Some(wrong) = args.known.iter().find(|known| **known != name) {
         let what = if path.is_file() { "its name" } else { "its serial number (or its name, where it has none)" };
         let said = format!(
-            "--i-know: {} is another one: with --write all that is on it is lost, so say {what}",
+            "--i-know {wrong}: that is not what {} is called: with --write all that is on it is lost, so say {what}",
             path.display()
         );
         return Err(Usage(shown(&said).into_owned()).into());
@@ -249,6 +251,7 @@ pub fn exit_of(error: &BenchError) -> Exit {
         BenchError::Target(TargetError::Io { .. })
         | BenchError::NoRing(_)
         | BenchError::Hanging { .. }
+        | BenchError::Taken { .. }
         | BenchError::Io { .. } => Exit::Failed,
         BenchError::Target(_)
         | BenchError::Member(_)

@@ -19,11 +19,18 @@ pub fn write(outcome: &BenchOutcome, method: &str, folder: &Path) -> Result<Vec<
     let name = [Some(outcome.target.clone()), facts.model.clone(), facts.serial.clone()];
     let mut paragraphs =
         vec![outcome.verdict.sentence.clone(), name.into_iter().flatten().collect::<Vec<_>>().join(", ")];
-    paragraphs.extend(outcome.warnings().map(|warning| format!("{}.", warning.words)));
+    paragraphs.extend(outcome.warnings().map(|warning| sentence(&warning.words)));
     let mut provenance = StudyProvenance::new();
     provenance.add("method", method.to_owned());
     let page = Page { title: "IOPS with latency".to_owned(), paragraphs, exhibits: exhibits(outcome) };
     page::write(&page, folder, provenance.all()).context("the page")
+}
+
+/// With a capital letter and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().to_string());
+    format!("{first}{}.", letters.as_str())
 }
 
 /// What there is to be drawn.
@@ -83,12 +90,12 @@ fn trade_off(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
 }
 
 fn rates(random: &[&StepFigures]) -> Exhibit {
-    let points = random.iter().map(|result| (f64::from(result.step.depth).log2(), result.iops()));
+    let points = random.iter().map(|result| (f64::from(result.step.depth), result.iops()));
     Exhibit::Figure(Figure {
         name: "iops-by-depth".to_owned(),
         title: "Requests a second by queue depth".to_owned(),
-        caption: "Each step to the right doubles the queue: 0 is depth 1, 3 is depth 8, 6 is depth 64.".to_owned(),
-        x: Axis::linear("queue depth, as a power of two"),
+        caption: "Each step to the right doubles the queue.".to_owned(),
+        x: Axis::octaves("queue depth"),
         y: Axis::from_zero("requests a second"),
         series: vec![Series::new("small random requests", Style::Bars, points)],
     })
@@ -105,7 +112,7 @@ fn latencies(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
         name: "latency-by-depth".to_owned(),
         title: "Latency by queue depth".to_owned(),
         caption: "Mean, half of all, and the slowest of a hundred and of all.".to_owned(),
-        x: Axis::log("queue depth"),
+        x: Axis::octaves("queue depth"),
         y: Axis::log("latency (ms)"),
         series: vec![
             curve("mean", StepFigures::mean),
@@ -199,9 +206,10 @@ fn trace(first: &StepFigures) -> Exhibit {
 }
 
 fn table(name: &str, title: &str, outcome: &BenchOutcome, results: &[&StepFigures]) -> Exhibit {
+    let has_budget = results.first().is_some_and(|result| result.step.pattern == BenchPattern::Random);
     let quantile = |result: &StepFigures, share| words::latency(result.quantile(share).as_secs_f64());
     let row = |result: &&StepFigures| {
-        vec![
+        let mut cells = vec![
             result.step.depth.to_string(),
             words::rate(result.iops()),
             words::throughput(result.bytes_per_second()),
@@ -210,15 +218,22 @@ fn table(name: &str, title: &str, outcome: &BenchOutcome, results: &[&StepFigure
             quantile(result, 0.95),
             quantile(result, 0.99),
             words::latency(result.latency_max.as_secs_f64()),
-            if result.mean() <= outcome.budget.as_secs_f64() { "yes".to_owned() } else { "no".to_owned() },
-        ]
+        ];
+        let inside = if result.mean() <= outcome.budget.as_secs_f64() { "yes" } else { "no" };
+        cells.extend(has_budget.then(|| inside.to_owned()));
+        cells
     };
-    let head = ["depth", "IOPS", "throughput", "mean", "p50", "p95", "p99", "max", "mean inside the budget"];
+    let mut head = vec!["depth", "IOPS", "throughput", "mean", "p50", "p95", "p99", "max"];
+    head.extend(has_budget.then_some("mean inside the budget"));
+    let caption = match has_budget {
+        true => format!("The budget is {}.", words::limit(outcome.budget)),
+        false => "What copies and backups ask for: here the throughput counts, and no budget.".to_owned(),
+    };
     Exhibit::Table(Table {
         name: name.to_owned(),
         title: title.to_owned(),
-        caption: format!("The budget is {}.", words::limit(outcome.budget)),
-        head: head.map(str::to_owned).to_vec(),
+        caption,
+        head: head.into_iter().map(str::to_owned).collect(),
         rows: results.iter().map(row).collect(),
     })
 }

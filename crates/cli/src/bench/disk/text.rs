@@ -207,8 +207,15 @@ fn compared(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) 
         said.push(format!("{runs} {} at depth 1", words::latency(median)));
     }
     if let Some((count, median)) = comparison.siblings {
-        said.push(format!("{count} of its model: median {}", words::latency(median)));
+        let disks = if count == 1 { "1 other whole disk".to_owned() } else { format!("{count} other whole disks") };
+        said.push(format!("{disks} of its model: median {}", words::latency(median)));
     }
+    let unlike = match comparison.unlike {
+        0 => String::new(),
+        1 => "one earlier result is of another part, size, request or engine, and not held against this one".to_owned(),
+        n => format!("{n} earlier results are of another part, size, request or engine, and not held against this one"),
+    };
+    said.extend((!unlike.is_empty()).then_some(unlike));
     if said.is_empty() {
         return Ok(());
     }
@@ -236,6 +243,7 @@ pub fn method(outcome: &BenchOutcome) -> String {
     let grade = matches!(outcome.verdict.grade, BenchGrade::Unknown).then(|| "no verdict".to_owned());
     let parts = [
         Some(format!("engine {}, past the page cache", outcome.engine)),
+        outcome.record.plan.is_write.then(|| "random bytes are written, others each time".to_owned()),
         facts.disk.as_ref().map(|disk| format!("disk {disk}")),
         driver,
         scheduler,

@@ -1,6 +1,7 @@
 //! Verdicts on planted figures: each class as it should be, slow, and impossible; and all that spoils them.
 
 use super::super::class::MediumClass;
+use super::super::intermediary::Intermediary;
 use super::super::machine::{BenchRecord, BenchState, ZoneFigures};
 use super::super::plan::{BenchPattern, BenchPlan, DEPTHS, TIME};
 use super::super::step_result::{OthersTraffic, StepFigures};
@@ -13,6 +14,7 @@ fn context(class: MediumClass) -> BenchContext {
     let is_rotational = matches!(class, MediumClass::Rotating { .. });
     BenchContext {
         class,
+        intermediary: None,
         is_rotational,
         span_share: 1.0,
         hole_share: None,
@@ -105,6 +107,21 @@ fn what_says_nothing_of_itself_is_called_by_what_it_does() {
     assert!(sentence(60.0, true).contains(": slow for a disk that rotates."));
     // A loop device on a virtual disk, which says that it rotates whatever it is.
     assert!(sentence(0.06, true).contains(": as an NVMe SSD would."), "{}", sentence(0.06, true));
+    // Who answers is named, and nothing is called slow that nobody knows the speed of.
+    let named = |mean: f64, intermediary: Intermediary| {
+        let class = intermediary.class();
+        let context = BenchContext { intermediary: Some(intermediary), is_rotational: true, ..context(class) };
+        let verdict = judge(&record(&[mean]), &context);
+        (verdict.grade, verdict.sentence)
+    };
+    let (grade, said) = named(8.4, Intermediary::Loop);
+    assert_eq!(grade, BenchGrade::Alike);
+    let wanted = ": as a disk of 10000 rpm would; no verdict, because the disk is a loop device (a file answers, with whatever lies \
+                  below it).";
+    assert!(said.contains(wanted), "{said}");
+    let (grade, said) = named(60.0, Intermediary::NvmeFabrics("tcp".to_owned()));
+    assert!(grade == BenchGrade::Alike && said.contains("slower than a single disk would be; no verdict"), "{said}");
+    assert!(said.contains("NVMe over fabrics (tcp: another host answers)"), "{said}");
     let budget = |mean| usual_budget(&record(&[mean]), MediumClass::Virtual, true);
     assert_eq!([budget(0.5), budget(9.0)], [BUDGET_FLASH, BUDGET_ROTATING]);
     assert_eq!(usual_budget(&record(&[0.5]), HDD, true), BUDGET_ROTATING);
@@ -198,6 +215,19 @@ fn sleep_bursts_clocks_and_queues_without_gain_are_told() {
     assert_eq!(codes(&judge(&record(&[12.7]), &coarse)), ["clock"]);
     let flat = judge(&record(&[8.4, 16.8, 33.6, 67.2]), &context(MediumClass::Rotating { rpm: None }));
     assert!(codes(&flat) == ["no-gain"] && flat.warnings[0].words.contains("(no NCQ)"), "{:?}", flat.warnings);
+}
+
+#[test]
+fn places_that_came_again_are_told_whichever_step_met_them() {
+    let told = |which: &[usize]| {
+        let mut record = record(&[0.5, 0.6, 0.7]);
+        which.iter().for_each(|&index| record.results[index].is_repeating = true);
+        let verdict = judge(&record, &context(MediumClass::SataSsd));
+        verdict.warnings.into_iter().find(|warning| warning.code == "repeating").map(|warning| warning.words)
+    };
+    assert_eq!(told(&[]), None);
+    assert!(told(&[0, 1, 2]).unwrap().contains("in random depth 1 and 2 more steps places came again"));
+    assert!(told(&[2]).unwrap().contains("in random depth 4 places came again"));
 }
 
 #[test]
