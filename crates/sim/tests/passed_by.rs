@@ -149,7 +149,7 @@ fn who_is_held_up_for_longer_than_was_said_makes_steps_dearer() {
     let goal = Goal::new(Nanos::from_millis(3), Nanos::from_millis(50));
     let mut reader = Reader { long: 0.03, ..Reader::new(Nanos::from_millis(400), (0.3, Nanos::from_millis(30))) };
     reader.pause.1 = true;
-    let (share, truth, told, rate) = run(&mut reader, goal, Some(HELD_MAX), 2000);
+    let (share, truth, told, rate) = run(&mut reader, goal, Some(HELD_MAX), 4000);
     println!(
         "{share:.3} of the time, {rate:.2} MB/s, {truth:.3} ms lost, {told:.3} told, {} of {} broken",
         reader.broken, reader.reads

@@ -174,6 +174,8 @@ struct OwnRequest {
     range: SectorRange,
     head: DiskHead,
     issued: Nanos,
+    /// How long the disk had been idle by then, all together.
+    idle: Nanos,
 }
 
 /// A request that was unreadable, until all of it has a verdict: did any block of it turn out to be bad?
@@ -359,6 +361,21 @@ impl Scrub {
         now.saturating_add(soon.clamp(LOOK_MIN, LOOK_MAX))
     }
 
+    /// How long the disk has been idle, all together, by a time at which nobody has come since the last who was told of.
+    fn idle_by(&self, at: Nanos) -> Nanos {
+        self.seen.workload.idle_total + self.foreground.idle_now(at)
+    }
+
+    /// How long a request of ours takes that took `took`, while the disk was idle but for it for `idle`. Whoever is let pass by it makes it
+    /// longer: that says nothing about its size, and sizes that happened to be tried beside others looked slow for minutes. But of one
+    /// that was never alone no less than half counts.
+    fn own_service(&self, took: Nanos, idle: Nanos) -> Nanos {
+        match self.config.held_max {
+            Some(held) if took > held => took.min(idle.max(Nanos(took.0 / 2))),
+            _ => took,
+        }
+    }
+
     fn date(&self, now: Nanos) -> UnixSeconds {
         UnixSeconds(self.config.today.0 + now.since(self.config.started).0 / 1_000_000_000)
     }
@@ -403,14 +420,15 @@ impl Scrub {
 
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: VerifyOutcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
-        let OwnRequest { range, head, .. } = self.in_flight.swap_remove(at);
+        let OwnRequest { range, head, idle, .. } = self.in_flight.swap_remove(at);
+        let service = self.own_service(finished.since(started), self.idle_by(finished).since(idle));
         self.foreground.account(started, finished, &mut self.seen.slowdown);
         let (reading, until) = self.reading;
         self.reading = (reading + finished.since(started.max(until)), until.max(finished));
         self.last = Some((finished, finished.since(started)));
         match outcome {
             VerifyOutcome::Clean => {
-                self.seen.service.add(range.bytes(), head, finished.since(started), finished);
+                self.seen.service.add(range.bytes(), head, service, finished);
                 self.on_verified(now, range);
             }
             // How long these took says nothing about the next one.
@@ -571,7 +589,7 @@ impl Machine for Scrub {
         self.requested += range.count();
         let is_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
         let head = if is_there { DiskHead::There } else { DiskHead::Away };
-        self.in_flight.push(OwnRequest { id, range, head, issued: now });
+        self.in_flight.push(OwnRequest { id, range, head, issued: now, idle: self.idle_by(now) });
         // Suspects and what was put off are elsewhere, but few.
         self.ends_at = Some(range.end);
         self.goes_on = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
