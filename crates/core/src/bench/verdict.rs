@@ -376,7 +376,11 @@ fn repeating(results: &[StepFigures], warn: &mut impl FnMut(&'static str, String
     let again: Vec<&StepFigures> = results.iter().filter(|result| result.is_repeating).collect();
     let Some(first) = again.first() else { return };
     let (pattern, depth, count) = (first.step.pattern, first.step.depth, again.len());
-    let so_many = if count == 1 { String::new() } else { format!(" and {} more steps", count - 1) };
+    let so_many = match count {
+        1 => String::new(),
+        2 => " and one more step".to_owned(),
+        more => format!(" and {} more steps", more - 1),
+    };
     let what = match pattern {
         BenchPattern::Random => "it has fewer places than there were requests",
         _ => "it was read to its end, and from its first byte again",

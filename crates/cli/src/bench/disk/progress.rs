@@ -35,9 +35,9 @@ impl BenchProgress {
         // Until a step has something to say, the one before it has.
         let current = bench.under_way(now).map(|(result, _)| result);
         let told = current.filter(|result| result.requests > 0).or_else(|| bench.results().last().cloned());
-        let rest = show_rest(self.time.since(now.since(self.begun)));
+        let rest = self.rest();
         let Some(result) = told.filter(|result| result.requests > 0) else {
-            self.line.set_message(format!("waiting for the first answer, about {rest} left"));
+            self.line.set_message(format!("waiting for the first answer, {rest}"));
             return self.line.tick();
         };
         self.tell(&result);
@@ -45,7 +45,7 @@ impl BenchProgress {
 
     /// Tells a step.
     pub fn tell(&self, result: &StepFigures) {
-        let rest = show_rest(self.time.since(clock::now().since(self.begun)));
+        let rest = self.rest();
         let (pattern, depth) = (result.step.pattern, result.step.depth);
         let mut said = format!(
             "{pattern}, depth {depth}: {} IOPS at {}",
@@ -55,8 +55,16 @@ impl BenchProgress {
         if result.step.request > 64 << 10 {
             said += &format!(", {}", words::throughput(result.bytes_per_second()));
         }
-        self.line.set_message(format!("{said}, about {rest} left"));
+        self.line.set_message(format!("{said}, {rest}"));
         self.line.tick();
+    }
+
+    /// How long it takes yet; queues that take long to fill and to empty take longer.
+    fn rest(&self) -> String {
+        match self.time.since(clock::now().since(self.begun)) {
+            rest if rest < Nanos::from_secs(1) => "a few seconds left at most".to_owned(),
+            rest => format!("about {} left", show_rest(rest)),
+        }
     }
 
     /// Takes it away.

@@ -227,6 +227,7 @@ fn places_that_came_again_are_told_whichever_step_met_them() {
     };
     assert_eq!(told(&[]), None);
     assert!(told(&[0, 1, 2]).unwrap().contains("in random depth 1 and 2 more steps places came again"));
+    assert!(told(&[1, 2]).unwrap().contains("in random depth 2 and one more step places came again"));
     assert!(told(&[2]).unwrap().contains("in random depth 4 places came again"));
 }
 
