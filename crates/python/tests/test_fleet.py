@@ -99,9 +99,27 @@ def test_bad_options_are_refused_at_once(fleet_of, tmp_path):
     for options in ({"slowdown": "soon"}, {"sizes": "x"}, {"format": "mrs"}, {"service": "guess"}, {"goal": "none"}, {"disk": "x"}):
         with pytest.raises(scrubjay.OptionError):
             fleet.tune(fleet_of, out=tmp_path / "out", **options)
+    for options in ({"workers": 0}, {"parts": -1}, {"disorder": -1}, {"min_requests": -1}):
+        with pytest.raises(scrubjay.OptionError, match="is below"):
+            fleet.tune(fleet_of, out=tmp_path / "out", **options)
+    with pytest.raises(scrubjay.OptionError, match="URL"):
+        fleet.tune("s3://traces/x.csv", out=tmp_path / "out")
+    with pytest.raises(scrubjay.MissingFileError):
+        fleet.read(str(tmp_path / "out"))
     with pytest.raises(scrubjay.OptionError, match="no file is like"):
         fleet.tune(str(tmp_path / "*.csv"), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    with pytest.raises(scrubjay.OptionError, match="memory_limit"):
+        fleet.tune(fleet_of, out=tmp_path / "other", memory_limit="1MiB")
+    with pytest.raises(scrubjay.FileError, match="no folder"):
+        fleet.tune(fleet_of, out="/proc/scrubjay")
+
+
+def test_a_script_without_a_guard_is_told_in_one_line(fleet_of, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"from scrubjay import fleet\nfleet.tune({str(fleet_of[0])!r}, out={str(tmp_path / 'out')!r}, workers=1)\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "__main__" in done.stderr.splitlines()[-1], done.stderr
 
 
 def test_an_unreachable_scheduler_is_one_line(fleet_of, tmp_path):
