@@ -38,6 +38,14 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+def used():
+    """What it took of a processor so far (s). To ask for it is to import what a task needs: that belongs to the start of a worker."""
+    import scrubjay._fleet.task  # noqa: F401
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
 def on_workers(count, paths, out, memory_limit="2GiB", **options):
     """Tunes on so many processes; gives the rows, the time, and the most memory that any of them had (bytes)."""
     from distributed import Client, LocalCluster
@@ -45,10 +53,13 @@ def on_workers(count, paths, out, memory_limit="2GiB", **options):
     with LocalCluster(
         n_workers=count, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=":0"
     ) as cluster, Client(cluster) as client:
+        theirs, ours = sum(client.run(used).values()), used()
         table, took = timed(
             f"{count} workers", lambda: fleet.tune(paths, client=client, out=out, say=lambda _: None, **options)
         )
         memory = max(client.run(peak).values()) * 1024
+        theirs, ours = sum(client.run(used).values()) - theirs, used() - ours
+    print(f"of a processor: workers {theirs:.1f} s, client and scheduler {ours:.1f} s", flush=True)
     return table.to_pylist(), took, memory
 
 
