@@ -1,43 +1,71 @@
 #!/bin/bash
 # The Python package, as its users get it: a wheel, checked, installed in a clean environment, tried by pytest.
-# Usage: python.sh [long]. long: the fleet of 1,000 volumes, with kills. Environment: SCRUBJAY, the command to compare with.
-# Exit: 0 all holds, 1 something does not, 77 cannot be run here.
+# Usage: python.sh                 the wheel around the library that the workspace's build made; no kills, no notebook
+#        python.sh long            the wheel as pip makes it of the sources, which compiles all anew; every test
+#        python.sh fleet [WHAT]    figures of a fleet of 1,000 volumes, and kills: see crates/python/tests/fleet_long.py
+# Environment: SCRUBJAY, the command to compare with. Exit: 0 all holds, 1 something does not, 77 cannot be run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+package=$root/crates/python
 target=${CARGO_TARGET_DIR:-$root/target}
 venv=$target/python-venv
+form=${1:-short}
 skip() {
   echo "not run: $1"
   exit 77
 }
 command -v python3 >/dev/null || skip "no python3"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || skip "python3 is older than 3.9"
-# What is installed is told by the file of what was asked for: the environment is made anew when that changes.
-wanted=$(cat "$root/crates/python/tests/requirements.txt")
-if [ "$(cat "$venv/wanted" 2>/dev/null)" != "$wanted" ]; then
-  rm -rf "$venv"
-  python3 -m venv "$venv" || skip "python3 -m venv makes no environment: apt-get install python3-venv"
-  "$venv/bin/pip" -q install -r "$root/crates/python/tests/requirements.txt" || skip "no package registry that pip reaches"
-  echo "$wanted" >"$venv/wanted"
-fi
-export PATH=$venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 CARGO_TARGET_DIR=$target
+[ -x "$venv/bin/pip" ] || python3 -m venv "$venv" || skip "python3 -m venv makes no environment: apt-get install python3-venv"
+# What is installed is told by the lists of what was asked for.
+lists=(requirements.txt)
+[ "$form" = short ] || lists+=(requirements-long.txt)
+for list in "${lists[@]}"; do
+  cmp -s "$package/tests/$list" "$venv/$list" && continue
+  "$venv/bin/pip" -q --disable-pip-version-check install -r "$package/tests/$list" || skip "no package registry that pip reaches"
+  cp "$package/tests/$list" "$venv/$list"
+done
 work=$(mktemp -d /tmp/scrubjay-python.XXXXXX)
 trap 'rm -rf "$work"' EXIT
-cd "$root/crates/python"
-maturin build -q --locked --profile "${PROFILE:-smoke}" --out "$work/wheels"
-twine check --strict "$work"/wheels/*.whl
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TARGET_DIR=$target
+
+# The library as `make test` has built it, with what maturin writes beside it. Maturin itself builds by the features that this one
+# package asks of its dependencies: with these they, and all of ours above them, are compiled once more, which takes minutes.
+workspace_wheel() {
+  (cd "$root" && cargo build -q --locked --release --workspace --lib)
+  mkdir "$work/content"
+  (cd "$package" && "$venv/bin/maturin" pep517 write-dist-info --metadata-directory "$work/content" --interpreter "$venv/bin/python")
+  cp -r "$package/python/scrubjay" "$work/content/"
+  find "$work/content" -name __pycache__ -prune -exec rm -r {} +
+  cp "$target/release/lib_core.so" "$work/content/scrubjay/_core.abi3.so"
+  "$venv/bin/wheel" pack "$work/content" --dest-dir "$1" >/dev/null
+}
+
+# As pip makes it of the sources.
+ordinary_wheel() {
+  "$venv/bin/pip" -q wheel --no-deps --wheel-dir "$1" "$package"
+  # The other one is the same, but for the bytes of the library.
+  mkdir "$work/beside"
+  workspace_wheel "$work/beside"
+  "$venv/bin/python" "$package/tests/same_wheel.py" "$1"/*.whl "$work"/beside/*.whl
+}
+
+mkdir "$work/wheels"
+if [ "$form" = long ]; then ordinary_wheel "$work/wheels"; else workspace_wheel "$work/wheels"; fi
+"$venv/bin/twine" check --strict "$work"/wheels/*.whl
 # In an environment with nothing else in it: the wheel brings all that it needs.
 python3 -m venv "$work/clean"
 "$work/clean/bin/pip" -q install "$work"/wheels/*.whl
 printf '128166372000000000,usr,0,Read,4096,512,10\n' >"$work/one.csv"
 "$work/clean/bin/python" -c "import scrubjay; assert scrubjay.open('$work/one.csv').info()['requests'] == 1"
 # Not in the checkout, where the sources of the package would be found first.
-pip -q install --force-reinstall --no-deps --no-index "$work"/wheels/*.whl
-cp -r tests "$work/tests"
+"$venv/bin/pip" -q install --force-reinstall --no-deps --no-index "$work"/wheels/*.whl
+cp -r "$package/tests" "$work/tests"
 cd "$work"
-export SCRUBJAY=${SCRUBJAY:-$target/release/scrubjay} SCRUBJAY_ROOT=$root
-if [ "${1:-}" = long ]; then
-  python tests/fleet_long.py "${@:2}"
-else
-  python -m pytest -q -p no:cacheprovider tests
-fi
+export PATH=$venv/bin:$PATH SCRUBJAY=${SCRUBJAY:-$target/release/scrubjay} SCRUBJAY_ROOT=$root
+case $form in
+short) python -m pytest -q -p no:cacheprovider -m "not long" tests ;;
+long) python -m pytest -q -p no:cacheprovider tests ;;
+fleet) python tests/fleet_long.py "${@:2}" ;;
+*) echo "no such form: $form" && exit 1 ;;
+esac

@@ -26,8 +26,8 @@ pub fn raised(py: Python<'_>, error: JobError) -> PyErr {
             let name = path.display().to_string();
             raise(py, "FileError", format!("{name} exists; force=True replaces it"), Some(&name), None)
         }
-        JobError::Output(OutputError::Unfit { .. } | OutputError::Io { .. }) => {
-            raise(py, "FileError", text, None, None)
+        JobError::Output(OutputError::Unfit { path, .. } | OutputError::Io { path, .. }) => {
+            raise(py, "FileError", text, Some(&path.display().to_string()), None)
         }
         JobError::TooFewRequests { .. } | JobError::Input(_) => raise(py, "TraceError", text, None, None),
         _ => raise(py, "Error", text, None, None),

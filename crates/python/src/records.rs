@@ -4,12 +4,15 @@ use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use pyo3::prelude::*;
 use scrubjay_core::units::Nanos;
 use scrubjay_jobs::workload::DeviceFilter;
 use scrubjay_trace::formats::ClockOrigin;
 use scrubjay_trace::{Record, RequestKind, Trace};
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 
 /// So many records go into a batch, or a few thousand more.
 const ROWS: usize = 64 << 10;
@@ -22,6 +25,8 @@ pub struct RecordStream {
     filter: DeviceFilter,
     schema: SchemaRef,
     is_ended: bool,
+    /// Who asked for the stream. While it reads, too, it is not at anything else, nor does it hold Python's lock for another.
+    asker: ThreadId,
 }
 
 impl RecordStream {
@@ -43,10 +48,19 @@ impl RecordStream {
         let facts = [("scrubjay.schema", "1"), ("scrubjay.clock", clock)];
         let facts: HashMap<String, String> = facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let schema = Arc::new(Schema::new_with_metadata(fields, facts));
-        RecordStream { trace, filter: DeviceFilter::new(devices), schema, is_ended: false }
+        RecordStream {
+            trace,
+            filter: DeviceFilter::new(devices),
+            schema,
+            is_ended: false,
+            asker: thread::current().id(),
+        }
     }
 
     fn batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        if thread::current().id() == self.asker {
+            Python::attach(interrupted)?;
+        }
         let mut records: Vec<Record> = Vec::with_capacity(ROWS);
         while records.len() < ROWS && !self.is_ended {
             let failed = |error| ArrowError::ExternalError(Box::new(error));
@@ -84,6 +98,16 @@ impl RecordStream {
         ];
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
     }
+}
+
+/// Has Ctrl-C come? Whoever reads the stream knows only errors of Arrow, so it comes once more when they have told of this one.
+fn interrupted(py: Python<'_>) -> Result<(), ArrowError> {
+    if py.check_signals().is_ok() {
+        return Ok(());
+    }
+    let again = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
+    drop(again); // without it there is still the error
+    Err(ArrowError::ExternalError(Box::new(io::Error::new(io::ErrorKind::Interrupted, "interrupted"))))
 }
 
 fn kind(kind: RequestKind) -> i32 {

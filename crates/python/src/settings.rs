@@ -1,6 +1,6 @@
 //! Options as Python gives them, texts, and what they mean: by the parsers of the command line.
 
-use crate::failure::refused;
+pub use crate::failure::refused;
 use pyo3::prelude::*;
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};

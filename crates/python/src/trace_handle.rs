@@ -36,17 +36,14 @@ use std::time::Instant;
 /// Where a trace comes from, and how it is read. Nothing is open in between.
 #[pyclass(frozen, module = "scrubjay._core")]
 pub struct TraceHandle {
-    source: HandleSource,
+    sources: Vec<HandleSource>,
     name: String,
     options: OpenOptions,
     devices: Vec<String>,
 }
 
-/// Files, or what gives a file object when it is called.
-enum HandleSource {
-    Files(Vec<PathBuf>),
-    Opener(Py<PyAny>),
-}
+/// A file by its path; or its name, and what gives a file object when it is called. All of a trace are one or the other.
+type HandleSource = (PathBuf, Option<Py<PyAny>>);
 
 /// What is told of a figure: the stem of its files, heading, caption, and the picture as SVG.
 type DrawnFigure = (String, String, String, String);
@@ -54,13 +51,10 @@ type DrawnFigure = (String, String, String, String);
 #[pymethods]
 impl TraceHandle {
     #[new]
-    #[pyo3(signature = (name, files, opener, format, devices, time_unit, block))]
-    #[allow(clippy::too_many_arguments, reason = "all of them are one call of Python's")]
+    #[pyo3(signature = (sources, format, devices, time_unit, block))]
     fn new(
         py: Python<'_>,
-        name: String,
-        files: Vec<PathBuf>,
-        opener: Option<Py<PyAny>>,
+        sources: Vec<HandleSource>,
         format: Option<&str>,
         devices: Vec<String>,
         time_unit: Option<&str>,
@@ -70,8 +64,8 @@ impl TraceHandle {
         let time_unit =
             time_unit.map(|text| settings::parsed(py, "time_unit", text, quantity::time_unit)).transpose()?;
         let block = block.map(|text| settings::parsed(py, "block", text, quantity::block)).transpose()?;
-        let source = opener.map_or(HandleSource::Files(files), HandleSource::Opener);
-        Ok(TraceHandle { source, name, options: OpenOptions { format, time_unit, block }, devices })
+        let names: Vec<String> = sources.iter().map(|(name, _)| name.display().to_string()).collect();
+        Ok(TraceHandle { sources, name: names.join(", "), options: OpenOptions { format, time_unit, block }, devices })
     }
 
     /// The figures of `trace info`, as JSON, and what to warn of.
@@ -200,12 +194,15 @@ impl TraceHandle {
         force: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(u64, u64, Vec<String>)> {
+        let existing = if force { Existing::Replaced } else { Existing::Kept };
         let (trace, devices) = (self.opened(py)?, self.devices.clone());
-        run(py, progress, 0, move |control| {
-            let existing = if force { Existing::Replaced } else { Existing::Kept };
-            let output = TraceOutput::create(&path, to.as_deref(), existing, "format=")?;
-            copied(control, trace, &devices, output)
-        })
+        let written = run(py, progress, 0, move |control| {
+            match TraceOutput::create(&path, to.as_deref(), existing, "format=") {
+                Err(JobError::Input(complaint)) => Ok(Err(complaint)),
+                output => copied(control, trace, &devices, output?).map(Ok),
+            }
+        })?;
+        written.map_err(|complaint| settings::refused(py, "format", &complaint))
     }
 
     /// Where the file can be cut into so many parts: of each the bytes that hold its records, and its time, in nanoseconds.
@@ -259,14 +256,18 @@ impl TraceHandle {
 impl TraceHandle {
     /// The trace, from its beginning.
     fn opened(&self, py: Python<'_>) -> PyResult<Trace> {
-        let opened = match &self.source {
-            HandleSource::Files(files) => py.detach(|| workload::open(files, self.options)),
-            HandleSource::Opener(opener) => {
-                let source = file_object::source(&opener.bind(py).call0()?)?;
-                let input = Input { name: self.name.clone(), source };
-                let options = self.options;
-                py.detach(move || scrubjay_trace::open(vec![input], options).map_err(JobError::Trace))
-            }
+        let openers = self.sources.iter().filter_map(|(path, opener)| Some((path, opener.as_ref()?)));
+        let input = |(path, opener): (&PathBuf, &Py<PyAny>)| -> PyResult<Input> {
+            let source = file_object::source(&opener.bind(py).call0()?)?;
+            Ok(Input { name: path.display().to_string(), source })
+        };
+        let inputs = openers.map(input).collect::<PyResult<Vec<_>>>()?;
+        let opened = if inputs.is_empty() {
+            let files: Vec<&PathBuf> = self.sources.iter().map(|(path, _)| path).collect();
+            py.detach(|| workload::open(&files, self.options))
+        } else {
+            let options = self.options;
+            py.detach(move || scrubjay_trace::open(inputs, options).map_err(JobError::Trace))
         };
         opened.map_err(|error| raised(py, error))
     }
@@ -291,8 +292,8 @@ impl TraceHandle {
 
     /// The file that it is.
     fn one_file(&self, py: Python<'_>) -> PyResult<PathBuf> {
-        match &self.source {
-            HandleSource::Files(files) if files.len() == 1 => Ok(files[0].clone()),
+        match self.sources.as_slice() {
+            [(path, None)] => Ok(path.clone()),
             _ => Err(settings::refused_source(py)),
         }
     }
@@ -383,7 +384,7 @@ fn fill(into: &Bound<'_, PyDict>, study: &Idleness) -> PyResult<()> {
     column("lorenz_intervals", &mut study.lorenz.iter().map(|point| point.0))?;
     column("lorenz_time", &mut study.lorenz.iter().map(|point| point.1))?;
     column("autocorrelation", &mut study.autocorrelation.iter().copied())?;
-    into.set_item("count", study.moments.count)?;
+    into.set_item("count", study.moments.count as u64)?;
     into.set_item("idle_seconds", study.moments.sum)?;
     into.set_item("span_seconds", study.span)
 }

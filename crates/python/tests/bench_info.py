@@ -1,6 +1,6 @@
 """How long `info` takes from Python and from the command: medians of 5 in one run, in turn. Printed; decides nothing.
 
-Usage: bench_info.py TRACE. Environment: SCRUBJAY, the command; build both with the same profile (PROFILE=release python.sh).
+Usage: bench_info.py TRACE. Environment: SCRUBJAY, the command; build both with the same profile (python.sh does).
 """
 
 import os

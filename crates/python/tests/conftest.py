@@ -15,6 +15,10 @@ ROOT = pathlib.Path(os.environ.get("SCRUBJAY_ROOT") or pathlib.Path(__file__).re
 MSR_EPOCH = 128_166_372_000_000_000
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes too long for `make test`; tests/lab/python.sh long runs it")
+
+
 def msr_lines(seed, count, devices=("usr_0", "usr_1"), pause=0.02):
     """Lines of an MSR trace with response times: bursts, and pauses that are mostly short and sometimes long."""
     draw = random.Random(seed)

@@ -67,6 +67,24 @@ def test_units_and_formats(tmp_path):
     assert "units" in str(raised(scrubjay.OptionError, scrubjay.open(path, time_unit="us").info))
 
 
+def test_what_is_written_where(tmp_path):
+    path = tmp_path / "usr.csv"
+    path.write_text(LINE)
+    trace = scrubjay.open(path)
+    assert "format=" in str(raised(scrubjay.OptionError, lambda: trace.write(tmp_path / "out.xyz")))
+    assert "written are" in str(raised(scrubjay.OptionError, lambda: trace.write(tmp_path / "out.srt", format="srt")))
+    nowhere = tmp_path / "no/out.parquet"
+    assert raised(scrubjay.FileError, lambda: trace.write(nowhere)).file == str(nowhere)
+
+
+def test_numbers_below_the_least(traces):
+    trace = scrubjay.open(traces["one volume"])
+    assert "min_requests" in str(raised(scrubjay.OptionError, lambda: trace.tune(min_requests=-1)))
+    assert "threads" in str(raised(scrubjay.OptionError, lambda: trace.simulate("budget", threads=-1)))
+    with pytest.raises(TypeError, match="path: "):
+        scrubjay.open(3)
+
+
 def test_no_such_device(tmp_path):
     path = tmp_path / "usr.csv"
     path.write_text(LINE)
@@ -94,6 +112,7 @@ def test_file_objects(tmp_path):
     path.write_text(LINE * 10)
     with open(path) as text:
         assert "rb" in str(raised(scrubjay.Error, scrubjay.open(text).info))
+    assert "closed" in str(raised(scrubjay.FileError, lambda: scrubjay.open(text).info()))
     once = io.BytesIO(path.read_bytes())
     once.seekable = lambda: False
     pipe = scrubjay.open(once)
@@ -102,6 +121,33 @@ def test_file_objects(tmp_path):
     pytest.importorskip("fsspec")
     raised(scrubjay.MissingFileError, scrubjay.open(f"file://{tmp_path}/nowhere").info)
     raised(scrubjay.FileError, scrubjay.open("nothing://there").info)
+    url = f"file://{path}"
+    assert scrubjay.open([url, path, io.BytesIO(path.read_bytes())]).info()["requests"] == 30
+    assert raised(scrubjay.MissingFileError, scrubjay.open([url, tmp_path / "nowhere"]).info).file == str(tmp_path / "nowhere")
+
+
+def test_ctrl_c_ends_a_stream_of_records(tmp_path):
+    """Of a trace that never ends. Whoever reads the stream tells of Arrow's error, and then the interrupt comes."""
+    pytest.importorskip("pyarrow")
+    script = textwrap.dedent(
+        """
+        import os, signal, subprocess, sys, threading, time, pyarrow, scrubjay
+        feed = subprocess.Popen(["yes", sys.argv[1]], stdout=subprocess.PIPE)
+        trace = scrubjay.open(f"/dev/fd/{feed.stdout.fileno()}", format="msr")
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            try:
+                pyarrow.table(trace)
+            except pyarrow.ArrowInvalid as error:
+                assert "interrupted" in str(error)
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        feed.kill()
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script, LINE.strip()], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "interrupted\n", done
 
 
 def test_ctrl_c_ends_it(tmp_path, msr):

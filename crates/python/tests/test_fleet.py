@@ -16,6 +16,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 from scrubjay import fleet  # noqa: E402
 from scrubjay._fleet import results, task  # noqa: E402
 
+import cluster  # noqa: E402
 import volumes  # noqa: E402
 
 SIZES = "64KiB..256KiB"
@@ -98,9 +99,27 @@ def test_bad_options_are_refused_at_once(fleet_of, tmp_path):
     for options in ({"slowdown": "soon"}, {"sizes": "x"}, {"format": "mrs"}, {"service": "guess"}, {"goal": "none"}, {"disk": "x"}):
         with pytest.raises(scrubjay.OptionError):
             fleet.tune(fleet_of, out=tmp_path / "out", **options)
+    for options in ({"workers": 0}, {"parts": -1}, {"disorder": -1}, {"min_requests": -1}):
+        with pytest.raises(scrubjay.OptionError, match="is below"):
+            fleet.tune(fleet_of, out=tmp_path / "out", **options)
+    with pytest.raises(scrubjay.OptionError, match="URL"):
+        fleet.tune("s3://traces/x.csv", out=tmp_path / "out")
+    with pytest.raises(scrubjay.MissingFileError):
+        fleet.read(str(tmp_path / "out"))
     with pytest.raises(scrubjay.OptionError, match="no file is like"):
         fleet.tune(str(tmp_path / "*.csv"), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    with pytest.raises(scrubjay.OptionError, match="memory_limit"):
+        fleet.tune(fleet_of, out=tmp_path / "other", memory_limit="1MiB")
+    with pytest.raises(scrubjay.FileError, match="no folder"):
+        fleet.tune(fleet_of, out="/proc/scrubjay")
+
+
+def test_a_script_without_a_guard_is_told_in_one_line(fleet_of, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"from scrubjay import fleet\nfleet.tune({str(fleet_of[0])!r}, out={str(tmp_path / 'out')!r}, workers=1)\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "__main__" in done.stderr.splitlines()[-1], done.stderr
 
 
 def test_an_unreachable_scheduler_is_one_line(fleet_of, tmp_path):
@@ -123,6 +142,7 @@ def until_some_are_done(out, at_least):
     raise AssertionError("nothing is done")
 
 
+@pytest.mark.long
 def test_the_client_is_killed_and_another_goes_on(fleet_of, tmp_path):
     out = tmp_path / "out"
     first = start(fleet_of, out, "--workers", "2")
@@ -139,50 +159,46 @@ def test_the_client_is_killed_and_another_goes_on(fleet_of, tmp_path):
     assert all(path.stat().st_mtime_ns == time_before for path, time_before in before.items())
 
 
+@pytest.mark.long
 def test_a_worker_and_the_scheduler_are_killed(fleet_of, tmp_path):
     out = tmp_path / "out"
-    python = [sys.executable, "-m"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started = []
-
-    def scheduler():
-        file = tmp_path / f"scheduler-{len(started)}.json"
-        started.append(subprocess.Popen([*python, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)], **quiet))
-        begun = time.monotonic()
-        while not file.exists() and time.monotonic() - begun < 60:
-            time.sleep(0.05)
-        return started[-1], file
-
-    def worker(file):
-        started.append(subprocess.Popen([*python, "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)], **quiet))
-        return started[-1]
-
-    def address(file):
-        import json
-
-        return json.loads(file.read_text())["address"]
-
-    try:
-        first, file = scheduler()
-        victim = worker(file)
-        worker(file)
-        run = start(fleet_of, out, "--scheduler", address(file))
+    with cluster.Cluster(tmp_path) as started:
+        started.start(workers=2)
+        run = started.run(fleet_of, out, "--sizes", SIZES)
         until_some_are_done(out, 2)
-        victim.kill()
+        started.kill_a_worker()
         until_some_are_done(out, 5)
-        first.kill()
-        first.wait()
+        started.kill_the_scheduler()
         assert len(list(out.glob("*.parquet"))) < VOLUMES, "it was over before the scheduler was killed"
         _, stderr = run.communicate(timeout=120)
         assert run.returncode == 1 and "goes on from here" in stderr.splitlines()[-1], stderr
-        _, file = scheduler()
-        worker(file)
-        again = start(fleet_of, out, "--scheduler", address(file))
-        stdout, stderr = again.communicate(timeout=300)
+        started.start(workers=1)
+        again = started.run(fleet_of, out, "--sizes", SIZES)
+        _, stderr = again.communicate(timeout=300)
         assert again.returncode == 0, stderr
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    rows = fleet.read(str(out)).to_pylist()
-    assert rows == serial(fleet_of)
+    assert fleet.read(str(out)).to_pylist() == serial(fleet_of)
+
+
+@pytest.mark.long
+def test_a_file_that_kills_its_workers_is_a_row_and_its_neighbours_have_theirs(fleet_of, tmp_path):
+    import dask.config
+    from distributed import Client, LocalCluster, WorkerPlugin
+
+    paths = [tmp_path / path.name for path in fleet_of]
+    for path, original in zip(paths, fleet_of):
+        path.symlink_to(original)
+
+    class Killer(WorkerPlugin):
+        def setup(self, worker):
+            from scrubjay._fleet import task
+
+            reads = task._handle
+            task._handle = lambda volume, options: os._exit(1) if volume.path.endswith("w0003.csv") else reads(volume, options)
+
+    few = dask.config.set({"distributed.scheduler.allowed-failures": 1})
+    with few, LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers, Client(workers) as client:
+        client.register_plugin(Killer())
+        rows = fleet.tune(paths, client=client, out=tmp_path / "out", sizes=SIZES, say=lambda _: None).to_pylist()
+    killer = [row for row in rows if row["error"]]
+    assert [pathlib.Path(row["file"]).name for row in killer] == ["w0003.csv"] and "died" in killer[0]["error"], killer
+    assert [row for row in rows if not row["error"]] == [row for row in serial(paths) if not row["file"].endswith("w0003.csv")]

@@ -8,6 +8,7 @@ import pytest
 ROOT = pathlib.Path(os.environ.get("SCRUBJAY_ROOT") or pathlib.Path(__file__).resolve().parents[3])
 
 
+@pytest.mark.long
 def test_the_notebook_runs(tmp_path):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")

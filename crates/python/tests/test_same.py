@@ -79,7 +79,7 @@ def test_a_file_object_and_a_url_are_the_same_trace(traces):
 def test_idle_is_arrays_that_agree_with_info(traces):
     trace = scrubjay.open(traces["two devices"])
     idle, info = trace.idle(), trace.info()
-    assert idle.count == info["idle"]["count"]
+    assert idle.count == info["idle"]["count"] and isinstance(idle.count, int)
     assert idle.idle_seconds / idle.count == pytest.approx(info["idle"]["mean_seconds"])
     assert idle.threshold.dtype == np.float64 and idle.threshold[0] == 0.0 and (np.diff(idle.threshold) > 0).all()
     assert idle.survival[0] == 1.0 and (np.diff(idle.survival) <= 0).all() and idle.longer[0] == idle.count

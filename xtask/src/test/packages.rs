@@ -50,6 +50,11 @@ pub const WATCHED: &[&str] = &[
     "jq",                // reads the answers
 ];
 
+/// The Python package in environments of its own.
+pub const PYTHON: &[&str] = &[
+    "python3-venv", // where pip puts the wheel, and what tries it
+];
+
 /// The page in a browser. (node with npm comes from Debian or from elsewhere: where there is none the step is not run.)
 pub const PAGE: &[&str] = &[
     "chromium",          // the browser

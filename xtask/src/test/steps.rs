@@ -5,7 +5,7 @@
 use super::packages::{
     ARRAYS, ARRAYS_OF_OURS, BENCH_DISK, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
     GUEST, GUEST_ARRAYS, GUEST_BTRFS, GUEST_FILE_SYSTEMS, GUEST_VOLUME, HANGING, HOST_SECTORS, PAGE, PAGE_SECURITY,
-    WATCHED, WATCHED_VOLUME,
+    PYTHON, WATCHED, WATCHED_VOLUME,
 };
 
 /// One step.
@@ -107,7 +107,8 @@ pub const STEPS: &[TestStep] = &[
     TestStep { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     TestStep {
         name: BUILD,
-        command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-run"],
+        // `--tests` are those of libraries and programs, too, where a manifest does not say that there are none.
+        command: &["cargo", "test", "--release", "--workspace", "--tests", "--no-run"],
         ..PLAIN
     },
     TestStep {
@@ -207,8 +208,14 @@ pub const STEPS: &[TestStep] = &[
         ..LAB
     },
     TestStep {
+        name: "the Python package: a wheel of what was built, in a clean environment, tried by pytest",
+        command: &["tests/lab/python.sh"],
+        packages: PYTHON,
+        ..LAB
+    },
+    TestStep {
         name: "unit and integration tests",
-        command: &["cargo", "test", "--release", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"],
+        command: &["cargo", "test", "--release", "--workspace", "--tests", "--no-fail-fast"],
         environment: &[("SCRUBJAY_CLIENTS", "none")], // the next step runs them
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
@@ -364,9 +371,9 @@ pub const LONG_STEPS: &[TestStep] = &[
         ..LONG
     },
     TestStep {
-        name: "the Python package: a wheel, in a clean environment, tried by pytest",
-        command: &["tests/lab/python.sh"],
-        environment: &[("PROFILE", "release")],
+        name: "the Python package: a wheel as pip makes it of the sources, and all of its tests",
+        command: &["tests/lab/python.sh", "long"],
+        packages: PYTHON,
         ..LONG
     },
     TestStep {
@@ -377,7 +384,8 @@ pub const LONG_STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "the Python package: a fleet of 1,000 volumes on two workers, killed and gone on with",
-        command: &["tests/lab/python.sh", "long"],
+        command: &["tests/lab/python.sh", "fleet"],
+        packages: PYTHON,
         ..LONG
     },
     TestStep { name: "years: 2000 hosts", command: &["cargo", "xtask", "years", "2000"], ..LONG },

@@ -18,9 +18,7 @@ _Progress = Optional[Callable[[int, int, int], Any]]
 class TraceHandle:
     def __new__(
         cls,
-        name: str,
-        files: Sequence[str],
-        opener: Optional[Callable[[], Any]],
+        sources: Sequence[Tuple[str, Optional[Callable[[], Any]]]],
         format: Optional[str],
         devices: Sequence[str],
         time_unit: Optional[str],

@@ -1,10 +1,11 @@
 """Traces: opened lazily, asked again and again."""
 
+import io
 import json
 import os
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -19,7 +20,7 @@ Progress = Callable[[int, int, int], Any]
 
 
 def open(
-    path: Union[Source, Sequence[Union[str, "os.PathLike[str]"]]],
+    path: Union[Source, Sequence[Source]],
     format: Optional[str] = None,
     device: Union[str, Sequence[str], None] = None,
     time_unit: Optional[str] = None,
@@ -29,9 +30,10 @@ def open(
 
     Parameters
     ----------
-    path : path, file object, URL, or a list of paths
+    path : path, file object, URL, or a list of these
         A file, compressed or not; a list of files is one trace. An object with ``read``, opened for bytes; if it cannot be
-        sought in, it can be asked once. A URL such as ``s3://bucket/key`` is opened by fsspec (``pip install scrubjay[url]``).
+        sought in, it can be asked once. A URL such as ``s3://bucket/key`` is opened by fsspec (``pip install scrubjay[url]``,
+        and what fsspec names for that kind of URL: ``s3fs``, ``gcsfs``).
     format : str, optional
         Its format; told by its beginning unless given (:func:`formats`).
     device : str or list of str, optional
@@ -46,31 +48,43 @@ def open(
     OptionError
         No such format or unit. What is wrong with the file is said when it is read.
     """
-    opener: Optional[Callable[[], Any]] = None
-    files: List[str] = []
-    if hasattr(path, "read"):
-        opener, name = _rewound(path), str(getattr(path, "name", None) or "file object")
-    elif isinstance(path, str) and "://" in path:
-        opener, name = _of_url(path), path
-    elif isinstance(path, (str, os.PathLike)):
-        name = os.fspath(path)
-        files = [name]
-    else:
-        files = [os.fspath(one) for one in path]
-        name = ", ".join(files)
+    sources = [_source(one) for one in ([path] if _is_one(path) else path)]
+    if any(opener for _, opener in sources):  # then Python opens all of them
+        sources = [(name, opener or _of_path(name)) for name, opener in sources]
+    name = ", ".join(name for name, _ in sources)
     devices = [device] if isinstance(device, str) else list(device or [])
     block = None if block is None else str(block)
-    return Trace(_core.TraceHandle(name, files, opener, format, devices, time_unit, block), name)
+    return Trace(_core.TraceHandle(sources, format, devices, time_unit, block), name)
+
+
+def _is_one(path: Any) -> bool:
+    if hasattr(path, "read") or isinstance(path, (str, bytes, os.PathLike)):
+        return True
+    if isinstance(path, Iterable):
+        return False
+    raise TypeError(f"path: a path, a file object, a URL, or a list of these, not {type(path).__name__}")
+
+
+def _source(one: Any) -> Tuple[str, Optional[Callable[[], Any]]]:
+    """What it is called, and what opens it; a path is opened without Python."""
+    if hasattr(one, "read"):
+        return str(getattr(one, "name", None) or "file object"), _rewound(one)
+    name = os.fsdecode(one)
+    return name, _of_url(name) if "://" in name else None
 
 
 def _rewound(file: Any) -> Callable[[], Any]:
     """What gives the file object from where it stood when it was handed over."""
+    if getattr(file, "closed", False):
+        raise FileError("path: the file object is closed")
     can_seek = bool(getattr(file, "seekable", lambda: False)())
     start = file.tell() if can_seek else None
     used = False
 
     def give() -> Any:
         nonlocal used
+        if getattr(file, "closed", False):
+            raise FileError("the file object was closed: keep it open, or give the path")
         if can_seek:
             if start != 0:
                 raise OptionError("path: the file object stands inside its file: rewind it, or give the path")
@@ -79,6 +93,18 @@ def _rewound(file: Any) -> Callable[[], Any]:
             raise FileError("the file object can be read once, and was: open the path, or a seekable object")
         used = True
         return file
+
+    return give
+
+
+def _of_path(path: str) -> Callable[[], Any]:
+    def give() -> Any:
+        try:
+            return io.open(path, "rb")
+        except OSError as why:
+            error = (MissingFileError if isinstance(why, FileNotFoundError) else FileError)(f"{path}: {why.strerror}")
+        error.file = path
+        raise error
 
     return give
 
@@ -205,6 +231,8 @@ class Trace:
             One for each device, the busiest first; the dict itself where there is but one. ``wait_seconds`` is None, and
             ``error`` says why, where no wait keeps the goal.
         """
+        at_least("min_requests", min_requests, 0)
+        at_least("threads", threads, 0)
         texts, left_out, notes = self._handle.tune(
             str(slowdown), str(max_slowdown), goal, sizes, min_requests, service, disk, threads, progress
         )
@@ -235,6 +263,7 @@ class Trace:
         dict, or a list of dicts
             One for each device, the busiest first; the dict itself where there is but one.
         """
+        at_least("threads", threads, 0)
         given = [(name, str(value)) for name, value in parameters.items()]
         texts, notes = self._handle.simulate(policy, given, service, disk, threads, progress)
         return _one_or_all(_warned(texts, notes))
@@ -272,6 +301,14 @@ def formats() -> List[Tuple[str, str, bool]]:
 def policies() -> Dict[str, Tuple[str, Dict[str, str]]]:
     """Every policy that can be simulated: what it does, and its parameters, each with a line of help."""
     return {name: (about, dict(parameters)) for name, about, parameters in _core.POLICIES}
+
+
+def at_least(option: str, value: int, least: int) -> None:
+    """Refuses a number below the least that makes sense."""
+    if not isinstance(value, int):
+        raise TypeError(f"{option}: a whole number, not {value!r}")
+    if value < least:
+        raise OptionError(f"{option}: {value} is below {least}")
 
 
 def _array(data: bytes) -> np.ndarray:

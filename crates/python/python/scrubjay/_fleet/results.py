@@ -16,7 +16,9 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["EMPTY", "SCHEMA", "done", "flat", "keep", "kept", "kept_devices", "read", "sweep", "write"]
+from .._errors import MissingFileError
+
+__all__ = ["EMPTY", "SCHEMA", "done", "flat", "has_row", "keep", "kept", "kept_devices", "read", "sweep", "write"]
 
 _COST = [
     ("scrub_requests", pa.int64()),
@@ -77,9 +79,19 @@ def flat(document: Dict[str, Any], file: str, device: Optional[str]) -> Dict[str
 
 
 def write(out: str, key: str, device: int, devices: int, rows: List[Dict[str, Any]]) -> None:
-    """Writes what is known of one device of a file."""
+    """Writes what is known of one device of a file, unless somebody has meanwhile, which is the same."""
+    path = os.path.join(out, _row_name(key, device, devices))
+    if _is_whole(path):
+        return
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    _appear(os.path.join(out, f"{key}-{device}-of-{devices}.parquet"), table)
+    # One row: whatever else Parquet has to offer makes it larger, and slower to write and to read.
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    _appear(path, table, **plain)
+
+
+def has_row(out: str, key: str) -> bool:
+    """Is a file done that has one device?"""
+    return _is_whole(os.path.join(out, _row_name(key, 0, 1)))
 
 
 def done(out: str) -> Dict[str, Tuple[int, set]]:
@@ -102,10 +114,12 @@ def read(out: str, keys: Optional[set] = None) -> pa.Table:
     keys : set of str, optional
         Only the rows of these keys: a folder that was used for several goals, or whose traces have changed, has others, too.
     """
+    if not os.path.isdir(out):
+        raise MissingFileError(f"out: {out} is no folder")
     matches = filter(None, map(_NAME.match, os.listdir(out)))
     names = sorted(match[0] for match in matches if keys is None or match[1] in keys)
     names = [name for name in names if _is_whole(os.path.join(out, name))]
-    tables = [pq.read_table(os.path.join(out, name), schema=SCHEMA) for name in names]
+    tables = [_row(os.path.join(out, name)) for name in names]
     table = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
     return table.sort_by([("file", "ascending"), ("device", "ascending")])
 
@@ -155,6 +169,17 @@ def sweep(out: str, key: str) -> None:
     shutil.rmtree(_work(out, key), ignore_errors=True)
 
 
+def _row_name(key: str, device: int, devices: int) -> str:
+    return f"{key}-{device}-of-{devices}.parquet"
+
+
+def _row(path: str) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        table = file.read(use_threads=False)
+    # Of another version: what it does not have is null.
+    return table if table.schema.equals(SCHEMA) else pq.read_table(path, schema=SCHEMA)
+
+
 def _bytes(column: pa.ChunkedArray) -> bytes:
     return b"".join(chunk.to_numpy(zero_copy_only=True).tobytes() for chunk in column.chunks)
 
@@ -173,11 +198,11 @@ def _work(out: str, key: str) -> str:
     return os.path.join(out, "_work", key)
 
 
-def _appear(path: str, table: pa.Table) -> None:
+def _appear(path: str, table: pa.Table, **how: Any) -> None:
     beside = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
         with open(beside, "xb") as file:
-            pq.write_table(table, file, compression="zstd")
+            pq.write_table(table, file, **{"compression": "zstd", **how})
         os.replace(beside, path)
     except BaseException:
         if os.path.exists(beside):

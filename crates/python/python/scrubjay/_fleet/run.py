@@ -3,6 +3,7 @@
 import glob
 import json
 import math
+import multiprocessing
 import os
 import sys
 import time
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Union
 
 from .. import _core
-from .._errors import OptionError, SchedulerError
+from .._errors import FileError, OptionError, SchedulerError
+from .._trace import at_least
 from . import results, task
 
 __all__ = ["tune"]
@@ -19,6 +21,13 @@ __all__ = ["tune"]
 _AHEAD = 4
 #: A file of more bytes than that is cut, unless it is said how.
 _PART_BYTES = 1 << 30
+#: What keeps a script's workers, which import it, from running it.
+_GUARD = 'if __name__ == "__main__":'
+#: What a worker needs for itself: Python, Dask and pyarrow. With less, it would be ended and begun again for ever.
+_MEMORY_MIN = 256 << 20
+#: So many small files at most are one task, and so many bytes of them: what Dask spends on a task is shared by them.
+_TOGETHER = 16
+_TOGETHER_BYTES = 8 << 20
 #: A task whose worker dies so often ends as a row with that reason.
 _DEATHS = 3
 
@@ -85,11 +94,17 @@ def tune(
         None if block is None else str(block),
     )
     _check(options)
+    for option, value, least in (("min_requests", min_requests, 0), ("parts", parts, 1), ("disorder", disorder, 0), ("workers", workers, 1)):
+        if value is not None:
+            at_least(option, value, least)
     files = _files(paths)
     out = os.path.abspath(os.fspath(out))
     if os.path.exists(out) and not os.path.isdir(out):
         raise OptionError(f"out: {out} is a file, not a folder")
-    os.makedirs(out, exist_ok=True)
+    try:
+        os.makedirs(out, exist_ok=True)
+    except OSError as why:
+        raise FileError(f"out: no folder can be made at {out}: {why.strerror}") from None
     volumes = [task.Volume.of(path, options) for path in files]
     todo = _Todo(volumes, options, out, parts, disorder)
     if todo.is_empty():
@@ -129,29 +144,32 @@ class _Todo:
         told, room = 0, _Room(dask)
         while True:
             while len(under_way) < room.tasks():
-                following = self._next()
+                following = self._next(room.tasks())
                 if following is None:
                     break
-                kind, volume, call, arguments = following
-                future = dask.submit(call, volume, *arguments, pure=False)
-                under_way[future] = (kind, volume, arguments)
+                kind, volumes, call, arguments = following
+                future = dask.submit(call, volumes, *arguments, pure=False)
+                under_way[future] = (kind, volumes, arguments)
                 running.add(future)
             if not under_way:
                 return
             future = _completed(running)
-            kind, volume, arguments = under_way.pop(future)
-            if volume.key in self.over:  # of a file that already has its row: another part of it failed
+            kind, volumes, arguments = under_way.pop(future)
+            if kind == "files":
+                self._together(volumes, arguments, None if future.status == "error" else future.result())
+            elif volumes.key in self.over:  # of a file that already has its row: another part of it failed
                 pass
             elif future.status == "error":
-                self._failed(kind, volume, arguments, future.exception())
+                self._failed(kind, volumes, arguments, future.exception())
             else:
-                self._succeeded(kind, volume, arguments, future.result())
+                self._succeeded(kind, volumes, arguments, future.result())
             future.release()
             if self.count * 20 // self.total > told:
                 told = self.count * 20 // self.total
                 say(f"{self.count} of {self.total} files")
 
-    def _next(self):
+    def _next(self, tasks):
+        """A task, where so many are under way at a time."""
         while self.ready:
             following = self.ready.pop()
             if following[1].key not in self.over:
@@ -160,7 +178,26 @@ class _Todo:
             return None
         volume = self.waiting.pop()
         parts = self.parts or max(1, -(-volume.size // _PART_BYTES))
+        if parts > 1:
+            return self._alone(volume, parts)
+        # The fewer are left, the fewer go together: all workers are to be at work until the end.
+        together, size = [volume], volume.size
+        most = min(_TOGETHER, len(self.waiting) // tasks)
+        while len(together) < most and size + self.waiting[-1].size <= _TOGETHER_BYTES:
+            together.append(self.waiting.pop())
+            size += together[-1].size
+        return self._alone(volume, 1) if len(together) == 1 else ("files", together, task.tune_files, (self.options, self.out))
+
+    def _alone(self, volume, parts):
         return "file", volume, task.tune_file, (self.options, self.out, parts, self.disorder)
+
+    def _together(self, volumes, arguments, answers) -> None:
+        """What became of files that were one task. If nothing, it is found out which of them it was."""
+        if answers is None:
+            self.ready.extend(self._alone(volume, 1) for volume in reversed(volumes))
+        else:
+            for volume, answer in zip(volumes, answers):
+                self._succeeded("file", volume, arguments, answer)
 
     def _succeeded(self, kind, volume, arguments, answer) -> None:
         if kind == "file" and "cuts" in answer:
@@ -246,9 +283,12 @@ def _client(client, workers, memory_limit):
         raise OptionError("the fleet needs Dask: pip install 'scrubjay[dask]'") from None
     import dask.config
 
+    from .heedless import Heedless
+
     if client is not None and not isinstance(client, str):
         yield client
         return
+    memory_limit = _memory(memory_limit)
     with dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}):
         if isinstance(client, str):
             try:
@@ -259,11 +299,32 @@ def _client(client, workers, memory_limit):
             with own:
                 yield own
             return
-        cluster = distributed.LocalCluster(
-            n_workers=workers or os.cpu_count() or 1, threads_per_worker=1, processes=True, memory_limit=memory_limit
-        )
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            sys.exit(1)  # a worker, beginning, runs the script that made it: whoever began the worker says so
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=workers or os.cpu_count() or 1, threads_per_worker=1, processes=True, memory_limit=memory_limit
+            )
+        except RuntimeError:
+            raise SchedulerError(f"the workers do not start; a script must call this below: {_GUARD}") from None
         with cluster, distributed.Client(cluster) as own:
+            own.register_plugin(Heedless())
             yield own
+
+
+def _memory(limit):
+    """The limit in bytes; `auto`, a share of the machine's, or none (0) as they are."""
+    from dask.utils import parse_bytes
+
+    if limit in ("auto", None) or isinstance(limit, float):
+        return limit
+    try:
+        size = parse_bytes(limit)
+    except ValueError:
+        raise OptionError(f"memory_limit: `{limit}` is no size: write 2GiB or 512MiB") from None
+    if 0 < size < _MEMORY_MIN:
+        raise OptionError(f"memory_limit: {limit} is too little: a worker needs {_MEMORY_MIN >> 20}MiB for itself")
+    return size
 
 
 def _check(options) -> None:
@@ -283,6 +344,8 @@ def _files(paths) -> List[str]:
     named = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files: Dict[str, None] = {}
     for one in map(os.fspath, named):
+        if "://" in one:
+            raise OptionError(f"paths: {one} is a URL: workers read files by their paths")
         found = sorted(glob.glob(one)) if glob.has_magic(one) and not os.path.exists(one) else [one]
         if not found:
             raise OptionError(f"paths: no file is like {one}")

@@ -11,7 +11,7 @@ from .. import _core, open as open_trace
 from .._errors import Error, TraceWarning
 from . import results
 
-__all__ = ["Options", "Volume", "cut", "read_part", "tune_device", "tune_file"]
+__all__ = ["Options", "Volume", "cut", "read_part", "tune_device", "tune_file", "tune_files"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,16 @@ class Volume:
         return cls(path, size, changed, sha256(what.encode()).hexdigest()[:24])
 
 
+def tune_files(volumes: List[Volume], options: Options, out: str) -> List[Dict[str, Any]]:
+    """Small files, one after the other."""
+    return [tune_file(volume, options, out, 1, None) for volume in volumes]
+
+
 def tune_file(volume: Volume, options: Options, out: str, parts: int, disorder: Optional[int]) -> Dict[str, Any]:
     """Reads and tunes a whole file, and writes its rows. Several devices, or several parts, are left to tasks of their own: then
     it says which."""
+    if results.has_row(out, volume.key):  # the task was begun before, by a worker that was killed
+        return {"rows": 1}
     try:
         cuts = cut(volume, options, parts, disorder) if parts > 1 else []
         if len(cuts) > 1:
