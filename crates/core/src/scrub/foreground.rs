@@ -112,6 +112,21 @@ impl ForegroundTracker {
         if self.outstanding > 0 { Nanos::ZERO } else { now.since(self.idle_since) }
     }
 
+    /// How long the disk has been idle, all together, by a time at which nobody has come since the last who was told of.
+    pub(super) fn idle_by(&self, at: Nanos, seen: &Observed) -> Nanos {
+        seen.workload.idle_total + self.idle_now(at)
+    }
+
+    /// How long a request of ours takes that took `took`, while the disk was idle but for it for `idle`. Whoever is let pass by it makes it
+    /// longer: that says nothing about its size, and sizes that happened to be tried beside others looked slow for minutes. But of one
+    /// that was never alone no less than half counts.
+    pub(super) fn own_service(&self, took: Nanos, idle: Nanos) -> Nanos {
+        match self.held_max {
+            Some(held) if took > held => took.min(idle.max(Nanos(took.0 / 2))),
+            _ => took,
+        }
+    }
+
     /// Requests arrived; an idle interval ends.
     pub(super) fn arrived(&mut self, at: Nanos, count: u32, seen: &mut Observed) {
         if self.outstanding == 0 {

@@ -361,21 +361,6 @@ impl Scrub {
         now.saturating_add(soon.clamp(LOOK_MIN, LOOK_MAX))
     }
 
-    /// How long the disk has been idle, all together, by a time at which nobody has come since the last who was told of.
-    fn idle_by(&self, at: Nanos) -> Nanos {
-        self.seen.workload.idle_total + self.foreground.idle_now(at)
-    }
-
-    /// How long a request of ours takes that took `took`, while the disk was idle but for it for `idle`. Whoever is let pass by it makes it
-    /// longer: that says nothing about its size, and sizes that happened to be tried beside others looked slow for minutes. But of one
-    /// that was never alone no less than half counts.
-    fn own_service(&self, took: Nanos, idle: Nanos) -> Nanos {
-        match self.config.held_max {
-            Some(held) if took > held => took.min(idle.max(Nanos(took.0 / 2))),
-            _ => took,
-        }
-    }
-
     fn date(&self, now: Nanos) -> UnixSeconds {
         UnixSeconds(self.config.today.0 + now.since(self.config.started).0 / 1_000_000_000)
     }
@@ -421,7 +406,8 @@ impl Scrub {
     fn on_completed(&mut self, now: Nanos, id: OpId, outcome: VerifyOutcome, started: Nanos, finished: Nanos) {
         let at = self.in_flight.iter().position(|op| op.id == id).expect("only operations that were given complete");
         let OwnRequest { range, head, idle, .. } = self.in_flight.swap_remove(at);
-        let service = self.own_service(finished.since(started), self.idle_by(finished).since(idle));
+        let idle = self.foreground.idle_by(finished, &self.seen).since(idle);
+        let service = self.foreground.own_service(finished.since(started), idle);
         self.foreground.account(started, finished, &mut self.seen.slowdown);
         let (reading, until) = self.reading;
         self.reading = (reading + finished.since(started.max(until)), until.max(finished));
@@ -589,7 +575,8 @@ impl Machine for Scrub {
         self.requested += range.count();
         let is_there = view.head == DiskHead::There && self.ends_at == Some(range.start);
         let head = if is_there { DiskHead::There } else { DiskHead::Away };
-        self.in_flight.push(OwnRequest { id, range, head, issued: now, idle: self.idle_by(now) });
+        let idle = self.foreground.idle_by(now, &self.seen);
+        self.in_flight.push(OwnRequest { id, range, head, issued: now, idle });
         // Suspects and what was put off are elsewhere, but few.
         self.ends_at = Some(range.end);
         self.goes_on = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
