@@ -132,6 +132,8 @@ class _Todo:
         self.parts_read: Dict[str, Any] = {}
         self.devices_left: Dict[str, int] = {}
         self.over: set = set()
+        self.suspects: List[Any] = []  # files that were with a worker when it died, too often: one of them kills, or several do
+        self.accused: set = set()
 
     def is_empty(self) -> bool:
         return not self.waiting
@@ -144,7 +146,7 @@ class _Todo:
         told, room = 0, _Room(dask)
         while True:
             while len(under_way) < room.tasks():
-                following = self._next(room.tasks())
+                following = self._next(room.tasks(), not under_way)
                 if following is None:
                     break
                 kind, volumes, call, arguments = following
@@ -168,14 +170,14 @@ class _Todo:
                 told = self.count * 20 // self.total
                 say(f"{self.count} of {self.total} files")
 
-    def _next(self, tasks):
-        """A task, where so many are under way at a time."""
+    def _next(self, tasks, is_alone):
+        """A task, where so many are under way at a time. `is_alone`: none is now."""
         while self.ready:
             following = self.ready.pop()
             if following[1].key not in self.over:
                 return following
         if not self.waiting:
-            return None
+            return self._alone(*self.suspects.pop()) if self.suspects and is_alone else None
         volume = self.waiting.pop()
         parts = self.parts or max(1, -(-volume.size // _PART_BYTES))
         if parts > 1:
@@ -230,7 +232,11 @@ class _Todo:
     def _failed(self, kind, volume, arguments, error) -> None:
         """A worker died too often of it, or something is wrong with it that a task cannot tell: a row says so."""
         reason = " ".join(str(error).split()) or type(error).__name__
-        if kind == "device" and arguments[3]:
+        if kind == "file" and type(error).__name__ == "KilledWorker" and volume.key not in self.accused:
+            # Dask counts the deaths of a worker for whatever it had in hand: whose fault it is, is seen with nothing beside it.
+            self.accused.add(volume.key)
+            self.suspects.append((volume, arguments[2]))
+        elif kind == "device" and arguments[3]:
             number, names = arguments[2], arguments[3]
             row = task.failed(volume, self.options, reason, names[number])
             results.write(self.out, volume.key, number, len(names), [row])
@@ -266,13 +272,16 @@ class _Room:
 
 def _completed(running):
     """The next future that has ended; an error if the scheduler is gone."""
-    try:
-        future = next(running)
-    except StopIteration:
-        raise SchedulerError("the scheduler is gone: run it again, and it goes on from here") from None
-    if future.status in ("cancelled", "lost"):
-        raise SchedulerError("the scheduler is gone, or forgot its tasks: run it again, and it goes on from here")
-    return future
+    while True:
+        try:
+            future = next(running)
+        except StopIteration:
+            raise SchedulerError("the scheduler is gone: run it again, and it goes on from here") from None
+        if future.status == "cancelled":
+            raise SchedulerError("the scheduler is gone, or forgot its tasks: run it again, and it goes on from here")
+        if future.status in ("finished", "error"):
+            return future
+        running.add(future)  # its answer was lost with a worker, and another one does it once more
 
 
 @contextmanager
