@@ -351,8 +351,7 @@ impl Scrub {
         }
     }
 
-    /// When to look what the others do: whoever sleeps through the end of this idle interval wakes late in the next one. Soon
-    /// beside the intervals that there are.
+    /// When to look what the others do, or the end of this idle interval is slept through: soon beside the intervals that there are.
     fn look_at(&self, now: Nanos) -> Nanos {
         if !self.policy.state().in_idle_only || self.seen.workload.intervals == 0 {
             return Nanos::MAX;
