@@ -28,7 +28,7 @@ pub(super) type ByStripe<T> = HashMap<StripeIndex, T, BuildHasherDefault<StripeH
 #[derive(Default)]
 struct Lock {
     readers: usize,
-    is_written: bool,
+    is_exclusive: bool,
     /// Tasks that wait, and whether for themselves alone.
     queue: VecDeque<(TaskId, bool)>,
 }
@@ -52,7 +52,7 @@ impl Locks {
     /// Takes a stripe with other readers, if nobody has it alone or waits for it. Never queues.
     pub fn share(&mut self, stripe: StripeIndex) -> bool {
         let lock = self.locks.entry(stripe).or_default();
-        let is_free = !lock.is_written && lock.queue.is_empty();
+        let is_free = !lock.is_exclusive && lock.queue.is_empty();
         lock.readers += usize::from(is_free);
         is_free
     }
@@ -61,9 +61,9 @@ impl Locks {
     pub fn take(&mut self, stripe: StripeIndex, task: TaskId, is_alone: bool) -> bool {
         let lock = self.locks.entry(stripe).or_default();
         let is_free = if is_alone { lock.readers == 0 } else { true };
-        if is_free && !lock.is_written && lock.queue.is_empty() {
+        if is_free && !lock.is_exclusive && lock.queue.is_empty() {
             if is_alone {
-                lock.is_written = true;
+                lock.is_exclusive = true;
             } else {
                 lock.readers += 1;
             }
@@ -77,25 +77,25 @@ impl Locks {
     pub fn give(&mut self, stripe: StripeIndex, is_alone: bool) -> Vec<TaskId> {
         let lock = self.locks.get_mut(&stripe).expect("a lock that is held is known");
         if is_alone {
-            lock.is_written = false;
+            lock.is_exclusive = false;
         } else {
             lock.readers -= 1;
         }
         let mut granted = Vec::new();
         while let Some(&(task, is_alone)) = lock.queue.front() {
-            if lock.is_written || is_alone && lock.readers > 0 {
+            if lock.is_exclusive || is_alone && lock.readers > 0 {
                 break;
             }
             lock.queue.pop_front();
             if is_alone {
-                lock.is_written = true;
+                lock.is_exclusive = true;
             } else {
                 lock.readers += 1;
             }
             granted.push(task);
             self.granted.push(task);
         }
-        if lock.readers == 0 && !lock.is_written && lock.queue.is_empty() {
+        if lock.readers == 0 && !lock.is_exclusive && lock.queue.is_empty() {
             self.locks.remove(&stripe);
         }
         granted

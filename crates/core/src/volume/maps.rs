@@ -133,9 +133,10 @@ impl VolumeMaps {
         self.unflushed.insert(chunk);
     }
 
-    /// The next generation of a page of the written map: the next write number that belongs to the page's other place. So
-    /// whatever is written after this page was has a greater version than the page, and whatever was forgotten before has
-    /// a smaller one: after a crash that tells which of the stripes that the page calls unwritten were written since.
+    /// The next generation of a page of the written map: the next write number that belongs to the page's other place (pages of even
+    /// generations lie in one of its two places, of odd ones in the other, and the newest must not be written over). So whatever is
+    /// written after this page has at least its number as version, and whatever was forgotten before has a smaller one: after a crash
+    /// that tells which of the stripes that the page calls unwritten were written since.
     pub fn next_generation(&mut self, page: u64) -> u64 {
         let last = &mut self.written_generations[page as usize];
         let least = self.write_number.max(*last + 1);

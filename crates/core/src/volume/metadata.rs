@@ -27,7 +27,7 @@ const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 
 /// Something that is not as it was written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Flaw {
+struct MetadataDamage {
     member: MemberIndex,
     offset: MemberOffset,
     place: FindingPlace,
@@ -47,34 +47,36 @@ struct WantedBlock {
 /// Verifies all of it, and puts right what is wrong.
 pub(super) async fn verify(handle: &VolumeHandle) {
     let mut is_writable = handle.with(|state| state.is_writable());
-    let mut flaws = superblocks(handle).await;
-    if is_writable && !flaws.is_empty() {
+    let mut damaged = superblocks(handle).await;
+    if is_writable && !damaged.is_empty() {
         // Generations take turns: two of them write all four copies.
         persist::commit(handle, |_| ()).await;
         persist::commit(handle, |_| ()).await;
     }
-    flaws.extend(intents(handle, is_writable).await);
+    damaged.extend(intents(handle, is_writable).await);
     let in_map = map(handle, MapLook::Open).await;
     if is_writable && !in_map.is_empty() {
         handle.with(|state| {
-            let pages = in_map.iter().filter_map(|flaw| flaw.place.page());
+            let pages = in_map.iter().filter_map(|damage| damage.place.page());
             state.maps.written_changed.extend(pages);
             state.maps.writes_twice = true;
         });
         is_writable &= persist::flush(handle).await;
     }
-    flaws.extend(in_map);
-    if flaws.is_empty() {
+    damaged.extend(in_map);
+    if damaged.is_empty() {
         return;
     }
     let mut left = Vec::new();
     if is_writable {
         left = [superblocks(handle).await, intents(handle, false).await, map(handle, MapLook::Open).await].concat();
     }
-    let is_left = |flaw: &Flaw| left.iter().any(|other| (other.member, other.offset) == (flaw.member, flaw.offset));
+    let is_left = |damage: &MetadataDamage| {
+        left.iter().any(|other| (other.member, other.offset) == (damage.member, damage.offset))
+    };
     handle.with(|state| {
-        for flaw @ Flaw { member, offset, place, kind } in flaws {
-            let end = if is_writable && !is_left(&flaw) { Resolution::Repaired } else { Resolution::Reconstructed };
+        for damage @ MetadataDamage { member, offset, place, kind } in damaged {
+            let end = if is_writable && !is_left(&damage) { Resolution::Repaired } else { Resolution::Reconstructed };
             state.findings.record(VolumeFinding { at: state.scheduler.now, place, member, offset, kind, end });
             persist::count_fault(state, member);
         }
@@ -84,9 +86,9 @@ pub(super) async fn verify(handle: &VolumeHandle) {
 /// Tells of what is wrong with the map of a volume that was stopped in order: its start writes it over. (So it does with the
 /// superblocks. But of these a crash, in the last moment of a stop or the first one of a start, leaves half a copy, too.)
 pub(super) async fn tell_before_start(handle: &VolumeHandle) {
-    let flaws = map(handle, MapLook::BeforeStart).await;
+    let damaged = map(handle, MapLook::BeforeStart).await;
     handle.with(|state| {
-        for Flaw { member, offset, place, kind } in flaws {
+        for MetadataDamage { member, offset, place, kind } in damaged {
             state.findings.record(VolumeFinding {
                 at: state.scheduler.now,
                 place,
@@ -119,7 +121,7 @@ fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
 }
 
 /// The copies of the superblock that are not whole, or not of today.
-async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
+async fn superblocks(handle: &VolumeHandle) -> Vec<MetadataDamage> {
     hold(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock).await;
     let wanted: Vec<WantedBlock> = handle.with(|state| {
         let copies = |&member: &MemberIndex| {
@@ -139,7 +141,7 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
         };
         complete_members(state).iter().flat_map(copies).collect()
     });
-    let flaws = read(handle, wanted, |state, wanted, block| {
+    let damaged = read(handle, wanted, |state, wanted, block| {
         let Ok(said) = Superblock::decode(block) else { return Some(CorruptionKind::Corrupt) };
         let is_ours = said.array == state.membership.superblock.array && said.member == wanted.member;
         let newest =
@@ -149,32 +151,32 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<Flaw> {
     })
     .await;
     release(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock);
-    flaws
+    damaged
 }
 
 /// The pages of the intents, and of what was written while a member was out, that are not whole, or do not name what they
 /// should; all are written again, if wished.
-async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<Flaw> {
+async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<MetadataDamage> {
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
     handle.with(|state| state.maps.intents.pages_busy.extend(0..state.geometry.intent_pages));
-    let mut flaws = Vec::new();
+    let mut damaged = Vec::new();
     for told in [IntentBit::Dirty, IntentBit::WhileOut] {
-        flaws.extend(told_of_regions(handle, told).await);
+        damaged.extend(told_of_regions(handle, told).await);
     }
-    if repairs && !flaws.is_empty() {
+    if repairs && !damaged.is_empty() {
         persist::mark_dirty_again(handle).await;
     }
     handle.with(|state| {
         state.maps.intents.pages_busy.clear();
         state.scheduler.wake(WaitList::Intent);
     });
-    flaws
+    damaged
 }
 
 /// Those of one kind. Nobody writes them meanwhile.
-async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
+async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<MetadataDamage> {
     let wanted = handle.with(|state| {
         let len = state.geometry.block_bytes as usize;
         let on_all = |page: u64| {
@@ -200,10 +202,10 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Flaw> {
 }
 
 /// The pages of the written map that are not whole, or not of today.
-async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
+async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
     hold(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush).await;
     let pages = handle.with(|state| state.geometry.written_pages);
-    let mut flaws = Vec::new();
+    let mut damaged = Vec::new();
     for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
         let wanted = handle.with(|state| {
             let both = |page: u64| [0, 1].map(|turn| (page, turn, state.geometry.written_page_offset(page, turn)));
@@ -244,29 +246,29 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<Flaw> {
             let is_right = !is_newest || is_changed || is_same();
             (!is_right).then_some(CorruptionKind::LostWrite)
         });
-        flaws.extend(found.await);
+        damaged.extend(found.await);
     }
     release(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush);
-    flaws
+    damaged
 }
 
 /// Reads blocks and looks at each: what is wrong with it, if anything is.
 async fn read(
     handle: &VolumeHandle,
     wanted: Vec<WantedBlock>,
-    flaw: impl Fn(&VolumeState, &WantedBlock, &[u8]) -> Option<CorruptionKind>,
-) -> Vec<Flaw> {
+    damage: impl Fn(&VolumeState, &WantedBlock, &[u8]) -> Option<CorruptionKind>,
+) -> Vec<MetadataDamage> {
     let ops = wanted.iter().map(|wanted| {
         let buffer = Buffer::zeroed(wanted.len);
         (wanted.member, OpKind::Read { offset: wanted.offset, buffer })
     });
     let done = handle.ops(ops.collect()).await;
-    let mut flaws = Vec::new();
+    let mut damaged = Vec::new();
     let mut gone = Vec::new();
     handle.with(|state| {
         for (done, wanted) in done.iter().zip(&wanted) {
             let kind = match (done.result, &done.buffer) {
-                (Ok(()), Some(block)) => flaw(state, wanted, block),
+                (Ok(()), Some(block)) => damage(state, wanted, block),
                 (Err(DiskFault::Medium), _) => Some(CorruptionKind::Unreadable),
                 _ => {
                     gone.push(done.disk);
@@ -274,7 +276,7 @@ async fn read(
                 }
             };
             let WantedBlock { member, offset, place, .. } = *wanted;
-            flaws.extend(kind.map(|kind| Flaw { member, offset, place, kind }));
+            damaged.extend(kind.map(|kind| MetadataDamage { member, offset, place, kind }));
         }
     });
     gone.dedup();
@@ -283,7 +285,7 @@ async fn read(
         let own = handle.clone();
         handle.spawn(async move { persist::fail_member(&own, disk, FailureReason::Gone).await });
     }
-    flaws
+    damaged
 }
 
 /// Keeps rounds from being run until [`release`].

@@ -178,7 +178,7 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKi
     let members = failed.keys().map(|disk| disk.member).collect();
     for (disk, why) in failed {
         let wanted = handle.with(|state| {
-            let is_to_be_told = let_go(state, disk, why);
+            let is_to_be_told = detach_or_break(state, disk, why);
             is_to_be_told.then(|| state.membership.superblock_rounds.ask())
         });
         if let Some(wanted) = wanted {
@@ -200,13 +200,13 @@ pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<Plac
 /// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
 /// others from now on. When that is too much to lose, the volume writes no more.
 pub(super) async fn fail_member(handle: &VolumeHandle, disk: PlacedDisk, why: FailureReason) {
-    if handle.with(|state| let_go(state, disk, why)) {
+    if handle.with(|state| detach_or_break(state, disk, why)) {
         commit(handle, |_| ()).await;
     }
 }
 
-/// From here on nobody counts on this disk. Is that to be made known?
-fn let_go(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool {
+/// From here on nobody counts on this disk; where it cannot be spared, the volume is broken. True: the superblocks have to say so.
+fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool {
     let member = disk.member;
     if state.membership.disk(member) != disk {
         return false; // what an old disk says does not concern the one that is in its place now

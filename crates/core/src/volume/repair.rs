@@ -339,7 +339,8 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
             };
             if row != &parity[..chunk_bytes] {
                 stripe.mismatched.insert(position);
-                // Data that prove themselves make the parity wrong.
+                // Data that prove themselves make the parity wrong. It was read, and its checksum is right: it counts as erased all the
+                // same, so that it is made anew like a row that could not be read.
                 if state.geometry.scheme.checks_itself() {
                     stripe.rebuilt.insert(position);
                     stripe.erased.insert(position);

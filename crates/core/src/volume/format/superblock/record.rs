@@ -33,7 +33,7 @@ pub enum MemberState {
     Missing,
     /// It is being rebuilt.
     Rebuilding {
-        /// It holds what it should of the stripes before this one, and of those written since.
+        /// It holds what it should of the stripes before this one.
         stripes_done: u64,
     },
 }
