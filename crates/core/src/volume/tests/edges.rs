@@ -267,3 +267,39 @@ fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
     assert_eq!(looker.read(2 * CHUNK, CHUNK), vec![None; CHUNK as usize]);
     assert!(looker.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
 }
+
+/// Whatever lies on the members, and whatever is asked: who may not write does not, and it does not end the program.
+#[test]
+fn damage_of_any_kind_makes_nobody_write_who_may_not() {
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed);
+        let scheme = [Scheme::Stamp, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Pure][rng.below(4) as usize];
+        let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
+        for _ in 0..1 + rng.below(6) {
+            rig.write(rng.below(20) * CHUNK, &vec![seed as u8; (1 + rng.below(6 * CHUNK)) as usize]);
+            if rng.below(3) == 0 {
+                assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+            }
+        }
+        let geometry = rig.geometry;
+        // Stopped in order, or killed.
+        let mut members = if rng.below(2) == 0 { rig.stop() } else { members_of(&mut rig).0 };
+        // Rows, maps and intents, anywhere behind the first superblocks, which say that it is a member.
+        for _ in 0..1 + rng.below(8) {
+            let member = rng.below(members.len() as u64) as usize;
+            let at = 16384 + rng.below(members[member].len() as u64 - 65536) as usize;
+            let len = 1 + rng.below(8192) as usize;
+            members[member][at..at + len].iter_mut().for_each(|byte| *byte = rng.below(256) as u8);
+        }
+        let before = members.clone();
+        let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
+        let mut looker = Rig::start_as(members, geometry, options);
+        looker.read(0, 24 * CHUNK);
+        looker.volume.verify(Nanos(looker.now), RequestId(99), StripeIndex(0)..StripeIndex(8));
+        looker.pump();
+        while looker.volume.poll_reply().is_some() {}
+        looker.wait(60_000_000_000);
+        looker.read(0, 24 * CHUNK);
+        assert!(looker.members == before, "seed {seed}, {scheme}");
+    }
+}
