@@ -162,8 +162,8 @@ fn smart(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Mark
                         dt { "Our verdict" } dd { (disks::badge(view, disk)) }
                         dt { "The drive's own" } dd { (verdict(drive.passed)) }
                         dt { "Why" } dd {
-                            @if disk.reasons.is_empty() { "nothing speaks against it. " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
-                            @else { (disk.reasons.join("; ")) }
+                            (reasons(disk))
+                            @if disk.health == "ok" { ". " span.soft { (NO_SIGN.words) " (" (NO_SIGN.source) ")" } }
                         }
                         dt { "Read" } dd { (moment(drive.read)) }
                         @if let Some(celsius) = drive.celsius { dt { "Temperature" } dd { (celsius) " °C" } }
@@ -236,9 +236,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
         view.seen.host,
         view.seen.version
     ));
-    let reasons =
-        if disk.reasons.is_empty() { "nothing speaks against it".to_owned() } else { disk.reasons.join("; ") };
-    line(format_args!("State          {}: {reasons}", disk.health));
+    line(format_args!("State          {}: {}", disk.health, reasons(disk)));
     if let Some(drive) = past.map(|past| &past.drive).filter(|drive| drive.read > 0) {
         line(format_args!("SMART          own verdict {}, read {}", verdict(drive.passed), moment(drive.read)));
         for counter in drive.counters.iter().filter(|counter| tone::is_raised(counter)) {
@@ -266,4 +264,31 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
         disk.reading.oldest_read.map_or("not yet".to_owned(), |read| format!("since {}", moment(read)))
     ));
     text
+}
+
+/// Why a disk is what it is. Of one that is not known nothing good is said.
+fn reasons(disk: &DiskEntry) -> String {
+    match (disk.reasons.is_empty(), disk.health == "ok") {
+        (false, _) => disk.reasons.join("; "),
+        (true, true) => "nothing speaks against it".to_owned(),
+        (true, false) => "nothing else is known of it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_good_is_said_of_what_is_not_known() {
+        let disk = |health: &str, reasons: &[&str]| {
+            let reasons: Vec<String> = reasons.iter().map(|&reason| reason.to_owned()).collect();
+            super::reasons(&DiskEntry { health: health.into(), reasons, ..DiskEntry::default() })
+        };
+        assert_eq!(disk("ok", &[]), "nothing speaks against it");
+        for health in ["unknown", "missing", "asleep"] {
+            assert_eq!(disk(health, &[]), "nothing else is known of it", "{health}");
+        }
+        assert_eq!(disk("replace", &["8 unreadable sectors", "pending"]), "8 unreadable sectors; pending");
+    }
 }
