@@ -2,8 +2,9 @@
 # `bench disk` on devices that are slow, broken, shared, small or none, beside fio: counts and words, never how fast.
 #
 #   bench-disk.sh              the checks; a minute
-#   bench-disk.sh --measure [fast|slow]
-#                              beside fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py): prints, decides nothing
+#   bench-disk.sh --measure [fast|slow] [OPTION...]
+#                              beside fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py, whose options follow):
+#                              prints, decides nothing
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, FUSE, loop devices, fio, jq and what faulty-disk needs.
 set -euo pipefail
@@ -24,14 +25,15 @@ export FAULTY_DIR=$work/disks XDG_STATE_HOME=$work/state
 dd if=/dev/urandom of=fast.img bs=1M count=128 oflag=direct status=none
 
 if [ "${1:-}" = --measure ]; then
-  targets=()
-  if [ "${2:-fast}" = fast ]; then
+  targets=() which=both
+  case "${2:-}" in fast | slow) which=$2 && shift ;; esac
+  if [ $which != slow ]; then
     dd if=/dev/urandom of=fast.img bs=1M count=2048 oflag=direct status=none
     targets+=("$(losetup -f --show --direct-io=on fast.img)")
     loop=${targets[0]}
   fi
-  [ "${2:-slow}" != slow ] || targets+=("$("$here/faulty-disk" create slow 256M seek_us=8000 kbps=150000)")
-  SCRUBJAY=$scrubjay "$here/bench-fio.py" --rounds "${ROUNDS:-5}" --seconds "${SECONDS_EACH:-5}" "${targets[@]}"
+  [ $which = fast ] || targets+=("$("$here/faulty-disk" create slow 256M seek_us=8000 kbps=150000)")
+  SCRUBJAY=$scrubjay "$here/bench-fio.py" "${@:2}" "${targets[@]}"
   exit
 fi
 
