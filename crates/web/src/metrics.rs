@@ -364,6 +364,74 @@ mod tests {
         assert!(!of_drive(None).contains("nvme_percentage"));
     }
 
+    /// A picture of which everything is known.
+    fn whole_picture() -> SeenPicture {
+        use scrubjay_jobs::control::past::{CounterEntry, DriveSays, PastDocument};
+        let some = Some(1);
+        let reading =
+            ReadingEntry { oldest_read: some, pass_share: Some(0.5), slowdown_nanos: some, ..ReadingEntry::default() };
+        let disk = DiskEntry { key: "a".into(), reading: reading.clone(), ..DiskEntry::default() };
+        let array = ArrayEntry { key: "b".into(), check: Some(reading), ..ArrayEntry::default() };
+        let channel = ChannelEntry {
+            name: "c".into(),
+            proof: "proven".into(),
+            proven: some,
+            delivered: some,
+            failing_since: None,
+            last: None,
+        };
+        let drive = DriveSays {
+            read: 1,
+            passed: Some(true),
+            celsius: Some(30),
+            used_percent: Some(1),
+            counters: vec![CounterEntry { key: "pending".into(), ..CounterEntry::default() }],
+        };
+        let past = DiskPast { key: "a".into(), drive, last_pass: 1, ..DiskPast::default() };
+        let status = WatchDocument {
+            disks: vec![disk],
+            arrays: vec![array],
+            channels: vec![channel],
+            ..WatchDocument::default()
+        };
+        SeenPicture {
+            status: Some(Arc::new(status)),
+            past: Some(Arc::new(PastDocument { disks: vec![past], ..PastDocument::default() })),
+            past_trouble: Some("it is locked".into()),
+            answered: Some(Instant::now()),
+            ..SeenPicture::default()
+        }
+    }
+
+    /// The table of docs/web.md, made of what is written: a metric without a row, a row without a metric, another label or another
+    /// text is a failure.
+    #[test]
+    fn the_documentation_has_each_metric_with_its_labels_and_its_text() {
+        let text = of(&whole_picture());
+        let mut rows: Vec<String> = Vec::new();
+        for family in text.split("# HELP scrubjay_").skip(1) {
+            let (name, rest) = family.split_once(' ').expect("a name and a text");
+            let (help, samples) = rest.split_once('\n').expect("a line of its own");
+            let sample = samples.lines().nth(1).expect("a type, and a sample");
+            let labels = sample.split_once('{').map_or("", |(_, labels)| labels);
+            let labels: Vec<String> = labels
+                .split("\",")
+                .filter(|label| label.contains('='))
+                .map(|label| label.split('=').next())
+                .map(|name| format!("`{}`", name.unwrap_or_default()))
+                .collect();
+            rows.push(format!("| `{name}` | {} | {help} |", labels.join(", ")));
+        }
+        rows.sort();
+        let told: Vec<&str> = include_str!("../../../docs/web.md")
+            .lines()
+            .skip_while(|line| !line.starts_with("| metric"))
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .collect();
+        assert_eq!(told, rows, "docs/web.md and what /metrics says");
+    }
+
     #[test]
     fn what_is_old_is_unknown_and_what_was_bad_stays_so() {
         let state = |health: &str, word: &str| {
