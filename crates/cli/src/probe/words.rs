@@ -115,10 +115,15 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
              nearest head",
             Bytes(*bytes_max)
         ),
-        Unmeasurable::NoChunks => {
-            "where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen by \
-             chance or by the nearest head"
-                .to_owned()
+        Unmeasurable::NoChunks { bytes_min } => {
+            let small = bytes_min.map(|bytes| {
+                format!("; or it is too small, and what was found is a part of a larger pattern (of which {} would tell)", Bytes(bytes))
+            });
+            format!(
+                "where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen \
+                 by chance or by the nearest head{}",
+                small.unwrap_or_default()
+            )
         }
         Unmeasurable::Uneven => {
             "what was found does not foretell which further reads wait for each other: it is not one striping, or not the one that was \

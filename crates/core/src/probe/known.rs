@@ -75,8 +75,12 @@ pub enum Unmeasurable {
         bytes_max: u64,
     },
     /// Where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen by chance or by the
-    /// nearest head.
-    NoChunks,
+    /// nearest head; or, where it is small, what was found is a part of a larger pattern.
+    NoChunks {
+        /// On at least so many bytes the larger pattern would have been seen, if there is one. Nothing where there is none: the device
+        /// has that many.
+        bytes_min: Option<u64>,
+    },
     /// What was found did not foretell which further reads wait for each other, or not surely: it is not one striping, or not the one
     /// that was found.
     Uneven,

@@ -20,6 +20,10 @@ use scrubjay_core::units::Nanos;
 /// What a probe may take: disks of 1999 are three times as slow as today's, which get three minutes.
 const BUDGET: ProbeBudget = ProbeBudget { requests: u64::MAX, time: Nanos::from_secs(540) };
 
+/// An array is too small if so many patterns take more than one in so many bytes of it: what shows that a pattern is not a part of a
+/// larger one has no room.
+const TOO_SMALL: (u64, u64) = (16, 400);
+
 /// A family of arrays.
 pub struct SurpriseFamily {
     /// What they are.
@@ -81,14 +85,18 @@ impl SurpriseFamily {
             && (is_flash || found.copies)
             && (found.layout || truth.classes.len() == 1);
         let is_declined = known.disks.as_ref().is_none_or(|claim| claim.confidence < 0.9);
-        let declined = (is_declined && !is_right).then(|| self.reason(&known));
+        let is_small = truth.pattern_bytes * TOO_SMALL.0 > array.device().bytes / TOO_SMALL.1;
+        let declined = (is_declined && !is_right).then(|| self.reason(&known, is_small));
         SurpriseOutcome { statements: truth.statements(&setup, &known), known, spent, is_right, declined, setup }
     }
 }
 
 impl SurpriseFamily {
-    fn reason(&self, known: &KnownArray) -> DeclineReason {
+    fn reason(&self, known: &KnownArray, is_small: bool) -> DeclineReason {
         match &known.unmeasurable {
+            // Of any family, and of none that is not.
+            Some(Unmeasurable::TooSmall { .. }) if is_small => DeclineReason::Own,
+            Some(Unmeasurable::TooSmall { .. }) => DeclineReason::Wrong,
             Some(why) if (self.is_reason)(why) => DeclineReason::Own,
             // That is so of whatever was not found.
             Some(Unmeasurable::Uneven) => DeclineReason::Several,
@@ -107,12 +115,15 @@ fn is_unknown(finding: &Claim<ProbeFinding>) -> bool {
 
 /// All of them.
 pub fn families() -> Vec<SurpriseFamily> {
-    use Unmeasurable::{
-        Degraded, Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, TooSmall, Uneven, Unfilled,
-    };
+    use Unmeasurable::{Degraded, Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, Uneven, Unfilled};
     let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason, is_among: |_| false };
     let unseen = |name, setup, is_reason| SurpriseFamily {
-        is_among: |why| matches!(why, NoPattern { .. } | NoChunks),
+        is_among: |why| matches!(why, NoPattern { .. } | NoChunks { .. }),
+        ..family(name, setup, is_reason)
+    };
+    // (Where there is room, the size is not among the causes.)
+    let tiny = |name, setup, is_reason| SurpriseFamily {
+        is_among: |why| matches!(why, NoChunks { bytes_min: Some(_) }),
         ..family(name, setup, is_reason)
     };
     vec![
@@ -120,16 +131,16 @@ pub fn families() -> Vec<SurpriseFamily> {
         family("disks one after the other", concatenated, |why| matches!(why, Uneven)),
         family("RAID-10 near", |rng| raid10(rng, 0), |why| matches!(why, TooNoisy | Uneven)),
         family("RAID-10 far and offset", |rng| raid10(rng, 1), |_| false),
-        unseen("mirrors read as md does", nearest, |why| matches!(why, TooNoisy | NoChunks | Uneven)),
+        unseen("mirrors read as md does", nearest, |why| matches!(why, TooNoisy | NoChunks { .. } | Uneven)),
         family("chained, few disks", chained, |why| matches!(why, TooNoisy)),
-        family("small", small, |why| matches!(why, TooSmall { .. } | NoPattern { .. } | TooNoisy | Uneven)),
+        tiny("small", small, |why| matches!(why, NoPattern { .. } | TooNoisy | Uneven)),
         family("behind a limit", limited, |why| matches!(why, Limited)),
-        family("any map", free, |why| matches!(why, TooSmall { .. } | NoPattern { .. })),
+        family("any map", free, |why| matches!(why, NoPattern { .. })),
         unseen("mixed disks", mixed, |why| matches!(why, TooNoisy)),
         family("a part in a cache, or never written", quick, |why| {
             matches!(why, Memory { .. } | PartlyMemory { .. } | Unfilled { .. } | TooNoisy | Uneven)
         }),
-        family("blocks of 4 KiB", four_k, |why| matches!(why, TooSmall { .. })),
+        tiny("blocks of 4 KiB", four_k, |_| false),
         unseen("RAID-6 less two, mirrors less one", lost, |why| {
             matches!(why, Degraded { .. } | TooNoisy | NoPattern { .. } | Uneven)
         }),

@@ -144,6 +144,11 @@ impl Truth {
                 is_layout_wrong: !fits.is_empty(),
             };
         }
+        // A map drawn at random may be that of a layout: of six chunks on three disks one in some thirty is RAID-5's.
+        let by_chance = match setup.map {
+            ChunkMap::Free(_) if setup.same.is_none() => library::fits(&self.classes, Some(self.copies)),
+            _ => Vec::new(),
+        };
         Agreement {
             pattern: value(&known.pattern_bytes) == Some(self.pattern_bytes),
             chunk: value(&known.chunk_bytes).zip(value(&known.phase_bytes)) == self.chunk,
@@ -156,10 +161,10 @@ impl Truth {
                     library::fits(&self.classes, Some(self.copies)).iter().eq(fits)
                 }
                 Some(layout) => fits.iter().any(|fit| fit.layout == layout),
-                None => fits.is_empty(),
+                None => fits.iter().eq(&by_chance),
             },
             findings: classes && self.are_findings_right(setup, known),
-            is_layout_wrong: !fits.is_empty() && (named.is_none() || !classes),
+            is_layout_wrong: !fits.is_empty() && (named.is_none() && fits != by_chance || !classes),
         }
     }
 
@@ -185,8 +190,6 @@ impl Truth {
             ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 2, disks } => make(LayoutKind::Near, 1, 1, *disks),
             // Nobody reads the parity.
             ChunkMap::Raid4 { disks } => make(LayoutKind::Raid0, disks - 1, 0, disks - 1),
-            // That is what it comes to.
-            ChunkMap::Free(_) if is_striped => make(LayoutKind::Raid0, self.classes.len(), 0, self.classes.len()),
             map => self.plain(map),
         }
     }
@@ -361,5 +364,24 @@ mod tests {
         known.classes = Some(Claim::new(vec![0, 1, 0, 1], 1.0));
         let found = truth.agreement(&setup, &known);
         assert!(!found.classes && found.is_layout_wrong && !found.is_whole());
+    }
+
+    #[test]
+    fn a_map_drawn_at_random_may_be_a_layout_and_is_none_else() {
+        let found = |map: Vec<usize>| {
+            let setup = ArraySetup::new(ChunkMap::Free(map), 32 << 10);
+            let truth = Truth::of(&setup);
+            let right_asymmetric = library::fits(&[0, 1, 2, 1, 2, 0], Some(1));
+            assert_eq!(right_asymmetric.len(), 1);
+            let known = KnownArray {
+                fits: Some(Claim::new(right_asymmetric, 1.0)),
+                classes: Some(Claim::new(truth.classes.clone(), 1.0)),
+                ..KnownArray::default()
+            };
+            let found = truth.agreement(&setup, &known);
+            (found.layout, found.is_layout_wrong)
+        };
+        assert_eq!(found(vec![0, 1, 2, 1, 2, 0]), (true, false));
+        assert_eq!(found(vec![0, 1, 2, 2, 1, 0]), (false, true));
     }
 }

@@ -161,6 +161,7 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         return Ok(());
     }
     let hammer = Hammer::new(pattern.bytes, copies, answer.response, &pattern.yardstick);
+    let (pattern_bytes, stride_max) = (pattern.bytes, pattern.stride_max);
     chunks(sampler, pattern, hammer, copies).await?;
     let is_untold = sampler.is_known(|known| known.chunk_bytes.is_none()) && answer.device_class == DeviceClass::Disks;
     if is_untold && limit::hides_disks(sampler).await? {
@@ -172,18 +173,19 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     {
         return Err(take_back(sampler, Unmeasurable::Degraded { percent }));
     }
-    sampler.note(|known| match answer.device_class {
-        _ if known.chunk_bytes.is_some() => {}
-        // Several classes have several chunks: one of the two is not so.
-        DeviceClass::Disks => {
-            cap(known, UNBORNE);
-            known.unmeasurable = Some(Unmeasurable::NoChunks);
+    let larger = strides::DISKS_LIKELY * pattern_bytes;
+    let bytes_min = (larger > stride_max).then(|| larger * (sampler.device().bytes / stride_max));
+    sampler.note(|known| {
+        if known.chunk_bytes.is_some() {
+            return;
         }
-        // What repeats, but has no chunks, is how one drive lays out its own dies.
-        DeviceClass::Flash { .. } => {
-            known.pattern_bytes = None;
-            known.unmeasurable = Some(Unmeasurable::NoChunks);
+        match answer.device_class {
+            // Several classes have several chunks: one of the two is not so.
+            DeviceClass::Disks => cap(known, UNBORNE),
+            // What repeats, but has no chunks, is how one drive lays out its own dies.
+            DeviceClass::Flash { .. } => known.pattern_bytes = None,
         }
+        known.unmeasurable = Some(Unmeasurable::NoChunks { bytes_min });
     });
     Ok(())
 }
@@ -337,6 +339,13 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
             Err(take_back(sampler, Unmeasurable::Uneven))
         }
         Foretold::Confirmed { sure } => {
+            let is_told = |claim: &Claim<ProbeFinding>| {
+                claim.value != ProbeFinding::Unknown || claim.confidence.min(sure) >= BORNE_OUT_MIN
+            };
+            // What no layout has, and is itself hardly more likely than not, is no answer.
+            if !sampler.is_known(|known| known.findings.iter().all(is_told)) {
+                return Err(take_back(sampler, Unmeasurable::Uneven));
+            }
             sampler.note(|known| cap(known, sure));
             Ok(())
         }

@@ -60,7 +60,7 @@ pub struct PatternResult {
     pub copies: Option<Claim<usize>>,
     /// The log-odds that there is no pattern, but disks that lie one behind the other.
     pub joined: Option<f64>,
-    /// Strides up to this were tried, in bytes.
+    /// Multiples of it up to this were tried, in bytes: all that had room.
     pub stride_max: u64,
 }
 
@@ -138,7 +138,9 @@ async fn attempted(
 ) -> Result<Option<PatternResult>, Failure> {
     let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
     let stride_max = strides.iter().copied().max().unwrap_or_default();
-    let found = divisor(sampler, burst, response, strides, stride_max, attempt).await?;
+    // Larger ones than those that are likely may unmask one of them.
+    let room = self::stride_max(sampler, burst);
+    let found = divisor(sampler, burst, response, strides, room, attempt).await?;
     let Some(pattern) = found.as_ref().filter(|pattern| pattern.bytes == sampler.device().block) else {
         return Ok(found);
     };
@@ -146,7 +148,7 @@ async fn attempted(
         return Ok(found);
     }
     match overlooked(sampler, &pattern.yardstick, stride_max).await? {
-        Some(stride) => divisor(sampler, burst, response, vec![stride], stride_max, attempt).await,
+        Some(stride) => divisor(sampler, burst, response, vec![stride], room, attempt).await,
         None => Ok(found),
     }
 }
