@@ -406,6 +406,10 @@ async fn mirrors(
         }
         MirrorDisks::Shared(odds) => odds,
     };
+    // Behind a limit whoever comes last of many is late, whoever's disks they are.
+    if limit::hides_disks(sampler).await? {
+        return Err(take_back(sampler, Unmeasurable::Limited));
+    }
     let sure = probability(odds);
     let count = classes.iter().max().map_or(0, |most| most + 1);
     let kind = match (copies, count == classes.len()) {
