@@ -52,7 +52,7 @@ end_array() {
   remove_disks
 }
 probe() { # DEVICE [OPTION...]
-  "$scrubjay" probe "$@" --json --seed 1 --budget 90s >"$work/probe.json" 2>"$work/probe.err" || true
+  "$scrubjay" probe "$@" --json --seed 1 --budget "${budget:-90s}" >"$work/probe.json" 2>"$work/probe.err" || true
 }
 said() { jq -c "$1" "$work/probe.json" 2>&1 || true; }
 told() { said '[.chunk_bytes, .disks, .copies, .layout, .joined]'; }
@@ -147,7 +147,7 @@ if [ "$length" = long ]; then
   end_array
 
   array 10 n2 5
-  probe /dev/md0
+  budget=180s probe /dev/md0
   right "md RAID-10, near copies, of 5 disks" 65536 5 2
   end_array
 

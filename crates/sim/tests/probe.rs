@@ -1,6 +1,12 @@
 //! The fast prober on modelled arrays, one or a few of each kind. `examples/probe_trials.rs` is the same with many.
 
+use scrubjay_core::layout::{Layout, LayoutKind, Shape};
+use scrubjay_core::probe::fast::{ProbeOptions, fast};
+use scrubjay_core::probe::known::{LevelRefusal, ProbeFinding, Unmeasurable};
+use scrubjay_sim::array::Array;
+use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::noise::Noise;
+use scrubjay_sim::array::setup::ArraySetup;
 use scrubjay_sim::array::surprises::families;
 use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 
@@ -58,4 +64,31 @@ fn what_is_said_with_certainty_of_surprises_is_true() {
     assert!(sure > 800, "{sure} statements");
     assert!(wrong.len() * 100 < sure, "{} of {sure}: {wrong:#?}", wrong.len());
     assert!(wrong.iter().filter(|(about, _)| *about == "layout").count() == 0, "{wrong:#?}");
+}
+
+/// Ten disks of RAID-6 on 256 MiB: half the pattern is found, and looks like pairs. What has no layout is not written to, whatever is
+/// allowed, and the size is among the causes that are named.
+#[test]
+fn what_reads_do_not_tell_is_not_written_to() {
+    let layout = Layout::new(LayoutKind::Raid6Md, Shape { data: 8, parity: 2 }, 10).expect("such an array");
+    let mut untold = 0;
+    for seed in 0..60 {
+        let setup = ArraySetup { bytes_max: 256 << 20, seed, ..ArraySetup::new(ChunkMap::Layout(layout), 32 << 10) };
+        let mut array = Array::new(setup);
+        let mut prober = fast(array.device(), ProbeOptions { seed, allows_writes: true, ..ProbeOptions::default() });
+        array.serve(&mut prober);
+        let known = prober.known();
+        if let Some(Unmeasurable::NoChunks { bytes_min }) = known.unmeasurable {
+            untold += usize::from(known.copies.is_some_and(|copies| copies.value == 2));
+            let no_layout = ProbeFinding::NoLevel { why: LevelRefusal::NoLayout };
+            assert!(bytes_min.is_some(), "seed {seed}");
+            assert!(known.write_ratio.is_none(), "seed {seed}: {:?}", known.write_ratio);
+            assert!(
+                known.findings.iter().any(|finding| finding.value == no_layout),
+                "seed {seed}: {:?}",
+                known.findings
+            );
+        }
+    }
+    assert!(untold > 0, "some look like pairs");
 }

@@ -101,7 +101,7 @@ pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
     let hypotheses = hypotheses(&known);
     if known.findings.iter().any(lacks) {
         refuse(sampler, LevelRefusal::Degraded);
-    } else if hypotheses.is_empty() {
+    } else if hypotheses.is_empty() || known.unmeasurable.is_some() {
         refuse(sampler, LevelRefusal::NoLayout);
     } else if let Some(measured) = measure(sampler, &known, &hypotheses).await? {
         note(sampler, &hypotheses, &measured);
