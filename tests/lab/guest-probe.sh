@@ -42,7 +42,10 @@ remove_disks() {
   local n
   for n in "${!disks[@]}"; do "$here/faulty-disk" destroy "d$n"; done
 }
-end_last() { remove_disks 2>/dev/null; }
+end_last() {
+  remove_disks 2>/dev/null
+  umount "$FAULTY_DIR"
+}
 array() { # LEVEL LAYOUT COUNT [SIZE]
   add_disks "$3" "${4:-}"
   mdadm --create /dev/md0 --run --assume-clean --level="$1" ${2:+--layout="$2"} --raid-devices="$3" --chunk=64 "${disks[@]}" >"$work/mdadm.out" 2>&1
