@@ -244,6 +244,8 @@ pub const GUEST_ARRAYS: &[&str] = &[
     "dmsetup",           // disks one behind the other, inside
     "fio",               // a load beside a check, inside
     "jq",                // reads the answers
+    "e2fsprogs",         // mkfs.ext4, inside
+    "openssl",           // makes what fills an array, inside
 ];
 
 /// The same, for a volume as a block device there.

@@ -300,6 +300,12 @@ pub const LONG_STEPS: &[TestStep] = &[
         ..LONG
     },
     TestStep {
+        name: "md in a virtual machine, probed with writes, also until it is killed: members compared",
+        command: &["tests/lab/guest-probe.sh", "writes"],
+        packages: GUEST_ARRAYS,
+        ..LONG
+    },
+    TestStep {
         name: "md arrays in a virtual machine, checked in steps: every level, in two orders, with 50 kills",
         command: &["tests/lab/guest-md.sh", "long"],
         packages: GUEST_ARRAYS,
