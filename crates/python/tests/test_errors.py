@@ -132,6 +132,7 @@ def test_ctrl_c_ends_a_stream_of_records(tmp_path):
     script = textwrap.dedent(
         """
         import os, signal, subprocess, sys, threading, time, pyarrow, scrubjay
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # see below
         feed = subprocess.Popen(["yes", sys.argv[1]], stdout=subprocess.PIPE)
         trace = scrubjay.open(f"/dev/fd/{feed.stdout.fileno()}", format="msr")
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -155,6 +156,8 @@ def test_ctrl_c_ends_it(tmp_path, msr):
     script = textwrap.dedent(
         """
         import os, signal, threading, scrubjay
+        # Whoever starts the tests in the background has the signal ignored, and we would inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         read, write = os.pipe()
         line = b"128166372000000000,usr,0,Read,4096,512,0\\n" * 4096
         def feed():
