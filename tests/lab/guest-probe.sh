@@ -94,7 +94,7 @@ writes() { # WHAT LEVEL KILLS UNLIKE (so many members that differ)
   expect "$what, with writes: no level that is said with 95 % is wrong" "$(said "$is_true")" true
   soon at_rest
   expect "$what, with writes: no byte of a member is another" "$(sums)" "$before"
-    for ((run = 1; run <= $3; run++)); do
+  for ((run = 1; run <= $3; run++)); do
     first=$(written)
     "$scrubjay" probe /dev/md0 --allow-writes --seed "$run" --budget 90s >/dev/null 2>"$work/probe.err" &
     pid=$!

@@ -117,7 +117,7 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
         ),
         Unmeasurable::NoChunks { bytes_min } => {
             let small = bytes_min.map(|bytes| {
-                format!("; or it is too small, and what was found is a part of a larger pattern (of which {} would tell)", Bytes(bytes))
+                format!("; or what was found is part of a larger pattern, and at least {} are needed to see that", Bytes(bytes))
             });
             format!(
                 "where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen \
