@@ -2,7 +2,8 @@
 //!
 //! A claim is a locked file (`flock(2)`) in a folder that only its user may enter: `/run/scrubjay/claims` for root,
 //! `$XDG_RUNTIME_DIR/scrubjay/claims` for others, `/tmp/scrubjay-UID/claims` where there is none. So nobody can keep root
-//! from scrubbing, and nobody waits: a lock is had at once or not at all. The kernel lets go of it, whatever ends its holder.
+//! from scrubbing, and nobody waits for one who scrubs: a lock is had at once or not at all. The kernel lets go of it, whatever ends its
+//! holder, but not before the holder's last requests at the disk have ended.
 //! (Users do not see each other's claims, nor do containers with a `/run` of their own.)
 
 use crate::owner::{self, Meddler};
@@ -15,6 +16,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// Holds the disk until it is dropped.
 #[derive(Debug)]
@@ -34,6 +37,14 @@ pub enum ClaimError {
         pid: u32,
         /// Its command line.
         command: String,
+    },
+    /// A process holds it that was killed, and does not end before its last requests at the disk do.
+    #[error(
+        "is still held by process {pid}, which was killed and waits for its last requests at the disk: try again in a moment"
+    )]
+    Ending {
+        /// Process ID.
+        pid: u32,
     },
     /// Another process holds it, and it cannot be said which one.
     #[error("is being scrubbed already, by a process that cannot be seen from here: let it finish, or stop it there")]
@@ -67,14 +78,26 @@ const OURS: Mode = Mode::RWXU;
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// A file that was removed between opening and locking it is made again, so often.
 const TRIES_MAX: usize = 100;
+/// A holder that is ending is waited for, so often,
+const ENDING_LOOKS: u32 = 40;
+/// and so long each time. A request at a good disk takes no longer than all of that.
+const ENDING_LOOK: Duration = Duration::from_millis(50);
 
 impl DiskClaim {
-    /// Claims what `name` stands for, one holder at a time. Never waits.
+    /// Claims what `name` stands for, one holder at a time. Waits for a holder that was killed, two seconds at most: who starts a scrub
+    /// again at once comes before its last requests have ended. Waits for nobody else.
     ///
     /// # Errors
     /// [`ClaimError::Held`] when somebody does already.
     pub fn take(name: &str) -> Result<DiskClaim, ClaimError> {
-        DiskClaim::take_in(&folder(), name)
+        let mut looks = 0;
+        loop {
+            match DiskClaim::take_in(&folder(), name) {
+                Err(ClaimError::Ending { .. }) if looks < ENDING_LOOKS => thread::sleep(ENDING_LOOK),
+                taken => return taken,
+            }
+            looks += 1;
+        }
     }
 
     fn take_in(path: &Path, name: &str) -> Result<DiskClaim, ClaimError> {
@@ -186,6 +209,8 @@ fn held_by(file: &mut File) -> ClaimError {
     match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
         Some(pid) if pid == std::process::id() => ClaimError::HeldByUs,
         Some(pid) => match fs::read(format!("/proc/{pid}/cmdline")) {
+            // It has let go of its memory, and with it of its command line.
+            Ok(line) if line.is_empty() => ClaimError::Ending { pid },
             Ok(line) => {
                 let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty());
                 let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
@@ -262,6 +287,23 @@ mod tests {
         fs::write(path.join(store::file_name("a")), "4242424242\n").unwrap();
         let claim = DiskClaim::take_in(&path, "a").unwrap();
         assert!(matches!(DiskClaim::take_in(&path, "a"), Err(ClaimError::HeldByUs)));
+        drop(claim);
+    }
+
+    /// A killed process whose requests are still out has no command line any more, as one that nobody has waited for.
+    #[test]
+    fn a_holder_that_is_ending_is_told_from_one_that_scrubs() {
+        let (_folder, path) = claims();
+        let claim = DiskClaim::take_in(&path, "a").unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let line = format!("/proc/{}/cmdline", child.id());
+        while !fs::read(&line).unwrap().is_empty() {
+            thread::yield_now();
+        }
+        fs::write(path.join(store::file_name("a")), format!("{}\n", child.id())).unwrap();
+        let refused = DiskClaim::take_in(&path, "a").unwrap_err();
+        assert!(matches!(refused, ClaimError::Ending { pid } if pid == child.id()), "{refused}");
+        child.wait().unwrap();
         drop(claim);
     }
 

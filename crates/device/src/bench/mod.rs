@@ -140,7 +140,13 @@ impl BenchedDisk {
         names.dedup();
         let taken: Vec<Result<DiskClaim, ClaimError>> = names.iter().map(|name| DiskClaim::take(name)).collect();
         let is_held = |one: &Result<DiskClaim, ClaimError>| {
-            matches!(one, Err(ClaimError::Held { .. } | ClaimError::HeldByUs | ClaimError::HeldUnseen))
+            matches!(
+                one,
+                Err(ClaimError::Held { .. }
+                    | ClaimError::Ending { .. }
+                    | ClaimError::HeldByUs
+                    | ClaimError::HeldUnseen)
+            )
         };
         let is_scrubbed = taken.iter().any(is_held);
         let claims = taken.into_iter().flatten().collect();
