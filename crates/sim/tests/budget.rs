@@ -288,6 +288,33 @@ fn the_first_seconds_are_used() {
     }
 }
 
+/// Slow disks that are hardly used: what is only imagined of those who may come together must not keep the smallest request from being
+/// sent, neither at first nor after a stop, or nobody would see who comes.
+#[test]
+fn a_slow_disk_that_is_hardly_used_is_read() {
+    for positioning in [8, 15, 25] {
+        for think in [5, 30, 1_000_000] {
+            let model = ServiceModel { positioning: ms(positioning), per_mib: ms(10) };
+            let play = |mut scrub: Scrub, seconds| {
+                let pause = TimeSpan::Uniform(Nanos::from_secs(think), Nanos::from_secs(think + 5));
+                let clients = Clients::new(1, 1, TimeSpan::Fixed(ms(1)), pause, TimeSpan::Fixed(ms(15)), Rng::new(3));
+                let pump = SimulatedPump::among(disk(model), clients).until(Nanos::from_secs(seconds));
+                let report = pump.run(&mut scrub).report;
+                (report, scrub.learnt(Nanos::from_secs(seconds)))
+            };
+            let (first, learnt) = play(scrub(Goal::default()), 40);
+            let learnt: Learnt = learnt.to_string().parse().expect("it is whole");
+            let mut again = scrub(Goal::default());
+            again.recall(&learnt);
+            let (second, _) = play(again, 40);
+            for run in [first, second] {
+                let megabytes = run.scrub.bytes.0 / 1_000_000;
+                assert!(megabytes >= 600 / positioning, "{positioning} ms, {think} s: {megabytes} MB in 40 s");
+            }
+        }
+    }
+}
+
 /// What a delay bought in a quiet week is not asked of it in a busy day; nor is that paid for with what the week earned.
 #[test]
 fn a_quiet_week_does_not_starve_a_busy_day() {

@@ -167,8 +167,13 @@ impl Followers {
 
     /// The same for the most who came together of late, whatever the length, or who are imagined to, as long as little was seen.
     pub(super) fn worst(&self, service: f64) -> f64 {
+        self.worst_seen(service).max(self.imagined)
+    }
+
+    /// The same of those who were seen.
+    pub(super) fn worst_seen(&self, service: f64) -> f64 {
         let (low, share) = place(service);
-        (self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share).max(self.imagined)
+        self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share
     }
 
     /// How many times what the one loses who ends an interval of this length, in seconds, all lose together by a request of

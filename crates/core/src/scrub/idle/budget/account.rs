@@ -105,6 +105,11 @@ impl Account {
         self.goal * (self.requests as f64).max(WARM_UP_REQUESTS)
     }
 
+    /// What may be lost before as many requests were seen.
+    pub(super) fn warm_up(&self) -> f64 {
+        self.goal * WARM_UP_REQUESTS
+    }
+
     /// Is there a debt that is being forgiven? Then time alone changes what may be sent.
     pub(super) fn is_fading(&self) -> bool {
         self.lost - self.forgiven > self.earned()

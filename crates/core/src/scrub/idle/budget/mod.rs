@@ -76,6 +76,8 @@ const PRICE_SHARE: f64 = 0.1;
 const RESERVE_SHARE: f64 = 0.3;
 /// and no less than so many requests earn: until then, all that such a burst can cost.
 const RESERVE_REQUESTS: f64 = 1000.0;
+/// What a burst can cost that nobody has seen the like of: this share of what may be lost from the beginning on, of the smallest size.
+const IMAGINED_SHARE: f64 = 0.5;
 /// Before anything is seen, so many foreground requests are imagined.
 const REQUESTS_IMAGINED: f64 = 16.0;
 /// Fewer requests than that make a cautious beginning.
@@ -182,7 +184,14 @@ impl Budget {
         let followers = &seen.workload.followers;
         let few = RESERVE_REQUESTS * self.goal.mean.as_secs_f64();
         let reserve = (RESERVE_SHARE * self.account.earned()).max(few);
-        all(followers.behind(age, service)).max(all(followers.worst(service)).min(reserve))
+        let mut worst = all(followers.worst(service)).min(reserve);
+        if size == SIZE_MIN {
+            // What is only imagined does not keep the smallest from being sent as long as half of what is there from the beginning is
+            // left: else nobody would see who comes on a disk that takes its time.
+            let imagined = IMAGINED_SHARE * self.account.warm_up();
+            worst = worst.min(all(followers.worst_seen(service)).max(imagined));
+        }
+        all(followers.behind(age, service)).max(worst)
     }
 
     /// May a request be sent that can cost so much, seconds in all, without more than one in a hundred losing too much? None of
