@@ -4,7 +4,7 @@
 //! Each load is played alone, beside the scrub at each goal, and alone again. "By the client" is the difference of the means,
 //! with what chance makes of it. Reads during which the machine stood still (`witness`) are left out of both, and counted.
 //! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints that alone, of
-//! all loads, disks and goals.
+//! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and what holds of all their rows.
 
 mod allowed;
 mod client;
@@ -57,6 +57,11 @@ const GOALS: &[&str] = &["0.5", "1", "3"];
 const ALLOWED_SECONDS: f64 = 600.0;
 /// The goal for the maximum, in seconds: the default.
 const GOAL_MAX: f64 = 0.050;
+/// Of fewer requests a mean is chance.
+const JUDGED_FROM: usize = 300;
+/// The heads of the long table.
+const COLUMNS: &str = "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | alone | left out | read | of what \
+                       idle time offers | of what the goal allows | processor | detector |";
 /// The load alone runs for this part of the time, before and after.
 const CONTROL_SHARE: u32 = 6;
 
@@ -69,6 +74,7 @@ struct BudgetBenchOptions {
     detector: Option<String>,
     busy: bool,
     allowed: bool,
+    short: bool,
 }
 
 impl BudgetBenchOptions {
@@ -83,6 +89,7 @@ impl BudgetBenchOptions {
             detector: None,
             busy: false,
             allowed: false,
+            short: false,
         };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -95,6 +102,10 @@ impl BudgetBenchOptions {
                     options.allowed = true;
                     continue;
                 }
+                "--short" => {
+                    options.short = true;
+                    continue;
+                }
                 _ => {}
             }
             let value = words.next().with_context(|| format!("{word} needs a value"))?.clone();
@@ -105,7 +116,9 @@ impl BudgetBenchOptions {
                 "--goal" => options.goal = value,
                 "--detector" => options.detector = Some(value),
                 _ => {
-                    bail!("{word} is unknown: --seconds N, --disk, --load, --goal, --detector WORD, --busy, --allowed")
+                    bail!(
+                        "{word} is unknown: --seconds N, --disk, --load, --goal, --detector WORD, --busy, --allowed, --short"
+                    )
                 }
             }
         }
@@ -126,19 +139,26 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     build(&["--package", "scrubjay"])?;
     let scratch = Scratch::folder("bench-budget")?;
     let _busy = options.busy.then(BusyThreads::new);
-    println!(
-        "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | alone | left out | read | of what idle time offers | of what the goal allows | processor | detector |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let goals: Vec<&str> =
+        GOALS.iter().copied().filter(|goal| options.goal.is_empty() || *goal == options.goal).collect();
+    match options.short {
+        true => println!(
+            "| load |{}\n|---|{}",
+            goals.iter().map(|goal| format!(" {goal} ms |")).collect::<String>(),
+            "---|".repeat(goals.len())
+        ),
+        false => println!("{COLUMNS}\n|{}", "---|".repeat(COLUMNS.matches('|').count() - 1)),
+    }
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = LabDisk::new(seek, rate, turns)?;
         let scrub = |goal: &[&str]| ScrubProcess::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
         let timing = timing_of(&disk, seek, rate)?;
+        let mut sums = Sums::default();
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
             let control = |seed| client::run(&disk.device, *load, options.time / CONTROL_SHARE, seed);
             let before = control(1)?;
             let mut runs = Vec::new();
-            for goal in GOALS.iter().filter(|goal| options.goal.is_empty() || **goal == options.goal) {
+            for &goal in &goals {
                 let running = scrub(&["--slowdown", &format!("{goal}ms")])?;
                 let beside = client::run(&disk.device, *load, options.time, 2)?;
                 runs.push((goal, beside, running.stop()?));
@@ -147,10 +167,22 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             // Whoever reads in an idle interval begins it with a seek.
             let pauses = control.count() as f64 / f64::from(load.burst) / control.time;
             let offered = timing.nominal_rate * (control.idle() - pauses * timing.seek).max(0.0);
+            if options.short {
+                print!("| {} |", load.name);
+                for (goal, beside, seen) in runs {
+                    print!(" {} |", cell(&control, &beside, &seen, offered));
+                    sums.add(goal, load.name, &control, &beside, &seen)?;
+                }
+                println!();
+                continue;
+            }
             for (goal, beside, seen) in runs {
                 let allowed = offer(load, timing, goal)?.allowed;
                 println!("| {name} | {} | {goal} ms {}", load.name, row(&control, &beside, &seen, [offered, allowed]));
             }
+        }
+        if options.short {
+            println!("<!-- {name}: {sums} -->");
         }
     }
     Ok(true)
@@ -194,6 +226,70 @@ fn print_allowed(options: &BudgetBenchOptions) -> Result<()> {
     Ok(())
 }
 
+/// A cell of the short table. Idle time offers so many bytes a second.
+fn cell(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64) -> String {
+    let share = if offered > 0.0 { format!(" ({:.0} %)", 100.0 * scrub.rate / offered) } else { String::new() };
+    let late = beside.above(control.but(0.01) + GOAL_MAX);
+    format!(
+        "{:+.2} ±{:.2}, {:.2}; {:.0}{share}{}{}",
+        1e3 * (beside.mean() - control.mean()),
+        2e3 * control.error().hypot(beside.error()),
+        1e3 * scrub.mean,
+        scrub.rate / 1e6,
+        if scrub.is_held_back_by_max { " m" } else { "" },
+        if late > 0 { format!(", **{late}**") } else { String::new() },
+    )
+}
+
+/// What holds of all rows.
+#[derive(Default)]
+struct Sums {
+    requests: usize,
+    late: usize,
+    left_out: usize,
+    /// The most that a client of [`JUDGED_FROM`] requests lost, as a share of the goal, and where.
+    worst: (f64, String),
+    /// The same of the mean so far, as the scrub says.
+    worst_said: (f64, String),
+}
+
+impl Sums {
+    fn add(
+        &mut self,
+        goal: &str,
+        load: &str,
+        control: &Latencies,
+        beside: &Latencies,
+        scrub: &ScrubSeen,
+    ) -> Result<()> {
+        self.requests += beside.count();
+        self.late += beside.above(control.but(0.01) + GOAL_MAX);
+        self.left_out += beside.left_out;
+        let seconds = goal.parse::<f64>().context("a goal in milliseconds")? / 1e3;
+        let place = || format!("{load}, {goal} ms");
+        let share = (beside.mean() - control.mean()) / seconds;
+        if beside.count() >= JUDGED_FROM && share > self.worst.0 {
+            self.worst = (share, place());
+        }
+        if scrub.worst_mean / seconds > self.worst_said.0 {
+            self.worst_said = (scrub.worst_mean / seconds, place());
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Sums {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Sums { requests, late, left_out, worst, worst_said } = self;
+        write!(
+            out,
+            "{requests} requests, {late} lost more than 50 ms, {left_out} left out; from {JUDGED_FROM} requests on "
+        )?;
+        write!(out, "no client lost more than {:.2} of the goal ({}), ", worst.0, worst.1)?;
+        write!(out, "the mean so far was {:.2} of it at the most, as the scrub says ({})", worst_said.0, worst_said.1)
+    }
+}
+
 /// The rest of a line of the table. Idle time offers so many bytes a second, and the goal allows so many.
 fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, [offered, allowed]: [f64; 2]) -> String {
     let share = |all: f64| if all > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / all) } else { "-".to_owned() };
@@ -223,29 +319,29 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, [offered, all
 
 /// A disk of the lab that goes when this does.
 struct LabDisk {
+    name: String,
     device: PathBuf,
 }
 
 impl LabDisk {
-    const NAME: &'static str = "bench-budget";
-
     fn new(seek: &str, rate: &str, turns: bool) -> Result<LabDisk> {
+        let lab_name = format!("bench-budget-{seek}");
         let mut make = Command::new(root().join("tests/lab/faulty-disk"));
-        make.args(["create", LabDisk::NAME, "64G"]).arg(format!("seek_us={seek}")).arg(format!("kbps={rate}"));
+        make.args(["create", &lab_name, "64G"]).arg(format!("seek_us={seek}")).arg(format!("kbps={rate}"));
         let device = PathBuf::from(output_of(&mut make)?.trim());
         let name = device.file_name().context("a device has a name")?;
         let turning = Path::new("/sys/block").join(name).join("queue/rotational");
-        let disk = LabDisk { device };
+        let disk = LabDisk { name: lab_name, device };
         fs::write(&turning, if turns { "1" } else { "0" }).with_context(|| turning.display().to_string())?;
-        set_apart()?;
+        set_apart(&disk.name)?;
         Ok(disk)
     }
 }
 
 /// A disk has a processor of its own, so what plays one does not share ours with what computes: it goes first.
-fn set_apart() -> Result<()> {
+fn set_apart(lab_name: &str) -> Result<()> {
     for name in ["pid", "nbdkit.pid"] {
-        let path = Path::new("/tmp/scrubjay-faulty-disk").join(LabDisk::NAME).join(name);
+        let path = Path::new("/tmp/scrubjay-faulty-disk").join(lab_name).join(name);
         let id = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let mut first = Command::new("chrt");
         output_of(first.args(["--fifo", "--all-tasks", "--pid", "1", id.trim()]))?;
@@ -256,7 +352,7 @@ fn set_apart() -> Result<()> {
 impl Drop for LabDisk {
     fn drop(&mut self) {
         // Best effort: the next one of this name replaces it.
-        let _ = Command::new(root().join("tests/lab/faulty-disk")).args(["destroy", LabDisk::NAME]).status();
+        let _ = Command::new(root().join("tests/lab/faulty-disk")).args(["destroy", &self.name]).status();
     }
 }
 
@@ -273,6 +369,7 @@ struct ScrubSeen {
     /// The share of one processor that it took.
     processor: f64,
     detector: String,
+    is_held_back_by_max: bool,
 }
 
 impl ScrubProcess {
@@ -303,6 +400,7 @@ impl ScrubProcess {
             rate: bytes / seconds,
             processor: ticks as f64 / rustix::param::clock_ticks_per_second() as f64 / seconds,
             detector: detector.unwrap_or("?").to_owned(),
+            is_held_back_by_max: text.contains("\"held_back_by_max\":true"),
         })
     }
 }
