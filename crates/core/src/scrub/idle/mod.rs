@@ -122,13 +122,16 @@ pub struct PolicyState {
     pub in_idle_only: bool,
     /// Is this still the cautious beginning, before enough of the workload has been seen?
     pub cautious: bool,
+    /// Of what delays count for in the plan, the share that counts for those who might lose more than the goal for the maximum
+    /// allows: 0..=1.
+    pub for_max: f64,
 }
 
 impl PolicyState {
     /// Back to back, in requests of `size`.
     const fn back_to_back(size: Bytes) -> PolicyState {
         let (wait, pause) = (Nanos::ZERO, Nanos::ZERO);
-        PolicyState { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false }
+        PolicyState { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false, for_max: 0.0 }
     }
 }
 

@@ -31,7 +31,7 @@ const KEPT: usize = 16;
 const STRAY: f64 = 2.0;
 /// So many of them are remembered, of so many completions.
 const STRAYS: usize = 64;
-const STRAYS_OF: u64 = 4096;
+const STRAYS_OF: u64 = 16384;
 /// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
 const STALE: Nanos = Nanos::from_secs(600);
 /// No completion counts for longer: a year, so that sums have room.

@@ -294,6 +294,7 @@ impl Budget {
             // What is to be left depends on the size.
             self.spend(seen);
         }
+        self.setting.for_max = self.schedule.broken_share();
     }
 
     /// Plans for what may be spent now.

@@ -50,6 +50,8 @@ pub(super) struct CellOutcome {
     pub(super) gain: f64,
     /// Seconds for which those wait who end an interval, and what it counts for if that is longer than anybody may.
     pub(super) cost: f64,
+    /// The second of the two.
+    pub(super) broken: f64,
     /// Where the next one is sent.
     pub(super) then: AgePlace,
 }
@@ -133,16 +135,16 @@ impl PlanSide {
 }
 
 impl Choice {
-    /// What is lost when it is sent at an age, summed up over all intervals, and what counts as that.
-    pub(super) fn cost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
+    /// What is lost when it is sent at an age, summed up over all intervals.
+    pub(super) fn lost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
         let cases = self.service.cases.iter().zip(hints).filter(|(case, _)| case.share > 0.0);
-        let cost = |(case, hint): (&ServiceCase, &mut usize)| {
+        let lost = |(case, hint): (&ServiceCase, &mut usize)| {
             let rest = ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint));
             let passed = self.service.passed(case.service);
             let beyond = if passed > 0.0 { ages.rest(&self.ends, at, ages.spot(at.age + passed)) } else { 0.0 };
             case.share * (rest - beyond)
         };
-        cases.map(cost).sum::<f64>() + self.broken(ages, at)
+        cases.map(lost).sum()
     }
 
     /// What it counts for that some lose more than anybody may.
@@ -172,22 +174,27 @@ impl CellOutcome {
         let then = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.then));
         if service < width {
             // Who ends an interval in the cell meets one of as many as there is room for; or perhaps the only one.
-            let each = choice.rest() + choice.over.share * choice.over.service / service;
-            let met = (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
+            let over = choice.over.share * choice.over.service / service;
+            let met = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
+            let [cost, broken] = [choice.rest() + over, over].map(met);
             return match head {
-                DiskHead::There => CellOutcome { gain: bytes * width / service, cost: met, then: next },
-                DiskHead::Away => CellOutcome { gain: bytes, cost: met * service / width, then },
+                DiskHead::There => CellOutcome { gain: bytes * width / service, cost, broken, then: next },
+                DiskHead::Away => {
+                    let [cost, broken] = [cost, broken].map(|of_all| of_all * service / width);
+                    CellOutcome { gain: bytes, cost, broken, then }
+                }
             };
         }
         // Where the cell is narrow beside the request, its middle stands for all of it.
         let places = if service > NARROW * width { &MIDDLE[..] } else { &PLACES };
         let costs = places.iter().zip(&mut hints.ends).map(|(place, hints)| {
             let at = Spot { age: start + place * width, cell, into: place * width };
-            choice.cost(ages, at, hints)
+            [choice.lost(ages, at, hints), choice.broken(ages, at)]
         });
-        let cost = costs.sum::<f64>() / places.len() as f64;
+        let sums = costs.fold([0.0; 2], |sums, costs| [sums[0] + (costs[0] + costs[1]), sums[1] + costs[1]]);
+        let [cost, broken] = sums.map(|sum| sum / places.len() as f64);
         // A request makes way, or it would follow itself for ever.
         let then = if then.cell > cell { then } else { next };
-        CellOutcome { gain: bytes, cost, then }
+        CellOutcome { gain: bytes, cost, broken, then }
     }
 }

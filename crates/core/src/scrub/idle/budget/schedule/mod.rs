@@ -248,7 +248,8 @@ impl Schedule {
         // Were it the worst moment for this size, and the best for all others.
         let is_sure = sent.is_some_and(|(act, choice)| {
             let [least, most] = clock.range();
-            let multiplier = |time: f64| if time == choice.service.mean { most } else { least };
+            let times = [choice.service.mean, choice.over.service];
+            let multiplier = |time: f64| if times.contains(&time) { most } else { least };
             self.look(age, interval, head, clock.width(), multiplier).is_some_and(|(best, _)| best == act)
         });
         if is_sure { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
@@ -302,6 +303,16 @@ impl Schedule {
     pub(super) fn rest(&self, age: f64, interval: u64) -> f64 {
         let part = self.ages.part_of(age);
         self.plan_of(interval, part).map_or(0.0, |plan| plan.rests[part / PARTS])
+    }
+
+    /// Of what delays count for, at the price in use, which share counts for those who would lose more than anybody may; none where
+    /// nothing is ever sent.
+    pub(super) fn broken_share(&self) -> f64 {
+        let plans = self.level.rungs().filter_map(|(rung, share)| Some((self.plans.get(rung)?.as_ref()?, share)));
+        let [spent, broken] = plans.fold([0.0; 2], |[spent, broken], (plan, share)| {
+            [spent + share * plan.spent, broken + share * plan.broken]
+        });
+        if spent > 0.0 { (broken / spent).min(1.0) } else { 0.0 }
     }
 
     /// The first age at which something may be sent, the size that is sent for most of the time, and in which share of it

@@ -18,6 +18,8 @@ pub(super) struct PricePlan {
     pub(super) rests: Vec<f64>,
     /// How long those who end all intervals wait together, and what counts for such time, in seconds.
     pub(super) spent: f64,
+    /// So much of it counts for those who lose more than anybody may.
+    pub(super) broken: f64,
 }
 
 /// What to send.
@@ -48,7 +50,7 @@ impl Acts {
 impl PricePlan {
     pub(super) fn nothing(cells: usize, price: f64) -> PricePlan {
         let sides = [Acts::nothing(cells), Acts::nothing(cells)];
-        PricePlan { price, sides, rests: vec![0.0; cells], spent: 0.0 }
+        PricePlan { price, sides, rests: vec![0.0; cells], spent: 0.0, broken: 0.0 }
     }
 
     /// What is best in each part of a cell.
@@ -100,8 +102,9 @@ impl PricePlan {
             let end = place(ages, ages.spot_near(at.age + choice.service.mean, &mut hints.then));
             let most = choice.bytes * reach + end.of(|cell| then.values[cell]);
             if most > best.0 {
-                let cost = choice.cost(ages, at, &mut hints.ends[0]) * multiplier(choice.service.mean);
-                let worth = most - self.price * cost;
+                let cost = choice.lost(ages, at, &mut hints.ends[0]) * multiplier(choice.service.mean);
+                let broken = choice.broken(ages, at) * multiplier(choice.over.service);
+                let worth = most - self.price * (cost + broken);
                 if worth > best.0 {
                     best = (worth, index);
                 }
@@ -154,6 +157,7 @@ impl PricePlan {
                 let AgePlace { cell: then, share: far } = outcome.then;
                 shares[DiskHead::There as usize][then] += share * (1.0 - far);
                 shares[DiskHead::There as usize][then + 1] += share * far;
+                self.broken += share * outcome.broken;
                 self.foresee_one(ages, cell, share, choice, head);
             }
         }
