@@ -109,6 +109,14 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
                 )?;
             }
         }
+        if let Some(goal) = outcome.facts.goal.filter(|_| outcome.is_held_back_by_max()) {
+            writeln!(
+                out,
+                "  some of its own requests took longer than the {} that one may lose: it read less to keep that; \
+                 a larger --max-slowdown reads more",
+                show_time(goal.max)
+            )?;
+        }
         for note in outcome.notes() {
             writeln!(out, "  note: {}", shown(&note))?;
         }

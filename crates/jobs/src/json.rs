@@ -110,6 +110,9 @@ struct SlowdownDocument {
     above_goal_p99: Option<u64>,
     foreground_requests: u64,
     collisions: u64,
+    /// Less was read for the sake of `goal_max_seconds`, some of the scrub's own requests taking longer; `goal_mean_seconds` was not used
+    /// up.
+    held_back_by_max: bool,
 }
 
 /// How long foreground requests took.
@@ -186,6 +189,7 @@ impl TargetDocument {
                 above_goal_p99: p99.map(|p99| report.slowdown.longer_than(p99)),
                 foreground_requests: report.foreground_requests,
                 collisions: report.slowdown.collisions,
+                held_back_by_max: outcome.is_held_back_by_max(),
             },
             latency: report.latency.as_ref().map(|latency| LatencyDocument {
                 beside: Times::of(&latency.beside),

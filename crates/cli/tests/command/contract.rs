@@ -47,6 +47,7 @@ fn the_json_has_every_promised_field() {
     ] {
         assert!(target["slowdown"][field].is_number(), "{field}: {}", target["slowdown"][field]);
     }
+    assert!(target["slowdown"]["held_back_by_max"].is_boolean());
     assert!(target["detector"].is_string());
 }
 
