@@ -42,7 +42,12 @@ pub(super) async fn open(handle: VolumeHandle) {
     let is_writable = handle.with(|state| {
         let newest = state.maps.written_generations.iter().max().copied().unwrap_or(0);
         state.maps.write_number = state.maps.write_number.max(newest);
-        state.options.is_read_only |= newest >= NUMBER_WRITABLE_END;
+        if newest >= NUMBER_WRITABLE_END {
+            state.options.is_read_only = true;
+            // Nothing is written from here on, so no flush may owe a page.
+            state.maps.written_changed.clear();
+            state.maps.written_once.clear();
+        }
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
         state.maps.unsynced = UnsyncedRegions::new(&dirty);
         state.maps.intents = Intents::new(dirty);

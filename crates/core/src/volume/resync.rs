@@ -1,7 +1,7 @@
 //! Resyncing what a crash left: each stripe of a dirty region becomes what it may be, and whole, before anybody reads or
 //! writes it; in the background, or at once when somebody asks for it.
 
-use super::finding::{CorruptionKind, Resolution};
+use super::finding::{CorruptionKind, Resolution, kind_of};
 use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
@@ -110,6 +110,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     // 3. Decide by versions and checksums what each chunk is to be: as it is, rebuilt, resealed, or lost.
     let mut reconciliation = reconcile(&rows.evidence);
+    let hurt = if is_written { not_of_a_crash(&rows.evidence) } else { Vec::new() };
     if !is_written && (!reconciliation.lost.is_empty() || !reconciliation.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
@@ -190,6 +191,42 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));
     });
     report(handle, stripe, reconciliation.lost);
+    let hurt = hurt.into_iter().filter(|&(position, _)| !reconciliation.lost.contains(position)).collect();
+    report_hurt(handle, stripe, hurt).await;
+}
+
+/// Rows of a stripe that was written before that no crash leaves so: a write that was cut short leaves an appendix of the old row or of
+/// the new one, and both can be read and are of this place.
+fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
+    let is_hurt = |status| {
+        matches!(status, RowStatus::Unreadable | RowStatus::Corrupt | RowStatus::Elsewhere { is_whole: true, .. })
+    };
+    let all = evidence.shape.positions().map(|position| (position, evidence.rows[position].status));
+    all.filter(|&(_, status)| evidence.scheme.checks_itself() && is_hurt(status)).collect()
+}
+
+/// Says which of these rows the resync repaired, after a look at what it wrote, and blames their members, as a repair does.
+async fn report_hurt(handle: &VolumeHandle, stripe: StripeIndex, hurt: Vec<(StripePosition, RowStatus)>) {
+    let positions: PositionSet = hurt.iter().map(|&(position, _)| position).collect();
+    let present = handle.with(|state| positions - state.membership.missing(stripe));
+    if present.is_empty() {
+        return;
+    }
+    let again = rows::read(handle, stripe, present, PositionSet::NONE).await;
+    for (position, status) in hurt.into_iter().filter(|&(position, _)| present.contains(position)) {
+        let is_repaired = again.evidence.rows[position].is_sound();
+        let end = if is_repaired { Resolution::Repaired } else { Resolution::Reconstructed };
+        let (kind, place) = handle.with(|state| {
+            let kind = kind_of(status, false, &state.geometry);
+            repair::record(state, stripe, position, kind, end);
+            (kind, state.geometry.place(stripe, position))
+        });
+        persist::blame(handle, place.member, place.row);
+        if let (CorruptionKind::MisdirectedWrite { member, offset }, true) = (kind, is_repaired) {
+            handle.with(|state| state.suspect(member, offset));
+        }
+    }
+    again.recycle(handle);
 }
 
 /// Chunks of which something names a later version than the one that they go back to. Where versions are counted by the

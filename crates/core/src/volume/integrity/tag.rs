@@ -28,7 +28,7 @@ const BODY_SUM: usize = 8;
 const ROLE: usize = 12;
 const PLACE: usize = 20;
 const ARRAY: usize = 28;
-const VERSION: usize = 36;
+pub(in crate::volume) const VERSION: usize = 36;
 const NEIGHBOUR: usize = 44;
 
 /// How many bytes an appendix needs, for the parities of `data` data chunks.
@@ -176,7 +176,7 @@ pub enum RowStatus {
 pub struct DataTag {
     /// What the row says of itself, in schemes where rows check themselves.
     pub status: RowStatus,
-    /// The version, and the sum of the content that was read.
+    /// The version (0 in a torn row whose appendix is spoilt, too), and the sum of the content that was read.
     pub entry: ListEntry,
     /// What it says the checksum of its neighbour is.
     pub neighbour: u32,
@@ -185,9 +185,14 @@ pub struct DataTag {
 /// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`; without it, an appendix that was
 /// read alone: then its body only is judged, and the entry has no sum.
 pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32>) -> DataTag {
+    let status = status(appendix, VERSION, identity, content_sum);
+    // The appendix lies in one sector, so a write that was cut short leaves the body of the old write there, or that of the new one. A
+    // body that does not have its checksum is neither: whatever stands for the version in it, nothing is known of that.
+    let is_version_known = status != RowStatus::Torn || status_of_body(appendix, VERSION, identity) == RowStatus::Sound;
+    let version = if is_version_known { Version(take_u64(appendix, VERSION)) } else { Version(0) };
     DataTag {
-        status: status(appendix, VERSION, identity, content_sum),
-        entry: ListEntry { version: Version(take_u64(appendix, VERSION)), sum: content_sum.unwrap_or(0) },
+        status,
+        entry: ListEntry { version, sum: content_sum.unwrap_or(0) },
         neighbour: take_u32(appendix, NEIGHBOUR),
     }
 }
@@ -295,6 +300,20 @@ mod tests {
             let mut torn = new.clone();
             torn[cut..].copy_from_slice(&old[cut..]);
             assert_eq!(open(&torn, HERE).status, RowStatus::Torn, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_torn_row_is_believed_about_its_version_only_if_its_appendix_is_whole() {
+        let row = data_row(1, 70);
+        let version = |row: &[u8]| open(row, HERE).entry.version;
+        let mut torn = row.clone();
+        torn[..64].fill(9);
+        assert_eq!((open(&torn, HERE).status, version(&torn)), (RowStatus::Torn, Version(70)));
+        for byte in 0..8 {
+            let mut spoilt = row.clone();
+            spoilt[row.len() - VERSION + byte] ^= 1;
+            assert_eq!((open(&spoilt, HERE).status, version(&spoilt)), (RowStatus::Torn, Version(0)), "{byte}");
         }
     }
 

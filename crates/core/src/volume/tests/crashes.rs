@@ -248,3 +248,55 @@ fn rows_of_two_times_that_fit_each_other_are_not_taken_for_a_whole_stripe() {
         assert!(read.iter().all(|byte| byte.is_none_or(|byte| byte == 7)), "{scheme}: {:?}", read[0]);
     }
 }
+
+#[test]
+fn a_corrupt_row_that_calls_itself_newer_is_rebuilt_after_a_crash_amid_the_writes_of_others() {
+    for (data, parity) in [(4, 2), (3, 1), (1, 1)] {
+        for byte in 0..8 {
+            let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, data, parity);
+            let stripe = data as u64 * CHUNK;
+            rig.write(0, &vec![1; stripe as usize]);
+            assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+            // The crash comes while another stripe of the region is written.
+            rig.write(stripe, &vec![2; stripe as usize]);
+            let (hurt, at) = rig.place(0, 0);
+            let (mut members, geometry) = members_of(&mut rig);
+            let end = at + geometry.row_bytes() as usize;
+            members[hurt][at] ^= 4;
+            members[hurt][end - tag::VERSION + byte] ^= 4;
+            let mut again = Rig::start(members, geometry);
+            let bytes = again.read(0, stripe);
+            assert!(bytes == vec![Some(1); stripe as usize], "{data}+{parity}, byte {byte}: {:?}", bytes[0]);
+        }
+    }
+}
+
+#[test]
+fn what_no_crash_leaves_is_said_when_the_resync_after_one_repairs_it() {
+    let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
+    let stripe = 4 * CHUNK;
+    rig.write(0, &vec![1; 2 * stripe as usize]);
+    assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
+    rig.write(2 * stripe, &vec![2; stripe as usize]);
+    // A row of one stripe lies in the place of another, of a third nothing is left, and one was cut short, as a crash does.
+    let ((stray, to), (_, torn), (junk, at)) = (rig.place(0, 0), rig.place(0, 1), rig.place(1, 2));
+    let other =
+        (0..6).map(|slot| rig.place(1, slot)).find(|&(member, _)| member == stray).expect("each stripe is on all").1;
+    let torn_member = rig.place(0, 1).0;
+    let (mut members, geometry) = members_of(&mut rig);
+    let len = geometry.row_bytes() as usize;
+    let row = members[stray][other..other + len].to_vec();
+    lay(&mut members, (stray, to), &row);
+    members[junk][at..at + len].fill(0x5a);
+    members[torn_member][torn..torn + 64].fill(9);
+    let mut again = Rig::start(members, geometry);
+    assert!(again.read(0, 2 * stripe) == vec![Some(1); 2 * stripe as usize]);
+    let found: Vec<_> = std::iter::from_fn(|| again.volume.poll_record()).collect();
+    let of = |member: usize| found.iter().filter(|finding| finding.member == MemberIndex(member)).collect::<Vec<_>>();
+    assert!(
+        of(stray).iter().any(|finding| matches!(finding.kind, CorruptionKind::MisdirectedWrite { .. })),
+        "{found:?}"
+    );
+    assert!(of(junk).iter().any(|finding| finding.kind == CorruptionKind::Corrupt), "{found:?}");
+    assert!(found.iter().all(|finding| finding.end == Resolution::Repaired), "{found:?}");
+}
