@@ -1,4 +1,5 @@
-//! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it. Reads no disk, changes nothing.
+//! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it. Reads no disk, changes nothing; drives are asked for
+//! a setting.
 
 use super::seen;
 use crate::exit::Exit;
@@ -8,6 +9,8 @@ use scrubjay_daemon::channels::AlertChannels;
 use scrubjay_daemon::config::{CONFIG_FILE, WatchConfig};
 use scrubjay_daemon::discovery::{HostSurvey, SeenDisk, SystemRoot, survey};
 use scrubjay_daemon::pump::is_called;
+use scrubjay_daemon::smartctl::obstacle::SmartObstacle;
+use scrubjay_daemon::smartctl::parse::RecoveryLimit;
 use scrubjay_daemon::smartctl::run::Smartctl;
 use scrubjay_device::clock;
 use scrubjay_device::completion::own_uid;
@@ -17,6 +20,7 @@ use scrubjay_jobs::JobError;
 use scrubjay_jobs::control::WatchDocument;
 use scrubjay_watch::counted;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +49,13 @@ struct DoctorDocument {
     schema: u32,
     looks: Vec<Look>,
 }
+
+/// Who waits for a drive for as long as this, in seconds, waits for any: desktop drives try a sector for up to two minutes.
+const KERNEL_WAITS_MIN: u64 = 120;
+/// What to do about drives that may try for longer than the kernel waits.
+const TIMEOUTS_ADVICE: &str = "sudo smartctl -l scterc,70,70 DISK, or, where the drive knows no such limit, \
+                               echo 180 > /sys/block/NAME/device/timeout. Both are forgotten at a restart: a udev rule sets them \
+                               (README, \"Is it safe?\")";
 
 /// A clock before this has never been set: the date of this version's making, roughly.
 const CLOCK_MIN: u64 = 1_790_000_000;
@@ -92,6 +103,7 @@ fn looks() -> Vec<Look> {
     let config = read.as_ref().cloned().unwrap_or_default();
     let survey = survey(&SystemRoot::default(), &config.also);
     let mut looks = vec![permission(), disks(&survey, &config), detection(&survey), smartctl(), settings(&file, read)];
+    looks.extend(timeouts(&survey));
     looks.extend(watched(watch));
     looks.push(clock());
     let others = survey.others.into_iter();
@@ -143,6 +155,62 @@ fn smartctl() -> Look {
         Ok(version) => ok("smartctl", format!("version {version}")),
         Err(obstacle) => missing("smartctl", obstacle.words(), "apt install smartmontools"),
     }
+}
+
+/// A disk of an array: for how many seconds the kernel waits for it, and what it says of itself.
+struct MemberTimeout {
+    name: String,
+    kernel: u64,
+    limit: Result<RecoveryLimit, SmartObstacle>,
+}
+
+/// Does the kernel wait for each disk of an array for as long as that may try a bad sector? Asks the drives, as root.
+fn timeouts(survey: &HostSurvey) -> Option<Look> {
+    let places = survey.arrays.iter().flat_map(|array| &array.members);
+    let members: BTreeSet<&str> = places.filter_map(|place| place.disk.as_deref()).collect();
+    let disks = survey.disks.iter().filter(|disk| members.contains(disk.facts.name.as_str()));
+    let asked = disks.filter(|_| own_uid() == 0).filter_map(|disk| {
+        let folder = Path::new("/sys/block").join(&disk.facts.name);
+        let kernel = SystemRoot::default().number(&folder.join("device/timeout"))?;
+        let limit = match kernel {
+            KERNEL_WAITS_MIN.. => Ok(RecoveryLimit::Unsaid),
+            _ => Smartctl::default().recovery_limit(&disk.device),
+        };
+        Some(MemberTimeout { name: disk.facts.name.clone(), kernel, limit })
+    });
+    timeouts_of(&asked.collect::<Vec<_>>())
+}
+
+/// What that comes to; nothing where there are none.
+fn timeouts_of(members: &[MemberTimeout]) -> Option<Look> {
+    const WHAT: &str = "timeouts";
+    let names = |is_one: &dyn Fn(&MemberTimeout) -> bool| {
+        let names: Vec<&str> =
+            members.iter().filter(|member| is_one(member)).map(|member| member.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let is_short = |member: &MemberTimeout| {
+        member.kernel < KERNEL_WAITS_MIN
+            && match member.limit {
+                Ok(RecoveryLimit::Deciseconds(tenths)) => tenths >= 10 * member.kernel,
+                Ok(RecoveryLimit::Unlimited) => true,
+                Ok(RecoveryLimit::Unsaid) | Err(_) => false,
+            }
+    };
+    let kernel = members.iter().map(|member| member.kernel).min()?;
+    if let Some(names) = names(&is_short) {
+        let found = format!(
+            "{names}: may try a bad sector for longer than the kernel waits ({kernel} s), which then resets the drive, and an array \
+             may take it out"
+        );
+        return Some(missing(WHAT, found, TIMEOUTS_ADVICE));
+    }
+    if let Some(names) = names(&|member| member.limit.is_err()) {
+        let found = format!("{names}: did not say how long they may try a bad sector (asleep, or not to be asked)");
+        return Some(note(WHAT, found, "ask again when they are awake"));
+    }
+    let count = counted(members.len() as u64, "disk");
+    Some(ok(WHAT, format!("{count} of arrays: none is known to try a bad sector for longer than the kernel waits")))
 }
 
 fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
@@ -198,5 +266,28 @@ fn clock() -> Look {
             "set it: timedatectl set-ntp true",
         ),
         now => ok("clock", scrubjay_jobs::control::told::moment(now)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_of_an_array_that_may_try_for_longer_than_the_kernel_waits_is_named() {
+        let member = |name: &str, kernel, limit| MemberTimeout { name: name.to_owned(), kernel, limit };
+        let short = member("sda", 30, Ok(RecoveryLimit::Unlimited));
+        let slow = member("sdb", 30, Ok(RecoveryLimit::Deciseconds(300)));
+        let good = member("sdc", 30, Ok(RecoveryLimit::Deciseconds(70)));
+        let patient = member("sdd", 180, Ok(RecoveryLimit::Unsaid));
+        let asleep = member("sde", 30, Err(SmartObstacle::Asleep));
+        let look = timeouts_of(&[short, slow, good, patient, asleep]).unwrap();
+        assert_eq!(look.state, LookState::Missing);
+        assert!(look.found.starts_with("sda, sdb: may try"), "{}", look.found);
+        let good = || member("sdc", 30, Ok(RecoveryLimit::Deciseconds(70)));
+        let look = timeouts_of(&[good(), member("sde", 30, Err(SmartObstacle::Asleep))]).unwrap();
+        assert_eq!((look.state, look.found.starts_with("sde:")), (LookState::Note, true), "{}", look.found);
+        assert_eq!(timeouts_of(&[good()]).unwrap().state, LookState::Ok);
+        assert!(timeouts_of(&[]).is_none());
     }
 }

@@ -77,6 +77,41 @@ pub fn answer(output: &[u8], status: Option<u8>) -> SmartctlAnswer {
     SmartctlAnswer { outcome, about }
 }
 
+/// For how long a drive may try to read a bad sector (SCT Error Recovery Control, of ATA drives).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryLimit {
+    /// It gives up after so many tenths of a second.
+    Deciseconds(u64),
+    /// No limit is set, or the drive knows none: minutes.
+    Unlimited,
+    /// The drive is none of ATA, so smartctl cannot tell.
+    Unsaid,
+}
+
+/// Understands what `smartctl --json -l scterc` wrote.
+///
+/// # Errors
+/// The drive was not asked, or did not answer.
+pub fn recovery_limit(output: &[u8], status: u8) -> Result<RecoveryLimit, SmartObstacle> {
+    let Ok(document) = serde_json::from_slice::<Value>(output) else { return Err(without_json(output)) };
+    let document = SmartDocument(document);
+    if document.is_asleep() {
+        return Err(SmartObstacle::Asleep);
+    }
+    match document.text("/device/protocol") {
+        // The bits below FAILING say that the drive could not be opened or asked; that a log is not supported is bit 2.
+        _ if status & 0b11 != 0 => Err(document.obstacle(&document.about(Some(status)))),
+        None => Err(document.obstacle(&document.about(Some(status)))),
+        Some("ATA") => Ok(match document.flag("/ata_sct_erc/read/enabled") {
+            Some(true) => document
+                .number("/ata_sct_erc/read/deciseconds")
+                .map_or(RecoveryLimit::Unlimited, RecoveryLimit::Deciseconds),
+            _ => RecoveryLimit::Unlimited,
+        }),
+        Some(_) => Ok(RecoveryLimit::Unsaid),
+    }
+}
+
 /// What it means that smartctl wrote no JSON.
 fn without_json(output: &[u8]) -> SmartObstacle {
     let text = String::from_utf8_lossy(output);
@@ -357,6 +392,25 @@ mod tests {
         let facts = answer.outcome.unwrap();
         assert_eq!(facts.attributes[1], AtaAttribute { id: 197, raw: (1 << 48) - 1 });
         assert_eq!((facts.passed, facts.celsius, answer.about.serial), (Some(true), None, None));
+    }
+
+    #[test]
+    fn a_limit_of_recovery_is_what_the_drive_says_and_nothing_else() {
+        let of = |document: &Value, status| recovery_limit(document.to_string().as_bytes(), status);
+        let drive =
+            |erc: Value| json!({"smartctl": {"version": [7, 3]}, "device": {"protocol": "ATA"}, "ata_sct_erc": erc});
+        let on =
+            drive(json!({"read": {"enabled": true, "deciseconds": 70}, "write": {"enabled": true, "deciseconds": 70}}));
+        assert_eq!(of(&on, 0), Ok(RecoveryLimit::Deciseconds(70)));
+        assert_eq!(of(&drive(json!({"read": {"enabled": false}})), 0), Ok(RecoveryLimit::Unlimited));
+        assert_eq!(of(&drive(json!(null)), 4), Ok(RecoveryLimit::Unlimited), "a drive that knows none");
+        let other = json!({"smartctl": {"version": [7, 3]}, "device": {"protocol": "SCSI"}});
+        assert_eq!(of(&other, 0), Ok(RecoveryLimit::Unsaid));
+        let asleep = json!({"smartctl": {"messages": [{"string": "Device is in STANDBY mode, exit(2)"}]},
+            "device": {"protocol": "ATA"}});
+        assert_eq!(of(&asleep, 2), Err(SmartObstacle::Asleep));
+        assert!(of(&drive(json!(null)), 2).is_err(), "it could not be opened");
+        assert!(recovery_limit(b"smartctl 6.6 2017", 1).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Runs smartctl: a process with a time-out, of whose output at most a bounded amount is read.
 
 use super::obstacle::SmartObstacle;
-use super::parse::{self, SmartctlAnswer};
+use super::parse::{self, RecoveryLimit, SmartctlAnswer};
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -59,6 +59,16 @@ impl Smartctl {
         }
     }
 
+    /// For how long the drive behind `device` may try to read a bad sector. Does not wake it.
+    ///
+    /// # Errors
+    /// It was not asked, or did not answer.
+    pub fn recovery_limit(&self, device: &Path) -> Result<RecoveryLimit, SmartObstacle> {
+        let arguments = ["--json", "-l", "scterc", "-n", "standby"].map(OsStr::new);
+        let heard = self.ask(&[&arguments[..], &[device.as_os_str()]].concat())?;
+        ended(heard, self.time_out).and_then(|(output, status)| parse::recovery_limit(&output, status))
+    }
+
     /// The version of the program. Asks no drive.
     ///
     /// # Errors
@@ -108,9 +118,17 @@ enum Heard {
 }
 
 fn understand(heard: Heard, time_out: Duration) -> SmartctlAnswer {
-    SmartctlAnswer::refused(match heard {
+    match ended(heard, time_out) {
+        Ok((output, status)) => parse::answer(&output, Some(status)),
+        Err(obstacle) => SmartctlAnswer::refused(obstacle),
+    }
+}
+
+/// What it wrote, and its exit status.
+fn ended(heard: Heard, time_out: Duration) -> Result<(Vec<u8>, u8), SmartObstacle> {
+    Err(match heard {
         Heard::Ended(output, status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
-            Some(code) => return parse::answer(&output, Some(code)),
+            Some(code) => return Ok((output, code)),
             None => {
                 let signal = status.signal().map_or("a signal".to_owned(), |signal| format!("signal {signal}"));
                 SmartObstacle::Failed(format!("smartctl was ended by {signal}"))
@@ -201,6 +219,18 @@ mod tests {
         assert_eq!(answer.about.exit, Some(super::super::exit::SmartctlExit(24)));
         let asked = fs::read_to_string(folder.path().join("asked")).unwrap();
         assert_eq!(asked, "--json -a -n standby -d sat /dev/sdzz\n");
+    }
+
+    #[test]
+    fn its_limit_of_recovery_is_asked_without_waking_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = r#"{"device": {"protocol": "ATA"}, "ata_sct_erc": {"read": {"enabled": true, "deciseconds": 70}}}"#;
+        let script = format!("echo \"$@\" >'{}'; echo '{said}'", folder.path().join("asked").display());
+        let limit = program(&folder, &script).recovery_limit(Path::new("/dev/sdzz"));
+        assert_eq!(limit, Ok(RecoveryLimit::Deciseconds(70)));
+        let asked = fs::read_to_string(folder.path().join("asked")).unwrap();
+        assert_eq!(asked, "--json -l scterc -n standby /dev/sdzz\n");
+        assert!(program(&folder, "kill -9 $$").recovery_limit(Path::new("/dev/sdzz")).is_err());
     }
 
     #[test]
