@@ -43,9 +43,10 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     number(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Are the first lines of `head` records of `format`, all but those that it skips?
+/// Are the first [`LINES_JUDGED`] lines of `head` records of `format`, all but those that it skips, and at least one of them a record?
 ///
-/// The last line counts only if it is whole, or the only one.
+/// The last line counts only if it is whole, or the only one. A format with a longer header, or that holds records back, needs a
+/// `looks_like` of its own.
 pub(crate) fn are_records(mut format: impl TextFormat, head: &[u8]) -> bool {
     let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
     let mut devices = Devices::default();

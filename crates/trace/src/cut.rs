@@ -71,9 +71,11 @@ pub fn cut(
     Ok(all)
 }
 
-/// A cut: its time, from where on what comes after it may lie, and up to where what comes before.
+/// Where two parts meet.
 struct CutPlace {
+    /// Records that arrive from here on are the next part's.
     at: Nanos,
+    /// From the first byte that the next part needs up to the end of the bytes that the part before needs: the two overlap.
     bytes: Range<u64>,
 }
 

@@ -19,7 +19,8 @@ pub struct PartPeriods {
     pub idle: Vec<u64>,
     /// How long each lasts.
     pub busy: Vec<u64>,
-    /// By how much each moves the end of what came before, if that is late: the sum of service times that the model says.
+    /// The service time of its requests by the model, in nanoseconds: a disk that is still busy with earlier ones stays busy for that
+    /// much longer. Zero where the trace says how long requests took.
     pub work: Vec<u64>,
     /// The requests of each.
     pub requests: Vec<u32>,

@@ -20,8 +20,9 @@ pub type OutputStream = Box<dyn Write + Send>;
 
 /// A streaming reader of one source, in constant memory.
 pub trait Reader: Send {
-    /// Appends some records to `sink` (some thousands at a time; none is no sign of the end), in the order of the
-    /// source, and adds their number to [`RecordSink::understood`]. False: the source has ended, nothing was appended.
+    /// Appends some records to `sink`, some thousands at a time, in the order of the source, adds their number to
+    /// [`RecordSink::understood`], and calls [`RecordSink::judge`], at the end too: that refuses a trace of which too much is
+    /// malformed. `Ok(true)` may have appended nothing; only `Ok(false)` is the end.
     ///
     /// # Errors
     /// When the source fails or cannot be what it was taken for. Single records that cannot be understood are counted

@@ -10,9 +10,9 @@ const DEVICES_MAX: usize = 1 << 16;
 const EXAMPLES_MAX: usize = 5;
 /// So much of each is shown, in bytes.
 const EXCERPT_MAX: usize = 80;
-/// More than one in so many malformed is an error.
+/// A trace is refused when more than one record in `MALFORMED_OF` is malformed,
 const MALFORMED_OF: u64 = 100;
-/// Before the end, that is judged only once so many were seen.
+/// judged from the `JUDGED_FROM`th record on, or at the end.
 const JUDGED_FROM: u64 = 10_000;
 
 /// Names of devices by id.

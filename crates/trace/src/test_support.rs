@@ -23,7 +23,7 @@ pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>
 
 /// All that `writer` writes for these records.
 pub(crate) fn written(writer: fn(OutputStream) -> Box<dyn Writer>, records: &[Record], devices: &Devices) -> String {
-    let page = TrialPage::default();
+    let page = SharedBuffer::default();
     let mut writer = writer(Box::new(page.clone()));
     for records in records.chunks(3) {
         writer.write(records, devices).unwrap();
@@ -33,9 +33,9 @@ pub(crate) fn written(writer: fn(OutputStream) -> Box<dyn Writer>, records: &[Re
 }
 
 #[derive(Clone, Default)]
-struct TrialPage(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for TrialPage {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -74,6 +74,7 @@ pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]
 
 /// Texts that are no trace, or of a format that is not read here.
 pub(crate) const STRANGERS: &[&str] = &[
+    // A line of the traces of Florida International University: time, process, name, sector, size, kind, major, minor, MD5.
     "89966011 4892 syslogd 904265560 8 W 6 0 531e779ca3c3a8bb\n",
     "It is a truth universally acknowledged\n",
     "",

@@ -28,7 +28,7 @@ pub(super) struct ForegroundTracker {
     idle_since: Nanos,
     /// Its times are those of looks at counters.
     is_counted: bool,
-    unreckoned: VecDeque<ToldPolicy>,
+    unreckoned: VecDeque<ForegroundEvent>,
     at_disk: VecDeque<RequestAtDisk>,
     /// When the last foreground request left.
     free: Nanos,
@@ -46,7 +46,7 @@ pub(super) struct ForegroundTracker {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum ToldPolicy {
+enum ForegroundEvent {
     Arrived(Nanos),
     Completed(Nanos),
 }
@@ -134,7 +134,7 @@ impl ForegroundTracker {
         }
         self.outstanding += u64::from(count);
         seen.workload.add_requests(count);
-        self.note(ToldPolicy::Arrived(at), count);
+        self.note(ForegroundEvent::Arrived(at), count);
     }
 
     /// Requests were completed; perhaps an idle interval begins.
@@ -143,13 +143,13 @@ impl ForegroundTracker {
             self.outstanding = self.outstanding.saturating_sub(u64::from(count));
             self.idle_since = at;
         }
-        self.note(ToldPolicy::Completed(at), count);
+        self.note(ForegroundEvent::Completed(at), count);
     }
 
     /// Nothing is outstanding, whatever we thought.
     pub(super) fn drained(&mut self, at: Nanos) {
         if self.outstanding > 0 {
-            self.note(ToldPolicy::Completed(at), self.outstanding.min(FOLLOWED_MAX as u64) as u32);
+            self.note(ForegroundEvent::Completed(at), self.outstanding.min(FOLLOWED_MAX as u64) as u32);
             self.outstanding = 0;
             self.idle_since = at;
         }
@@ -177,7 +177,7 @@ impl ForegroundTracker {
         self.reckon(None, slowdown);
     }
 
-    fn note(&mut self, told: ToldPolicy, count: u32) {
+    fn note(&mut self, told: ForegroundEvent, count: u32) {
         let room = FOLLOWED_MAX.saturating_sub(self.unreckoned.len());
         self.unreckoned.extend(std::iter::repeat_n(told, room.min(count as usize)));
     }
@@ -185,13 +185,13 @@ impl ForegroundTracker {
     fn reckon(&mut self, own: Option<Own>, slowdown: &mut Slowdown) {
         while let Some(told) = self.unreckoned.pop_front() {
             let end = match told {
-                ToldPolicy::Arrived(arrived) => {
+                ForegroundEvent::Arrived(arrived) => {
                     if self.at_disk.len() < FOLLOWED_MAX {
                         self.at_disk.push_back(RequestAtDisk { arrived, behind: None });
                     }
                     continue;
                 }
-                ToldPolicy::Completed(end) => end,
+                ForegroundEvent::Completed(end) => end,
             };
             let Some(request) = self.at_disk.pop_front() else { continue };
             self.serve(request, end, own, slowdown);

@@ -45,7 +45,7 @@ pub enum BlockRequest {
         /// Reply only once it would survive a loss of power.
         is_durable: bool,
     },
-    /// Which of these bytes were ever written?
+    /// Which of these bytes were written, and not trimmed since?
     Allocation {
         /// From here on.
         offset: VolumeOffset,
@@ -98,7 +98,7 @@ impl ReadPart {
 pub struct AllocationRun {
     /// How many bytes.
     pub len: u64,
-    /// Were they ever written? What was not reads as zeros.
+    /// Were they written, and not trimmed since? Else they read as zeros.
     pub is_written: bool,
 }
 

@@ -51,7 +51,7 @@ impl VolumeHandle {
 
     /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
     pub async fn ops(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
-        // Of each write that the disk may still lose: `None`. Of each flush: how many of these had ended when it was queued.
+        // For each write that is not durable: `None`. For each flush: how many of those writes had ended when it was queued.
         let mut cache_updates: Vec<(usize, Option<u64>)> = Vec::new();
         let group = self.with(|state| {
             let asked = |(member, kind): &(MemberIndex, OpKind)| RequestedOp {
@@ -124,8 +124,8 @@ impl VolumeHandle {
         }
     }
 
-    /// The same; writes that their disk refuses are tried once more, as errors may pass. Not durable ones where something may
-    /// have been lost: what failed may have been the flush that they bring with them, and nobody would hear of it again.
+    /// Like [`VolumeHandle::ops`], but tries each write once more that its disk refused, as errors may pass. A durable write is not tried
+    /// again while the disk's cache may have lost something: the error may be that of a flush, which a disk reports only once.
     pub async fn ops_twice(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
         let place = |kind: &OpKind| match kind {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),

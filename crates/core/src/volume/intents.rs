@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub(super) struct Intents {
     /// What the pages should say.
     pub dirty: Bits<RegionIndex>,
-    /// What every attached member's pages say at least: never less than `dirty` where writes are under way.
+    /// Regions whose bit is on every attached member. A write into a region starts only when its bit is set here.
     pub durable: Bits<RegionIndex>,
     /// Regions that were written while a member was out.
     pub away: Bits<RegionIndex>,

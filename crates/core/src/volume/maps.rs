@@ -133,10 +133,10 @@ impl VolumeMaps {
         self.unflushed.insert(chunk);
     }
 
-    /// The next generation of a page of the written map: the next write number that belongs to the page's other place (pages of even
-    /// generations lie in one of its two places, of odd ones in the other, and the newest must not be written over). So whatever is
-    /// written after this page has at least its number as version, and whatever was forgotten before has a smaller one: after a crash
-    /// that tells which of the stripes that the page calls unwritten were written since.
+    /// The next generation of a page of the written map: at least the present write number, and even if the last one was odd, or odd if it was
+    /// even (the two lie in different places, and the newest must not be written over). Every write after this page has at least this number as its
+    /// version, every write before it a smaller one: after a crash that tells which of the stripes that the page calls unwritten were
+    /// written since.
     pub fn next_generation(&mut self, page: u64) -> u64 {
         let last = &mut self.written_generations[page as usize];
         let least = self.write_number.max(*last + 1);

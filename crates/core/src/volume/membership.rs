@@ -28,7 +28,7 @@ pub(super) enum VolumePhase {
 #[derive(Clone, Debug)]
 pub(super) struct VolumeMember {
     pub state: MemberState,
-    /// Do the others' superblocks not know yet that it is the one in this place?
+    /// True until all other members' superblocks say that it is the one in this place.
     pub is_joining: bool,
     /// The newest generation of superblocks that it is known to have.
     pub generation_known: u64,
@@ -39,7 +39,8 @@ pub(super) struct VolumeMember {
     pub lacks: Option<Bits<RegionIndex>>,
     /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
     pub ahead: BTreeSet<StripeIndex>,
-    /// Of its `stripes_done`, those that it may be said to hold: the written map is durable as it was when they were done.
+    /// The rebuild's checkpoint: stripes below this are on it, and the written map is durable as it was when they were done. The superblocks
+    /// say this number, not `stripes_done`.
     pub stripes_vouched: u64,
     /// When faults were located on it, the last few.
     pub faults: VecDeque<Nanos>,

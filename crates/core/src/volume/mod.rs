@@ -96,9 +96,9 @@ pub struct VolumeStatus {
     pub members: Vec<(MemberState, u32)>,
     /// Members on which so many faults were located of late that they should be replaced. What was found was put right.
     pub unreliable: Vec<MemberIndex>,
-    /// Members that owe an answer for longer than they may, and that cannot be spared.
+    /// Members that owe an answer for longer than they may.
     pub hanging: Vec<MemberIndex>,
-    /// Stripes that were ever written.
+    /// Stripes that were written, and not trimmed since.
     pub stripes_written: u64,
     /// Of these, stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
     pub stripes_undecided: u64,

@@ -16,8 +16,8 @@ pub struct VolumeOptions {
     pub faults_max: usize,
     /// See [`VolumeOptions::faults_max`].
     pub faults_window: Nanos,
-    /// A member that owes an answer for longer and ends nothing else of its kind (reads; all else) meanwhile hangs, or one that
-    /// owes it ten times as long: it is taken out, if it can be spared.
+    /// Time limit of one operation. A member hangs if one of its operations is older and no other of that kind (reads; everything else)
+    /// ended within the limit; or if one is older than ten limits. It is taken out, if it can be spared.
     pub op_deadline: Nanos,
     /// The sizes of the members' disks, by member (superblocks lie at their ends); the least size where nothing is said.
     pub member_bytes: Vec<u64>,

@@ -103,8 +103,8 @@ async fn rounds(
 
 /// In this order, each step after the one before has ended:
 /// 1. The copies at the starts of the active members.
-/// 2. Those at their ends. A member that was a generation behind has only copies in the places that are written over now: so
-///    one of them is whole at any time.
+/// 2. Those at their ends. If a member missed the last generation, both of its valid copies lie where this one goes: one of them is
+///    whole at any time.
 /// 3. Members that are being rebuilt. A superblock that only they have must not fail anybody: alone they do not speak for the
 ///    array (`format::assemble`).
 /// 4. Members that are joining. The others must know them first: else, after a crash, each would call the other failed.

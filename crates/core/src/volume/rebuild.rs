@@ -377,8 +377,9 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     })
 }
 
-/// Is another member of this stripe out, and not replaced, that may know what is lost now when it comes back? Where rows prove
-/// themselves nothing is destroyed by going on, and the stripes behind this one need it; unless none of them can be rebuilt.
+/// Should the rebuild wait at this stripe? Yes if another of its members is out, and not replaced, that may prove the lost chunk when it
+/// comes back. Where rows prove themselves, going on destroys nothing: the rebuild waits only if more rows are missing than there are
+/// parities.
 fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) -> bool {
     let is_out =
         |position: StripePosition| !state.membership.is_attached(state.geometry.place(stripe, position).member);
@@ -412,9 +413,8 @@ async fn are_there(
     are_there
 }
 
-/// What cannot be proven, where rows prove themselves: one that proves nothing lies in its place (one that a crash left half
-/// rebuilt would look like one that was half written; and on a disk that was this member before, its old row would look
-/// whole).
+/// Where a row cannot be rebuilt and rows prove themselves: writes a lost mark without an appendix in its place. Else a row that a crash left
+/// half rebuilt would look half written, and on a disk that was this member before, its old row would look whole.
 async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, mine: PositionSet) -> RebuildEnd {
     if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;

@@ -6,7 +6,7 @@ pub(super) struct Rounds {
     /// The number of the last one that somebody wants.
     pub wanted: u64,
     done: u64,
-    /// Is one running, or kept from being run?
+    /// Is one running? `metadata` sets it, too, to keep rounds from running meanwhile.
     pub is_running: bool,
 }
 

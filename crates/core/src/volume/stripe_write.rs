@@ -324,8 +324,8 @@ fn reconstruct(
         let mut entry = found;
         if touched.contains(position) {
             apply(batch, position, &mut row[..chunk_bytes]);
-            // What one parity says of a chunk whose row was not read, or is not sound, may be behind what others say: one more may
-            // be a number that names another content there. The write's own is greater than all.
+            // Where the row was not read, or is not sound, its version is what one parity's list says, which may be stale: one more could be a
+            // number that names another content already. The write's own number is greater than any in use.
             entry.version = if seen.is_sound() { next_version(scheme, stamp, found.version) } else { stamp };
         }
         data.push(Some(row));

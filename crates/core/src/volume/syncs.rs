@@ -1,5 +1,5 @@
-//! Flushes and durable writes under way. A disk that lost something of its cache tells one of them, once, and it may be any: the
-//! others end well. So a flush that overlaps another of these counts as done only when that has ended well, too. (A durable write counts
+//! Flushes and durable writes under way. A disk reports once that it lost something of its cache, on any one of those that are under way: the
+//! others end well. So a flush succeeds only if every one that overlapped it did. (A durable write counts
 //! by itself: if the flush beside it is the one that is told, that fails the member, and the other members hold what was written.)
 
 use super::disk::PlacedDisk;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 /// Chunks remembered one by one; beyond these all count as unflushed until the next flush but one.
 const CHUNKS_MAX: usize = 1 << 16;
 
-/// Chunks written since a flush began, before and during the flush under way.
+/// `since`: written after the present flush began. `during`: written before it began, and not flushed yet.
 #[derive(Debug, Default)]
 pub(super) struct Unflushed {
     since: Set,

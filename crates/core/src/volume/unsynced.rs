@@ -29,12 +29,12 @@ impl UnsyncedRegions {
         self.regions.get(&region).is_some_and(|synced| !synced.as_ref().is_some_and(is_synced))
     }
 
-    /// Is any stripe of a region?
+    /// Has this region stripes that are to be resynced?
     pub fn has(&self, region: RegionIndex) -> bool {
         self.regions.contains_key(&region)
     }
 
-    /// Is any stripe of these regions?
+    /// Has any of these regions?
     pub fn has_any(&self, regions: RangeInclusive<RegionIndex>) -> bool {
         self.regions.range(regions).next().is_some()
     }

@@ -106,8 +106,8 @@ async fn write_announced(
     };
     put::put(handle, stripe, rows, false).await?;
     handle.with(|state| state.maps.note_written(stripe));
-    // If this process is killed, the write must still be found: by its version, when the written map's page says nothing
-    // of so late a time; or by the page itself.
+    // After a kill the resync finds this first write by its version, if that is no smaller than the number from which on the page on the
+    // disks counts; else only the page itself tells of it, and has to be written before the reply.
     let needs_page = is_first.is_some_and(|version| {
         handle.with(|state| {
             let page = state.geometry.written_page_of(stripe);

@@ -16,8 +16,8 @@ struct KnownScrubber {
     advice: &'static str,
 }
 
-const ARRAYS_ADVICE: &str = "keep it: it compares copies and parities, which reading disks does not; Scrubjay waits while it \
-                             runs. Give it hours in which Scrubjay need not read";
+const ARRAYS_ADVICE: &str = "Scrubjay runs the same check within its budget, and waits while this one runs. Once `scrubjay plan` \
+                             says that the arrays are checked in time, this one may be switched off; until then keep it";
 const KNOWN: [KnownScrubber; 8] = [
     KnownScrubber {
         timers: &["mdcheck_start", "mdcheck_continue", "raid-check"],

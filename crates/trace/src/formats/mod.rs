@@ -241,4 +241,13 @@ mod tests {
         }
         assert!(STRANGERS.iter().all(|text| found(text.as_bytes()).is_none()));
     }
+
+    /// A file's ending chooses the format that is written.
+    #[test]
+    fn each_ending_is_one_writers() {
+        let endings: Vec<&str> =
+            FORMATS.iter().filter_map(|format| format.writer).flat_map(|writer| writer.endings.to_vec()).collect();
+        let apart: BTreeSet<&&str> = endings.iter().collect();
+        assert_eq!(apart.len(), endings.len(), "{endings:?}");
+    }
 }

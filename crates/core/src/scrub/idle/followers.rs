@@ -165,12 +165,13 @@ impl Followers {
         self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 
-    /// The same for the most who came together of late, whatever the length, or who are imagined to, as long as little was seen.
+    /// As [`Followers::behind`], for the largest burst of late, whatever the interval's length; no less than what is still imagined while
+    /// little was seen.
     pub(super) fn worst(&self, service: f64) -> f64 {
         self.worst_seen(service).max(self.imagined)
     }
 
-    /// The same of those who were seen.
+    /// As [`Followers::behind`], for the largest burst of late that was seen.
     pub(super) fn worst_seen(&self, service: f64) -> f64 {
         let (low, share) = place(service);
         self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share

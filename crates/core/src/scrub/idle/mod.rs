@@ -122,8 +122,7 @@ pub struct PolicyState {
     pub in_idle_only: bool,
     /// Is this still the cautious beginning, before enough of the workload has been seen?
     pub cautious: bool,
-    /// Of what delays count for in the plan, the share that counts for those who might lose more than the goal for the maximum
-    /// allows: 0..=1.
+    /// Of the total cost of delays in the plan, the share that is the penalty for breaking the goal for the maximum: 0..=1.
     pub for_max: f64,
 }
 

@@ -68,7 +68,7 @@ pub(super) struct ServiceEstimate {
     /// What most take, and what the longest do: those who come while one of them is at the disk lose as much as if these two
     /// were all.
     pub(super) cases: [ServiceCase; 2],
-    /// Nobody is held up for longer by one; none: to its end.
+    /// The longest delay, in seconds, that one request causes; `None`: until it ends.
     pub(super) held_max: Option<f64>,
 }
 
@@ -98,7 +98,7 @@ impl ServiceEstimate {
         self.held_max.map_or(service, |most| service.min(most))
     }
 
-    /// For so many of its `service` seconds who comes is held up for as long as anybody is, and not to the end.
+    /// For so many seconds of a request that takes `service`, one who comes waits for all of `held_max` and not until its end; 0 at a disk.
     pub(super) fn passed(&self, service: f64) -> f64 {
         service - self.held(service)
     }

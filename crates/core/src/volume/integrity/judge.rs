@@ -86,8 +86,9 @@ fn by_versions(evidence: &Evidence) -> RowFound {
             }
         }
     }
-    // Hybrid-1 counts on from the version that it finds on a chunk, which may have missed a write: then a list that
-    // missed the next one is ahead of that chunk and behind the others, and all of it comes of that one row.
+    // Hybrid-1 gives a chunk the version that it finds on it, plus one. After a lost write the next one takes the same number again, so
+    // a list that missed that next write can be ahead for this chunk and behind for others. If leaving out one row ends every
+    // dispute, that row is to blame.
     if evidence.scheme == Scheme::Hybrid1
         && found.stale.count() > 1
         && let [position] = culprits(evidence, disputed(evidence))[..]
@@ -118,8 +119,8 @@ fn by_sums(evidence: &Evidence) -> RowFound {
     }
 }
 
-/// What is said of a data chunk, but for one row. The list of a torn parity may be whole, and old: it is heard only where
-/// one number counts the writes of the whole array, so that an older list never names a greater one.
+/// What the lists say of a data chunk, that of one row left out. The list of a torn parity may be whole and still stale: it counts only
+/// under `stamp`, where one number counts the writes of the whole array, so a stale list never names a greater version.
 fn claims(
     evidence: &Evidence,
     index: StripePosition,

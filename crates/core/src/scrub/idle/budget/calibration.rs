@@ -1,4 +1,5 @@
-//! How many times what the plan foresees is lost: whatever it is wrong about, who queues behind included.
+//! The ratio of what was lost to what the plan foresaw (1/200 to 200): it corrects whatever the plan is wrong about, the requests that
+//! queue behind included.
 
 /// Until collisions tell, the plan is believed as if it had been right in so many of them: one burst is not to be believed at
 /// once.

@@ -64,8 +64,8 @@ const QUIET_FACTOR: f64 = 2.0;
 const QUIET_MIN: f64 = 60.0;
 /// With debts it must be as long as that, too, in seconds.
 const QUIET_INDEBTED: f64 = 3600.0;
-/// No more than this share of the requests is to lose more than any may. Each counts as if it lost what so many may: the goal,
-/// divided by this share.
+/// At most this share of the foreground's requests may lose more than the max goal. The plan counts one that does as the goal for the
+/// mean divided by this share, in seconds.
 const BROKEN_SHARE: f64 = 1e-4;
 /// Where no size is within the max goal, the smallest is sent for this share of the time.
 const LAST_RESORT_SHARE: f64 = 0.002;
@@ -194,8 +194,8 @@ impl Budget {
         all(followers.behind(age, service)).max(worst)
     }
 
-    /// May a request be sent that can cost so much, seconds in all, without more than one in a hundred losing too much? None of
-    /// a size that takes no longer than that; else as many as lose all of it if that makes up the cost.
+    /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost` seconds in all? If the
+    /// size usually takes longer than that goal, all who meet it count; else the share of its requests that do.
     fn keeps_p99(&self, size: Bytes, head: DiskHead, cost: f64, seen: &Observed) -> bool {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
         let service = seen.service.of(size, head);

@@ -191,7 +191,7 @@ impl Superblock {
             is_clean: match from.u32() {
                 0 => false,
                 1 => true,
-                _ => return Err(SuperblockError::Nonsense("a flag")),
+                _ => return Err(SuperblockError::Nonsense("the flag of a clean stop is neither 0 nor 1")),
             },
             name: from.text(NAME_BYTES_MAX).ok_or(SuperblockError::Nonsense("the name"))?.to_owned(),
             geometry: decode_geometry(&mut from)?,

@@ -100,7 +100,9 @@ impl fmt::Display for MemberState {
             MemberState::Failed(FailureReason::Gone) => f.write_str("failed: it did not answer any more"),
             MemberState::Failed(FailureReason::Refused) => f.write_str("failed: it refused a write"),
             MemberState::Failed(FailureReason::Hung) => f.write_str("failed: it did not answer in time"),
-            MemberState::Failed(FailureReason::ByAdministrator) => f.write_str("failed: as it was asked to"),
+            MemberState::Failed(FailureReason::ByAdministrator) => {
+                f.write_str("failed: taken out by the administrator")
+            }
             MemberState::Missing => f.write_str("missing"),
             MemberState::Rebuilding { stripes_done } => write!(f, "rebuilding: {stripes_done} stripes done"),
         }

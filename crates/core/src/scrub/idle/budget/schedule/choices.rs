@@ -37,7 +37,7 @@ pub(super) struct Choice {
     pub(super) index: u8,
     pub(super) bytes: f64,
     pub(super) service: ServiceEstimate,
-    /// Which take longer than anybody may lose; `share` is in seconds, what that counts for included.
+    /// Which take longer than anybody may lose; `share` is their share times the penalty for one who meets them, in seconds.
     pub(super) over: ServiceCase,
     /// The ends of intervals, each counted as often as somebody loses what the request costs.
     pub(super) ends: Weighted,
@@ -48,9 +48,9 @@ pub(super) struct Choice {
 pub(super) struct CellOutcome {
     /// Bytes read.
     pub(super) gain: f64,
-    /// Seconds for which those wait who end an interval, and what it counts for if that is longer than anybody may.
+    /// The expected delay of those who end an interval, and `broken`, in seconds.
     pub(super) cost: f64,
-    /// The second of the two.
+    /// The penalty within `cost` for breaking the max goal.
     pub(super) broken: f64,
     /// Where the next one is sent.
     pub(super) then: AgePlace,
@@ -147,7 +147,7 @@ impl Choice {
         cases.map(lost).sum()
     }
 
-    /// What it counts for that some lose more than anybody may.
+    /// The expected penalty, in seconds, for those who lose more than the max goal.
     pub(super) fn broken(&self, ages: &Ages, at: Spot) -> f64 {
         match self.over.share > 0.0 {
             true => self.over.share * ages.ends(&self.ends, at, ages.spot(at.age + self.over.service)),

@@ -106,7 +106,7 @@ impl Schedule {
     /// The plans that read most. Nothing is sent before [`Schedule::spend`] says how much.
     /// `behind` tells how many all together lose what the one loses who ends an interval of so many seconds by a request that
     /// takes so many.
-    /// Who loses more than anybody may counts as if he lost `each` seconds besides.
+    /// `each`: the penalty, in seconds, for one request that loses more than the max goal.
     /// Near `level` is where to look first for what to spend.
     pub(super) fn new(
         ages: Ages,
@@ -255,8 +255,8 @@ impl Schedule {
         if is_sure { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
     }
 
-    /// What to do at about this age, which is until when; none for ever. It is so many times more likely than the age says that an
-    /// interval ends in so many seconds; nothing means nothing for `step` seconds at the most.
+    /// The best act at about `age`, and the age up to which that is one; `None`: never send again. `multiplier` of a time in seconds:
+    /// how many times likelier than the age says an interval is to end within it. `step`: for how many seconds sending nothing holds.
     fn look(
         &self,
         age: f64,
@@ -305,8 +305,8 @@ impl Schedule {
         self.plan_of(interval, part).map_or(0.0, |plan| plan.rests[part / PARTS])
     }
 
-    /// Of what delays count for, at the price in use, which share counts for those who would lose more than anybody may; none where
-    /// nothing is ever sent.
+    /// Of the total cost of delays at the price in use, the share that is the penalty for breaking the max goal: 0..=1; 0 where nothing is
+    /// ever sent.
     pub(super) fn broken_share(&self) -> f64 {
         let plans = self.level.rungs().filter_map(|(rung, share)| Some((self.plans.get(rung)?.as_ref()?, share)));
         let [spent, broken] = plans.fold([0.0; 2], |[spent, broken], (plan, share)| {

@@ -18,7 +18,7 @@ pub(super) struct PricePlan {
     pub(super) rests: Vec<f64>,
     /// How long those who end all intervals wait together, and what counts for such time, in seconds.
     pub(super) spent: f64,
-    /// So much of it counts for those who lose more than anybody may.
+    /// The part of it that is the penalty for breaking the max goal.
     pub(super) broken: f64,
 }
 
@@ -82,8 +82,8 @@ impl PricePlan {
         turns
     }
 
-    /// The best at an age: an index of the choices, or [`NOTHING`] until the age of `until`; so many times more likely than the
-    /// age says is it that an interval ends in so many seconds.
+    /// The best act at an age: an index of the choices, or [`NOTHING`] until the age of `until`. `multiplier` of a time in seconds: how
+    /// many times likelier than the age says an interval is to end within it.
     #[expect(clippy::too_many_arguments)]
     pub(super) fn best(
         &self,
