@@ -205,13 +205,20 @@ fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
     all.filter(|&(_, status)| evidence.scheme.checks_itself() && is_hurt(status)).collect()
 }
 
-/// Says which of these rows the resync repaired, after a look at what it wrote, and blames their members, as a repair does.
+/// Says which of these rows the resync repaired, and blames their members, as a repair does: what it wrote is flushed and read back first.
 async fn report_hurt(handle: &VolumeHandle, stripe: StripeIndex, hurt: Vec<(StripePosition, RowStatus)>) {
     let positions: PositionSet = hurt.iter().map(|&(position, _)| position).collect();
     let present = handle.with(|state| positions - state.membership.missing(stripe));
     if present.is_empty() {
         return;
     }
+    let member = |position| handle.with(|state| state.geometry.place(stripe, position).member);
+    let flushes = present.iter().map(|position| (member(position), OpKind::Flush)).collect();
+    let flushed = handle.ops(flushes).await;
+    for (disk, why) in persist::failed(handle, flushed) {
+        persist::fail_member(handle, disk, why).await; // no later flush would tell what was lost with this one
+    }
+    let present = handle.with(|state| present - state.membership.missing(stripe));
     let again = rows::read(handle, stripe, present, PositionSet::NONE).await;
     for (position, status) in hurt.into_iter().filter(|&(position, _)| present.contains(position)) {
         let is_repaired = again.evidence.rows[position].is_sound();
