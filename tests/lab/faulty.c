@@ -10,6 +10,7 @@
  * It models one head that serves one request at a time, in the order of arrival. It does not model caches, read-ahead
  * or rotation, and NBD carries no error but EIO to the kernel.
  */
+#define _GNU_SOURCE /* SEEK_DATA */
 #define NBDKIT_API_VERSION 2
 #define THREAD_MODEL NBDKIT_THREAD_MODEL_PARALLEL /* requests overlap in the queue; the head orders them */
 #include <errno.h>
@@ -97,8 +98,8 @@ static bool is_held(void) {
   return is_reached;
 }
 
-/* Queues one request at the head and waits until it is served. Says whether a sector of it is bad. */
-static bool serve(uint64_t offset, uint32_t count, bool read) {
+/* Queues one request at the head. Says when it is served, and whether a sector of it is bad. */
+static bool queue_at_head(uint64_t offset, uint32_t count, bool read, int64_t *until) {
   bool failed = false;
   while (read && hold_path && is_held()) usleep(10000);
   pthread_mutex_lock(&lock);
@@ -113,30 +114,47 @@ static bool serve(uint64_t offset, uint32_t count, bool read) {
   if (kbps) head_free_ns += (int64_t)count * 1000000 / kbps;
   if (failed) head_free_ns += err_ms * 1000000;
   head_at = offset + count;
-  int64_t until = head_free_ns;
+  *until = head_free_ns;
   pthread_mutex_unlock(&lock);
-  struct timespec done = {until / 1000000000, until % 1000000000};
-  if (until > now) while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &done, NULL) == EINTR);
   return failed;
+}
+
+static void wait_until(int64_t time) {
+  struct timespec done = {time / 1000000000, time % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &done, NULL) == EINTR);
+}
+
+/* What was never written is not read from the file: that would fill the page cache with zeros, and whoever fills memory of a
+   virtual machine for the first time waits for its host, up to 50 ms. */
+static bool is_hole(uint64_t offset, uint32_t count) {
+  off_t data = lseek(image, offset, SEEK_DATA);
+  return data < 0 ? errno == ENXIO : (uint64_t)data >= offset + count;
 }
 
 static int plugin_pread(void *handle, void *buffer, uint32_t count, uint64_t offset, uint32_t flags) {
   (void)handle, (void)flags;
-  if (serve(offset, count, true)) {
-    nbdkit_set_error(EIO);
-    return -1;
+  int64_t until;
+  bool failed = queue_at_head(offset, count, true, &until);
+  uint32_t done = 0;
+  if (!failed && is_hole(offset, count)) {
+    memset(buffer, 0, count);
+    done = count;
   }
-  for (uint32_t done = 0; done < count;) {
+  while (!failed && done < count) {
     ssize_t n = pread(image, (char *)buffer + done, count - done, offset + done);
-    if (n <= 0) return nbdkit_set_error(EIO), -1;
-    done += n;
+    failed = n <= 0;
+    if (n > 0) done += n;
   }
-  return 0;
+  wait_until(until);
+  if (failed) nbdkit_set_error(EIO);
+  return failed ? -1 : 0;
 }
 
 static int plugin_pwrite(void *handle, const void *buffer, uint32_t count, uint64_t offset, uint32_t flags) {
   (void)handle, (void)flags;
-  serve(offset, count, false);
+  int64_t until;
+  queue_at_head(offset, count, false, &until);
+  wait_until(until);
   for (uint32_t done = 0; done < count;) {
     ssize_t n = pwrite(image, (const char *)buffer + done, count - done, offset + done);
     if (n <= 0) return nbdkit_set_error(EIO), -1;
