@@ -5,6 +5,7 @@
 //! with what chance makes of it. Reads during which the machine stood still (`witness`) are left out of both, and counted.
 //! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints that alone, of
 //! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and what holds of all their rows.
+//! `SCRUBJAY=path` measures another program than this tree's.
 
 mod allowed;
 mod client;
@@ -136,7 +137,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         print_allowed(&options)?;
         return Ok(true);
     }
-    build(&["--package", "scrubjay"])?;
+    let program = program()?;
     let scratch = Scratch::folder("bench-budget")?;
     let _busy = options.busy.then(BusyThreads::new);
     let goals: Vec<&str> =
@@ -151,7 +152,8 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     }
     for &(name, seek, rate, turns) in DISKS.iter().filter(|disk| disk.0.contains(&options.disk)) {
         let disk = LabDisk::new(seek, rate, turns)?;
-        let scrub = |goal: &[&str]| ScrubProcess::start(&disk.device, &scratch.0, goal, options.detector.as_deref());
+        let scrub =
+            |goal: &[&str]| ScrubProcess::start(&program, &disk.device, &scratch.0, goal, options.detector.as_deref());
         let timing = timing_of(&disk, seek, rate)?;
         let mut sums = Sums::default();
         for load in LOADS.iter().filter(|load| load.name.contains(&options.load)) {
@@ -186,6 +188,15 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// The program to measure: that of `SCRUBJAY`, else this tree's, built.
+fn program() -> Result<PathBuf> {
+    if let Some(program) = std::env::var_os("SCRUBJAY") {
+        return Ok(PathBuf::from(program));
+    }
+    build(&["--package", "scrubjay"])?;
+    Ok(target_folder().join("release/scrubjay"))
 }
 
 /// What is told of a disk (microseconds, kB a second), and how long its requests take.
@@ -373,8 +384,14 @@ struct ScrubSeen {
 }
 
 impl ScrubProcess {
-    fn start(disk: &Path, state: &Path, words: &[&str], detector: Option<&str>) -> Result<ScrubProcess> {
-        let mut scrub = Command::new(target_folder().join("release/scrubjay"));
+    fn start(
+        program: &Path,
+        disk: &Path,
+        state: &Path,
+        words: &[&str],
+        detector: Option<&str>,
+    ) -> Result<ScrubProcess> {
+        let mut scrub = Command::new(program);
         scrub.arg("scrub").arg(disk).args(["--json", "--no-progress", "--fresh", "--state"]).arg(state).args(words);
         if let Some(detector) = detector {
             scrub.args(["--detector", detector]);
