@@ -1,4 +1,4 @@
-//! Fuzzes the putting together of members that say anything of each other: whoever is in is called out by nobody.
+//! Fuzzes the assembly of members with arbitrary superblocks: no superblock states that a member which is in is out.
 
 #![no_main]
 
@@ -28,7 +28,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What one member says; zeros make it one of a 2+1 volume fresh from its making.
+/// A member with a superblock made of the bytes; zeros make it one of a new 2+1 volume.
 fn member(index: usize, byte: &mut impl FnMut() -> u8) -> Given {
     let (kind, data, parity, disks) = match byte() % 8 {
         6 => (LayoutKind::Raid1, 1, 1, 4),

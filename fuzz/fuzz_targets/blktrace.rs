@@ -5,14 +5,14 @@
 use scrubjay_trace::formats::{FormatOpener, by_name};
 use std::io::Cursor;
 
-/// An event without its data.
+/// Length of an event without its data, in bytes.
 const EVENT_BYTES: usize = 48;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     scrubjay_fuzz::check_format("blktrace", data);
     let FormatOpener::Parts(open) = by_name("blktrace").expect("it is in the table").open else { panic!("it has parts") };
     let (first, second) = data.split_at(data.len() / 2 / EVENT_BYTES * EVENT_BYTES);
-    // An error is an answer.
+    // Errors are allowed.
     let _ = scrubjay_fuzz::drive(&mut *open(vec![
         Box::new(Cursor::new(first.to_vec())),
         Box::new(Cursor::new(second.to_vec())),

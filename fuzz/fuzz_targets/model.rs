@@ -1,13 +1,13 @@
-//! Fuzzes the parameters of the generator: what is read is written and read again, and generates.
+//! Fuzzes the parameters of the generator: a model that can be read survives writing and reading, and generates.
 
 #![no_main]
 
 use scrubjay_trace::generate::{Generator, Model};
 
-/// So many records show what a model does.
+/// Records (count) that are enough to check a model.
 const RECORDS: usize = 2000;
-/// A stretch is entered up to a day after its beginning: of models that are slower than this, in requests a second, it
-/// does not take long.
+/// Only models with a lower rate than this, in requests per second, are also run for a part of their hours: up to a day
+/// of the model is generated before such a part begins.
 const RATE_MAX: f64 = 5.0;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -6,16 +6,16 @@ use scrubjay_trace::formats::{FormatOpener, by_name};
 use scrubjay_trace::{RecordSink, TraceError};
 use std::io::Cursor;
 
-/// The fast path needs so many bytes from a row's first on; where they are missing, the plain path reads it.
+/// The fast path needs this many bytes from the start of a row; with fewer the plain path reads the row.
 const WINDOW: usize = 96;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     scrubjay_fuzz::check_format("msr", data);
-    // Empty lines are passed over; behind them every row is in the fast path's reach.
+    // Empty lines are ignored; before them every row is in reach of the fast path.
     let fast = read([data, b"\n", &[b'\n'; WINDOW]].concat());
     let mut plain = RecordSink::default();
     for line in data.split_inclusive(|&byte| byte == b'\n').filter(|line| line.len() < WINDOW) {
-        // Each by itself is too short for the fast path.
+        // Each line by itself is too short for the fast path.
         if let Ok(one) = read(line.to_vec()) {
             let name = |record: &scrubjay_trace::Record| one.devices.name(record.device).to_owned();
             for mut record in one.records.iter().copied() {

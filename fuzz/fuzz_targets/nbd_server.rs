@@ -1,4 +1,4 @@
-//! Fuzzes the server's side of NBD: whatever a client sends, in whatever pieces, it is answered the same and holds little.
+//! Fuzzes the server's side of NBD: input of a client gets the same replies in any pieces, and needs little memory.
 
 #![no_main]
 
@@ -11,17 +11,17 @@ use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::nbd::{BYTES_IN_FLIGHT_MAX, Export, NbdSession, PAYLOAD_MAX, TlsMode};
 use std::sync::Arc;
 
-/// The size of the device.
+/// The size of the device, in bytes.
 const SIZE: u64 = 64 << 10;
 
-/// A handshake that agrees on everything, for inputs that are about requests.
+/// A handshake that agrees on everything, for inputs that consist of requests.
 const HANDSHAKE: &[u8] = b"\0\0\0\x03\
     IHAVEOPT\0\0\0\x08\0\0\0\0\
     IHAVEOPT\0\0\0\x0a\0\0\0\x1b\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation\
     IHAVEOPT\0\0\0\x07\0\0\0\x06\0\0\0\0\0\0";
 
-// The first byte: bit 0, the handshake is done; bits 1 and 2, TLS may, must, or cannot be; bit 3, the device is only read.
-// The second: so long are the pieces.
+// The first byte: bit 0, the handshake is prepended; bits 1 and 2, the policy on TLS; bit 3, the device is read-only.
+// The second byte: the length of the pieces.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let [mode, piece, client @ ..] = data else { return };
     let client = if mode & 1 == 1 { [HANDSHAKE, client].concat() } else { client.to_vec() };
@@ -31,7 +31,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     assert_eq!(at_once, in_pieces);
 });
 
-/// What the server says to a client whose bytes come in pieces; `lends`: long payloads go straight into their buffers.
+/// The server's replies to a client whose bytes come in pieces. `lends`: long payloads go straight into their buffers.
 fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
     let tls = [TlsMode::Off, TlsMode::Allow, TlsMode::Require, TlsMode::Off][usize::from(mode >> 1 & 3)];
     let export = Export::new("vol", SIZE, 4096, mode & 8 != 0);
@@ -67,14 +67,14 @@ fn answered(mode: u8, client: &[u8], piece: usize, lends: bool) -> Vec<u8> {
     answered
 }
 
-/// A buffer in which others' bytes stand: they are to be seen nowhere.
+/// A buffer with the contents of another use, which no reply may show.
 fn used(len: usize, lends: bool) -> Buffer {
     let mut buffer = Buffer::zeroed(len);
     buffer.fill(0x55 + u8::from(lends));
     buffer
 }
 
-/// Passes on replies, and takes what is to be sent.
+/// Passes on replies, and takes the bytes to be sent.
 fn reply(array: &mut MemoryArray, session: &mut NbdSession, answered: &mut Vec<u8>) {
     while let Some((id, reply)) = array.poll_reply() {
         session.reply(id.0 as usize, reply);

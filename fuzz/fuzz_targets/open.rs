@@ -1,6 +1,6 @@
-//! Fuzzes the front door: decompression, telling the format, several inputs joined.
+//! Fuzzes `open`: decompression, detection of the format, and several inputs joined.
 //!
-//! Where it begins with `<format NAME>`, that format is named. The low four bits of the last byte say which of the inputs
+//! An input that begins with `<format NAME>` has that format. The low four bits of the last byte select which of the inputs
 //! are pipes. Inputs are separated by `<next>`.
 
 #![no_main]
@@ -23,11 +23,11 @@ libfuzzer_sys::fuzz_target!(init: scrubjay_fuzz::allow_caught_panics(), |data: &
         };
         Input { name: format!("input {index}"), source }
     });
-    // An error is an answer.
+    // Errors are allowed.
     let _ = scrubjay_fuzz::check_open(inputs.collect(), format);
 });
 
-/// The format that is named, and the rest.
+/// The format that is named at the beginning, and the rest.
 fn named(data: &[u8]) -> (Option<&'static Format>, &[u8]) {
     let named = data.strip_prefix(b"<format ").and_then(|data| {
         let end = data.iter().position(|&byte| byte == b'>')?;
@@ -49,7 +49,7 @@ fn split(mut data: &[u8]) -> Vec<&[u8]> {
     inputs
 }
 
-/// A pipe from which bytes come some few at a time.
+/// A pipe that delivers a few bytes at a time.
 struct Drops(Cursor<Vec<u8>>);
 
 impl Read for Drops {

@@ -19,14 +19,14 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     check_written(&geometry, data);
 });
 
-/// Of 40,000 stripes: several pages of either kind, the last one not full.
+/// A volume of 40,000 stripes: several pages of either kind, the last one not full.
 fn geometry() -> Geometry {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).expect("any shape");
     let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };
     Geometry::fit(&parameters, 1 << 40, Some(40_000 * (8 << 20))).expect("room for them")
 }
 
-/// The data as a page of this kind: the magic and the checksum are right, zeros follow.
+/// The data as a page of a kind: the magic and the checksum are right, and zeros follow.
 fn page(magic: [u8; 8], data: &[u8], page_bytes: usize) -> Vec<u8> {
     let mut page = vec![0; page_bytes];
     let len = data.len().min(page_bytes);
@@ -46,7 +46,7 @@ fn check_intents(geometry: &Geometry, data: &[u8]) {
     for index in 0..geometry.intent_pages {
         let Ok(page) = intent::IntentPage::decode(&block, ARRAY, intent::IntentBit::Dirty, index) else { continue };
         union.add(&page);
-        // Those of the page are as it says, all others dirty.
+        // Regions of this page are as it states, all others are dirty.
         let dirty = union.clone().dirty();
         let again = intent::encode(geometry, ARRAY, intent::IntentBit::Dirty, index, &dirty);
         let written =

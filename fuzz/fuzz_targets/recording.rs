@@ -1,4 +1,4 @@
-//! Fuzzes the recording of a run: what is read is written and read the same.
+//! Fuzzes the recording of a run: one that can be read survives writing and reading.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes what smartctl prints: whatever it is, nothing that is not known is called ok, and no word commands a terminal.
+//! Fuzzes the output of smartctl: a disk without known facts is never ok, and no message commands a terminal.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use scrubjay_watch::health::{HealthState, OwnEvidence};
 use scrubjay_watch::single;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // The first byte is the exit status, and says by its value whether it is known.
+    // The first byte is the exit status; 255: not known.
     let Some((&status, output)) = data.split_first() else { return };
     let answer = parse::answer(output, (status != u8::MAX).then_some(status));
     let (state, signs) = single::judge(&answer.reading(), &OwnEvidence::default());

@@ -1,4 +1,4 @@
-//! Fuzzes the superblock of a volume's member, with the right checksum: what is read is written and read the same.
+//! Fuzzes the superblock of a volume's member, with the right checksum: one that can be read survives writing and reading.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use scrubjay_fuzz::with_sum;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let _ = newest([data]);
-    // Zeros behind what is given, as in nearly all of a real one.
+    // The data are followed by zeros, as in nearly all real ones.
     let mut block = vec![0; SUPERBLOCK_BYTES];
     let len = data.len().min(block.len());
     block[..len].copy_from_slice(&data[..len]);

@@ -1,4 +1,4 @@
-//! What the targets share: a reader is driven to its end, and what every reader promises is asserted on the way.
+//! What the fuzz targets share: reads to the end of an input, and assertions of what every reader promises.
 
 pub use scrubjay_code::crc32c;
 use scrubjay_code::crc32c_extend;
@@ -10,32 +10,32 @@ use scrubjay_trace::{
 use std::io::Cursor;
 use std::sync::Arc;
 
-/// Reading stops after so many records: some formats count rows that take no bytes, and time is not what is tested.
+/// Records (count) at which reading stops: some formats count rows without bytes, and time is not what is tested.
 const RECORDS_MAX: u64 = 1 << 19;
-/// So much of an input is looked at to tell its format, as `open` does.
+/// Bytes from which a format is detected, as in `open`.
 const HEAD_BYTES: usize = 64 << 10;
-/// So many malformed records are kept as examples.
+/// Malformed records that are kept as examples (count).
 const EXAMPLES_MAX: u64 = 5;
 
-/// Makes the checksum right that a block of a volume holds at `at`, of all its other bytes.
+/// Writes the checksum of a block of a volume to offset `at`; it covers all other bytes.
 pub fn with_sum(block: &mut [u8], at: usize) {
     let sum = crc32c_extend(crc32c(&block[..at]), &block[at + 4..]);
     block[at..at + 4].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// What came of a source that was read to its end.
+/// The result of reading a source to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Records.
+    /// Records (count).
     pub understood: u64,
-    /// What was none.
+    /// Rows that are no records (count).
     pub malformed: u64,
     /// The names of all devices.
     pub devices: Vec<String>,
 }
 
-/// Lets the fuzzer go on after panics of the `parquet` crate and of what it uses, which our reader catches and makes
-/// errors of. Those of our own code end it, as usual; so do those of others that are not caught.
+/// Lets the fuzzer go on after panics of the `parquet` crate and its dependencies, which the reader catches and turns into
+/// errors. Panics of the project's own code abort, as usual; so do third-party panics that are not caught.
 pub fn allow_caught_panics() {
     let abort = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -45,7 +45,7 @@ pub fn allow_caught_panics() {
     }));
 }
 
-/// Has the format called `name` judge `data`, and read it: by itself, and as the whole program does.
+/// Has the format `name` check `data` and read it, by its reader alone and by `open`.
 pub fn check_format(name: &str, data: &[u8]) {
     let format = formats::by_name(name).expect("it is in the table");
     let data: Arc<[u8]> = data.into();
@@ -65,10 +65,10 @@ pub fn check_format(name: &str, data: &[u8]) {
     }
 }
 
-/// Opens inputs and reads them to their end as one trace. `None`: that was too far to go.
+/// Opens inputs, and reads them to their end as one trace. `None`: it has more than [`RECORDS_MAX`] records.
 ///
 /// # Errors
-/// As [`open`] and [`Trace::next_batch`].
+/// Those of [`open`] and [`Trace::next_batch`].
 pub fn check_open(inputs: Vec<Input>, format: Option<&'static Format>) -> Result<Option<Tally>, InputError> {
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let mut trace = open(inputs, OpenOptions { format, ..OpenOptions::default() }).inspect_err(told)?;
@@ -79,7 +79,7 @@ pub fn check_open(inputs: Vec<Input>, format: Option<&'static Format>) -> Result
     drain(&mut trace).inspect_err(told)
 }
 
-/// Reads a trace to its end: its records come in the order of their arrival.
+/// Reads a trace to its end; its records must be in the order of arrival.
 fn drain(trace: &mut Trace) -> Result<Option<Tally>, InputError> {
     let (mut understood, mut last) = (0, None);
     while let Some(batch) = trace.next_batch()? {
@@ -100,10 +100,10 @@ fn drain(trace: &mut Trace) -> Result<Option<Tally>, InputError> {
     Ok(Some(Tally { understood, malformed, devices }))
 }
 
-/// Drives a reader to its end. `None`: that was too far to go.
+/// Reads from a reader to its end. `None`: it has more than [`RECORDS_MAX`] records.
 ///
 /// # Errors
-/// As [`Reader::read`].
+/// Those of [`Reader::read`].
 pub fn drive(reader: &mut dyn Reader) -> Result<Option<Tally>, TraceError> {
     let (mut sink, mut records) = (RecordSink::default(), 0);
     while reader.read(&mut sink)? {
@@ -122,7 +122,7 @@ pub fn drive(reader: &mut dyn Reader) -> Result<Option<Tally>, TraceError> {
     Ok(Some(Tally { understood: records, malformed, devices }))
 }
 
-/// A reader by itself and the whole program come to the same.
+/// Checks that the reader alone and `open` have the same result.
 fn same(alone: Result<Option<Tally>, TraceError>, whole: Result<Option<Tally>, InputError>) {
     match (alone, whole) {
         (Ok(Some(alone)), Ok(Some(whole))) => assert_eq!(alone, whole),
@@ -133,7 +133,7 @@ fn same(alone: Result<Option<Tally>, TraceError>, whole: Result<Option<Tally>, I
     }
 }
 
-/// What later stages rely on.
+/// Checks what later stages rely on.
 fn check_record(record: &Record, devices: &Devices) {
     assert!((record.device.0 as usize) < devices.names().len(), "its device has a name");
     assert!(record.offset.0.checked_add(record.length.0).is_some(), "it ends within the numbers");
@@ -144,7 +144,7 @@ fn check_malformed(malformed: &Malformed) {
     assert!(malformed.examples.iter().all(|example| !example.excerpt.contains(char::is_control)));
 }
 
-/// An error says something, in one line of a length that can be read.
+/// Checks that an error has a message, of readable length.
 fn told(error: &InputError) {
     let text = error.to_string();
     assert!(!text.is_empty() && text.len() < 4096, "{text}");

@@ -1,7 +1,7 @@
-//! `cargo xtask deb`: the Debian package, by cargo-deb, from what `crates/cli/Cargo.toml` lists.
+//! `cargo xtask deb`: the Debian package, made by cargo-deb as `crates/cli/Cargo.toml` specifies.
 //!
-//! The program in it is linked to the system's C library, not static: a static one resolves names by modules of the C library that it
-//! was built with, and crashes where there is another (docs/notes.md, "Packages").
+//! Its program is linked to the system's C library, not statically: a static program resolves names by modules of the C
+//! library it was built with, and crashes where there is another one (docs/notes.md, "Packages").
 
 use crate::place;
 use anyhow::{Context, Result, bail, ensure};
@@ -11,20 +11,20 @@ use std::process::{Command, Stdio};
 
 /// The version of cargo-deb that is installed if there is none.
 const CARGO_DEB: &str = "3.8.0";
-/// Whose first line names the version of the package.
+/// The changelog, whose first line names the version of the package.
 const CHANGELOG: &str = "packaging/changelog";
-/// Paths of this machine that would be in the program otherwise: so many bytes differ where somebody else builds it.
+/// Replaces paths of this machine in the program, so that the bytes are the same wherever it is built.
 const SOURCES: &str = "/usr/src/scrubjay";
-/// Likewise for what comes from crates.io.
+/// Replaces the paths of packages from crates.io, too.
 const DEPENDENCIES: &str = "/usr/src/cargo";
 
-/// Tries the package; what it needs is said at its top.
+/// The script that tests the package; its head lists its requirements.
 const TEST: &str = "tests/lab/deb.sh";
 
-/// Builds `target/debian/*.deb`, and prints its path; with `--test`, tries it then.
+/// Builds `target/debian/*.deb`, and prints its path; with `--test`, tests it afterwards.
 ///
 /// # Errors
-/// Another argument; a step that fails.
+/// When there is another argument, or a step fails.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let is_tried = match arguments {
         [] => false,
@@ -35,7 +35,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let target = place::target_folder();
     let tools = target.join("tools");
     let cargo_deb = cargo_deb(&tools)?;
-    // A folder of its own: with other flags than all else, it would be built anew after each of the others.
+    // A folder of its own: its flags differ, so in a shared one it would be rebuilt after each other build.
     let folder = target.join("package");
     let moment = output(Command::new("git").args(["log", "-1", "--format=%ct"]))?;
     let environment = environment(&folder)?;
@@ -51,9 +51,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let packages = target.join("debian");
     fs::create_dir_all(&packages)?;
     let mut pack = in_environment(&cargo_deb);
-    // For cargo-deb only: with another date, the build would compile all that is C anew.
+    // For cargo-deb only: with another date, the build would recompile all C sources.
     pack.env("SOURCE_DATE_EPOCH", moment);
-    // (--package: the metadata are in the manifest of crates/cli)
+    // --package, because the metadata are in the manifest of crates/cli.
     pack.args(["--package", "scrubjay", "--profile", "dist", "--no-build", "--locked", "--strip", "--output"])
         .arg(&packages);
     let said = output(pack.stderr(Stdio::inherit()))?;
@@ -65,7 +65,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(Command::new(TEST).arg(package).status().context(TEST)?.success())
 }
 
-/// The changelog of the package speaks of this version: `scrubjay (0.1.0-1) ...`.
+/// Checks that the package's changelog begins with this version: `scrubjay (0.1.0-1) ...`.
 fn check_version(changelog: &str, version: &str) -> Result<()> {
     let of = changelog.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(of, _)| of);
     let is_of = of.rsplit_once('-').is_some_and(|(upstream, _)| upstream == version);
@@ -73,7 +73,7 @@ fn check_version(changelog: &str, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// cargo-deb: the user's, or one that is installed below `tools`.
+/// Path of cargo-deb: the user's, or one that is installed below `tools`.
 fn cargo_deb(tools: &Path) -> Result<PathBuf> {
     let is_there = |program: &Path| {
         let mut command = Command::new(program);
@@ -92,13 +92,13 @@ fn cargo_deb(tools: &Path) -> Result<PathBuf> {
     Ok(ours)
 }
 
-/// What the build and cargo-deb share: where they build, and that nothing in the package tells where.
+/// The environment of the build and of cargo-deb: the target folder, and flags that remove this machine's paths.
 fn environment(folder: &Path) -> Result<Vec<(&'static str, String)>> {
     let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
     let home = home.context("neither CARGO_HOME nor HOME is set")?;
     let root = place::root();
     let pairs = [(root.display().to_string(), SOURCES), (home, DEPENDENCIES)];
-    // Parted as cargo wants it: paths may have spaces in them. (What cc makes of CFLAGS may not.)
+    // Separated as cargo requires, because paths may contain spaces. (In CFLAGS they may not.)
     let rust: Vec<String> = pairs.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
     let c: Vec<String> = pairs.iter().map(|(from, to)| format!("-ffile-prefix-map={from}={to}")).collect();
     Ok(vec![
@@ -108,15 +108,15 @@ fn environment(folder: &Path) -> Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// Pages of the manual and completions, by the program itself.
+/// Makes the manual pages and completions, by the program itself.
 fn generate(program: &Path, folder: &Path) -> Result<()> {
     if folder.exists() {
-        fs::remove_dir_all(folder)?; // pages of verbs that are no more
+        fs::remove_dir_all(folder)?; // pages of verbs that no longer exist
     }
     fs::create_dir_all(folder)?;
     let pages = folder.join("man");
     succeed(Command::new(program).args(["generate", "man"]).arg(&pages))?;
-    succeed(Command::new("gzip").args(["-9nr"]).arg(&pages))?; // cargo-deb compresses no page that was built
+    succeed(Command::new("gzip").args(["-9nr"]).arg(&pages))?; // cargo-deb does not compress pages that were built
     for shell in ["bash", "zsh", "fish"] {
         let text = output(Command::new(program).args(["generate", "completions", shell]))?;
         fs::write(folder.join(format!("scrubjay.{shell}")), text + "\n")?;
@@ -124,14 +124,14 @@ fn generate(program: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs it, which is to succeed.
+/// Runs a command; it is an error if that fails.
 fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{command:?}"))?;
     ensure!(status.success(), "{command:?}: {status}");
     Ok(())
 }
 
-/// What it says, without white space around it, where it succeeds.
+/// Runs a command, and returns its trimmed output; it is an error if that fails.
 fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     if !output.status.success() {

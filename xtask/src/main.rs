@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask VERB`. One verb is one module and one line in the table below.
+//! The project's own chores: `cargo xtask VERB`. One verb is one module and one row in the table below.
 
 mod bench;
 mod deb;
@@ -13,12 +13,12 @@ mod tree;
 use anyhow::{Result, bail};
 use std::process::ExitCode;
 
-/// One chore.
+/// A chore.
 struct Chore {
     name: &'static str,
     arguments: &'static str,
     help: &'static str,
-    /// Gets the arguments behind the verb; says whether all is well.
+    /// Runs it, with the arguments behind the verb; returns whether there were no findings.
     run: fn(&[String]) -> Result<bool>,
 }
 
@@ -112,7 +112,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         return Ok(true);
     };
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { bail!("no verb {name}: see cargo xtask help") };
-    // Every chore speaks of paths as seen from the root of the repository.
+    // All chores use paths relative to the root of the repository.
     std::env::set_current_dir(place::root())?;
     (verb.run)(rest)
 }

@@ -1,17 +1,17 @@
-//! `cargo xtask msrv`: the oldest Rust that `Cargo.toml` promises (`rust-version`) builds all that ships.
+//! `cargo xtask msrv`: the oldest Rust that `Cargo.toml` promises (`rust-version`) builds everything that ships.
 
 use crate::licences::package::packages;
 use anyhow::{Context, Result};
 use std::process::{Command, Stdio, exit};
 
-/// A version of Rust as far as it is promised: major, minor, patch.
+/// A promised version of Rust: major, minor, patch.
 type Version = [u32; 3];
 
-/// Holds the promises of the packages that we build on against ours, then builds with that compiler. True when all is
-/// well; where there is no such compiler and rustup does not get it, ends the program with the status for "not run".
+/// Compares the promises of all dependencies with the project's, then builds with that compiler. True when that succeeds;
+/// where there is no such compiler and rustup cannot get it, ends the program with the status for "not run".
 ///
 /// # Errors
-/// When cargo does not tell, or a manifest cannot be read.
+/// When cargo fails, or a manifest cannot be read.
 pub fn run(_arguments: &[String]) -> Result<bool> {
     let manifest = std::fs::read_to_string("Cargo.toml").context("Cargo.toml")?;
     let text = promised(&manifest).context("Cargo.toml has no rust-version")?;
@@ -36,14 +36,14 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
     let check = ["run", text, "cargo", "check", "--package", "scrubjay", "--locked"];
     let mut cargo = Command::new("rustup");
     cargo.args(check).args(["--target-dir".as_ref(), crate::place::target_folder().join("msrv").as_os_str()]);
-    // The cargo that runs us says which compiler it uses; this one is to use its own.
+    // The cargo that runs xtask sets its compiler in the environment; this one must use its own.
     for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
         cargo.env_remove(variable);
     }
     Ok(cargo.status().context("cannot run rustup")?.success())
 }
 
-/// Whether rustup has this compiler, if need be after getting it.
+/// Whether rustup has this compiler; installs it if necessary.
 fn has_toolchain(version: &str) -> bool {
     let runs = |arguments: &[&str]| {
         let mut rustup = Command::new("rustup");

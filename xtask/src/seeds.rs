@@ -1,23 +1,23 @@
-//! `cargo xtask seeds` and `years`: the volume in simulated storms, the watch in modelled years, by seed (`crates/proof/examples`),
-//! built for speed first.
+//! `cargo xtask seeds` and `years`: the volume in simulated storms, and the watch in modelled years, by seed
+//! (`crates/proof/examples`), built with optimization.
 
 use crate::place;
 use anyhow::{Context, Result};
 use std::process::Command;
 
-/// Builds the example, in the profile that is named if `--profile NAME` comes first, and hands it all other arguments. It has a
-/// thread for each core.
+/// Builds the example `seeds`, in the profile NAME if `--profile NAME` comes first, and runs it with all other arguments. It
+/// uses one thread per core.
 ///
 /// # Errors
-/// When cargo, or what it builds, cannot be run.
+/// When cargo, or the example, cannot be run.
 pub fn run(arguments: &[String]) -> Result<bool> {
     example("seeds", arguments)
 }
 
-/// The same with the watch in years of modelled hosts (`crates/proof/examples/years.rs`).
+/// Builds and runs the example `years`, likewise: the watch in years of modelled hosts (`crates/proof/examples/years.rs`).
 ///
 /// # Errors
-/// When cargo, or what it builds, cannot be run.
+/// When cargo, or the example, cannot be run.
 pub fn years(arguments: &[String]) -> Result<bool> {
     example("years", arguments)
 }
@@ -27,7 +27,7 @@ fn example(name: &str, arguments: &[String]) -> Result<bool> {
         [flag, profile, rest @ ..] if flag == "--profile" => (profile.as_str(), rest),
         all => ("release", all),
     };
-    // Not `cargo run`, which takes one package, and builds what that depends on once more: with the features that it needs.
+    // Not `cargo run`: it takes one package, and rebuilds the dependencies with the features that this one needs.
     let build = ["build", "--quiet", "--profile", profile, "--workspace", "--example", name];
     let is_planted = arguments.iter().any(|argument| argument == "--planted");
     let features: &[&str] = if is_planted { &["--features", "scrubjay-proof/planted"] } else { &[] };

@@ -5,15 +5,15 @@ use std::process::Command;
 
 /// Text files, by path.
 pub struct Tree {
-    /// In the order of their paths.
+    /// The files, sorted by path.
     pub files: Vec<SourceFile>,
 }
 
 /// One text file.
 pub struct SourceFile {
-    /// From the root of the repository, with `/`.
+    /// Path from the root of the repository, with `/`.
     pub path: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
@@ -24,7 +24,7 @@ impl Tree {
     /// # Errors
     /// When git does not answer.
     pub fn of_git() -> Result<Tree> {
-        // A clone that belongs to another user (a container's volume) is fine: nothing is run from it.
+        // A clone that belongs to another user (a container's volume) is fine: nothing is executed from it.
         let git = Command::new("git")
             .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .output()
@@ -43,7 +43,7 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// A tree out of (path, text) pairs.
+    /// A tree made of (path, text) pairs.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let mut files: Vec<SourceFile> =

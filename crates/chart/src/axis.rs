@@ -1,8 +1,8 @@
-//! Axes: which range is shown, where a value lies on it, and where its ticks are.
+//! Axes: the range shown, the place of a value on it, and its ticks.
 
 use crate::figure::AxisScale;
 
-/// A range of values along one axis, kept as positions: the value itself, or its power of ten or two.
+/// A range of values along one axis. The ends are positions: the value itself, its log10 or its log2, by the scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AxisSpan {
     scale: AxisScale,
@@ -13,26 +13,26 @@ pub struct AxisSpan {
 /// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where.
+    /// The value at which it stands.
     pub value: f64,
-    /// What is written beside it; `None` for a short mark between two that have their number.
+    /// The number beside it; `None` for a short mark between two numbered ones.
     pub label: Option<Number>,
 }
 
-/// A number as it is set: `text`, or `text` and a power of ten.
+/// A number as it is typeset: `text`, or `text` and a raised power of ten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// On the line.
+    /// The part on the line.
     pub text: String,
-    /// Raised, smaller.
+    /// The power of ten: raised and smaller.
     pub exponent: Option<i32>,
 }
 
-/// Rounding of sums of steps must not lose the tick at the end of an axis.
+/// Slack, in steps or positions, so that rounding errors of sums of steps do not lose the tick at the end of an axis.
 const HAIR: f64 = 1e-9;
 
 impl AxisSpan {
-    /// The range of the values that can be shown; something harmless if there is none.
+    /// The range of those values that can be shown; a harmless default if there are none.
     pub fn of(scale: AxisScale, values: impl IntoIterator<Item = f64>) -> AxisSpan {
         let positions = values.into_iter().filter_map(|value| position(scale, value));
         let (from, to) =
@@ -46,7 +46,7 @@ impl AxisSpan {
         if to - from <= from.abs().max(to.abs()) * HAIR { span.widened() } else { span }
     }
 
-    /// A range with some width around a single position.
+    /// Widens a range that is a single position.
     fn widened(self) -> AxisSpan {
         let half = match self.scale {
             AxisScale::Linear if self.from != 0.0 => self.from.abs() / 2.0,
@@ -56,7 +56,7 @@ impl AxisSpan {
         AxisSpan { from: self.from - half, to: self.to + half, ..self }
     }
 
-    /// The range with zero in it, on an even axis.
+    /// The range extended to include zero, on a linear axis; otherwise unchanged.
     pub fn zeroed(self) -> AxisSpan {
         match self.scale {
             AxisScale::Linear => AxisSpan { from: self.from.min(0.0), to: self.to.max(0.0), ..self },
@@ -64,29 +64,30 @@ impl AxisSpan {
         }
     }
 
-    /// The range with zero in it if that costs less than half as much room again: an axis that starts just above zero
-    /// tells lies about proportions.
+    /// The range extended to include zero, if that takes up at most half of the new range: an axis that starts just
+    /// above zero misleads about proportions.
     pub fn zeroed_if_near(self) -> AxisSpan {
         let near = self.from > 0.0 && self.from <= self.to / 2.0 || self.to < 0.0 && self.to >= self.from / 2.0;
         if near { self.zeroed() } else { self }
     }
 
-    /// The range with zero in it if that costs less than a tenth as much room again: across, nobody reads proportions.
+    /// The range extended to zero, if that takes up at most a tenth of the new range: along x, readers do not compare
+    /// lengths.
     pub fn zeroed_if_next(self) -> AxisSpan {
         if self.from > 0.0 && self.from <= self.to / 10.0 { self.zeroed() } else { self }
     }
 
-    /// The range, longer at both ends by this much (in positions).
+    /// The range, longer at both ends by `by` positions.
     pub fn padded(self, by: f64) -> AxisSpan {
         AxisSpan { from: self.from - by, to: self.to + by, ..self }
     }
 
-    /// Its length in positions.
+    /// The length in positions.
     pub fn length(self) -> f64 {
         self.to - self.from
     }
 
-    /// The range out to the next tick at both ends, for an axis with room for `ticks` numbers.
+    /// The range extended to the next tick at both ends, for an axis with room for `ticks` numbers.
     pub fn snapped(self, ticks: usize) -> AxisSpan {
         match self.scale {
             AxisScale::Linear => {
@@ -101,7 +102,7 @@ impl AxisSpan {
         }
     }
 
-    /// How far along the axis the value lies, from 0 to 1; `None` if the axis cannot show it.
+    /// The place of a value along the axis, as a share: 0 at `from`, 1 at `to`; `None` if the axis cannot show it.
     pub fn share(self, value: f64) -> Option<f64> {
         position(self.scale, value).map(|at| (at - self.from) / self.length())
     }
@@ -115,8 +116,8 @@ impl AxisSpan {
         }
     }
 
-    /// Numbers at the powers of two, at every other one where there is no room for all; they are short, so there is for twice as
-    /// many.
+    /// Numbers at the powers of two, or at every n-th one if there is no room for all. They are short, so twice as many
+    /// fit.
     fn ticks_octaves(self, count_max: usize) -> Vec<Tick> {
         let (first, last) = ((self.from - HAIR).ceil() as i32, (self.to + HAIR).floor() as i32);
         let every = (f64::from(last - first + 1) / (2 * count_max.max(1)) as f64).ceil().max(1.0) as i32;
@@ -129,7 +130,7 @@ impl AxisSpan {
             .collect()
     }
 
-    /// The ticks at the multiples of `step` on an even axis.
+    /// The ticks at the multiples of `step` on a linear axis.
     pub fn ticks_every(self, step: f64) -> Vec<Tick> {
         let (first, last) = ((self.from / step - HAIR).ceil() as i64, (self.to / step + HAIR).floor() as i64);
         let value_max = self.from.abs().max(self.to.abs());
@@ -137,7 +138,7 @@ impl AxisSpan {
         (first..=last).map(tick).collect()
     }
 
-    /// Numbers at the decades, or at 1, 2 and 5 of each, or, on an axis too short for that, at even steps.
+    /// Numbers at the decades, or at 1, 2 and 5 of each; on an axis of less than 0.7 decades, at linear steps.
     fn ticks_log(self, count_max: usize) -> Vec<Tick> {
         let decades = self.length();
         if decades < 0.7 {
@@ -145,7 +146,7 @@ impl AxisSpan {
             return AxisSpan { scale: AxisScale::Linear, from, to }.ticks(count_max);
         }
         let every = (decades / count_max as f64).ceil().max(1.0) as i32;
-        // Numbers of axes from a ten-thousandth to ten thousand are read faster in full.
+        // Numbers of axes within 0.0001 to 100,000 are read faster in full.
         let full = self.from >= -4.0 - HAIR && self.to <= 5.0;
         let between = decades * 3.0 <= count_max as f64 && (full || decades < 2.0);
         let numbered: &[i32] = if between { &[1, 2, 5] } else { &[1] };
@@ -156,7 +157,7 @@ impl AxisSpan {
                 let at = value.log10();
                 let inside = at >= self.from - HAIR && at <= self.to + HAIR;
                 let shown = numbered.contains(&digit) && exponent % every == 0;
-                // Short marks are a help only where the decades are not skipped.
+                // Short marks help only where no decades are skipped.
                 if inside && (shown || every == 1) {
                     ticks.push(Tick { value, label: shown.then(|| power(digit, exponent, full)) });
                 }
@@ -166,10 +167,10 @@ impl AxisSpan {
     }
 }
 
-/// Where a value lies: itself, or its power of ten or two; `None` if the scale cannot show it.
+/// The position of a value: itself, its log10 or its log2; `None` if the scale cannot show it.
 pub fn position(scale: AxisScale, value: f64) -> Option<f64> {
     match scale {
-        // Lengths of axes must be finite too.
+        // The length of an axis must be finite too.
         AxisScale::Linear => (value.abs() < f64::MAX / 4.0).then_some(value),
         AxisScale::Log => (value.is_finite() && value > 0.0).then(|| value.log10()),
         AxisScale::Octaves => (value.is_finite() && value > 0.0).then(|| value.log2()),
@@ -184,7 +185,8 @@ fn step(length: f64, count_max: usize) -> f64 {
     factor.unwrap_or(10.0) * decade
 }
 
-/// The next power of ten at or above `at`, or 2 or 5 times one (for a mirrored axis: the mirror image of that).
+/// The next position at or above `at` that is a power of ten, or 2 or 5 times one; if `mirrored`, the mirror image of
+/// that.
 fn half_decade_above(at: f64, mirrored: bool) -> f64 {
     let (two, five) = (2f64.log10(), 5f64.log10());
     let marks = if mirrored { [0.0, 1.0 - five, 1.0 - two, 1.0] } else { [0.0, two, five, 1.0] };
@@ -193,7 +195,7 @@ fn half_decade_above(at: f64, mirrored: bool) -> f64 {
     floor + mark.unwrap_or(1.0)
 }
 
-/// A number of an even axis, with the digits that its step needs.
+/// A number of a linear axis, with as many digits as its step needs.
 fn plain(value: f64, step: f64, value_max: f64) -> Number {
     let decimals = |step: f64| (-(step * (1.0 + HAIR)).log10().floor()).max(0.0) as usize;
     if value_max < 1e7 && step >= 1e-4 {
@@ -221,7 +223,7 @@ fn power(digit: i32, exponent: i32, full: bool) -> Number {
     Number { text, exponent: Some(exponent) }
 }
 
-/// The number with a true minus, and with thin spaces between thousands from five digits on.
+/// The number with a true minus sign, and with thin spaces between thousands if it has five digits or more.
 fn grouped(number: &str) -> String {
     let number = number.replace('-', "−");
     let end = number.find('.').unwrap_or(number.len());

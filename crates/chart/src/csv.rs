@@ -1,4 +1,4 @@
-//! The data of figures and tables as CSV (RFC 4180, lines ended by a line feed, a line of names first).
+//! The data of figures and tables as CSV (RFC 4180, lines ended by a line feed, a header line first).
 
 use crate::figure::{Figure, Maps, Table};
 
@@ -55,7 +55,7 @@ fn quote(csv: &mut String, cell: &str) {
     csv.push('"');
 }
 
-/// The shortest text that reads back as the same number, without rows of zeros.
+/// The shortest text that reads back as the same number, without long runs of zeros.
 fn number(value: f64) -> String {
     let plain = value == 0.0 || !value.is_finite() || (1e-5..1e16).contains(&value.abs());
     if plain { format!("{value}") } else { format!("{value:e}") }

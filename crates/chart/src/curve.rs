@@ -1,4 +1,4 @@
-//! One series on the sheet: its line, marks, bars, labels, and its sign in the legend.
+//! Draws one series on the sheet: its line, marks, bars and labels, and its sign in the legend.
 
 use crate::axis::AxisSpan;
 use crate::figure::{CurvePoint, Series, Style};
@@ -8,27 +8,27 @@ use crate::text::{coordinate as px, escape, width};
 use crate::thin::{self, Place};
 use std::fmt::Write as _;
 
-/// Where the curves are drawn, and over which ranges.
+/// The area in which curves are drawn, and the ranges of its axes.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// The rectangle between the axes.
     pub area: Area,
-    /// What the horizontal axis shows.
+    /// The range of the horizontal axis.
     pub x: AxisSpan,
-    /// What the vertical axis shows.
+    /// The range of the vertical axis.
     pub y: AxisSpan,
 }
 
-/// Which of the bars at one place these are.
+/// Which of the bars that share one place are this series'.
 #[derive(Clone, Copy, Debug)]
 pub struct BarSlot {
     /// The width of one bar, in pixels.
     pub width: f64,
-    /// From the place to the middle of the bar, in pixels.
+    /// The distance from the place to the middle of the bar, in pixels.
     pub shift: f64,
 }
 
-/// A label that looks for room.
+/// A label to be placed.
 #[derive(Debug)]
 pub struct WantedLabel<'a> {
     series: usize,
@@ -37,36 +37,36 @@ pub struct WantedLabel<'a> {
     text: &'a str,
 }
 
-/// A line of so few points shows each of them.
+/// A line of at most this many points shows a mark at each of them.
 const MARKS_MAX: usize = 16;
 
-/// Above so many, points are drawn as dots in one stroke, without shapes and without a note for the pointer.
+/// Above this number, points are drawn as dots in one stroke, without shapes and without notes for the pointer.
 const SHAPES_MAX: usize = 300;
 
-/// Points closer than this hide each other: less than half of a dot, in pixels.
+/// The side of a cell in which one point hides the others, in pixels: less than half of a dot.
 const DOT_CELL: f64 = 1.5;
 
-/// So many labels look for room at most; a sheet never holds as many.
+/// The number of labels that are tried, at most; a sheet never has room for as many.
 const LABELS_MAX: usize = 400;
 
-/// Size and height of the line of a label, in pixels.
+/// The font size and the line height of a label, in pixels.
 const LABEL: (f64, f64) = (11.0, 13.0);
 
 impl Frame {
-    /// Where a point lies; `None` if an axis cannot show it.
+    /// The place of a point on the sheet; `None` if an axis cannot show it.
     pub fn place(&self, point: &CurvePoint) -> Option<Place> {
         let (across, up) = (self.x.share(point.x)?, self.y.share(point.y)?);
         Some((self.area.x + across * self.area.width, self.area.y + (1.0 - up) * self.area.height))
     }
 
-    /// The height at which bars stand: zero, or the foot of an axis without it.
+    /// The height at which bars stand: that of zero, or the foot of an axis that does not reach zero.
     fn base(&self) -> f64 {
         let up = self.y.share(0.0).unwrap_or(0.0).clamp(0.0, 1.0);
         self.area.y + (1.0 - up) * self.area.height
     }
 }
 
-/// Draws a series and gives the labels it wants.
+/// Draws a series and returns the labels that it asks for.
 pub fn draw<'a>(
     svg: &mut String,
     frame: &Frame,
@@ -90,8 +90,8 @@ pub fn draw<'a>(
     wanted(frame, number, series, shift)
 }
 
-/// Writes the labels, ends of curves first, each where there is room; one without room stays in the note for the
-/// pointer and in the CSV.
+/// Writes the labels where there is room, the ends of curves first. The text of a label without room is still in the
+/// pointer's note and in the CSV.
 pub fn labels(svg: &mut String, ground: &mut LabelledSheet, mut wanted: Vec<WantedLabel<'_>>) {
     wanted.sort_by_key(|label| (label.rank, label.series));
     wanted.truncate(LABELS_MAX);
@@ -110,7 +110,7 @@ pub fn labels(svg: &mut String, ground: &mut LabelledSheet, mut wanted: Vec<Want
                 px(near.1)
             );
         }
-        // The middle of the room, because its width is a guess.
+        // Centred in the area, because the width of the text is a guess.
         let (x, anchor) = match label.at.0 {
             at if at <= area.x => (area.x, "start"),
             at if at >= area.x + area.width => (area.x + area.width, "end"),
@@ -151,7 +151,7 @@ pub fn sign(svg: &mut String, number: usize, series: &Series, x: f64, y: f64) {
     svg.push_str("</g>");
 }
 
-/// The stroke of a line. A point that cannot be shown breaks it: nothing is claimed about what lies there.
+/// Strokes a line. A point that cannot be shown breaks it, so that nothing is claimed about its place.
 fn line(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Series) {
     let mut path = String::new();
     let places: Vec<Option<Place>> = series.points.iter().map(|point| frame.place(point)).collect();
@@ -176,7 +176,7 @@ fn dash(style: Style) -> &'static str {
     if style == Style::Dashed { " dash" } else { "" }
 }
 
-/// Marks at those points that are asked for; as dots if there are very many.
+/// Marks the points that `asked` selects; as dots if they are very many.
 fn points(
     svg: &mut String,
     frame: &Frame,
@@ -206,7 +206,7 @@ fn points(
     }
 }
 
-/// One mark: its shape, filled or open, tells series apart where colours fail.
+/// Draws one mark. Its shape, filled or open, tells series apart where colours do not.
 fn mark(svg: &mut String, number: usize, at: Place, note: &str) {
     const SHAPES: [&str; 8] = [
         "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
@@ -219,14 +219,14 @@ fn mark(svg: &mut String, number: usize, at: Place, note: &str) {
         "m0-4.2l4.2 4.2l-4.2 4.2l-4.2-4.2z",
     ];
     const OPEN: [bool; 8] = [false, false, false, false, true, true, false, true];
-    // A ninth series has the colour of the first: it gets another shape.
+    // A ninth series has the colour of the first, so it gets another shape.
     let shape = (number + number / COLOURS) % SHAPES.len();
     let open = if OPEN[shape] { " open" } else { "" };
     let _ = write!(svg, "<path class=\"mark{open}\" d=\"M{} {}{}\"", px(at.0), px(at.1), SHAPES[shape]);
     end(svg, "path", note);
 }
 
-/// The bars of a series beside those of the others.
+/// Draws the bars of a series, next to those of other series at the same places.
 fn bars(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Series, slot: BarSlot) {
     let placed = |point| frame.place(point).map(|place: Place| (point, (place.0 + slot.shift, place.1)));
     let placed: Vec<(&CurvePoint, Place)> = series.points.iter().filter_map(placed).collect();
@@ -248,7 +248,7 @@ fn bars(svg: &mut String, frame: &Frame, ground: &mut LabelledSheet, series: &Se
     }
 }
 
-/// Ends an element, with a note that a browser shows under the pointer.
+/// Ends an element, with a note that the browser shows under the pointer.
 fn end(svg: &mut String, element: &str, note: &str) {
     if note.is_empty() {
         svg.push_str("/>\n");
@@ -262,7 +262,7 @@ fn note(series: &Series, point: &CurvePoint) -> String {
     format!("{}{label}: {}, {}", series.name, short(point.x), short(point.y))
 }
 
-/// Four digits, for people.
+/// The number with four significant digits, for readers.
 fn short(value: f64) -> String {
     let digits = 4;
     if value == 0.0 || !(1e-4..1e7).contains(&value.abs()) {
@@ -274,7 +274,8 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The labels of a series: the last point, the first, then those between. Of neighbours that say the same, the last.
+/// The labels of a series by rank: the last, then the others from the first on. Of neighbours with the same text, the
+/// last stays.
 fn wanted<'a>(frame: &Frame, number: usize, series: &'a Series, shift: f64) -> Vec<WantedLabel<'a>> {
     let mut wanted: Vec<WantedLabel<'a>> = Vec::new();
     for point in series.points.iter().filter(|point| !point.label.is_empty()) {

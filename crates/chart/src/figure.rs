@@ -1,13 +1,13 @@
-//! Figures and tables as plain values: what a study returns and this crate draws.
+//! Figures and tables as plain values, which a study returns and this crate draws.
 
-/// A page: what a study found.
+/// A page: the results of a study.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// The heading.
     pub title: String,
-    /// What was done with what, in sentences; one paragraph each.
+    /// What was done with what data, in sentences; one paragraph each.
     pub paragraphs: Vec<String>,
-    /// What was found, in the order in which it is read.
+    /// The results, in reading order.
     pub exhibits: Vec<Exhibit>,
 }
 
@@ -29,7 +29,7 @@ pub struct Figure {
     pub name: String,
     /// The heading.
     pub title: String,
-    /// What is to be seen in it, and what it says; a sentence or two.
+    /// What the figure shows and what follows from it; a sentence or two.
     pub caption: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -44,20 +44,21 @@ pub struct Figure {
 pub struct Axis {
     /// Quantity and unit.
     pub label: String,
-    /// Its scale.
+    /// Linear or logarithmic.
     pub scale: AxisScale,
-    /// It begins at zero, wherever the values do: for ratios. Only an even one can.
+    /// Whether the axis begins at zero, whatever the values, as for ratios. Only a linear axis can.
     pub is_from_zero: bool,
 }
 
-/// How an axis is divided.
+/// How values are spaced along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisScale {
     /// Evenly.
     Linear,
     /// By powers of ten; values of zero and below cannot be shown on it.
     Log,
-    /// By powers of two, for what is doubled from one place to the next: 1, 2, 4, 8. Neither can it show zero and below.
+    /// By powers of two, for quantities that double from one point to the next: 1, 2, 4, 8. Zero and below cannot be
+    /// shown on it.
     Octaves,
 }
 
@@ -66,9 +67,9 @@ pub enum AxisScale {
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// How it is drawn.
+    /// Line, points or bars.
     pub style: Style,
-    /// Its points, in the order in which they are joined.
+    /// The points, in the order in which they are joined.
     pub points: Vec<CurvePoint>,
 }
 
@@ -88,26 +89,26 @@ pub enum Style {
 /// One point of a curve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurvePoint {
-    /// Along the horizontal axis.
+    /// The value along the horizontal axis.
     pub x: f64,
-    /// Along the vertical axis.
+    /// The value along the vertical axis.
     pub y: f64,
-    /// What is written beside it; empty for nothing.
+    /// The text beside the point; empty for none.
     pub label: String,
 }
 
-/// Matrices as squares of shades, side by side: the lighter, the larger.
+/// Matrices drawn as squares of grey, side by side: the lighter, the larger the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Maps {
     /// The stem of its files: lower case, digits and `-`.
     pub name: String,
     /// The heading.
     pub title: String,
-    /// What is to be seen in it, and what it says; a sentence or two.
+    /// What the maps show and what follows from it; a sentence or two.
     pub caption: String,
-    /// What rows and columns are.
+    /// What the rows and columns stand for.
     pub axis: String,
-    /// What the shades are: quantity and unit.
+    /// What the shades stand for: quantity and unit.
     pub value: String,
     /// The matrices.
     pub panels: Vec<Panel>,
@@ -116,29 +117,29 @@ pub struct Maps {
 /// One matrix; its shades go from its least to its greatest value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What is written above it.
+    /// The heading above the matrix.
     pub title: String,
-    /// Its values, the upper row first.
+    /// The values, top row first.
     pub rows: Vec<Vec<f64>>,
 }
 
-/// Rows under a heading.
+/// Rows of cells under a head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The stem of its files: lower case, digits and `-`.
     pub name: String,
     /// The heading.
     pub title: String,
-    /// What is to be seen in it, and what it says; a sentence or two.
+    /// What the table shows and what follows from it; a sentence or two.
     pub caption: String,
     /// The names of the columns, with units.
     pub head: Vec<String>,
-    /// The cells, as many in each row as there are columns.
+    /// The cells; each row has as many as there are columns.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Exhibit {
-    /// The stem of its files.
+    /// The stem of the exhibit's files.
     pub fn name(&self) -> &str {
         match self {
             Exhibit::Figure(figure) => &figure.name,
@@ -147,7 +148,7 @@ impl Exhibit {
         }
     }
 
-    /// Its heading.
+    /// The exhibit's heading.
     pub fn title(&self) -> &str {
         match self {
             Exhibit::Figure(figure) => &figure.title,
@@ -156,7 +157,7 @@ impl Exhibit {
         }
     }
 
-    /// What is to be seen in it.
+    /// The exhibit's caption.
     pub fn caption(&self) -> &str {
         match self {
             Exhibit::Figure(figure) => &figure.caption,
@@ -167,12 +168,12 @@ impl Exhibit {
 }
 
 impl Axis {
-    /// An even axis.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), scale: AxisScale::Linear, is_from_zero: false }
     }
 
-    /// An even axis that begins at zero.
+    /// A linear axis that begins at zero.
     pub fn from_zero(label: impl Into<String>) -> Axis {
         Axis { is_from_zero: true, ..Axis::linear(label) }
     }

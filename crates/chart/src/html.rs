@@ -1,5 +1,5 @@
-//! The page itself: one HTML file with everything in it, for screens, phones and paper. No scripts; its only links lead
-//! to the files beside it.
+//! The page: one self-contained HTML file for screens, phones and paper. It has no scripts, and links only to the files
+//! beside it.
 
 use crate::figure::{Exhibit, Figure, Maps, Page, Table};
 use crate::map;
@@ -9,16 +9,16 @@ use crate::svg;
 use crate::text::{escape, tied};
 use std::fmt::Write as _;
 
-/// What marks a page as written by this program.
+/// The mark of a page written by this program.
 const MARK: &str = "<meta name=\"generator\" content=\"scrubjay\">";
 
-/// From so many exhibits on, the page has a list of them.
+/// The number of exhibits from which on the page has a list of them.
 const CONTENTS_MIN: usize = 4;
 
-/// Above so many, the list is folded: what was found comes before it.
+/// With more exhibits than this the list is folded, so that the results come first.
 const CONTENTS_MAX: usize = 12;
 
-/// The rules of the page around the figures.
+/// The style sheet of the page around the figures.
 const STYLE: &str = "\
 :root{color-scheme:light dark}
 *{box-sizing:border-box}
@@ -76,12 +76,12 @@ nav,.files{display:none}.method{background:none;border:1px solid #767f88}
 }
 ";
 
-/// Was this text of an [`INDEX`](crate::INDEX) written by this program, so that it may write it again?
+/// Whether the text of an [`INDEX`](crate::INDEX) was written by this program, which may then overwrite it.
 pub fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// Writes the page; `facts` tell how it was made.
+/// Writes the page; `facts` state how it was made.
 pub fn page(page: &Page, facts: &[(&str, String)]) -> String {
     let title = escape(&page.title);
     let mut html = format!(
@@ -108,7 +108,7 @@ pub fn page(page: &Page, facts: &[(&str, String)]) -> String {
     html
 }
 
-/// Each with its number: figures and tables are counted apart.
+/// Each exhibit with its number; figures and tables are numbered separately.
 fn numbered(exhibits: &[Exhibit]) -> Vec<(String, &Exhibit)> {
     let (mut figures, mut tables) = (0, 0);
     let mut numbered = Vec::new();
@@ -163,7 +163,7 @@ fn maps(html: &mut String, number: &str, maps: &Maps) {
     files(html, &maps.name);
 }
 
-/// Closes a figure with its files.
+/// Closes a figure, with links to its files.
 fn files(html: &mut String, name: &str) {
     let name = escape(name);
     let _ = writeln!(
@@ -173,13 +173,13 @@ fn files(html: &mut String, name: &str) {
     html.push_str("</figure>\n");
 }
 
-/// A table has so many columns that all of a page shows them.
+/// A table with more columns than this omits its first column if all rows agree in it.
 const COLUMNS_ACROSS: usize = 5;
-/// Of one row, a telephone shows so many.
+/// A table of one row with more columns than this is written as a list.
 const COLUMNS_OF_ONE_ROW: usize = 3;
 
 fn table(html: &mut String, number: &str, table: &Table) {
-    // A long table may be broken between pages of paper; a figure may not.
+    // A long table may be split between printed pages; a figure may not.
     begin(
         html,
         if table.rows.len() > 12 { " class=\"tall\"" } else { "" },
@@ -188,11 +188,11 @@ fn table(html: &mut String, number: &str, table: &Table) {
         &table.title,
         &table.caption,
     );
-    // One row of many columns is read down the page.
+    // One row of many columns is easier to read downwards.
     if table.rows.len() == 1 && table.head.len() > COLUMNS_OF_ONE_ROW {
         return list(html, table);
     }
-    // What all rows of a wide table have in common, such as the trace, is in the CSV.
+    // The value that all rows of a wide table share, such as the trace, is in the CSV.
     let first = table.rows.first().and_then(|row| row.first());
     let is_common = table.rows.len() > 1 && table.rows.iter().all(|row| row.first() == first);
     let from = usize::from(is_common && table.head.len() > COLUMNS_ACROSS);
@@ -206,7 +206,7 @@ fn table(html: &mut String, number: &str, table: &Table) {
     for (above, row) in std::iter::once(None).chain(table.rows.iter().map(Some)).zip(&table.rows) {
         html.push_str("<tr>");
         for (column, cell) in row.iter().enumerate().skip(from) {
-            // What a group of rows has in common, such as the trace, stands beside the first of them.
+            // The value that a group of rows shares, such as the trace, stands only in the first of them.
             let is_same = column == 0 && !numeric[0] && above.and_then(|above| above.first()) == Some(cell);
             let _ = write!(html, "<td{}>{}</td>", class(column), escape(if is_same { "" } else { cell }));
         }
@@ -216,7 +216,7 @@ fn table(html: &mut String, number: &str, table: &Table) {
     end(html, table);
 }
 
-/// The only row of a table, a line for each column.
+/// Writes a table of one row as a list, one line per column.
 fn list(html: &mut String, table: &Table) {
     html.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n<tbody>\n");
     for (head, cell) in table.head.iter().zip(&table.rows[0]) {
@@ -226,7 +226,7 @@ fn list(html: &mut String, table: &Table) {
     end(html, table);
 }
 
-/// Closes the exhibit of a table.
+/// Closes the exhibit of a table, with a link to its file.
 fn end(html: &mut String, table: &Table) {
     let name = escape(&table.name);
     let _ = writeln!(html, "<p class=\"files\"><a href=\"{name}.csv\">{name}.csv</a></p>\n</figure>");
@@ -241,7 +241,7 @@ fn begin(html: &mut String, class: &str, name: &str, number: &str, title: &str, 
     }
 }
 
-/// Whether a column holds numbers, with units or without, or dashes for those that are missing.
+/// Whether all cells of a column are numbers, with or without units, or dashes for missing ones.
 fn is_numeric(table: &Table, column: usize) -> bool {
     let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.trim());
     let mut cells = cells.filter(|cell| !matches!(*cell, "" | "-" | "–" | "—")).peekable();

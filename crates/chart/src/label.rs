@@ -1,4 +1,4 @@
-//! Labels beside points: where each finds room without covering another.
+//! Places labels beside points so that they cover little and do not overlap.
 
 /// A rectangle on the sheet, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -7,13 +7,13 @@ pub struct Area {
     pub x: f64,
     /// The upper edge.
     pub y: f64,
-    /// To the right edge.
+    /// The width, in pixels.
     pub width: f64,
-    /// To the lower edge.
+    /// The height, in pixels.
     pub height: f64,
 }
 
-/// What already lies on the sheet, and what may still be written.
+/// The obstacles on the sheet, and the labels placed so far.
 #[derive(Debug)]
 pub struct LabelledSheet {
     room: Area,
@@ -22,35 +22,35 @@ pub struct LabelledSheet {
     taken: Vec<Area>,
 }
 
-/// The sides of a cell of the ground, in pixels: a third of a letter.
+/// The side of a cell of the sheet, in pixels: a third of a letter.
 const CELL: f64 = 4.0;
 
-/// Kept free at both ends of a label, in pixels.
+/// Space kept free at both ends of a label, in pixels.
 const GAP: f64 = 4.0;
 
-/// What a mark weighs in a cell, where a line weighs 1.
+/// The weight of a mark in a cell; a line has weight 1.
 const MARK_WEIGHT: u8 = 4;
 
-/// How far from its point a label may stand, in pixels, and what the distance costs in cells of line covered. At the
-/// second it is tied to its point by a thin line.
+/// The distances at which a label may stand from its point, in pixels, with their cost in cells of line covered. At the
+/// second distance a thin line ties the label to its point.
 const RINGS: [(f64, f64); 2] = [(6.0, 0.0), (17.0, 3.0)];
 
-/// A label that would cover more cells of line is not worth what it hides.
+/// A label that costs more than this, in cells of line covered, is left out.
 const COST_MAX: f64 = 9.0;
 
-/// The sides of a point, best first: right, left, above, below, and between.
+/// The directions from a point in which a label may stand, best first: right, left, above, below, then the diagonals.
 const SIDES: [(f64, f64); 8] =
     [(1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (0.8, -0.8), (-0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)];
 
 impl LabelledSheet {
-    /// An empty ground; labels stay inside `room`.
+    /// An empty sheet; labels stay inside `room`.
     pub fn new(room: Area) -> LabelledSheet {
         let columns = (room.width / CELL).ceil() as usize + 1;
         let rows = (room.height / CELL).ceil() as usize + 1;
         LabelledSheet { room, columns, cells: vec![0; columns * rows], taken: Vec::new() }
     }
 
-    /// Puts down a straight line.
+    /// Adds a straight line as an obstacle.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64)) {
         let steps = ((to.0 - from.0).hypot(to.1 - from.1) / CELL).ceil().max(1.0) as usize;
         for step in 0..=steps {
@@ -59,17 +59,17 @@ impl LabelledSheet {
         }
     }
 
-    /// Puts down a mark of a few pixels.
+    /// Adds a mark of a few pixels as an obstacle.
     pub fn mark(&mut self, at: (f64, f64)) {
         self.put(at.0, at.1, MARK_WEIGHT);
     }
 
-    /// Puts down a filled rectangle, which no label may cover.
+    /// Adds a filled rectangle, which no label may cover.
     pub fn fill(&mut self, area: Area) {
         self.taken.push(area);
     }
 
-    /// Room for a label of this size beside the point, or `None` if there is none.
+    /// Reserves an area for a label of this size beside the point; `None` if there is no room.
     pub fn place(&mut self, at: (f64, f64), width: f64, height: f64) -> Option<Area> {
         let mut best: Option<(f64, Area)> = None;
         for (distance, price) in RINGS {
@@ -101,7 +101,7 @@ impl LabelledSheet {
         (index < self.cells.len()).then_some(index)
     }
 
-    /// How much a label would cover.
+    /// The weight of what a label would cover.
     fn weight(&self, area: Area) -> f64 {
         let (across, down) = ((area.width / CELL).ceil() as usize, (area.height / CELL).ceil() as usize);
         let mut weight = 0.0;
@@ -117,7 +117,7 @@ impl LabelledSheet {
 }
 
 impl Area {
-    /// Whether the other lies inside.
+    /// Whether `other` lies inside.
     fn holds(self, other: Area) -> bool {
         other.x >= self.x
             && other.y >= self.y
@@ -125,7 +125,7 @@ impl Area {
             && other.y + other.height <= self.y + self.height
     }
 
-    /// Whether the two have a place in common.
+    /// Whether the two overlap.
     fn meets(self, other: Area) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width
@@ -134,7 +134,7 @@ impl Area {
     }
 }
 
-/// The rectangle that touches the point from the side to which `by` shows, that far away.
+/// The rectangle of this size beside `at`, in the direction and at the distance `by`.
 fn beside(at: (f64, f64), by: (f64, f64), width: f64, height: f64) -> Area {
     let edge = |at: f64, by: f64, length: f64| match by {
         by if by > 0.0 => at + by,

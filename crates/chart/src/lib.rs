@@ -1,4 +1,4 @@
-//! Figures and tables as values, and a page of them as files: SVG, CSV, and one HTML file that holds all.
+//! Figures and tables as values, and their rendering to files: SVG, CSV, and one HTML page with everything in it.
 //!
 //! **Never:** I/O. [`files`] returns names and text; the caller writes them.
 //!
@@ -54,35 +54,36 @@ pub const INDEX: &str = "index.html";
 /// A file of a page, not yet written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFile {
-    /// Its name within the page's folder.
+    /// The name within the page's folder.
     pub name: String,
-    /// All of its text.
+    /// The complete text.
     pub text: String,
 }
 
-/// Why the files of an exhibit cannot have its name.
+/// Why an exhibit's name cannot be that of its files.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
-    /// It is empty or has other characters than lower case ASCII letters, digits and `-`.
+    /// The name is empty or has characters other than lower case ASCII letters, digits and `-`.
     #[error("{0:?} cannot be the name of an exhibit's files")]
     Characters(String),
-    /// Another exhibit of the page has it.
+    /// Another exhibit of the page has the same name.
     #[error("two exhibits have the name {0:?}")]
     Repeated(String),
 }
 
-/// A figure for a page that has [`FIGURE_STYLE`]: as a screen or paper shows it, then as a phone does. The page shows one of both, by
-/// their classes `wide` and `narrow`.
+/// A figure for a page that has [`FIGURE_STYLE`], drawn for a screen or paper, then for a phone. The page shows one of
+/// the two, selected by their classes `wide` and `narrow`.
 pub fn in_page(figure: &Figure) -> [String; 2] {
     [Sheet::Wide, Sheet::Narrow].map(|sheet| svg::draw(figure, sheet).svg)
 }
 
-/// Draws the page: [`INDEX`] first, then an SVG and a CSV file for each figure, a CSV file for each table, in the order of the
-/// exhibits. `facts` (name and value: version, command line, date) stand at the end of the page.
+/// Renders the page: [`INDEX`] first, then an SVG and a CSV file for each figure and each row of maps, and a CSV file
+/// for each table, in the order of the exhibits. `facts` (name and value: version, command line, date) stand at the end
+/// of the page.
 ///
 /// # Errors
 ///
-/// Two exhibits share a name, or a name has other characters than lower case ASCII letters, digits and `-`.
+/// If two exhibits share a name, or a name has characters other than lower case ASCII letters, digits and `-`.
 pub fn files(page: &Page, facts: &[(&str, String)]) -> Result<Vec<PageFile>, NameError> {
     let mut names = HashSet::new();
     let mut files = vec![PageFile { name: INDEX.to_owned(), text: html::page(page, facts) }];

@@ -1,27 +1,27 @@
-//! Maps as SVG: matrices as squares of shades, side by side.
+//! Maps as SVG: matrices drawn as squares of grey, side by side.
 //!
-//! The shades are part of the data, so they are the same on a dark page. One path a shade: the 900 squares of a matrix of 30
-//! rows would otherwise be as many elements.
+//! The shades are data, so they are the same on a dark page. Each shade is one path; with one element per square, a
+//! matrix of 30 rows would have 900.
 
 use crate::figure::{Maps, Panel};
 use crate::sheet::{LEADING, MARGIN, Paper, Sheet, TEXT};
 use crate::text::{coordinate as px, cut, escape};
 use std::fmt::Write as _;
 
-/// So many shades from black to white are more than anybody tells apart.
+/// The number of shades from black to white: more than a reader can tell apart.
 const SHADES: usize = 48;
 
-/// The darkest and the lightest shade, 0 to 255.
+/// The darkest and the lightest shade, as a grey value from 0 to 255.
 const DARK: f64 = 24.0;
 const LIGHT: f64 = 246.0;
 
-/// Between two panels.
+/// The space between two panels, in pixels.
 const GAP: f64 = 22.0;
 
-/// No panel is larger, in pixels.
+/// The largest side of a panel, in pixels.
 const SIDE_MAX: f64 = 300.0;
 
-/// Draws maps, as many in a row as there are and as fit.
+/// Draws maps in rows, as many in a row as fit.
 pub fn draw(maps: &Maps, sheet: Sheet) -> String {
     let mut paper = Paper::new(&maps.title, sheet);
     paper.soft(&told(maps));
@@ -38,7 +38,7 @@ pub fn draw(maps: &Maps, sheet: Sheet) -> String {
     paper.end(foot)
 }
 
-/// Up to five in a row; half as many on a phone.
+/// The number of panels in a row: at most five, or two on a phone.
 fn columns(panels: usize, sheet: Sheet) -> usize {
     let most = if sheet == Sheet::Narrow { 2 } else { 5 };
     let rows = panels.div_ceil(most).max(1);
@@ -49,7 +49,7 @@ fn told(maps: &Maps) -> String {
     format!("Across and down: {}. The lighter, the larger: {}.", maps.axis, maps.value)
 }
 
-/// One matrix below `at`, with its title above and its range below.
+/// Draws one matrix below `at`, with its title above and its range below.
 fn draw_panel(svg: &mut String, panel: &Panel, at: (f64, f64), side: f64) {
     let title = escape(&cut(&panel.title, TEXT, side));
     let _ = writeln!(svg, "<text x=\"{}\" y=\"{}\">{title}</text>", px(at.0), px(at.1 + LEADING * 0.75));
@@ -69,7 +69,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, at: (f64, f64), side: f64) {
         let _ = writeln!(svg, "<path fill=\"#{grey:02x}{grey:02x}{grey:02x}\" d=\"{path}\"/>");
     }
     svg.push_str("</g>\n");
-    // The darkest shade is next to nothing on a dark page, the lightest on a white one.
+    // The frame: the darkest shade hardly differs from a dark page, the lightest from a white one.
     let (x, y, side_px) = (px(at.0), px(top), px(side));
     let _ = writeln!(svg, "<rect class=\"axis\" x=\"{x}\" y=\"{y}\" width=\"{side_px}\" height=\"{side_px}\"/>");
     let range = if least <= most { format!("{least:.2} to {most:.2}") } else { "no data".to_owned() };
@@ -77,7 +77,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, at: (f64, f64), side: f64) {
     let _ = writeln!(svg, "<text class=\"soft\" x=\"{}\" y=\"{foot}\">{}</text>", px(at.0), escape(&range));
 }
 
-/// The squares of each shade, neighbours in a row as one; what is not a number has none.
+/// A path for each shade, with neighbours in a row merged; values that are not finite are left out.
 fn paths(panel: &Panel, least: f64, most: f64) -> Vec<String> {
     let mut paths = vec![String::new(); SHADES];
     let width = if most > least { most - least } else { 1.0 };

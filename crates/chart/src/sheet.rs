@@ -4,43 +4,43 @@ use crate::style;
 use crate::text::{coordinate as px, escape, wrap};
 use std::fmt::Write as _;
 
-/// Where a drawing is shown.
+/// Where a drawing will be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sheet {
-    /// In a file of its own, with its title and its style.
+    /// In a file of its own, with its title and style.
     Alone,
-    /// In a page with the style, on a screen or paper.
+    /// In a page that has the style, on a screen or on paper.
     Wide,
-    /// In a page with the style, on a phone.
+    /// In a page that has the style, on a phone.
     Narrow,
 }
 
-/// The size of text on the sheet, of a title, and the height of their lines, in pixels.
+/// Font size of text, font size of titles, and line height, in pixels.
 pub const TEXT: f64 = 12.5;
 const TITLE: f64 = 15.0;
 pub const LEADING: f64 = 18.0;
 
-/// White around everything.
+/// The margin around everything, in pixels.
 pub const MARGIN: f64 = 10.0;
 
-/// A sheet that is being drawn on, from the top down.
+/// A sheet that is drawn on from the top down.
 #[derive(Debug)]
 pub struct Paper<'a> {
-    /// Where it will be shown.
+    /// Where the drawing will be shown.
     pub sheet: Sheet,
-    /// What is drawn so far.
+    /// The SVG elements drawn so far.
     pub svg: String,
     /// The width of the sheet, in pixels.
     pub width: f64,
-    /// Where drawings begin: in the page the text around them is their margin.
+    /// The left edge of drawings, in pixels: small in a page, where the surrounding text is the margin.
     pub left: f64,
-    /// The foot of what is drawn so far.
+    /// The foot of what is drawn so far, in pixels.
     pub y: f64,
     title: &'a str,
 }
 
 impl<'a> Paper<'a> {
-    /// A sheet, with its title written if it stands alone.
+    /// A new sheet, with its title written if it stands alone.
     pub fn new(title: &'a str, sheet: Sheet) -> Paper<'a> {
         let width = if sheet == Sheet::Narrow { 380.0 } else { 720.0 };
         let (left, y) = if sheet == Sheet::Alone { (2.0 * MARGIN, 1.5 * MARGIN) } else { (1.0, 2.0) };
@@ -57,13 +57,13 @@ impl<'a> Paper<'a> {
         self.width - 2.0 * self.left
     }
 
-    /// Says what a drawing below it shows.
+    /// Writes a note on the drawing below it.
     pub fn soft(&mut self, text: &str) {
         self.lines("soft", &wrap(text, TEXT, self.room()), (self.left, "start"));
         self.y += 8.0;
     }
 
-    /// Says what a drawing above it shows, around this middle.
+    /// Writes a note on the drawing above it, centred at `middle`.
     pub fn soft_below(&mut self, text: &str, middle: f64) {
         self.lines("soft", &wrap(text, TEXT, self.room()), (middle, "middle"));
     }
@@ -79,7 +79,7 @@ impl<'a> Paper<'a> {
         }
     }
 
-    /// The drawing as one element, down to this height, with its style and paper if it stands alone.
+    /// Closes the drawing at `height`, as one element; with style and background if it stands alone.
     pub fn end(self, height: f64) -> String {
         let Paper { sheet, svg: inside, width, .. } = self;
         let (height, title) = (height.ceil(), escape(self.title));

@@ -1,6 +1,7 @@
-//! Small drawings for pages that are looked at every day: a ring, a strip of cells, a row of dots, a spark line, a timeline. They bring
-//! no style: each part has a class that says what it is, and the page says how that looks. Nothing in them depends on colour
-//! alone: each part has its words, for pointers and screen readers.
+//! Small drawings for pages that are watched daily: a ring, a strip of cells, a row of dots, a spark line, a timeline.
+//!
+//! They have no style of their own: each part has a class that names what it is, and the page's style sheet sets its
+//! look. No meaning depends on colour alone: each part has its words, for pointers and screen readers.
 
 use crate::text::{coordinate as px, escape};
 use std::fmt::Write as _;
@@ -8,31 +9,31 @@ use std::fmt::Write as _;
 /// A part of a ring or strip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartCell {
-    /// Its class: what it is.
+    /// The CSS class: what kind of part it is.
     pub class: &'static str,
-    /// The same in words.
+    /// What the part is, in words.
     pub words: String,
 }
 
 /// A dot in a row of dots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripDot {
-    /// Where, in the units of the strip.
+    /// The place, in the units of the strip.
     pub at: f64,
-    /// Is it far from the others, so that its words are written beside it?
+    /// Whether it is an outlier, so that its words are written beside it.
     pub is_odd: bool,
-    /// What it is.
+    /// What the dot is, in words.
     pub words: String,
 }
 
 /// A row of a timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineRow {
-    /// What it shows.
+    /// What the row shows.
     pub name: String,
-    /// The class of its marks.
+    /// The CSS class of the row's marks.
     pub class: &'static str,
-    /// When, as a share of the time shown, and what.
+    /// The marks: the time as a share of the time shown (0 to 1), and what happened.
     pub marks: Vec<(f64, String)>,
 }
 
@@ -45,7 +46,7 @@ fn begin(class: &str, (width, height): (f64, f64), label: &str) -> String {
     )
 }
 
-/// Neighbours of one class are one part.
+/// Neighbouring cells with the same class and words, joined: the index of the first, and the cells.
 fn runs(cells: &[ChartCell]) -> Vec<(usize, &[ChartCell])> {
     let mut first = 0;
     let mut runs = Vec::new();
@@ -64,7 +65,7 @@ pub fn ring(cells: &[ChartCell], inside: (&str, &str), label: &str) -> String {
     let count = cells.len().max(1) as f64;
     for (first, run) in runs(cells) {
         let angle = |part: f64| (part / count - 0.25) * std::f64::consts::TAU;
-        // A whole circle has no beginning and no end: it is drawn as one that nearly closes.
+        // An arc whose ends coincide draws nothing: a full circle is drawn as an arc that nearly closes.
         let (from, to) = (angle(first as f64), angle((first + run.len()) as f64 - 0.001 * count.min(1.0)));
         let is_large = u8::from(run.len() as f64 * 2.0 > count);
         let at = |radius: f64, angle: f64| (px(middle + radius * angle.cos()), px(middle + radius * angle.sin()));
@@ -88,7 +89,7 @@ pub fn ring(cells: &[ChartCell], inside: (&str, &str), label: &str) -> String {
     svg
 }
 
-/// A strip of equal cells in rows, from left to right and from the top down.
+/// A strip of equal cells in rows, left to right, top to bottom.
 pub fn cells(cells: &[ChartCell], columns: usize, label: &str) -> String {
     const SIDE: f64 = 20.0;
     let columns = columns.max(1);
@@ -109,11 +110,12 @@ pub fn cells(cells: &[ChartCell], columns: usize, label: &str) -> String {
     svg
 }
 
-/// A dot each, along a line from the least to the most; the odd ones have their words beside them. `show` writes the ends.
+/// A row of dots along a line from the least to the greatest; odd dots have their words above them. `show` formats the
+/// ends.
 pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> String {
     const WIDTH: f64 = 1040.0;
     const ENDS: f64 = 64.0;
-    /// So many words fit above the line.
+    /// The number of dots whose words fit above the line.
     const NAMED_MAX: usize = 4;
     let finite = || dots.iter().map(|dot| dot.at).filter(|at| at.is_finite());
     let (least, most) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), at| (l.min(at), m.max(at)));
@@ -144,7 +146,7 @@ pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> Str
             "<circle class=\"{class}\" cx=\"{}\" cy=\"30\" r=\"4\"><title>{words}</title></circle>",
             px(x)
         );
-        // Words need some room to themselves.
+        // Words closer together than this would overlap.
         if dot.is_odd && named.len() < NAMED_MAX && named.iter().all(|other| (other - x).abs() > 150.0) {
             let (anchor, at) = if x > WIDTH / 2.0 { ("end", x + 4.0) } else { ("start", x - 4.0) };
             let _ = writeln!(svg, "<text x=\"{}\" y=\"16\" text-anchor=\"{anchor}\">{words}</text>", px(at));
@@ -155,7 +157,7 @@ pub fn dots(dots: &[StripDot], show: impl Fn(f64) -> String, label: &str) -> Str
     svg
 }
 
-/// Values from left to right as bars; all zero: a line at the foot.
+/// Values as bars, left to right; if all are zero, a line at the foot.
 pub fn spark(values: &[u64], label: &str) -> String {
     const BAR: f64 = 7.0;
     const HEIGHT: f64 = 18.0;
@@ -173,12 +175,12 @@ pub fn spark(values: &[u64], label: &str) -> String {
     svg
 }
 
-/// Rows of marks over one stretch of time; `ticks` are shares of it with their names.
+/// Rows of marks over one span of time; `ticks` are shares of it (0 to 1) with their names.
 pub fn timeline(rows: &[TimelineRow], ticks: &[(f64, String)], label: &str) -> String {
     const WIDTH: f64 = 1040.0;
     const NAMES: f64 = 150.0;
     const ROW: f64 = 26.0;
-    /// More marks of a row than this would hide each other: of those at one place the first stays.
+    /// The number of distinct places in a row: of marks that fall on the same place, only the first is drawn.
     const PLACES: f64 = 880.0;
     let foot = rows.len() as f64 * ROW + 4.0;
     let mut svg = begin("timeline", (WIDTH, foot + 22.0), label);

@@ -1,13 +1,14 @@
-//! How a figure looks: one style sheet for figures alone and figures in the page, in light, dark and print.
+//! The look of figures: one style sheet for figures in files of their own and in pages, in light, dark and print.
 
-/// Colours of series, after which they begin again.
+/// The number of series colours; a later series reuses them.
 ///
-/// Okabe and Ito, "Color Universal Design" (2008), which people with any common colour blindness can tell apart: their
-/// blue, vermilion, bluish green, reddish purple, orange, sky blue and black; a grey stands for their yellow, which
-/// nobody can see on white. Words in the colour of a series (`.t`) are darker: thin strokes need the contrast.
+/// Okabe and Ito, "Color Universal Design" (2008), chosen to be told apart with any common colour blindness: their
+/// blue, vermilion, bluish green, reddish purple, orange, sky blue and black. Grey replaces their yellow, which is
+/// invisible on white. Text in the colour of a series (`.t`) is darker, because thin strokes need the contrast.
 pub const COLOURS: usize = 8;
 
-/// The rules for everything in a `.plot`. No variables: programs that turn SVG into other formats do not know them.
+/// The rules for everything in a `.plot`. They use no variables, which converters from SVG to other formats do not
+/// support.
 pub const FIGURE: &str = "\
 .plot{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-size:12.5px;\
 color:#1c2024;font-variant-numeric:tabular-nums}

@@ -1,8 +1,8 @@
 //! A figure as SVG: legend, axes and curves on a sheet.
 //!
-//! Written by hand: kuva 0.6 has no style sheets (so no dark figures), sets labels of one series across those of the
-//! next, writes `1e-2`, `0.020` and `1` on one axis and knows bars by category only; plotters 0.3 fixes colours in each
-//! element too, and the placing of labels, legend and powers of ten would still be ours.
+//! Written by hand, because kuva 0.6 has no style sheets (so no dark figures), lets labels of one series overlap those
+//! of the next, writes `1e-2`, `0.020` and `1` on one axis, and supports bars only by category. plotters 0.3 fixes
+//! colours in each element too, and the placing of labels, the legend and the powers of ten would still be ours.
 
 use crate::axis::{AxisSpan, Number, Tick, position};
 use crate::curve::{self, BarSlot, Frame};
@@ -18,19 +18,20 @@ use std::fmt::Write as _;
 pub struct Drawing {
     /// The element.
     pub svg: String,
-    /// How many points the axes could not show: those that are not numbers, and on a logarithmic axis zero and below.
+    /// The number of points that the axes cannot show: those that are not numbers and, on a logarithmic axis, zero and
+    /// below.
     pub hidden: usize,
-    /// Lines that another covers: which, and by which.
+    /// Lines that another one covers: the name of the line, and of the one that covers it.
     pub covered: Vec<(String, String)>,
 }
 
-/// What a label of seconds ends with.
+/// The end of an axis label whose unit is the second.
 const SECONDS: &str = " (s)";
 
-/// From a tick to its number.
+/// The distance from an axis to its numbers, in pixels.
 const TICK: f64 = 5.0;
 
-/// Draws a figure. Of thousands of points those are left out that would not change the picture.
+/// Draws a figure. Points that would not change the picture are left out.
 pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
     let mut paper = Paper::new(&figure.title, sheet);
     legend(&mut paper, &figure.series);
@@ -46,7 +47,7 @@ pub fn draw(figure: &Figure, sheet: Sheet) -> Drawing {
     Drawing { svg: paper.end(foot), hidden, covered: covered(&figure.series, &frame) }
 }
 
-/// Lines of which nothing is seen, because one drawn later lies on them.
+/// The pairs of lines of which the first cannot be seen, because the second, drawn later, lies on it.
 fn covered(series: &[Series], frame: &Frame) -> Vec<(String, String)> {
     let lines = series.iter().filter(|one| matches!(one.style, Style::Line | Style::Dashed));
     let lines: Vec<(&str, Vec<Place>)> = lines
@@ -59,7 +60,7 @@ fn covered(series: &[Series], frame: &Frame) -> Vec<(String, String)> {
     lines.iter().enumerate().filter_map(pair).collect()
 }
 
-/// Are these places on that line, all of some of them that stand for all? A single place covers nothing.
+/// Whether a sample of up to 64 `places` all lie on `line`, within a pixel. A single place covers nothing.
 fn lies_on(places: &[Place], line: &[Place]) -> bool {
     const LOOKED_AT: usize = 64;
     const NEAR: f64 = 1.0;
@@ -73,7 +74,7 @@ fn lies_on(places: &[Place], line: &[Place]) -> bool {
     places.len() > 1 && places.iter().step_by(places.len().div_ceil(LOOKED_AT)).all(is_near)
 }
 
-/// The names of the series in columns above the plot, where they cover nothing.
+/// Writes the names of the series in columns above the plot, where they cover nothing.
 fn legend(paper: &mut Paper, series: &[Series]) {
     const SIGN: f64 = 30.0;
     const GAP: f64 = 18.0;
@@ -84,7 +85,7 @@ fn legend(paper: &mut Paper, series: &[Series]) {
     let column = (SIGN + widest + GAP).min(room);
     let columns = ((room + GAP) / column).floor().max(1.0) as usize;
     let rows = named.len().div_ceil(columns);
-    // As many columns as the rows need, so that the last row is not left with a single name.
+    // No more columns than the rows need, so that the last row is not left with a single name.
     let columns = named.len().div_ceil(rows.max(1)).max(1);
     for (n, (number, series)) in named.into_iter().enumerate() {
         let (x, y) = (paper.left + (n % columns) as f64 * column, paper.y + LEADING * ((n / columns) as f64 + 0.5));
@@ -95,7 +96,7 @@ fn legend(paper: &mut Paper, series: &[Series]) {
     paper.y += LEADING * rows as f64 + if rows > 0 { 8.0 } else { 0.0 };
 }
 
-/// The rectangle between the axes, below what is on the sheet, and what they show.
+/// The rectangle between the axes, below everything drawn so far, and the ranges of the axes.
 fn frame(figure: &Figure, paper: &Paper) -> Frame {
     let height = if paper.sheet == Sheet::Narrow { 260.0 } else { 340.0 };
     let values = |of: fn(&CurvePoint) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
@@ -114,7 +115,7 @@ fn frame(figure: &Figure, paper: &Paper) -> Frame {
     Frame { area: Area { x: left, y: paper.y, width: width - left - right, height }, x, y }
 }
 
-/// Room for so many numbers.
+/// The number of tick labels that fit along the height.
 fn y_ticks(height: f64) -> usize {
     (height / 52.0) as usize
 }
@@ -127,7 +128,7 @@ fn has_bars(figure: &Figure) -> bool {
     figure.series.iter().any(|series| series.style == Style::Bars)
 }
 
-/// The least distance of two bars' places along the axis, in positions; 1 if there is but one.
+/// The least distance between the places of two bars, in positions; 1 if there is only one place, `None` without bars.
 fn bar_gap(figure: &Figure) -> Option<f64> {
     let bars = figure.series.iter().filter(|series| series.style == Style::Bars);
     let mut places: Vec<f64> =
@@ -137,7 +138,7 @@ fn bar_gap(figure: &Figure) -> Option<f64> {
     has_bars(figure).then(|| gaps.fold(f64::INFINITY, f64::min)).map(|gap| if gap.is_finite() { gap } else { 1.0 })
 }
 
-/// Ticks of the horizontal axis: bars at few whole numbers (hours, days) have theirs at whole numbers.
+/// The ticks of the horizontal axis; bars at few whole numbers (hours, days) have ticks at whole numbers.
 fn ticks_across(figure: &Figure, frame: &Frame) -> Vec<Tick> {
     let count = x_ticks(frame.area.width);
     let bars = figure.series.iter().filter(|series| series.style == Style::Bars);
@@ -150,7 +151,7 @@ fn ticks_across(figure: &Figure, frame: &Frame) -> Vec<Tick> {
     if is_log_time(&figure.x) { ticks.into_iter().map(with_unit).collect() } else { ticks }
 }
 
-/// Times from microseconds to hours are read by their units, not by powers of ten.
+/// Whether the axis shows times on a logarithmic scale: those are labelled in units (us to s), not in powers of ten.
 fn is_log_time(axis: &Axis) -> bool {
     axis.scale == AxisScale::Log && axis.label.ends_with(SECONDS)
 }
@@ -164,7 +165,7 @@ fn with_unit(tick: Tick) -> Tick {
     Tick { label: tick.label.map(|_| Number { text: text(tick.value), exponent: None }), ..tick }
 }
 
-/// Grid, axes, ticks and their numbers; gives the height of the foot of the numbers.
+/// Draws the grid, axes, ticks and their numbers; returns the height of the foot of the numbers.
 fn axes(svg: &mut String, figure: &Figure, frame: &Frame) -> f64 {
     let Area { x: left, y: top, width, height } = frame.area;
     let foot = top + height;
@@ -197,14 +198,14 @@ fn axes(svg: &mut String, figure: &Figure, frame: &Frame) -> f64 {
     foot + TICK + LEADING + 4.0
 }
 
-/// The width of the widest number of an axis.
+/// The width of the widest number of an axis, in pixels.
 fn widest(ticks: &[Tick]) -> f64 {
     let raised = |number: &Number| number.exponent.map_or(0.0, |exponent| width(&raised(exponent), 9.0));
     let numbers = ticks.iter().filter_map(|tick| tick.label.as_ref());
     numbers.map(|number| width(&number.text, TEXT) + raised(number)).fold(0.0, f64::max)
 }
 
-/// Sets a number.
+/// Writes a number.
 fn set(svg: &mut String, number: &Number, at: (f64, f64), anchor: &str) {
     let text = escape(&number.text);
     let _ = write!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{text}", px(at.0), px(at.1));
@@ -214,18 +215,18 @@ fn set(svg: &mut String, number: &Number, at: (f64, f64), anchor: &str) {
     svg.push_str("</text>\n");
 }
 
-/// An exponent with a true minus.
+/// An exponent with a true minus sign.
 fn raised(exponent: i32) -> String {
     exponent.to_string().replace('-', "−")
 }
 
-/// All series, then all labels on top of them.
+/// Draws all series, then all labels on top of them.
 fn curves(svg: &mut String, figure: &Figure, frame: &Frame, width: f64) {
     let Area { x, y, height, .. } = frame.area;
     let mut ground = LabelledSheet::new(Area { x: x + 2.0, y: y - 8.0, width: width - x - 4.0, height: height + 6.0 });
     let rows = figure.series.iter().filter(|series| series.style == Style::Bars).count().max(1) as f64;
     let gap = bar_gap(figure).unwrap_or(1.0) / frame.x.length() * frame.area.width;
-    // Bars take four fifths of their gap, and never so much that they look like areas.
+    // Bars take four fifths of their gap, but not so much that they look like areas.
     let bar = (gap * 0.8 / rows).clamp(1.0, 48.0);
     let (mut wanted, mut bars) = (Vec::new(), 0.0);
     // Bars first: lines and points are drawn over them.

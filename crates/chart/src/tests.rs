@@ -1,4 +1,4 @@
-//! The files of the page of an invented study.
+//! Tests of the files that are written for the page of an invented study.
 
 use crate::{Axis, CurvePoint, Exhibit, Figure, NameError, Page, PageFile, Series, Style, Table, files};
 

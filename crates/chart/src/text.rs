@@ -1,9 +1,9 @@
-//! Text in a drawing: escaped, measured and broken into lines.
+//! Text in drawings: escaped, measured and broken into lines.
 
-/// The text as XML and HTML take it, in an element or in a quoted attribute.
+/// Escapes text for XML and HTML, in an element or in a quoted attribute.
 ///
-/// Names of devices and series come out of files that somebody else wrote, so control characters, which XML forbids
-/// even escaped, and characters that turn the direction of the line become U+FFFD, as on a terminal.
+/// Names of devices and series come from files of unknown origin, so control characters, which XML forbids even
+/// escaped, and characters that change the direction of the line become U+FFFD, as on a terminal.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in text.chars() {
@@ -22,14 +22,14 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// Is it a control character, a separator of lines, or one that turns the direction of the line?
+/// Whether it is a control character, a line separator, or a character that changes the direction of the line.
 fn is_hidden(char: char) -> bool {
     let is_bidi =
         matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     char.is_control() || is_bidi || matches!(char, '\u{2028}' | '\u{2029}')
 }
 
-/// The text with numbers tied to their units, and to what they are numbers of, so that no line is broken between them.
+/// The text with no-break spaces between numbers and their units or nouns.
 pub fn tied(text: &str) -> String {
     const UNITS: [&str; 15] =
         ["%", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "GB", "TB"];
@@ -48,10 +48,10 @@ pub fn tied(text: &str) -> String {
     tied
 }
 
-/// About how wide the text is, in pixels, set in a sans-serif of `size` pixels.
+/// The approximate width of the text in pixels, set in a sans-serif of `size` pixels.
 ///
-/// A browser picks the face, so this is an upper guess: rounded widths in em of classes of letters of DejaVu Sans, the
-/// widest face in common use, and a square for whatever lies beyond Latin, Greek and Cyrillic.
+/// The browser picks the typeface, so this is an upper estimate: rounded widths in em, by classes of letters, of DejaVu
+/// Sans, the widest face in common use, and 1 em for characters beyond Latin, Greek and Cyrillic.
 pub fn width(text: &str, size: f64) -> f64 {
     let em = |char: char| match char {
         'i' | 'j' | 'l' | 'I' | '\'' | '|' | '.' | ',' | ':' | ';' | '\u{2009}' => 0.32,
@@ -65,7 +65,7 @@ pub fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(em).sum::<f64>()
 }
 
-/// The text in lines of at most `room` pixels, broken at spaces; a longer word stands alone on its line.
+/// The text in lines of at most `room` pixels, broken at spaces; a word wider than that has a line of its own.
 pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -80,7 +80,7 @@ pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// The text, cut with an ellipsis if it is wider than `room` pixels.
+/// The text, cut and ended by an ellipsis if it is wider than `room` pixels.
 pub fn cut(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
@@ -96,7 +96,7 @@ pub fn cut(text: &str, size: f64, room: f64) -> String {
     short + "…"
 }
 
-/// A coordinate as SVG takes it: tenths of a pixel are finer than any screen.
+/// A coordinate for SVG, in tenths of a pixel, which is finer than any screen.
 pub fn coordinate(pixels: f64) -> String {
     let tenths = (pixels * 10.0).round() / 10.0;
     // Adding zero turns -0 into 0.

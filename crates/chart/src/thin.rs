@@ -1,14 +1,14 @@
-//! Thinning: of many thousand points, those that make a difference on the sheet.
+//! Thinning: keeps, of many thousand points, those that change the picture.
 
 /// A place on the sheet, in pixels.
 pub type Place = (f64, f64);
 
-/// A line drawn in columns one pixel wide: of each run of neighbours in one column the first, the lowest, the highest
-/// and the last, which paint the same pixels as all of them.
+/// Thins a line in columns one pixel wide: of each run of neighbours in one column it keeps the first, the lowest, the
+/// highest and the last, which paint the same pixels as all of them.
 ///
 /// Jugel, Jerzak, Hackenbroich and Markl, "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014,
-/// section 4. Their columns are groups by time; runs of neighbours are the same for a curve that goes one way, and keep
-/// a curve whole that turns back.
+/// section 4. Their columns are groups by time. Runs of neighbours are the same for a curve that only advances, and
+/// they keep a curve whole that turns back.
 pub fn line(places: &[Place]) -> Vec<Place> {
     let mut kept = Vec::new();
     for run in places.chunk_by(|left, right| left.0.floor() == right.0.floor()) {
@@ -22,14 +22,15 @@ pub fn line(places: &[Place]) -> Vec<Place> {
     kept
 }
 
-/// The indices of points of which no two share a cell of `side` pixels; those that `must_stay` stay.
+/// The indices of the first point in each cell of `side` pixels, and of all points that `must_stay`.
 pub fn points(places: &[Place], side: f64, must_stay: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut cells = std::collections::HashSet::new();
     let cell = |place: Place| ((place.0 / side).floor() as i64, (place.1 / side).floor() as i64);
     (0..places.len()).filter(|&index| cells.insert(cell(places[index])) || must_stay(index)).collect()
 }
 
-/// The indices of bars by their ends: of each run of neighbours in one column of pixels the longest, seen from `base`.
+/// The indices of bars, by their ends: of each run of neighbours in one column of pixels, the longest as measured from
+/// `base`.
 pub fn bars(ends: &[Place], base: f64) -> Vec<usize> {
     let column = |index: &usize| ends[*index].0.floor();
     let length = |index: &usize| (ends[*index].1 - base).abs();

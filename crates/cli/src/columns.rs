@@ -1,19 +1,19 @@
-//! Tables for a terminal: columns as wide as they need, and where all do not fit, the least important ones left out.
+//! Tables for a terminal: columns as wide as needed, without the least important ones if not all fit.
 
 use crate::say::{shown, wrapped};
 use std::io::{self, Write};
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: &str = "  ";
 
-/// The last column is never narrower.
+/// Characters of the last column, at least.
 const LAST_MIN: usize = 16;
 
-/// Prints a table. `least`: the headings of columns that may be left out, the first of them first; where that is not enough,
-/// the last column goes on in further lines.
+/// Prints a table. `least`: the headings of columns that may be left out, in this order; if that is not enough, the
+/// last column is wrapped.
 ///
 /// # Errors
-/// What `out` says.
+/// An error of `out`.
 pub fn print(
     headings: &[&str],
     least: &[&str],

@@ -1,10 +1,10 @@
-//! What a scrub of a trace came to, in words.
+//! Figures of a simulated scrub, in words.
 
 pub use scrubjay_jobs::costs::slowdown_mean;
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_sim::exact::ScrubFigures;
 
-/// `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.
+/// The foreground in words: `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.
 pub fn ground(outcome: &ScrubFigures) -> String {
     let idle = outcome.idle_total.as_secs_f64() / outcome.span.as_secs_f64().max(1e-9);
     let (requests, intervals) = (show_count(outcome.requests), show_count(outcome.intervals));
@@ -15,13 +15,13 @@ pub fn ground(outcome: &ScrubFigures) -> String {
     )
 }
 
-/// `46.4 MB/s`, decimal.
+/// A rate, decimal: `46.4 MB/s`.
 pub fn rate(bytes_per_second: f64) -> String {
     let megabytes = bytes_per_second / 1e6;
     if megabytes >= 9.995 { format!("{megabytes:.1} MB/s") } else { format!("{megabytes:.2} MB/s") }
 }
 
-/// `1.25 %`, `62.0 %`.
+/// A share: `1.25 %`, `62.0 %`.
 pub fn percent(ratio: f64) -> String {
     let percent = ratio * 100.0;
     if percent >= 9.995 { format!("{percent:.1} %") } else { format!("{percent:.2} %") }

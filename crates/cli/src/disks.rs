@@ -1,5 +1,5 @@
-//! `scrubjay` and `scrubjay status`: the disks, when each was last read in full, and what is being scrubbed. Reads no disk,
-//! writes nothing, needs no root.
+//! `scrubjay` and `scrubjay status`: the disks, when each was last read in full, and what is being scrubbed.
+//! It reads no disk, writes nothing, and needs no root.
 
 use crate::exit::Exit;
 use crate::say::{print_prose, shown_path};
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 const HEADINGS: [&str; 8] = ["DISK", "SIZE", "KIND", "MODEL", "SERIAL", "LAST FULL READ", "BAD SECTORS", "NOW"];
 
-/// Columns that are left out where the terminal is too narrow for all, the first of them first.
+/// Columns that are left out of a narrow terminal, in this order.
 const LEAST_IMPORTANT: [&str; 4] = ["SERIAL", "MODEL", "KIND", "SIZE"];
 
 /// What a scrub of a disk does.
@@ -50,7 +50,7 @@ pub fn run() -> Result<Exit> {
     let is_free =
         |(disk, record): &&(InventoryDisk, ScrubRecord)| disk.obstacle.is_none() && record.scrubbed_by.is_none();
     let disk = disks.iter().find(is_free);
-    // All that can be read is being read; or nothing can, not even by root.
+    // All disks that can be read are being read; or none can, not even by root.
     let is_nothing_left = own_uid() == 0 || disks.iter().any(|(_, record)| record.scrubbed_by.is_some());
     let (first, what) = match disk {
         Some((disk, _)) => (format!("scrubjay scrub {}", shown_path(&disk.path)), READS),
@@ -69,7 +69,7 @@ pub fn run() -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// How the watch sees things, if it runs; else the table. Or both as one JSON object.
+/// Prints the watch's status, if it runs; else the table. Or both as one JSON object.
 pub fn status(json: bool) -> Result<Exit> {
     let watch = verbs::seen();
     let mut out = io::stdout().lock();
@@ -96,7 +96,7 @@ pub fn status(json: bool) -> Result<Exit> {
 struct StatusDocument {
     schema: u32,
     disks: Vec<DiskDocument>,
-    /// How the watch sees things; null: it does not run, or may not be asked.
+    /// The watch's status; null: it does not run, or may not be asked.
     watch: Option<WatchDocument>,
 }
 
@@ -107,11 +107,11 @@ struct DiskDocument {
     rotational: bool,
     model: Option<String>,
     serial: Option<String>,
-    /// The age of the sector that was not read for longest; null: some were never read, or nothing is known.
+    /// The age of the sector that has waited longest; null: some were never read, or nothing is known.
     oldest_read_seconds: Option<u64>,
     /// Sectors that were unreadable when they were last read; null: nothing is known.
     bad_sectors: Option<u64>,
-    /// Of the pass under way: from 0 to 1.
+    /// The share of the pass under way that is done, 0 to 1.
     pass_share: Option<f64>,
     /// The process that scrubs it now.
     scrubbed_by: Option<u32>,
@@ -136,29 +136,29 @@ impl DiskDocument {
     }
 }
 
-/// What is known of the scrubs of a disk, by its saved state and its claim.
+/// What is known of a disk's scrubs, from its saved state and its claim.
 #[derive(Default)]
 pub struct ScrubRecord {
     /// Can its saved state be read?
     pub is_readable: bool,
-    /// The age of the sector that was not read for longest; none: some were never read, or nothing is known.
+    /// The age of the sector that has waited longest; `None`: some were never read, or nothing is known.
     pub oldest_read_seconds: Option<u64>,
-    /// Sectors that were unreadable when they were last read; none: nothing is known.
+    /// Sectors that were unreadable when they were last read; `None`: nothing is known.
     pub bad_sectors: Option<u64>,
-    /// Where the first of them lies, or the region that it is in: 0 is the beginning of the disk, 1 its end.
+    /// The place of the first of them, or of its region: 0 is the beginning of the disk, 1 its end.
     pub first_bad_share: Option<f64>,
-    /// Reads of the pass under way that went well only the second time.
+    /// Reads of the pass under way that succeeded only at the second attempt.
     pub retries: u64,
-    /// Of the pass under way: from 0 to 1.
+    /// The share of the pass under way that is done, 0 to 1.
     pub pass_share: Option<f64>,
     /// The process that scrubs it now.
     pub scrubbed_by: Option<u32>,
 }
 
 impl ScrubRecord {
-    /// By what is saved of it, and by who claims it.
+    /// Reads the saved state of a disk's scrubs, and finds the process that claims it.
     pub fn of(disk: &InventoryDisk, watch: Option<&WatchDocument>) -> ScrubRecord {
-        // The watch has a folder of its own, if it was told to.
+        // The watch may keep states in another folder.
         let folder = watch.map_or_else(store::default_folder, |watch| PathBuf::from(&watch.folder));
         let (key, sectors) = (disk.id.key(), disk.bytes.sectors());
         let record = ScrubRecord { is_readable: true, scrubbed_by: claim::holder(&key), ..ScrubRecord::default() };
@@ -178,12 +178,12 @@ impl ScrubRecord {
         }
     }
 
-    /// In words.
+    /// When the disk was last read in full, in words.
     pub fn last_full_read(&self) -> String {
         match self.oldest_read_seconds {
             _ if !self.is_readable => "unknown".to_owned(),
             Some(0..DAY) => "today".to_owned(),
-            // Dates are kept to ten minutes.
+            // The resolution of dates is ten minutes.
             Some(seconds) => format!("{} ago", show_time(Nanos::from_secs(seconds / 3_600 * 3_600))),
             None => "never".to_owned(),
         }
@@ -219,7 +219,7 @@ fn disks(watch: Option<&WatchDocument>) -> Result<Vec<(InventoryDisk, ScrubRecor
         .collect())
 }
 
-/// Of the terminal, or as COLUMNS says; none into a pipe or a file.
+/// Columns of the terminal, or as COLUMNS sets it; `None` into a pipe or a file.
 pub fn width() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     told.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))

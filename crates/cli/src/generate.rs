@@ -1,4 +1,4 @@
-//! `scrubjay generate`: man pages and completions, from the same table as the help.
+//! `scrubjay generate`: man pages and completions, from the same command table as the help.
 
 use crate::args::{self, GenerateArgs, Generated, HelpText};
 use crate::exit::Exit;
@@ -12,14 +12,14 @@ use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
 
-/// What the FILES section of each page lists.
+/// The FILES section of each page.
 const FILES: [(&str, &str); 3] = [
     ("/var/lib/scrubjay", "Progress of scrubs and what was learnt of the load, for root."),
     ("~/.local/state/scrubjay", "The same for other users ($XDG_STATE_HOME/scrubjay if that is set)."),
     ("/run/scrubjay", "Control sockets of running volumes ($XDG_RUNTIME_DIR/scrubjay for other users than root)."),
 ];
 
-/// And the ENVIRONMENT section.
+/// The ENVIRONMENT section of each page.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("NO_COLOR", "If set, nothing is coloured."),
     ("TERM", "If it is dumb, progress is printed line by line."),
@@ -28,7 +28,7 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ("SCRUBJAY_RUN", "Folder of the control sockets, instead of /run/scrubjay."),
 ];
 
-/// Writes what is asked for.
+/// Writes the pages or completions that are asked for.
 pub fn run(args: &GenerateArgs) -> Result<Exit> {
     let mut command = args::table();
     match &args.what {
@@ -49,7 +49,7 @@ pub fn run(args: &GenerateArgs) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// A page of the manual for the command, and one for each below it; `above` are pages to see also.
+/// Writes a man page for the command, and one for each below it; `above` are pages to see also.
 fn pages(mut command: Command, above: &[String], folder: &Path) -> Result<()> {
     let name = page_name(&command);
     let below: Vec<Command> = command.get_subcommands().cloned().collect();
@@ -74,7 +74,7 @@ fn page_name(command: &Command) -> String {
     command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
 
-/// The sections in the order of man-pages(7); `has`: options, and commands below it.
+/// The sections in the order of man-pages(7); `has`: whether there are options, and commands below.
 fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_also: &[String]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     page.render_title(&mut text)?;
@@ -82,7 +82,7 @@ fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_al
     let mut synopsis = Roff::new();
     synopsis.control("SH", ["SYNOPSIS"]);
     let usage = usage.trim_start_matches("Usage:").trim();
-    // The name of the command is what comes before the first option or argument.
+    // The name of the command ends before the first option or argument.
     let (name, rest) = usage.split_at(usage.find(['[', '<']).unwrap_or(usage.len()));
     synopsis.text([bold(name.trim_end()), roman(" "), roman(rest)]);
     synopsis.to_writer(&mut text)?;
@@ -99,7 +99,7 @@ fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_al
         page.render_subcommands_section(&mut text)?;
     }
     let mut rest = Roff::new();
-    // "  0    clean: ...": the code, and what it means.
+    // A line "  0 clean: ..." has the code and its meaning.
     let codes: Vec<(&str, &str)> = help
         .exit_codes
         .lines()

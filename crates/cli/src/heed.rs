@@ -1,13 +1,13 @@
-//! Options that would have no effect are refused: a parameter that the policy does not heed.
+//! Refuses options without effect: parameters that the policy does not use.
 
 use crate::exit::Usage;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
 use scrubjay_jobs::parameter::Unheeded;
 
-/// Refuses the first parameter that was given and that `policy`, which heeds `heeds`, does not heed.
+/// Refuses the first given parameter that `policy`, which uses `heeds`, does not use.
 ///
 /// # Errors
-/// The option, the policy, and the options that it does heed.
+/// The text names the option, the policy, and the options that it uses.
 pub fn check(
     policy: &'static str,
     heeds: &'static [Parameter],
@@ -16,7 +16,7 @@ pub fn check(
     Unheeded::check(policy, heeds, given).map_err(refusal)
 }
 
-/// It in one line.
+/// The refusal in one line.
 pub fn refusal(unheeded: Unheeded) -> Usage {
     Usage(unheeded.told("--policy", |parameter| format!("--{}", parameter.name())))
 }

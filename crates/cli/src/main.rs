@@ -1,4 +1,4 @@
-//! The `scrubjay` command: reads arguments, calls the verb, turns the answer into an exit code.
+//! The `scrubjay` command: parses arguments, calls the verb, turns the result into an exit code.
 
 mod args;
 mod bench;
@@ -72,12 +72,12 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Nothing is stored, judged or measured with a code that does not give the known answers here.
+/// Tests the codes: nothing may be stored, judged or measured with a code that fails its known answers here.
 fn proven() -> anyhow::Result<()> {
     Ok(scrubjay_code::self_test()?)
 }
 
-/// What kind of failure it was.
+/// The exit code of an error.
 fn code(error: &anyhow::Error) -> Exit {
     let cause = match error.downcast_ref::<JobError>() {
         Some(
@@ -100,7 +100,7 @@ fn code(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// Somebody closed our output early (`| head`): not our failure.
+/// Did the reader close our output early (`| head`)? That is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let cause = match error.downcast_ref::<JobError>() {
         Some(JobError::Io { error, .. }) => Some(error),

@@ -11,16 +11,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Draws the page into a folder, which is created if it is missing, and gives the files written: `index.html` first,
-/// then those of each exhibit. `facts` (name and value: version, command line, date) tell how the page was made.
+/// Draws the page into a folder, which is made if it is missing, and returns the files: `index.html` first, then those
+/// of each exhibit. `facts` (name and value: version, command line, date) record how the page was made.
 ///
-/// A folder that was written before is written again: files of the same names are replaced, each in one step, others
-/// stay. Nothing is replaced in a folder that somebody else filled.
+/// A folder with an earlier page is updated: files of the same names are replaced, each in one step, others stay.
+/// Nothing is replaced in a folder that another program filled.
 ///
 /// # Errors
 ///
-/// The path is a file or cannot be written to; a file of one of the names exists, but no `index.html` of ours; two
-/// exhibits share a name, or a name has other characters than lower case letters, digits and `-`.
+/// The path is a file or cannot be written to; a file of one of the names exists, but no `index.html` of Scrubjay; two
+/// exhibits share a name, or a name has characters other than lower case letters, digits and `-`.
 pub fn write(page: &Page, folder: &Path, facts: &[(&str, String)]) -> anyhow::Result<Vec<PathBuf>> {
     let files = scrubjay_chart::files(page, facts)?;
     ensure!(!folder.exists() || folder.is_dir(), "{} is a file, not a folder", folder.display());
@@ -28,11 +28,11 @@ pub fn write(page: &Page, folder: &Path, facts: &[(&str, String)]) -> anyhow::Re
     refuse_foreign(folder, &files)?;
     let written: Vec<(PathBuf, OutputFile)> =
         files.iter().map(|file| stage(file, folder)).collect::<anyhow::Result<_>>()?;
-    // All are complete before the first is in its place, and the page, which marks the folder as ours, is the first.
+    // All files are complete before the first is put in its place; the page, which marks the folder as ours, is the first.
     written.into_iter().map(|(path, output)| output.commit().map_err(unwritable).map(|()| path)).collect()
 }
 
-/// Writes all of a file, but not yet in its place.
+/// Writes a file completely, but not yet in its place.
 fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)> {
     let path = folder.join(&file.name);
     let mut output = OutputFile::create(&path, Existing::Replaced).map_err(unwritable)?;
@@ -40,7 +40,7 @@ fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)
     Ok((path, output))
 }
 
-/// Refuses a folder in which a file would be replaced that this program has not written.
+/// Refuses a folder in which a file of another program would be replaced.
 fn refuse_foreign(folder: &Path, files: &[PageFile]) -> anyhow::Result<()> {
     let index = folder.join(INDEX);
     let ours = match fs::read(&index) {

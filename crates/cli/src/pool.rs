@@ -1,4 +1,4 @@
-//! The result of a btrfs for people: what was wrong, in which files, and what to do.
+//! The result of a btrfs scrub for people: what was wrong, in which files, and what to do.
 
 use scrubjay_core::scrub::ScrubState;
 use scrubjay_core::units::Bytes;
@@ -7,16 +7,16 @@ use scrubjay_jobs::outcome::TargetOutcome;
 use scrubjay_jobs::pool::PoolOutcome;
 use scrubjay_jobs::quantity::show_count;
 
-/// So many places are listed; `--json` has more.
+/// Places that are listed, at most; `--json` has more.
 const PLACES_SHOWN: usize = 20;
 
-/// What to do about what is lost.
+/// What to do about lost data.
 const ADVICE_LOST: &str = "whoever reads what was lost gets an I/O error: restore the files from a backup, or delete them (see docs/btrfs.md)";
-/// What to do about what was not repaired.
+/// What to do about errors that were not repaired.
 const ADVICE_UNREPAIRED: &str = "what was not repaired has a right copy: scrub without --read-only, on a writable mount; \
                                  if it stays so, replace the device";
 
-/// The first line.
+/// The first line of the result.
 pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome) -> String {
     let report = &outcome.ended.report;
     let (block, allocated) = (outcome.facts.block, pool.facts.allocated);
@@ -51,7 +51,7 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome) -> String {
     }
 }
 
-/// What follows it.
+/// The lines below the first one.
 pub fn lines(pool: &PoolOutcome) -> Vec<String> {
     let found = &pool.found;
     let mut lines: Vec<String> = found.places.iter().take(PLACES_SHOWN).map(|place| line(pool, place)).collect();
@@ -90,7 +90,7 @@ fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
     format!("{end}: {bytes} at byte {} of {device} {what}: {files}", place.physical)
 }
 
-/// What btrfs counted, in its own words.
+/// The counts of btrfs, under btrfs's own names.
 fn counts(counts: &ScrubCounts, extents: u64) -> String {
     let ScrubCounts { csum_errors, read_errors, verify_errors, super_errors, .. } = counts;
     let ScrubCounts { corrected_errors, uncorrectable_errors, unverified_errors, .. } = counts;

@@ -1,4 +1,4 @@
-//! The result for people: what was found, what it cost, what to do.
+//! The result for people: findings, costs, what to do.
 
 use crate::pool;
 use crate::say::{shown, shown_path};
@@ -16,13 +16,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 
-/// A shorter run is told without a rate.
+/// Runs shorter than this are reported without a rate.
 const RATE_FROM: Nanos = Nanos::from_millis(100);
 
-/// So many runs of unreadable sectors are listed; `--json` has them all.
+/// Runs of unreadable sectors that are listed, at most; `--json` has them all.
 const RUNS_SHOWN: usize = 20;
 
-/// So many places of a member are named in one line.
+/// Places of a member that are named in one line, at most.
 const PLACES_SHOWN: usize = 8;
 
 /// What to do about unreadable sectors.
@@ -33,11 +33,11 @@ sector), and replace the disk if there are more next time";
 const ADVICE_LOST: &str =
     "whoever reads what was lost gets an I/O error: restore it from a backup (the write heals it)";
 
-/// What to do where parities do not fit data that nothing proves.
+/// What to do where parities do not fit the data, and nothing proves which is wrong.
 const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, and nothing tells which are wrong: reads give what lies there, compare it \
      with a backup";
 
-/// What becomes of a mismatch that is none when asked again.
+/// What happened to a mismatch that is gone when it is read again.
 const MADE_TO_AGREE: &str =
     "was found to agree (it was being written, or a member could not read it and md wrote it anew),";
 
@@ -45,12 +45,12 @@ const MADE_TO_AGREE: &str =
 const ADVICE_MISMATCH: &str = "nothing was changed there: compare the files that lie there with a backup before you let md overwrite one side (its \
      `repair` takes the first copy, or the data, for right, also where they are wrong)";
 
-/// Prints one paragraph a target.
+/// Prints one paragraph for each target.
 pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()> {
     for outcome in outcomes {
         let report = &outcome.ended.report;
         writeln!(out, "{}: {}", shown_path(&outcome.facts.path), shown(&headline(outcome)))?;
-        // A btrfs says it by its own places and files.
+        // A btrfs lists its own places and files instead.
         let runs = if outcome.pool.is_some() { &[] } else { &report.unreadable[..] };
         for found in runs.iter().take(RUNS_SHOWN) {
             let (start, count) = (found.range.start, found.range.count());
@@ -91,7 +91,7 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
             };
             writeln!(out, "  {advice}")?;
             if let Some(found) = runs.first().filter(|_| is_disk(outcome)) {
-                // All of it is asked about, as far as that can be done at once.
+                // The whole run, as far as it can be explained at once.
                 let range = SectorRange::at(found.range.start.0, found.range.count().min(sector::SECTORS_MAX));
                 writeln!(out, "  which file that is: scrubjay explain {} {range}", shown_path(&outcome.facts.path))?;
             }
@@ -130,7 +130,7 @@ fn is_disk(outcome: &TargetOutcome) -> bool {
     is_plain && fs::metadata(&outcome.facts.path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
-/// What a volume found wrong in this run.
+/// Prints what a volume or a btrfs found wrong in this run.
 fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     let of_pool = outcome.pool.iter().flat_map(pool::lines);
     for line in summaries(outcome.found.as_deref().unwrap_or_default()).into_iter().chain(of_pool) {
@@ -139,7 +139,7 @@ fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the members of an array do not agree, and what md repaired.
+/// Prints where the members of an array do not agree, and what md repaired.
 fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     let places = outcome.mismatches();
     for (range, found) in places.iter().take(RUNS_SHOWN) {
@@ -173,7 +173,7 @@ fn mismatches(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// ` (sectors 128 to 135, 4096)`, as far as the kernel's log told.
+/// The places in words, such as ` (sectors 128 to 135, 4096)`, as far as the kernel's log shows.
 fn places_of(ranges: impl Iterator<Item = SectorRange>) -> String {
     let words = |range: SectorRange| match range.count() {
         1 => format!("near {}", range.start),
@@ -201,7 +201,7 @@ fn headline(outcome: &TargetOutcome) -> String {
         1 => "one row WRONG, rebuilt from the others; ".to_owned(),
         count => format!("{} rows WRONG, rebuilt from the others; ", show_count(count)),
     };
-    // What lies on a member that is out was not verified, and cannot be lost twice.
+    // Rows on a member that is out were not verified, and have no redundancy left.
     let healed = match outcome.reduced() {
         Some(state) => {
             let out = outcome.members_out().join(", ");
@@ -241,7 +241,7 @@ fn headline(outcome: &TargetOutcome) -> String {
     }
 }
 
-/// Of an array: what its check found, each with a semicolon behind it.
+/// The findings of an array's check, each with a semicolon behind it.
 fn array_findings(outcome: &TargetOutcome) -> String {
     let (bad, repaired) = (outcome.ended.report.mismatched_sectors(), outcome.sectors_repaired());
     let mismatch = (bad > 0).then(|| format!("members DO NOT AGREE in {} sectors; ", show_count(bad)));
@@ -267,12 +267,12 @@ fn found_so_far(outcome: &TargetOutcome) -> String {
     unreadable + &healed + &if of_array.is_empty() { String::new() } else { format!(", {of_array} so far") }
 }
 
-/// What it cost: time, and what others lost.
+/// The cost: time, and the slowdown of foreground requests.
 fn cost(outcome: &TargetOutcome) -> String {
     let report = &outcome.ended.report;
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let rate = Bytes((report.bytes_verified_now.0 as f64 / seconds) as u64);
-    // What takes no time has no rate, and stripes that were never written are not read.
+    // A very short run has no useful rate; and unwritten stripes are not read, so their bytes would inflate it.
     let is_partly_written = outcome.volume.as_ref().is_some_and(|volume| volume.stripes_written < volume.stripes);
     let took = match report.elapsed < RATE_FROM || is_partly_written {
         true => format!("took {}", show_time(report.elapsed)),
@@ -299,19 +299,19 @@ fn cost(outcome: &TargetOutcome) -> String {
     )
 }
 
-/// In milliseconds, as the goals are.
+/// A slowdown in milliseconds, like the goals.
 fn show_delay(delay: Nanos) -> String {
     format!("{:.2} ms", delay.as_millis_f64())
 }
 
-/// How long requests took.
+/// Response times in words.
 fn times(times: &DurationHistogram) -> String {
     let show = |seconds: f64| show_time(Nanos::from_secs_f64(seconds));
     let (mean, max) = (show(times.moments().mean()), show(times.moments().max));
     format!("{mean} on average (p50 {}, p99 {}, max {max})", show(times.quantile(0.5)), show(times.quantile(0.99)))
 }
 
-/// Was the budget kept, among so many requests? `unseen`: so many events of the foreground were lost.
+/// Was the budget kept among this many requests? `unseen`: the number of foreground events that were lost.
 fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> String {
     let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
     let limit = |time: Nanos| format!("{} ms", time.as_millis_f64());

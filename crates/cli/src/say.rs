@@ -1,34 +1,34 @@
-//! Standard error, best effort: whoever stopped listening must not end a scrub of many hours.
+//! Output to standard error, best effort: a closed standard error must not end a scrub of many hours.
 
 pub use scrubjay_device::shown::{shown, shown_path};
 
 use std::fmt;
 use std::io::{self, Write};
 
-/// Prints one line of a result. Whatever is in it, it is one line, and no command to the terminal.
+/// Prints one line of a result. It stays one line, and contains no terminal commands, whatever its text.
 ///
 /// # Errors
-/// What `out` says.
+/// An error of `out`.
 pub fn print_line(out: &mut impl Write, line: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(out, "{}", shown(&line.to_string()))
 }
 
-/// Says one line to whoever listens. Whatever is in it, it is one line, and no command to the terminal.
+/// Prints one line to standard error. It stays one line, and contains no terminal commands, whatever its text.
 pub fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{}", shown(&line.to_string()));
 }
 
-/// Wider lines are hard to read.
+/// Columns of prose, at most: wider lines are hard to read.
 const WIDTH_MAX: usize = 80;
-/// In a narrower terminal lines may break as they like.
+/// Columns of prose, at least: in a narrower terminal lines break anywhere.
 const WIDTH_MIN: usize = 40;
 
-/// How wide prose is where the terminal has so many columns; none: there is no terminal.
+/// The width of prose in a terminal with this many columns; `None`: there is no terminal.
 pub fn prose_width(terminal: Option<usize>) -> usize {
     terminal.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX)
 }
 
-/// In lines of so many characters; a longer word has a line of its own.
+/// Wraps a text into lines of `width` characters; a longer word gets a line of its own.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let text = shown(text);
     let mut lines = vec![String::new()];
@@ -47,10 +47,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Prints a text behind a label: in a terminal, in lines that begin where the text began; in one line where there is none.
+/// Prints a text behind a label: wrapped and aligned in a terminal; in one line without one.
 ///
 /// # Errors
-/// What `out` says.
+/// An error of `out`.
 pub fn print_prose(out: &mut impl Write, label: &str, text: &str, terminal: Option<usize>) -> io::Result<()> {
     let indent = label.chars().count();
     let mut label = shown(label);
@@ -65,10 +65,10 @@ pub fn print_prose(out: &mut impl Write, label: &str, text: &str, terminal: Opti
     Ok(())
 }
 
-/// Prints a text of many lines, each as [`print_prose`] does: what it is indented by is its label.
+/// Prints a text of several lines, each as [`print_prose`] does, with its indent as the label.
 ///
 /// # Errors
-/// What `out` says.
+/// An error of `out`.
 pub fn print_text(out: &mut impl Write, text: &str, terminal: Option<usize>) -> io::Result<()> {
     for line in text.lines() {
         let (indent, words) = line.split_at(line.len() - line.trim_start().len());

@@ -1,4 +1,4 @@
-//! `scrubjay scrub`: one session a target, side by side; progress while they run, the result at the end.
+//! `scrubjay scrub`: one session for each target, in parallel; progress while they run, the result at the end.
 
 use crate::args::ScrubArgs;
 use crate::exit::{Exit, Usage};
@@ -43,7 +43,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     let stop = PauseSignal::on_signals()?;
     md::put_back_all(&settings.state_folder()).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let mut prepared = Vec::new();
-    // Named twice is meant once.
+    // A target that is named twice is scrubbed once.
     let mut seen = HashSet::new();
     let is_new = |path: &&PathBuf| seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
     for path in args.targets.iter().filter(is_new) {
@@ -74,7 +74,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     if !all_ended {
         return Ok(Exit::Failed);
     }
-    // The worst one decides.
+    // The worst outcome decides.
     Ok(match outcomes.iter().map(TargetOutcome::kind).max() {
         None | Some(OutcomeKind::Clean) => Exit::Clean,
         Some(OutcomeKind::Found) => Exit::Found,
@@ -83,18 +83,18 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     })
 }
 
-/// What md does when it is told to repair (Linux, md(4)).
+/// What md does when it is ordered to repair (Linux, md(4)).
 const REPAIR_WORDS: &str = "where members do not agree, md will make them agree: of a mirror it writes the first copy over the others, of \
 RAID-4, 5 and 6 it reckons the parities anew from the data. Where the first copy or the data are what is wrong, that makes the wrong \
 ones final: compare with a backup first. What can be told to be such a place (RAID-6, three copies) is left as it is, and named.";
 
-/// A session that is ready to run; of a volume or a btrfs, with what is found meanwhile.
+/// A session that is ready to run, with the findings feeds of its target.
 struct Prepared {
     session: ScrubSession,
     logs: TargetLogs,
 }
 
-/// Why it is not ready, and what to exit with.
+/// Why a session is not ready, and the exit code.
 struct NotReady {
     text: String,
     exit: Exit,
@@ -131,7 +131,7 @@ fn prepare(args: &ScrubArgs, settings: &Settings, path: &Path) -> Result<Prepare
     Ok(Prepared { session: ScrubSession::prepare(subject, &options)?, logs })
 }
 
-/// Says what md will do, and has it confirmed.
+/// Explains what md will do, and asks for confirmation.
 fn ask_for_repair(targets: &[PathBuf]) -> Result<()> {
     let names: Vec<String> = targets.iter().map(|target| shown_path(target)).collect();
     let mut err = io::stderr().lock();
@@ -145,7 +145,7 @@ fn ask_for_repair(targets: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// One thread a target; this one draws.
+/// Runs each target in a thread; this thread draws.
 fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Option<TargetOutcome>> {
     let (sessions, logs): (Vec<ScrubSession>, Vec<_>) =
         prepared.into_iter().map(|Prepared { session, logs }| (session, logs)).unzip();
@@ -177,7 +177,7 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
         }
         progress.draw(latest.iter().map(|update| lock(update).clone()));
         progress.finish();
-        // A thread that died of a fault of ours takes no other target's result with it.
+        // A thread that panicked does not take the results of other targets with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
         let told = facts.into_iter().zip(logs).zip(ended);
         told.map(|((facts, logs), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, &logs))).collect()
@@ -188,14 +188,15 @@ fn lock(update: &Mutex<Option<Update>>) -> MutexGuard<'_, Option<Update>> {
     update.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first SIGINT, SIGTERM or SIGHUP pauses; a later one ends the process on the spot (the state is a few seconds old then).
+/// The first SIGINT, SIGTERM or SIGHUP pauses; a later one ends the process at once (the saved state is then a few
+/// seconds old).
 #[derive(Default)]
 struct PauseSignal {
     is_asked: Arc<AtomicBool>,
     is_patience_over: Arc<AtomicBool>,
 }
 
-/// A signal so soon after the first is the same one: `timeout` sends it to the process, and then to its group.
+/// A signal within this time after the first counts as the same: `timeout` sends it to the process, and then to its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
 impl PauseSignal {
@@ -214,7 +215,7 @@ impl PauseSignal {
     }
 }
 
-/// A wrong name, what is not permitted, or what cannot be done.
+/// The exit code: a wrong name, a missing permission, or a failure.
 fn exit_of_name(error: &TargetNameError) -> Exit {
     match error {
         TargetNameError::Target(TargetError::Permission { .. })
@@ -238,7 +239,7 @@ fn exit_of_name(error: &TargetNameError) -> Exit {
     }
 }
 
-/// The option that helps, if one does.
+/// The option that may help, or an empty text.
 fn hint(error: &SessionError) -> &'static str {
     match error {
         SessionError::Store(StoreError::Folder { .. } | StoreError::Meddled { .. }) => " (--state DIR)",
@@ -253,7 +254,7 @@ fn hint(error: &SessionError) -> &'static str {
     }
 }
 
-/// What the user did wrong, what is not permitted, or what cannot be done.
+/// The exit code: wrong usage, a missing permission, or a failure.
 fn exit_of(error: &SessionError) -> Exit {
     match error {
         SessionError::Usage { .. } => Exit::Usage,

@@ -1,4 +1,4 @@
-//! The signals that ask a command to stop: Ctrl-C, `kill`, and the terminal that goes away.
+//! The signals that ask a command to stop: Ctrl-C, `kill`, and a terminal that is closed.
 
 use crate::exit::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -12,10 +12,10 @@ pub fn stopping() -> impl Iterator<Item = i32> {
     [SIGINT, SIGTERM].into_iter().chain((!is_hangup_ignored(&status)).then_some(SIGHUP))
 }
 
-/// A flag that the first of them sets; the second ends the process on the spot.
+/// A flag that the first of them sets; the second ends the process at once.
 ///
 /// # Errors
-/// When the signals cannot be listened to.
+/// When no handler can be installed.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let is_asked = Arc::new(AtomicBool::new(false));
     for signal in stopping() {
@@ -25,7 +25,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(is_asked)
 }
 
-/// `SigIgn` of `proc(5)`: a bit for each signal, the first one's lowest; SIGHUP is the first.
+/// Parses `SigIgn` of `proc(5)`: a bit for each signal, that of the first one lowest; SIGHUP is the first.
 fn is_hangup_ignored(status: &str) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & 1 != 0)

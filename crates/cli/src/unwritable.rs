@@ -1,11 +1,11 @@
-//! What is said, and exited with, when a file cannot be written.
+//! The error and exit code if a file cannot be written.
 
 use crate::exit::Usage;
 use anyhow::Error;
 use scrubjay_device::output::OutputError;
 use scrubjay_jobs::JobError;
 
-/// A matter of rights, or of a wrong name.
+/// Converts the error: missing rights, or a wrong name.
 pub fn unwritable(error: OutputError) -> Error {
     match error {
         OutputError::Exists { path } => Usage(format!("{} exists; --force replaces it", path.display())).into(),

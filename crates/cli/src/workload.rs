@@ -1,4 +1,4 @@
-//! Traces as the arguments name them; what is to be told of them goes to standard error.
+//! The traces that the arguments name; notes about them go to standard error.
 
 use crate::args::{DiskModelArgs, ServiceArg, Traces};
 use crate::say::say;
@@ -7,13 +7,13 @@ use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::workload::{self, DeviceLoad, Hold, TraceFiles, TraceNote};
 use scrubjay_trace::{OpenOptions, Record, ServiceSource, Trace};
 
-/// How the traces named are to be taken.
+/// The options with which the named traces are opened.
 pub fn options(traces: &Traces) -> Result<OpenOptions> {
     let options = of_format(traces.format.as_deref())?;
     Ok(OpenOptions { time_unit: traces.time_unit, block: traces.block, ..options })
 }
 
-/// Traces of the format of that name; told by their content unless given.
+/// The options for traces of the format of this name; without a name it is detected from the content.
 pub fn of_format(name: Option<&str>) -> Result<OpenOptions> {
     Ok(OpenOptions { format: name.map(workload::format_named).transpose()?, ..OpenOptions::default() })
 }
@@ -25,7 +25,7 @@ pub fn for_each(trace: Trace, devices: &[String], each: impl FnMut(&Record)) -> 
     Ok(trace)
 }
 
-/// The service times that the arguments ask for.
+/// The source of service times that the arguments ask for.
 pub fn service(disk: &DiskModelArgs) -> ServiceSource {
     match disk.service {
         ServiceArg::Model => ServiceSource::Model(disk.disk),
@@ -41,7 +41,7 @@ pub fn load(traces: &Traces, disk: &DiskModelArgs, hold: Hold) -> Result<Vec<Dev
     Ok(loads)
 }
 
-/// Says what a user should know of a trace, and which option may help.
+/// Prints a note about a trace, with the option that may help.
 pub fn say_note(note: &TraceNote) {
     match note {
         TraceNote::Malformed(malformed) => {

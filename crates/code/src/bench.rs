@@ -1,29 +1,30 @@
-//! What is measured: work on a set of stripes by us and, if it is there, by ISA-L. The clock is the caller's.
+//! The benchmark's work: encoding and summing a set of stripes by this crate and, if the machine has it, by ISA-L. The
+//! caller keeps the time.
 
 use crate::isal::{Isal, Tables};
 use crate::{Code, crc32c};
 use std::fmt;
 use std::hint::black_box;
 
-/// Where rows begin: on a page, as buffers for direct I/O do.
+/// The alignment of rows in bytes: a page, as for buffers of direct I/O.
 const ALIGNMENT: usize = 4096;
 
-/// Most data chunks of a stripe that is measured: few, so that the tables of chunks weigh nothing.
+/// The maximum number of data chunks of a measured stripe: few, so that the lists of chunks take no cache to speak of.
 pub const DATA_MAX: usize = 32;
 
-/// As many parities as a code has at most.
+/// The maximum number of parities of a code.
 const PARITY_MAX: usize = 6;
 
-/// Who does what with each stripe.
+/// An implementation to measure, and what it does with each stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
-    /// The first half of the chunks, copied over the second half: what memory allows.
+    /// Copies the first half of the chunks over the second half: the limit that memory sets.
     Copy,
     /// [`Code::encode`].
     Parity,
     /// [`Code::encode_summed`].
     Fused,
-    /// [`Code::encode`], then [`crc32c`] (which is always by the machine's best path) of each chunk, stripe by stripe.
+    /// [`Code::encode`], then [`crc32c`] (always by the machine's best path) of each chunk, stripe by stripe.
     ParityThenSums,
     /// [`crc32c`] of each data chunk.
     Sums,
@@ -38,19 +39,19 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// Those of ISA-L.
+    /// The contenders that need ISA-L.
     pub const ISAL: [Contender; 4] =
         [Contender::IsalParity, Contender::IsalTwo, Contender::IsalParityThenSums, Contender::IsalSums];
 
-    /// How many bytes of each stripe count as worked on: its data, or what is copied of it.
+    /// The bytes of each stripe that count as processed: its data or, for a copy, the bytes copied.
     pub fn data_bytes(self, code: &Code, chunk: usize) -> usize {
         chunk * if self == Contender::Copy { code.slots() / 2 } else { code.data() }
     }
 
-    /// What it does to one stripe.
+    /// Processes one stripe.
     ///
     /// # Panics
-    /// When it takes ISA-L, and there is none, or two parities, and there are not.
+    /// If the contender needs ISA-L and `rival` is `None`, or if it needs two parities and the code has another number.
     pub fn work(self, rival: Option<&Rival>, stripe: &mut BenchStripe) {
         let rival = || rival.expect("ISA-L is there");
         if self == Contender::Copy {
@@ -98,21 +99,21 @@ impl fmt::Display for Contender {
     }
 }
 
-/// No sum may be left out as unused.
+/// Sums all chunks; [`black_box`] keeps the compiler from dropping a sum as unused.
 fn sum_all(data: &[&[u8]], parity: &[&mut [u8]], sum: impl Fn(&[u8]) -> u32) {
     for chunk in data.iter().copied().chain(parity.iter().map(|chunk| &**chunk)) {
         black_box(sum(chunk));
     }
 }
 
-/// ISA-L, and what it knows of one code.
+/// ISA-L, with its tables for one code.
 pub struct Rival {
     isal: Isal,
     tables: Tables,
 }
 
 impl Rival {
-    /// For this code; `None` without the library.
+    /// ISA-L with the tables for `code`; `None` if the machine lacks the library.
     pub fn load(code: &Code) -> Option<Rival> {
         let isal = Isal::load()?;
         let tables = isal.tables(code.data(), code.parity(), |row, column| code.coefficient(row, column));
@@ -120,16 +121,17 @@ impl Rival {
     }
 }
 
-/// Bytes for stripes, filled with a fixed pattern: every page of them is there before anything is measured.
+/// Memory for stripes, filled with a fixed pattern, so that every page is present before anything is measured.
 pub struct Memory {
     bytes: Vec<u8>,
     start: usize,
-    /// Where work goes on: as nothing begins again at the beginning, nobody finds in the cache what others left there.
+    /// Where the next run continues, in bytes. Runs do not restart at 0, so none finds in the cache what the previous
+    /// one left.
     next: usize,
 }
 
 impl Memory {
-    /// So many bytes.
+    /// Allocates and fills `bytes` bytes.
     pub fn new(bytes: usize) -> Memory {
         let mut bytes = vec![0; bytes + ALIGNMENT];
         let start = bytes.as_ptr().align_offset(ALIGNMENT);
@@ -139,18 +141,18 @@ impl Memory {
         Memory { bytes, start, next: 0 }
     }
 
-    /// As many stripes of `code` as touch no more than `touched` bytes, and fit. Chunks have `chunk` bytes and lie each
-    /// before `appendix` more.
+    /// As many stripes of `code` as touch at most `touched` bytes, and fit, but at least one. Every chunk has `chunk`
+    /// bytes and is followed by `appendix` more.
     ///
     /// # Errors
-    /// How many bytes it takes, if there is not room for a single stripe.
+    /// The number of bytes that a single stripe takes, if there is no room for one.
     ///
     /// # Panics
     /// When the code has more than [`DATA_MAX`] data slots.
     pub fn stripes(&mut self, code: Code, chunk: usize, appendix: usize, touched: usize) -> Result<Stripes<'_>, usize> {
         assert!(code.data() <= DATA_MAX, "few enough data slots");
         let row = chunk + appendix;
-        // Chunks with nothing between them may be packed; rows begin where a volume's buffers do.
+        // Without appendices, chunks are packed; otherwise rows are aligned as a volume's buffers are.
         let pitch = if appendix == 0 { chunk } else { row.next_multiple_of(ALIGNMENT) };
         let memory = &mut self.bytes[self.start..];
         let count = (touched / (row * code.slots())).max(1).min(memory.len() / (pitch * code.slots()));
@@ -161,41 +163,41 @@ impl Memory {
     }
 }
 
-/// A set of stripes, row after row, stripe after stripe, to be worked on round and round.
+/// A set of stripes, stored row after row and stripe after stripe, to be processed in a circle.
 pub struct Stripes<'m> {
     memory: &'m mut [u8],
-    /// The byte behind the stripe that was worked on last.
+    /// The offset behind the stripe that was processed last.
     next: &'m mut usize,
     code: Code,
     chunk: usize,
     row: usize,
-    /// From the beginning of a row to that of the next one.
+    /// The distance between the starts of two rows, in bytes.
     pitch: usize,
     count: usize,
 }
 
-/// One stripe to be worked on.
+/// One stripe to be processed.
 pub struct BenchStripe<'s, 'm> {
-    /// Its code.
+    /// The stripe's code.
     pub code: &'s Code,
-    /// Bytes of a chunk.
+    /// The bytes of a chunk.
     pub chunk: usize,
-    /// Chunks with their appendices, the data first.
+    /// The chunks with their appendices, data first.
     pub rows: &'s mut [&'m mut [u8]],
 }
 
 impl Stripes<'_> {
-    /// How many bytes of memory are touched when all stripes are worked on.
+    /// The bytes of memory touched when all stripes are processed.
     pub fn bytes(&self) -> usize {
         self.count * self.row * self.code.slots()
     }
 
-    /// How many stripes there are.
+    /// The number of stripes.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Does `work` to the next `stripes`, in a circle.
+    /// Calls `work` on the next `stripes` stripes, in a circle.
     pub fn run(&mut self, stripes: usize, mut work: impl FnMut(&mut BenchStripe)) {
         let stripe_pitch = self.pitch * self.code.slots();
         for _ in 0..stripes {
@@ -211,7 +213,7 @@ impl Stripes<'_> {
 }
 
 impl BenchStripe<'_, '_> {
-    /// Does `work` with the code, the data chunks and the parity chunks.
+    /// Calls `work` with the code, the data chunks and the parity chunks.
     pub fn with_chunks(&mut self, work: impl FnOnce(&Code, &[&[u8]], &mut [&mut [u8]])) {
         let (data, parity) = self.rows.split_at_mut(self.code.data());
         let mut sources: [&[u8]; DATA_MAX] = [&[]; DATA_MAX];
@@ -228,7 +230,7 @@ mod tests {
 
     const CHUNK: usize = 4096;
 
-    /// The parities that a contender leaves in stripes whose parities were something else.
+    /// The parities that a contender writes; the stripes' parities were something else before.
     fn parities(who: Contender, appendix: usize) -> Vec<Vec<u8>> {
         let code = Code::new(5, 2).unwrap();
         let rival = Rival::load(&code);

@@ -7,12 +7,13 @@ use crate::matrix::{self, PARITIES_MAX};
 use crate::path::{self, Path};
 use crate::product::Product;
 
-/// Most slots of a stripe.
+/// The maximum number of slots of a stripe.
 const SLOTS_MAX: usize = 255;
 
-/// k data, m parity: the code of a stripe. Slots 0..k are data, k..k+m parity. Any k slots make all the others.
+/// The code of a stripe of k data and m parity slots. Slots 0..k are data, k..k+m parity. Any k slots determine the
+/// others.
 ///
-/// Parity 0 is the XOR of the data and parity 1 is Linux's RAID-6 syndrome; [`Code::coefficient`] says what the others are.
+/// Parity 0 is the XOR of the data, and parity 1 is Linux's RAID-6 syndrome; for the others see [`Code::coefficient`].
 #[derive(Clone, Debug)]
 pub struct Code {
     product: Product,
@@ -37,22 +38,22 @@ impl Code {
         Ok(Code { product: Product::new(parity, data, matrix::coefficient), path: path::path() })
     }
 
-    /// How many data slots there are.
+    /// The number of data slots.
     pub fn data(&self) -> usize {
         self.product.columns
     }
 
-    /// How many parity slots there are.
+    /// The number of parity slots.
     pub fn parity(&self) -> usize {
         self.product.rows
     }
 
-    /// How many slots there are.
+    /// The number of slots, data and parity.
     pub fn slots(&self) -> usize {
         self.data() + self.parity()
     }
 
-    /// What data slot `column` is multiplied with in parity slot `row` (counted from the first parity slot).
+    /// The factor of data slot `column` in parity slot `row` (counted from the first parity slot).
     ///
     /// # Panics
     /// When there is no such slot.
@@ -69,7 +70,7 @@ impl Code {
         kernel::multiply(self.path, &self.product, data, parity, Summing::Nothing);
     }
 
-    /// Makes the parity of a stripe and the CRC-32C of all its chunks, the data first, in one pass.
+    /// Makes the parity of a stripe and the CRC-32C of all its chunks, data first, in one pass.
     ///
     /// # Panics
     /// Unless there is one chunk and one sum for each slot, all chunks of one length.
@@ -77,7 +78,7 @@ impl Code {
         kernel::multiply(self.path, &self.product, data, parity, Summing::All(sums));
     }
 
-    /// Brings the parity up to date when data slot `column` changes from `old` to `new`.
+    /// Updates the parity when data slot `column` changes from `old` to `new`.
     ///
     /// # Panics
     /// Unless the code has that slot, there is one chunk for each parity slot, and all are of one length.
@@ -85,17 +86,18 @@ impl Code {
         kernel::update(self.path, &self.product, column, old, new, parity);
     }
 
-    /// A way to rebuild `missing` slots (data or parity, any) from exactly [`Code::data`] surviving slots `using`.
+    /// A decoder that rebuilds `missing` slots (data or parity, any) from exactly [`Code::data`] surviving slots,
+    /// `using`.
     ///
     /// # Errors
-    /// When the code lacks one of the slots, when one is named twice (in both lists counts too), or when it takes more or
-    /// fewer survivors.
+    /// If the code lacks one of the slots, if one is named twice (once in each list included), or if the number of
+    /// survivors is not the number of data slots.
     pub fn decoder(&self, missing: &[usize], using: &[usize]) -> Result<Decoder, CodeError> {
         self.check_slots(missing, using)?;
         let lost: Vec<usize> = (0..self.data()).filter(|slot| !using.contains(slot)).collect();
         let rows: Vec<usize> = using.iter().filter_map(|slot| slot.checked_sub(self.data())).collect();
-        // Of the k survivors, as many are parity as data slots are not among them. In these parities, take away what the
-        // surviving data add: what is left are as many equations for the lost data.
+        // Among the k survivors are as many parities as there are lost data slots. Subtract from these parities what
+        // the surviving data contribute: that leaves as many equations as there are lost data slots.
         let equations: Vec<u8> = rows
             .iter()
             .flat_map(|&row| lost.iter().map(move |&slot| (row, slot)))
@@ -110,7 +112,7 @@ impl Code {
     /// The same code on another path, for tests and measurements.
     ///
     /// # Panics
-    /// When this machine lacks it.
+    /// If this machine lacks the path.
     pub fn with_path(self, path: Path) -> Code {
         assert!(path.is_available(), "the machine has that path");
         Code { path, ..self }
@@ -133,26 +135,27 @@ impl Code {
     }
 }
 
-/// Every slot in terms of the survivors.
+/// The factors that give every slot from the survivors.
 struct Restored<'a> {
     product: &'a Product,
     using: &'a [usize],
     /// The data slots that are not among the survivors.
     lost: &'a [usize],
-    /// The parity rows that are.
+    /// The parity rows that are among the survivors.
     rows: &'a [usize],
-    /// Makes the lost data from those rows, less what the surviving data add: row by row, a row for each lost slot.
+    /// The matrix that gives the lost data from those rows less the contribution of the surviving data; a row for each
+    /// lost slot.
     solution: &'a [u8],
 }
 
 impl Restored<'_> {
-    /// What survivor number `source` is multiplied with in slot `slot`.
+    /// The factor of survivor number `source` in slot `slot`.
     fn factor(&self, slot: usize, source: usize) -> u8 {
         let data = self.product.columns;
         if let Some(lost) = self.lost.iter().position(|&lost| lost == slot) {
             return self.lost_factor(lost, self.using[source]);
         }
-        // A parity slot: the sum of the surviving data, and of the lost data as made from the survivors.
+        // A parity slot is the sum of the surviving data and of the lost data, the latter expressed by the survivors.
         let (row, survivor) = (slot - data, self.using[source]);
         let direct = if survivor < data { self.product.factor(row, survivor) } else { 0 };
         self.lost.iter().enumerate().fold(direct, |sum, (lost, &column)| {
@@ -160,7 +163,7 @@ impl Restored<'_> {
         })
     }
 
-    /// What slot `survivor` is multiplied with in lost data slot number `lost`.
+    /// The factor of slot `survivor` in lost data slot number `lost`.
     fn lost_factor(&self, lost: usize, survivor: usize) -> u8 {
         let solution = &self.solution[lost * self.rows.len()..][..self.rows.len()];
         let of_row = |&row: &usize| match survivor.checked_sub(self.product.columns) {
@@ -171,7 +174,7 @@ impl Restored<'_> {
     }
 }
 
-/// A way to rebuild slots of a stripe: see [`Code::decoder`]. Good for any number of stripes.
+/// Rebuilds slots of any number of stripes; made by [`Code::decoder`].
 #[derive(Clone, Debug)]
 pub struct Decoder {
     product: Product,
@@ -187,7 +190,7 @@ impl Decoder {
         kernel::multiply(self.path, &self.product, survivors, out, Summing::Nothing);
     }
 
-    /// The same, and the CRC-32C of each `out`, in one pass.
+    /// Rebuilds `out` like [`Decoder::decode`], and makes the CRC-32C of each `out`, in one pass.
     ///
     /// # Panics
     /// Unless there is one chunk for each slot named, all of one length, and one sum for each `out`.

@@ -1,22 +1,23 @@
 //! CRC-32C: its tables and constants, all computed at compile time, and the arithmetic behind them.
 //!
-//! CRC-32C (G. Castagnoli et al., "Optimization of cyclic redundancy-check codes with 24 and 32 parity bits", 1993; RFC 3720,
-//! section 12.1) divides the message, as a polynomial over GF(2), by P. A *state* here is the remainder as the CRC32
-//! instruction has it: bit 31 - i is the coefficient of x^i, without the inversions at the beginning and at the end that
-//! make a sum of it. States are linear: that of a XOR b is that of a XOR that of b, when all begin with zero.
+//! CRC-32C (G. Castagnoli et al., "Optimization of cyclic redundancy-check codes with 24 and 32 parity bits", 1993; RFC
+//! 3720, section 12.1) divides the message, as a polynomial over GF(2), by P. A *state* is the remainder in the form of
+//! the CRC32 instruction: bit 31 - i is the coefficient of x^i, without the inversions at the beginning and the end
+//! that turn it into a sum. States are linear: if all begin with zero, the state of a XOR b is the state of a XOR the
+//! state of b.
 
-/// P without its highest term, in the order of bits of a state.
+/// P without its highest term, in the bit order of a state.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// The state before the first byte, and what is XORed to the last one.
+/// The state before the first byte, and what is XORed to the state after the last one.
 pub const INVERSION: u32 = !0;
 
 /// `TABLES[n][b]`: the state after the byte b and n bytes of zero, from the state zero.
 static TABLES: [[u32; 256]; 8] = tables();
 
-/// `BYTE_POWERS_FOLDED[i]` is x^(8 * 2^i - 33) mod P. 2^i bytes of zero multiply a state by x^(8 * 2^i); the rest makes up
-/// for the way there: the carry-less product of two 32-bit words in the order of bits of a state is theirs times x when it
-/// is read as 64 bits, and the CRC32 instruction, which divides it, multiplies by x^32.
+/// `BYTE_POWERS_FOLDED[i]` is x^(8 * 2^i - 33) mod P. 2^i bytes of zero multiply a state by x^(8 * 2^i). The -33 makes
+/// up for the arithmetic: the carry-less product of two 32-bit words in the bit order of a state, read as 64 bits, is
+/// the product times x, and the CRC32 instruction, which divides it, multiplies by x^32.
 #[cfg(target_arch = "x86_64")]
 pub const BYTE_POWERS_FOLDED: [u32; 64] = byte_powers_folded();
 
@@ -31,10 +32,10 @@ pub fn extend(mut state: u32, bytes: &[u8]) -> u32 {
     rest.iter().fold(state, |state, &byte| state >> 8 ^ TABLES[0][usize::from(state as u8 ^ byte)])
 }
 
-/// The constants that move a 128-bit half-sum `bits` further (V. Gopal et al., "Fast CRC computation for generic polynomials
-/// using PCLMULQDQ instruction", 2009), for 32-bit factors in the low half of a 64-bit word: the product of 64 bits by such
-/// a word is theirs times x^33 when it is read as 128 bits. The first is for the low 64 bits, which come first in the message
-/// and so stand 64 powers higher; the second for the high ones.
+/// The constants that move a 128-bit half-sum `bits` further (V. Gopal et al., "Fast CRC computation for generic
+/// polynomials using PCLMULQDQ instruction", 2009), for 32-bit factors in the low half of a 64-bit word: the carry-less
+/// product of 64 bits and such a word, read as 128 bits, is the product times x^33. The first constant is for the low
+/// 64 bits, which come first in the message and so stand 64 powers higher; the second is for the high ones.
 pub const fn folding(bits: i64) -> [u64; 2] {
     [power(bits + 64 - 33) as u64, power(bits - 33) as u64]
 }
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One bit after the other, as the definition has it.
+    /// The state by the definition, one bit at a time.
     fn divided(state: u32, bytes: &[u8]) -> u32 {
         let step = |state, _| multiply_by_x(state);
         bytes.iter().fold(state, |state, &byte| (0..8).fold(state ^ u32::from(byte), step))
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn folding_constants_are_the_published_ones() {
-        // As in the Linux kernel (arch/x86/lib/crc32c, "fold across 4 vectors of 128 bits") and in ISA-L.
+        // The values in the Linux kernel (arch/x86/lib/crc32c, "fold across 4 vectors of 128 bits") and in ISA-L.
         assert_eq!(folding(512), [0x740e_ef02, 0x9e4a_ddf8]);
         assert_eq!(folding(128), [0xf20c_0dfe, 0x493c_7d27]);
     }

@@ -1,37 +1,37 @@
-//! What can be wrong with a code or with a wish to decode.
+//! The errors of making a code or a decoder.
 
 use std::fmt;
 
-/// Why there is no such [`crate::Code`] or [`crate::Decoder`].
+/// Why a [`crate::Code`] or [`crate::Decoder`] cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeError {
     /// A code needs at least one data slot.
     NoData,
     /// More parities than the construction has rows.
     TooManyParities {
-        /// How many were asked for.
+        /// The parity slots asked for.
         parity: usize,
     },
     /// More slots than a stripe may have.
     TooManySlots {
-        /// How many were asked for.
+        /// The slots asked for.
         slots: usize,
     },
     /// The code has no such slot.
     NoSuchSlot {
-        /// Its number.
+        /// The slot's number.
         slot: usize,
     },
     /// A slot is named twice: among the missing, among the survivors, or in both.
     NamedTwice {
-        /// Its number.
+        /// The slot's number.
         slot: usize,
     },
     /// Decoding takes exactly as many survivors as there are data slots.
     SurvivorCount {
-        /// How many were given.
+        /// The survivors given.
         given: usize,
-        /// How many it takes.
+        /// The survivors needed.
         needed: usize,
     },
 }

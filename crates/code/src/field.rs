@@ -5,16 +5,16 @@
 /// The polynomial without its highest term.
 const POLYNOMIAL: u8 = 0x1d;
 
-/// How many powers of the generator there are: every element but zero is one.
+/// The number of powers of the generator: every element except zero is one.
 pub const ORDER: usize = 255;
 
 /// `POWERS[i]` is 2^i, for i below 255.
 pub const POWERS: [u8; ORDER] = powers();
 
-/// `LOGARITHMS[POWERS[i]]` is i; that of zero, which has none, is never used.
+/// `LOGARITHMS[POWERS[i]]` is i. Zero has no logarithm; its entry is never used.
 const LOGARITHMS: [u8; 256] = logarithms();
 
-/// `PRODUCTS[a][b]` is a times b: what the scalar kernel looks up, and where every other table comes from.
+/// `PRODUCTS[a][b]` is a times b: for the scalar kernel, and for what is left after the vectors of the AVX2 kernel.
 pub static PRODUCTS: [[u8; 256]; 256] = products();
 
 /// The product of two elements.
@@ -34,7 +34,7 @@ pub const fn inverse(a: u8) -> u8 {
     POWERS[(ORDER - LOGARITHMS[a as usize] as usize) % ORDER]
 }
 
-/// Two tables of 16 bytes: `a` times each low half of a byte, then `a` times each high half. What PSHUFB looks up.
+/// Two tables of 16 bytes for PSHUFB: `a` times each low half of a byte, then `a` times each high half.
 pub fn halves(a: u8) -> [u8; 32] {
     std::array::from_fn(|i| if i < 16 { multiply(a, i as u8) } else { multiply(a, (i as u8 - 16) << 4) })
 }
@@ -91,7 +91,7 @@ const fn products() -> [[u8; 256]; 256] {
 mod tests {
     use super::*;
 
-    /// Long multiplication: no tables.
+    /// Long multiplication, without tables.
     fn multiplied(a: u8, b: u8) -> u8 {
         let mut product = 0_u16;
         for bit in 0..8 {

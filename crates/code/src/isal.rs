@@ -1,4 +1,4 @@
-//! Intel's ISA-L, if the machine has the library: something to measure ourselves against. Nothing else uses it.
+//! Intel's ISA-L, if the machine has the library: the benchmark's baseline. Nothing else uses it.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
 use std::mem;
@@ -18,7 +18,7 @@ pub struct Isal {
     crc32_iscsi: Crc32Iscsi,
 }
 
-/// The factors of a code in the form that ISA-L wants.
+/// The factors of a code in the form that ISA-L takes.
 #[derive(Clone, Debug)]
 pub struct Tables {
     data: usize,
@@ -27,9 +27,10 @@ pub struct Tables {
 }
 
 impl Isal {
-    /// Opens the library; `None` when there is none.
+    /// Opens the library; `None` if the machine lacks it.
     pub fn load() -> Option<Isal> {
-        // SAFETY: the name is a string; the library is a plain one, whose loading runs nothing of note.
+        // SAFETY: the name is a string; the library is a plain one, and loading it has no side effects to guard
+        // against.
         let library = unsafe { libc::dlopen(c"libisal.so.2".as_ptr(), libc::RTLD_NOW) };
         if library.is_null() {
             return None;
@@ -78,7 +79,7 @@ impl Isal {
         }
     }
 
-    /// Makes P and Q of a stripe.
+    /// Makes the P and Q parities of a stripe.
     ///
     /// # Panics
     /// Unless there are two parity chunks, and all chunks have one length and lie at multiples of 32.

@@ -1,9 +1,9 @@
 //! Scrubjay's erasure code over GF(2^8), and CRC-32C, in one pass over the data.
 //!
-//! A [`Code`] makes the parity chunks of a stripe, brings them up to date, and rebuilds lost chunks; with their sums if
-//! asked. The bytes are the same whichever [`Path`] the machine has; [`self_test`] proves it at every start.
+//! A [`Code`] makes the parity chunks of a stripe, updates them, and rebuilds lost chunks, with their sums on request.
+//! The bytes are the same on every [`Path`]; [`self_test`] checks that at every start.
 //!
-//! Two chunks of a stripe of 4+2 are lost and rebuilt from the other four:
+//! Two chunks of a 4+2 stripe are lost and rebuilt from the other four:
 //!
 //! ```
 //! use scrubjay_code::Code;
@@ -21,8 +21,8 @@
 //! # Ok::<(), scrubjay_code::CodeError>(())
 //! ```
 //!
-//! **Never:** allocation, I/O, clocks or threads in what runs for each stripe. With `device` it is the only crate with
-//! `unsafe`, each block with its `SAFETY:` line.
+//! **Never:** allocation, I/O, clocks or threads in the functions that run for each stripe. This crate and `device` are
+//! the only ones with `unsafe`, each block with its `SAFETY:` line.
 
 pub mod bench;
 mod code;
@@ -41,12 +41,12 @@ pub use error::CodeError;
 pub use path::{Path, path, paths};
 pub use self_test::{SelfTestError, self_test};
 
-/// The CRC-32C of `bytes` as iSCSI has it: that of `123456789` is `0xe3069283`.
+/// The CRC-32C of `bytes`, as in iSCSI: that of `123456789` is `0xe3069283`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c_extend(0, bytes)
 }
 
-/// The CRC-32C of what `sum` is the CRC-32C of, followed by `bytes`.
+/// The CRC-32C of a message whose CRC-32C is `sum`, followed by `bytes`.
 pub fn crc32c_extend(sum: u32, bytes: &[u8]) -> u32 {
     kernel::extend(path(), sum ^ crc::INVERSION, bytes) ^ crc::INVERSION
 }

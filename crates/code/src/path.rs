@@ -1,11 +1,11 @@
-//! Paths: the kinds of instructions that a machine may have, and the best of them.
+//! Paths: the instruction sets that the kernels are written for, and the best one that the machine has.
 
 use std::sync::OnceLock;
 
-/// With which instructions the work is done. All paths give the same bytes and the same sums.
+/// The instruction set that the work is done with. All paths give the same bytes and the same sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// Tables and nothing else: runs everywhere, and is what the others are proven against.
+    /// Table look-ups only: runs everywhere, and is the reference for the other paths.
     Scalar,
     /// AVX2, the CRC32 instruction of SSE4.2, and PCLMULQDQ.
     Avx2,
@@ -14,7 +14,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// Whether this machine has it.
+    /// Whether this machine has the instructions of the path.
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let (avx2, avx512) = (
@@ -42,7 +42,7 @@ pub fn paths() -> Vec<Path> {
     [Path::Scalar, Path::Avx2, Path::Avx512].into_iter().filter(|path| path.is_available()).collect()
 }
 
-/// The best path of this machine; chosen at the first call.
+/// The best path of this machine; determined at the first call.
 pub fn path() -> Path {
     static BEST: OnceLock<Path> = OnceLock::new();
     *BEST.get_or_init(

@@ -1,26 +1,26 @@
-//! A product of a matrix with chunks: what encoding and decoding both are, with its factors in the forms the kernels take.
+//! The product of a matrix with chunks, which encoding and decoding compute, with its factors in the kernels' forms.
 
 use crate::field;
 
 /// `rows` outputs from `columns` sources: output r is the sum over c of factor(r, c) times source c.
 #[derive(Clone, Debug)]
 pub struct Product {
-    /// How many chunks come out; at most [`crate::matrix::PARITIES_MAX`].
+    /// The number of outputs; at most [`crate::matrix::PARITIES_MAX`].
     pub rows: usize,
-    /// How many go in; 1 to 255.
+    /// The number of sources, 1 to 255.
     pub columns: usize,
-    /// Whether the factors of the first row are all one: then it is a plain XOR.
+    /// Whether all factors of the first row are one, so that output 0 is a plain XOR.
     pub is_first_plain: bool,
-    /// The factors, column by column: that of (row, column) is at `column * rows + row`, in all of these.
+    /// The factors, column by column: in all three tables, (row, column) is at `column * rows + row`.
     pub factors: Vec<u8>,
-    /// As [`field::bit_matrix`].
+    /// The [`field::bit_matrix`] of each factor.
     pub bit_matrices: Vec<u64>,
-    /// As [`field::halves`].
+    /// The [`field::halves`] of each factor.
     pub halves: Vec<[u8; 32]>,
 }
 
 impl Product {
-    /// With the factors that `factor` gives for (row, column).
+    /// The product with the factors that `factor` gives for (row, column).
     pub fn new(rows: usize, columns: usize, factor: impl Fn(usize, usize) -> u8) -> Product {
         let factors: Vec<u8> = (0..columns * rows).map(|at| factor(at % rows, at / rows)).collect();
         Product {

@@ -1,4 +1,4 @@
-//! The self-test: known answers, and every path against the scalar one, quickly enough for every start.
+//! The self-test: known answers, and every path against the scalar one, fast enough for every start.
 
 use crate::code::Code;
 use crate::crc::INVERSION;
@@ -6,12 +6,12 @@ use crate::kernel;
 use crate::path::{Path, paths};
 use std::fmt;
 
-/// What does not come out as it must on this machine. Nothing may be stored or judged with this code then.
+/// A wrong result on this machine. With this code nothing may be stored or judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelfTestError {
-    /// On which path.
+    /// The path that is wrong.
     pub path: Path,
-    /// What was being done.
+    /// The computation that is wrong.
     pub what: &'static str,
 }
 
@@ -23,15 +23,15 @@ impl fmt::Display for SelfTestError {
 
 impl std::error::Error for SelfTestError {}
 
-/// Shapes that together reach every loop of every kernel: each number of parities, few and many data, even and odd; lengths
-/// with whole bands, single vectors, and a rest.
+/// Shapes (data slots, parities, chunk length) that together reach every loop of every kernel: each number of parities,
+/// few and many data, even and odd; lengths with whole bands, single vectors, and a rest.
 const SHAPES: [(usize, usize, usize); 8] =
     [(1, 0, 700), (5, 1, 701), (6, 2, 4096), (7, 2, 63), (4, 3, 1000), (9, 4, 831), (3, 5, 515), (40, 6, 450)];
 
-/// Proves every path of this machine on known answers and against the scalar one. Takes less than 5 ms.
+/// Checks every path of this machine against known answers and the scalar path. Takes less than 5 ms.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first failure.
 pub fn self_test() -> Result<(), SelfTestError> {
     for path in paths() {
         let check = |is_right, what| if is_right { Ok(()) } else { Err(SelfTestError { path, what }) };
@@ -55,7 +55,7 @@ fn sum(path: Path, bytes: &[u8]) -> u32 {
     kernel::extend(path, INVERSION, bytes) ^ INVERSION
 }
 
-/// 2 * 0x80 is 0x1d, 4 * 0x80 is 0x3a: P and Q of 1, 0x80 and 0x80, as Linux makes them.
+/// P and Q of 1, 0x80 and 0x80 are those of Linux: 2 * 0x80 is 0x1d, 4 * 0x80 is 0x3a.
 fn is_syndrome_known(path: Path) -> bool {
     let code = Code::new(3, 2).expect("in range").with_path(path);
     let (mut p, mut q) = ([0; 80], [0; 80]);
@@ -63,13 +63,13 @@ fn is_syndrome_known(path: Path) -> bool {
     p == [1; 80] && q == [1 ^ 0x1d ^ 0x3a; 80]
 }
 
-/// A stripe of data without a pattern, always the same.
+/// A stripe of fixed pseudo-random data.
 struct SelfTestStripe {
     data: Vec<Vec<u8>>,
     parity: usize,
 }
 
-/// What a path makes of it.
+/// The results of one path on the stripe.
 struct SelfTestResult {
     parity: Vec<Vec<u8>>,
     sums: Vec<u32>,
@@ -82,14 +82,14 @@ impl SelfTestStripe {
     fn new(data: usize, parity: usize, length: usize) -> SelfTestStripe {
         let mut state = (data * 1000 + length) as u64;
         let mut byte = || {
-            // A linear congruential generator (D. Knuth, MMIX); its high bits are good enough to tell kernels apart.
+            // A linear congruential generator (D. Knuth, MMIX); its high bits are random enough to tell kernels apart.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8
         };
         SelfTestStripe { data: (0..data).map(|_| (0..length).map(|_| byte()).collect()).collect(), parity }
     }
 
-    /// The data slots that `work` decodes.
+    /// The data slots that `work` loses and decodes.
     fn lost(&self) -> &[Vec<u8>] {
         &self.data[..self.parity.min(self.data.len())]
     }
@@ -109,7 +109,7 @@ impl SelfTestStripe {
         code.encode(&sources, &mut slices(&mut work.updated));
         code.encode_summed(&sources, &mut slices(&mut work.parity), &mut work.sums);
         if work.parity != work.updated {
-            work.parity.clear(); // the two ways to encode differ: equal to nobody's
+            work.parity.clear(); // the two ways to encode differ: make the result unequal to any other
         }
         let lost: Vec<usize> = (0..self.lost().len()).collect();
         let using: Vec<usize> = (lost.len()..lost.len() + data).collect();

@@ -1,9 +1,10 @@
-//! The code from outside: every loss of small stripes, every path against the scalar one, updates, sums, and Linux's formula.
+//! The code through the public API: losses in small stripes, paths against the scalar one, updates, sums, Linux's Q.
 
 use proptest::prelude::*;
 use scrubjay_code::{Code, CodeError, Path, crc32c, paths};
 
-/// A stripe: chunks of one length in one buffer, the first at `shift` bytes behind a place that suits all instructions.
+/// A stripe: chunks of one length in one buffer, the first `shift` bytes behind an address aligned for all
+/// instructions.
 struct Chunks {
     buffer: Vec<u8>,
     start: usize,
@@ -18,7 +19,7 @@ impl Chunks {
         Chunks { buffer, start, length, count }
     }
 
-    /// Bytes without a pattern, the same for the same seed (SplitMix64: G. Steele et al., 2014).
+    /// Pseudo-random bytes, the same for the same seed (SplitMix64: G. Steele et al., 2014).
     fn random(count: usize, length: usize, shift: usize, seed: u64) -> Chunks {
         let mut chunks = Chunks::zeros(count, length, shift);
         let mut state = seed;
@@ -71,7 +72,7 @@ fn every_loss_of_up_to_eight_slots_is_rebuilt_from_any_survivors() {
         for using in subsets(code.slots()).filter(|using| using.len() == data_count) {
             let others: Vec<usize> = (0..code.slots()).filter(|slot| !using.contains(slot)).collect();
             for missing in subsets(others.len()) {
-                // Backwards, so that neither list is in order.
+                // Reversed, so that neither list is in order.
                 let missing: Vec<usize> = missing.iter().rev().map(|&i| others[i]).collect();
                 let using: Vec<usize> = using.iter().rev().copied().collect();
                 let decoder = code.decoder(&missing, &using).unwrap();
@@ -92,7 +93,8 @@ fn every_loss_of_up_to_eight_slots_is_rebuilt_from_any_survivors() {
 
 #[test]
 fn two_parities_are_those_of_linux() {
-    // lib/raid6/int.uc: from the last disk to the first, P is the XOR, and Q doubled, plus the disk.
+    // lib/raid6/int.uc goes from the last disk to the first: P is XORed with the disk; Q is doubled, then XORed with
+    // it.
     let data = Chunks::random(253, 130, 0, 2);
     let (mut p, mut q) = ([0_u8; 130], [0_u8; 130]);
     for chunk in data.slices().iter().rev() {
@@ -156,7 +158,7 @@ fn a_sum_too_few_is_a_broken_promise() {
     Code::new(2, 1).unwrap().encode_summed(&[&[1], &[3]], &mut [&mut [0]], &mut [0; 2]);
 }
 
-/// Every path, every number of parities, every kind of loop: lengths around vectors, bands and blocks, and none at all.
+/// Every path, every number of parities, every kind of loop: lengths around vectors, bands and blocks, and length 0.
 #[test]
 fn every_path_makes_what_the_scalar_one_makes() {
     let lengths =

@@ -1,4 +1,4 @@
-//! CRC-32C from outside: published sums, and that a sum may be made in pieces.
+//! CRC-32C through the public API: published sums, and sums made in pieces.
 
 use proptest::prelude::*;
 use scrubjay_code::{crc32c, crc32c_extend};
@@ -7,7 +7,7 @@ use scrubjay_code::{crc32c, crc32c_extend};
 fn published_sums() {
     let ascending: Vec<u8> = (0..32).collect();
     let descending: Vec<u8> = (0..32).rev().collect();
-    // RFC 3720, B.4, "CRC Examples"; there as bytes in the order of transmission.
+    // RFC 3720, B.4, "CRC Examples"; printed there as bytes in the order of transmission.
     let read = [
         [0x01, 0xc0, 0, 0],
         [0, 0, 0, 0],

@@ -1,19 +1,19 @@
-//! Owned bytes at an aligned address, without `unsafe`: what disks read into and write from, and a bounded pool of them.
+//! Buffers at an aligned address, without `unsafe`, for the I/O of disks; and a bounded pool of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// The alignment of every buffer: the page of x86-64, and no less than what any disk asks of direct I/O.
+/// The alignment of every buffer, in bytes: the page of x86-64, and no less than any disk requires for direct I/O.
 pub const ALIGN: usize = 4096;
 
-/// What a pool keeps at most: 64 MiB. More than that goes back to the allocator.
+/// The bytes that a pool keeps, at most: 64 MiB. Further buffers are freed.
 const POOL_BYTES_MAX: usize = 64 << 20;
 
-/// `len` bytes at a multiple of [`ALIGN`]. It never grows or moves, so a disk may hold on to its address; it may be
-/// made to end earlier ([`Buffer::truncate`]).
+/// `len` bytes at a multiple of [`ALIGN`]. They never grow or move, so a disk may keep their address; the buffer can be
+/// shortened ([`Buffer::truncate`]).
 pub struct Buffer {
-    /// A page more than asked for: somewhere in the first page lies an aligned address.
+    /// Almost a page more than asked for, so that an aligned address lies in the first page.
     bytes: Vec<u8>,
     start: usize,
     len: usize,
@@ -34,7 +34,7 @@ impl Buffer {
         buffer
     }
 
-    /// Ends the buffer after `len` bytes; what lay behind is not given back before the buffer is.
+    /// Shortens the buffer to `len` bytes; the memory of the rest is freed only with the buffer.
     ///
     /// # Panics
     /// When the buffer is shorter already.
@@ -43,7 +43,7 @@ impl Buffer {
         self.len = len;
     }
 
-    /// How long it was when it was made.
+    /// The length with which the buffer was made.
     fn capacity(&self) -> usize {
         self.bytes.len() + 1 - ALIGN
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for Buffer {
     }
 }
 
-/// Buffers that were used and will be again, by their length. What comes out holds whatever it held last.
+/// Used buffers, by their original length, to be used again. A buffer that is taken holds whatever it held last.
 #[derive(Debug, Default)]
 pub struct Pool {
     free: BTreeMap<usize, Vec<Buffer>>,
@@ -90,7 +90,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A buffer of `len` bytes, their values unspecified.
+    /// A buffer of `len` bytes with unspecified content.
     pub fn take(&mut self, len: usize) -> Buffer {
         let Some(mut buffer) = self.free.get_mut(&len).and_then(Vec::pop) else { return Buffer::zeroed(len) };
         self.bytes -= len;
@@ -105,7 +105,7 @@ impl Pool {
         buffer
     }
 
-    /// Takes a buffer back, unless the pool is full.
+    /// Returns a buffer to the pool; frees it when the pool is full.
     pub fn give(&mut self, buffer: Buffer) {
         let len = buffer.capacity();
         if self.bytes + len <= POOL_BYTES_MAX {

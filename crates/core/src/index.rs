@@ -1,12 +1,12 @@
-//! Numbers of things in an array: a member is not a stripe, a row is not a position. Each counts from 0.
+//! Index types for the parts of an array: a member is not a stripe, a row is not a position. Each counts from 0.
 //!
-//! Only the arithmetic that makes sense exists. They are written as plain numbers, in messages and in tests that failed.
+//! Only the arithmetic that makes sense exists. In messages and test failures they are written as plain numbers.
 
 use std::fmt;
 
-/// Something that counts: what sets and rows of bits hold.
+/// A number from 0 on that sets and bitmaps are indexed by.
 pub trait Index: Copy {
-    /// The one of this number.
+    /// The index with this number.
     fn of(number: u64) -> Self;
 
     /// Its number.
@@ -33,7 +33,7 @@ impl Index for usize {
     }
 }
 
-/// A number with a meaning: what it counts, its kind of integer.
+/// Defines an index type: a number of the given integer type that counts one kind of thing.
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident($number:ty)) => {
         $(#[$doc])*
@@ -46,12 +46,12 @@ macro_rules! index {
                 self.0
             }
 
-            /// The first `count` of them, ascending.
+            /// The first `count` indices, ascending.
             pub fn first(count: $number) -> impl DoubleEndedIterator<Item = $name> + Clone {
                 (0..count).map($name)
             }
 
-            /// These, with their numbers: the first of them is the first.
+            /// Pairs the things with their indices, beginning at 0.
             pub fn numbered<T>(things: impl IntoIterator<Item = T>) -> impl Iterator<Item = ($name, T)> {
                 things.into_iter().enumerate().map(|(index, thing)| ($name(index as $number), thing))
             }
@@ -82,15 +82,15 @@ macro_rules! index {
 }
 
 index! {
-    /// The place of a member in its array: 0 to disks - 1.
+    /// The index of a member in its array: 0 to disks - 1.
     MemberIndex(usize)
 }
 
-/// Of what lies in a row, one behind the other: steps from one to another, and runs of them.
+/// Adds the arithmetic of consecutive things: steps from one to another, and runs.
 macro_rules! run {
     ($name:ident($number:ty)) => {
         impl $name {
-            /// Those of a run, ascending.
+            /// The indices of a run, ascending.
             pub fn each(run: std::ops::Range<$name>) -> impl DoubleEndedIterator<Item = $name> + Clone {
                 (run.start.0..run.end.0).map($name)
             }
@@ -103,7 +103,7 @@ macro_rules! run {
             }
         }
 
-        /// How many steps it is from the other one.
+        /// The number of steps from the other one.
         impl std::ops::Sub for $name {
             type Output = $number;
             fn sub(self, other: $name) -> $number {
@@ -114,7 +114,7 @@ macro_rules! run {
 }
 
 index! {
-    /// The place of a chunk in its stripe: data chunks first, then parities.
+    /// The position of a chunk in its stripe: data chunks first, then parities.
     StripePosition(usize)
 }
 
@@ -130,12 +130,12 @@ index! {
 run!(StripeIndex(u64));
 
 index! {
-    /// A run of stripes that one bit of the intents stands for, from 0.
+    /// A region of stripes for which one bit of the intents stands, from 0.
     RegionIndex(u64)
 }
 run!(RegionIndex(u64));
 
-/// Vectors of these have one element for each of the things that an index counts, and no other index fits them.
+/// Vectors and slices of these have one element per value of an index, and no other index type fits them.
 macro_rules! indexed {
     ($index:ty: $($element:ty),+ $(,)?) => {
         $(

@@ -1,18 +1,18 @@
-//! Scrubjay's pure machines: everything that decides.
+//! Scrubjay's pure machines: all code that decides.
 //!
-//! **Never:** I/O, a clock, a thread, a log, `unsafe`, serde. Time and dates are arguments; disks are somebody else's.
-//! Two pumps run what is here: the simulator's in virtual time, the device crate's in real time.
+//! **Never:** I/O, a clock, a thread, a log, `unsafe`, serde. Times and dates are arguments; disks are accessed
+//! elsewhere. Two pumps drive these machines: the simulator's in virtual time, the device crate's in real time.
 //!
 //! ```text
-//! scrub    which sector is verified when, what came of it          no arrows between
-//! volume   a block device of members that heals silent corruption  these four
-//! probe    how an array is laid out, by timing
-//! bench    how fast a disk answers, and whether that is as it should be
+//! scrub    when each sector is verified, and with which result     these four
+//! volume   a block device of members that heals silent corruption  do not use
+//! probe    how an array is laid out, by timing                     each other
+//! bench    how fast a disk answers, and whether that is normal
 //! ------------------------------------------------------------------------------------------------
-//! layout, indices and sets of them, sector sets, buffers, statistics, chance, units: the ground that they share
+//! layout, indices and sets of them, sector sets, buffers, statistics, random numbers, units: shared by all four
 //! ```
 //!
-//! A machine that scrubs a disk of 1 GiB on which nothing else happens, as a pump drives it:
+//! A scrub of a 1 GiB disk on which nothing else happens, as a pump drives it:
 //!
 //! ```
 //! use scrubjay_core::scrub::{Config, Pass, Scrub, coverage::Coverage, idle::BackToBack, verdict::VerifyOutcome};

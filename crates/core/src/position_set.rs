@@ -1,15 +1,15 @@
-//! Sets of small numbers: which chunks of a stripe are touched, read, written, missing; which members are there.
+//! Sets of small indices: chunks of a stripe that are touched, read, written or missing; members that are present.
 
 use crate::index::{Index, MemberIndex, StripePosition};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Sub};
 
-/// A set of numbers in 0..256, all of one kind.
+/// A set of indices of one kind, each below 256.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IndexSet<I>([u64; 4], PhantomData<I>);
 
-/// Places of chunks in a stripe, data chunks first, then parities.
+/// Positions of chunks in a stripe: data chunks first, then parities.
 pub type PositionSet = IndexSet<StripePosition>;
 /// Members of an array.
 pub type MemberSet = IndexSet<MemberIndex>;
@@ -21,10 +21,10 @@ impl<I> Default for IndexSet<I> {
 }
 
 impl<I: Index> IndexSet<I> {
-    /// Nothing.
+    /// The empty set.
     pub const NONE: IndexSet<I> = IndexSet([0; 4], PhantomData);
 
-    /// Those of the numbers `start..end`.
+    /// The indices `start..end`.
     pub fn range(start: usize, end: usize) -> IndexSet<I> {
         let below = |count: usize| {
             let mut words = [0u64; 4];
@@ -40,53 +40,53 @@ impl<I: Index> IndexSet<I> {
         below(end) - below(start)
     }
 
-    /// One alone.
+    /// A set of one index.
     pub fn one(index: I) -> IndexSet<I> {
         let mut set = IndexSet::NONE;
         set.insert(index);
         set
     }
 
-    /// Adds one.
+    /// Adds an index.
     pub fn insert(&mut self, index: I) {
         let number = index.number() as usize;
         self.0[number / 64] |= 1 << (number % 64);
     }
 
-    /// Takes one out.
+    /// Removes an index.
     pub fn remove(&mut self, index: I) {
         let number = index.number() as usize;
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
-    /// Is it in the set?
+    /// Whether an index is in the set.
     pub fn contains(self, index: I) -> bool {
         let number = index.number() as usize;
         self.0[number / 64] >> (number % 64) & 1 == 1
     }
 
-    /// How many.
+    /// The number of indices.
     pub fn count(self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// None at all?
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// The least, if any.
+    /// The least index, if there is one.
     pub fn first(self) -> Option<I> {
         let word = (0..4).find(|&word| self.0[word] != 0)?;
         Some(I::of(word as u64 * 64 + u64::from(self.0[word].trailing_zeros())))
     }
 
-    /// Are all of these in `other`?
+    /// Whether all indices are in `other` too.
     pub fn is_subset(self, other: IndexSet<I>) -> bool {
         (self - other).is_empty()
     }
 
-    /// All of them, ascending.
+    /// The indices, ascending.
     pub fn iter(self) -> impl Iterator<Item = I> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -111,7 +111,7 @@ impl<I: Index> BitAnd for IndexSet<I> {
     }
 }
 
-/// What is in the first and not in the second.
+/// The difference: the indices in the first set and not in the second.
 impl<I: Index> Sub for IndexSet<I> {
     type Output = IndexSet<I>;
     fn sub(self, other: IndexSet<I>) -> IndexSet<I> {

@@ -1,10 +1,10 @@
-//! A set of sectors, kept as the fewest disjoint runs: what a tour has already verified.
+//! A set of sectors, kept as the fewest disjoint runs: such as the sectors that a pass has verified.
 
 use crate::units::{Sector, SectorRange};
 use std::collections::BTreeMap;
 
-/// Disjoint, non-adjacent, non-empty runs of sectors. Memory is one tree entry a run: a tour of any order leaves at
-/// most about one run per region.
+/// Disjoint, non-adjacent, non-empty runs of sectors. Each run takes one tree entry of memory; a tour in any order
+/// leaves at most about one run per region.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
     runs: BTreeMap<u64, u64>,
@@ -12,7 +12,7 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// How many sectors.
+    /// The number of sectors in the set.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -24,7 +24,7 @@ impl RangeSet {
         }
         let (mut start, mut end) = (range.start.0, range.end.0);
         let before = self.count;
-        // The one run that begins before us and reaches us, then all those that begin inside or right behind us.
+        // First the one run that begins before `range` and reaches it, then all that begin inside or right behind it.
         if let Some((&run_start, &run_end)) = self.runs.range(..start).next_back()
             && run_end >= start
         {
@@ -54,12 +54,12 @@ impl RangeSet {
         Some(SectorRange::new(start, next))
     }
 
-    /// Does the set hold all of `range`?
+    /// Whether the set holds all of `range`.
     pub fn covers(&self, range: SectorRange) -> bool {
         self.first_gap(range).is_none()
     }
 
-    /// How many sectors of `range` are in the set.
+    /// The number of sectors of `range` that are in the set.
     pub fn count_in(&self, range: SectorRange) -> u64 {
         let first = self.runs.range(..range.start.0).next_back().map(|(&start, &end)| (start, end));
         let inside = self.runs.range(range.start.0..range.end.0).map(|(&start, &end)| (start, end));
@@ -70,7 +70,7 @@ impl RangeSet {
             .sum()
     }
 
-    /// Takes every sector of `range` out.
+    /// Removes every sector of `range`.
     pub fn remove(&mut self, range: SectorRange) {
         let (start, end) = (range.start.0, range.end.0);
         if range.is_empty() {
@@ -92,7 +92,7 @@ impl RangeSet {
         }
     }
 
-    /// Takes the first run out, or its first `count` sectors if it is longer.
+    /// Removes and returns the first run, or its first `count` sectors if it is longer.
     pub fn take_first(&mut self, count: u64) -> Option<SectorRange> {
         let (start, end) = self.runs.pop_first()?;
         let middle = start.saturating_add(count).min(end);
@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a flat array of booleans.
+        /// Agrees with a flat array of booleans.
         #[test]
         fn behaves_like_an_array_of_flags(inserts in prop::collection::vec((0u64..60, 0u64..12), 0..40), probe in (0u64..60, 0u64..20)) {
             let mut flags = [false; 100];

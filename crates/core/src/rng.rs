@@ -1,29 +1,29 @@
-//! Seeded chance: xoshiro256** (Blackman & Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4),
-//! 2021), seeded by SplitMix64 (Steele, Lea & Flood, OOPSLA'14), as its authors recommend.
+//! Seeded pseudo-random numbers: xoshiro256**, seeded by SplitMix64 as its authors recommend.
 //!
-//! Own code, so that no release of a library changes what a seed means: a seed in a bug report stays true.
+//! (Blackman & Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021; Steele, Lea & Flood, OOPSLA'14.)
+//! The code is our own so that no release of a library changes what a seed means: a seed in a bug report stays valid.
 
-/// A generator. The same seed gives the same numbers, on every machine and in every version.
+/// A generator. The same seed gives the same numbers on every machine and in every version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],
 }
 
 impl Rng {
-    /// From a seed; any number is as good as any other.
+    /// The generator of a seed; any number is a good seed.
     pub fn new(seed: u64) -> Rng {
         let mut seed = seed;
         Rng { state: [(); 4].map(|()| split_mix(&mut seed)) }
     }
 
-    /// The `stream`-th independent generator of a seed: one for the arrivals, one for the errors, one for each disk,
-    /// so that drawing more from one never shifts another.
+    /// The independent generator number `stream` of a seed. Arrivals, errors and each disk have one of their own, so
+    /// that drawing more from one never shifts another.
     pub fn stream(seed: u64, stream: u64) -> Rng {
         let (mut seed, mut stream) = (seed, stream);
         Rng::new(split_mix(&mut seed) ^ split_mix(&mut stream).rotate_left(32))
     }
 
-    /// 64 even bits.
+    /// 64 uniformly distributed bits.
     pub fn bits(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.state;
         let drawn = b.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -37,13 +37,13 @@ impl Rng {
         drawn
     }
 
-    /// Uniform in `0.0..1.0`: a multiple of 2^-53, never 1.
+    /// A uniform number in `0.0..1.0`: a multiple of 2^-53, never 1.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A whole number in `0..bound`, each equally likely (Lemire, "Fast random integer generation in an interval",
-    /// 2019: a wide product, redrawn in its uneven part).
+    /// A uniform whole number in `0..bound` (Lemire, "Fast random integer generation in an interval", 2019: a wide
+    /// product, drawn again in its uneven part).
     ///
     /// # Panics
     /// When `bound` is zero.
@@ -58,12 +58,12 @@ impl Rng {
         }
     }
 
-    /// Exponential with this mean: the gaps of a Poisson process.
+    /// An exponential number with this mean: the gaps of a Poisson process.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.uniform()).ln()
     }
 
-    /// Pareto: `P(X > x) = (minimum / x)^shape` for `x >= minimum`. Its mean is infinite for `shape <= 1`.
+    /// A Pareto number: `P(X > x) = (minimum / x)^shape` for `x >= minimum`. The mean is infinite for `shape <= 1`.
     pub fn pareto(&mut self, minimum: f64, shape: f64) -> f64 {
         minimum * (1.0 - self.uniform()).powf(-1.0 / shape)
     }

@@ -1,7 +1,7 @@
-//! Newtypes for every quantity: a sector is not a byte, a duration is not a date.
+//! A type for each quantity: a sector is not a byte, a duration is not a date.
 //!
-//! Only the arithmetic that makes sense exists. Operators panic on overflow, in release too: a wrapped
-//! address is a wrong byte.
+//! Only the arithmetic that makes sense exists. Operators panic on overflow, in release builds too: a wrapped address
+//! would be a wrong byte.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -20,27 +20,27 @@ impl Nanos {
     /// Later than any event: "never".
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// From whole milliseconds.
+    /// The time of a whole number of milliseconds.
     pub const fn from_millis(millis: u64) -> Nanos {
         Nanos(millis * 1_000_000)
     }
 
-    /// From whole seconds.
+    /// The time of a whole number of seconds.
     pub const fn from_secs(secs: u64) -> Nanos {
         Nanos(secs * 1_000_000_000)
     }
 
-    /// From seconds; negative and NaN become zero.
+    /// The time of a number of seconds; negative and NaN become zero.
     pub fn from_secs_f64(secs: f64) -> Nanos {
         Nanos((secs * 1e9).max(0.0) as u64)
     }
 
-    /// In seconds.
+    /// The time in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -50,7 +50,7 @@ impl Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, [`Nanos::MAX`] on overflow: waiting for ever is a valid wait.
+    /// `self + span`; [`Nanos::MAX`], which means "never", on overflow.
     pub const fn saturating_add(self, span: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(span.0))
     }
@@ -85,37 +85,37 @@ pub struct UnixSeconds(pub u64);
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// From KiB.
+    /// A number of KiB.
     pub const fn kib(kib: u64) -> Bytes {
         Bytes(kib << 10)
     }
 
-    /// From MiB.
+    /// A number of MiB.
     pub const fn mib(mib: u64) -> Bytes {
         Bytes(mib << 20)
     }
 
-    /// From GiB.
+    /// A number of GiB.
     pub const fn gib(gib: u64) -> Bytes {
         Bytes(gib << 30)
     }
 
-    /// In MiB, fractions kept.
+    /// The number in MiB, with fractions.
     pub fn as_mib_f64(self) -> f64 {
         self.0 as f64 / (1 << 20) as f64
     }
 
-    /// Whole sectors in this many bytes.
+    /// The number of sectors in this many bytes.
     ///
     /// # Panics
-    /// When it is no whole number of sectors.
+    /// When it is not a whole number of sectors.
     pub const fn sectors(self) -> u64 {
         assert!(self.0.is_multiple_of(SECTOR_BYTES), "not a whole number of sectors");
         self.0 / SECTOR_BYTES
     }
 }
 
-/// IEC, one decimal where it says more: `512 B`, `64 KiB`, `1.5 MiB`, `3.6 TiB`.
+/// IEC units, with one decimal unless it is a whole number: `512 B`, `64 KiB`, `1.5 MiB`, `3.6 TiB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -130,7 +130,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The address of a byte, of something that has a first one.
+/// Defines the type of a byte address in one kind of address space.
 macro_rules! offset {
     ($(#[$doc:meta])* $offset:ident) => {
         $(#[$doc])*
@@ -151,7 +151,7 @@ macro_rules! offset {
             }
         }
 
-        /// How many bytes it is from the other one.
+        /// The number of bytes from the other one.
         impl Sub for $offset {
             type Output = u64;
             fn sub(self, other: $offset) -> u64 {
@@ -224,28 +224,28 @@ impl SectorRange {
         SectorRange::new(start, start + count)
     }
 
-    /// How many sectors.
+    /// The number of sectors.
     pub const fn count(self) -> u64 {
         self.end.0 - self.start.0
     }
 
-    /// How many bytes.
+    /// The size in bytes.
     pub const fn bytes(self) -> Bytes {
         Bytes(self.count() * SECTOR_BYTES)
     }
 
-    /// No sector at all.
+    /// Whether the range has no sectors.
     pub const fn is_empty(self) -> bool {
         self.start.0 == self.end.0
     }
 
-    /// What lies in both; empty (at `other`'s edge) when they do not meet.
+    /// The sectors in both ranges; empty, at the later start, when they do not overlap.
     pub fn intersection(self, other: SectorRange) -> SectorRange {
         let start = self.start.max(other.start);
         SectorRange { start, end: self.end.min(other.end).max(start) }
     }
 
-    /// Does `sector` lie in it?
+    /// Whether `sector` lies in the range.
     pub fn contains(self, sector: Sector) -> bool {
         self.start <= sector && sector < self.end
     }

@@ -1,4 +1,4 @@
-//! The watch's file of settings: TOML, fifteen keys, each with a default. An empty file is a good one.
+//! The watch's settings file: TOML, fifteen keys, each with a default. An empty file is valid.
 
 use crate::channels::ChannelSettings;
 use scrubjay_jobs::quantity;
@@ -13,46 +13,46 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Flash may be so many degrees hotter than hard disks.
+/// Flash may be hotter than hard disks by this many degrees Celsius.
 const FLASH_HOTTER: i32 = 20;
 
-/// Where it lies.
+/// The default path of the settings file.
 pub const CONFIG_FILE: &str = "/etc/scrubjay/config.toml";
 
-/// All that the file may say.
+/// All keys of the file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WatchConfig {
-    /// What the machine is called in messages; its host name unless given.
+    /// The machine's name in messages; the default is its host name.
     pub host: Option<String>,
-    /// Devices that are watched though they are no disks of this machine, such as `/dev/loop7`.
+    /// Devices that are watched though they are not disks of this machine, such as `/dev/loop7`.
     pub also: Vec<PathBuf>,
-    /// Disks that are left alone, by serial number, WWN or name.
+    /// Disks that are not watched, by serial number, WWN or name.
     pub never: Vec<String>,
     /// Notices wait for the end of these hours.
     #[serde(deserialize_with = "hours")]
     pub quiet: Option<DailyHours>,
     /// When disks are read.
     pub scrub: ScrubTimes,
-    /// When drives are asked how they are.
+    /// When drives are asked for SMART data.
     pub smart: SmartTimes,
-    /// Who is told, and how.
+    /// The channels for messages.
     pub alert: ChannelSettings,
 }
 
-/// `[scrub]`.
+/// The table `[scrub]`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScrubTimes {
-    /// Every sector is read within this.
+    /// Every sector is read within this time, in seconds.
     #[serde(deserialize_with = "span")]
     pub every: u64,
-    /// Only within these hours of the day.
+    /// Disks are read only within these hours of the day.
     #[serde(deserialize_with = "hours")]
     pub between: Option<DailyHours>,
-    /// No disk is read that is hotter, in degrees Celsius.
+    /// A hard disk above this temperature is not read, in degrees Celsius.
     pub max_temperature: i32,
-    /// So many disks of one controller are read at a time.
+    /// Disks of one controller that are read at the same time, at most.
     pub at_once: usize,
 }
 
@@ -63,11 +63,11 @@ impl Default for ScrubTimes {
     }
 }
 
-/// `[smart]`.
+/// The table `[smart]`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SmartTimes {
-    /// The time between two readings.
+    /// The time between two readings, in seconds.
     #[serde(deserialize_with = "span")]
     pub every: u64,
 }
@@ -78,7 +78,7 @@ impl Default for SmartTimes {
     }
 }
 
-/// Seconds of `35d`, `4h`.
+/// Deserializes `35d`, `4h` into seconds.
 fn span<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let text = String::deserialize(from)?;
     let seconds = quantity::span(&text).map_err(D::Error::custom)?;
@@ -88,17 +88,17 @@ fn span<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     Err(D::Error::custom(format!("`{text}` is not between 1m and 3650d")))
 }
 
-/// Hours of the day; an empty text is all of them.
+/// Deserializes hours of the day; an empty text is any hour.
 fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DailyHours>, D::Error> {
     let text = String::deserialize(from)?;
     (!text.trim().is_empty()).then(|| DailyHours::from_str(&text)).transpose().map_err(D::Error::custom)
 }
 
 impl WatchConfig {
-    /// Reads a file. One that is not there is empty, unless it was asked for.
+    /// Reads a file. An absent file counts as empty, unless it was asked for.
     ///
     /// # Errors
-    /// What cannot be read or understood, with file, line and key.
+    /// The file cannot be read or understood; the text has file, line and key.
     pub fn read(path: &Path, is_asked_for: bool) -> Result<WatchConfig, JobError> {
         let name = path.display();
         match fs::read_to_string(path) {
@@ -111,7 +111,7 @@ impl WatchConfig {
         }
     }
 
-    /// The same of a text.
+    /// Parses the text of a settings file.
     ///
     /// # Errors
     /// `:LINE: KEY: WHAT`, in one line.
@@ -121,7 +121,7 @@ impl WatchConfig {
         Err(format!(": {what}"))
     }
 
-    /// What fits nobody.
+    /// What is wrong with values that can be parsed.
     fn complaint(&self) -> Option<String> {
         let ScrubTimes { every, at_once, max_temperature, .. } = self.scrub;
         if self.also.iter().any(|device| device.as_os_str().is_empty()) {
@@ -142,7 +142,7 @@ impl WatchConfig {
         None
     }
 
-    /// What the watch is told of it. Channels are added by whoever opens them.
+    /// The watch's settings. The caller adds the channels.
     pub fn settings(&self, host_name: &str, secret: u64) -> WatchSettings {
         WatchSettings {
             host: self.host.clone().filter(|host| !host.is_empty()).unwrap_or_else(|| host_name.to_owned()),
@@ -160,7 +160,7 @@ impl WatchConfig {
     }
 }
 
-/// What a new file holds: every key with its default, as a comment.
+/// The text of a new file: every key with its default, as a comment.
 pub const COMMENTED: &str = include_str!("config.toml");
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(settings, usual);
     }
 
-    /// The commented file, with its comments taken off: each key has the default that it shows.
+    /// The commented file, with its comments removed: each key has the default that it shows.
     #[test]
     fn the_commented_file_shows_the_true_defaults_and_every_key() {
         let bare: String = COMMENTED
@@ -191,7 +191,7 @@ mod tests {
         for key in ["host", "also", "never", "every", "between", "max-temperature", "at-once", "quiet"] {
             assert!(bare.lines().any(|line| line.starts_with(&format!("{key} = "))), "{key} in\n{bare}");
         }
-        // The channels are shown, not set: taken at their word they are good settings, and each kind is among them.
+        // The channels are shown, not set; uncommented they are valid settings, with each kind among them.
         let shown =
             COMMENTED.lines().skip_while(|line| !line.contains("[alert.")).filter_map(|line| line.strip_prefix('#'));
         let alert = WatchConfig::parse(&shown.collect::<Vec<_>>().join("\n")).expect("good settings").alert;

@@ -1,7 +1,9 @@
-//! What acts for the watch (`scrubjay-watch`): one process that knows the disks of this machine, runs their scrubs, asks drives how
-//! they are, keeps what must survive, and tells people.
+//! The daemon of the watch (`scrubjay-watch`).
 //!
-//! **Never:** policy. What is read when, what a value means, who is told: that is the watch's to say.
+//! It is one process that finds the disks of this machine, scrubs them, reads their SMART data, stores what must
+//! survive, and sends messages.
+//!
+//! **Never:** policy. What is read when, what a value means, who is notified: the watch decides that.
 //!
 //! ```text
 //! discovery: /sys, mdstat, uevents --+                          +--> history: SQLite

@@ -1,7 +1,7 @@
-//! Sessions: one scrub a disk or array, each on a thread of its own, begun and ended as the watch says.
+//! Sessions: one scrub a disk or array, each in a thread of its own, begun and ended by the watch.
 //!
-//! A pass of the watch is known to the scrub by its date alone: what the saved state holds counts as that pass if it was
-//! begun no earlier. So whatever a person reads by hand meanwhile counts as well, and nothing that was read before does.
+//! The saved state of a scrub knows the watch's pass by its date only: state that began no earlier counts as that pass.
+//! So reads by a person meanwhile count as well, and earlier reads do not.
 
 use scrubjay_core::scrub::idle::{Goal, PolicyConfig};
 use scrubjay_core::scrub::saved::Saved;
@@ -25,71 +25,71 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Dates of regions are kept to ten minutes.
+/// The resolution of the dates of regions, in seconds.
 const DATE_STEP: u64 = 600;
-/// The mean time of a read says something once so much was read.
+/// The bytes that must be read before the mean time of a read is reported.
 const MEASURED_MIN: Bytes = Bytes::gib(1);
-/// The size of the read whose time is told.
+/// The size of the read whose mean time is reported.
 const USUAL_READ: Bytes = Bytes::mib(1);
 
-/// What a session told.
+/// The news of a session.
 #[derive(Debug)]
 pub struct SessionTold {
-    /// Which session.
+    /// The number of the session.
     pub number: u64,
-    /// Of which disk or array,
+    /// Its disk or array.
     pub subject: SessionSubject,
-    /// and its identity.
+    /// The identity of that.
     pub key: SubjectKey,
-    /// What it told.
+    /// The news.
     pub news: SessionNews,
 }
 
 /// A pass, as the watch wants it read.
 #[derive(Clone, Debug)]
 pub struct PassOrder {
-    /// The disk or array,
+    /// The disk or array.
     pub subject: SessionSubject,
-    /// what people call it,
+    /// Its name for people.
     pub name: String,
-    /// and its identity.
+    /// Its identity.
     pub key: SubjectKey,
-    /// What to open: a disk's device, or whatever drives the array's own checker.
+    /// What to open: a disk's device, or the target that drives the array's own checker.
     pub target: PathBuf,
     /// The number of the pass.
     pub pass: u32,
-    /// When it began, as the watch says it,
+    /// When it began, by the watch's clock.
     pub begun: UnixSeconds,
-    /// and by the system's clock: what was read before does not count.
+    /// When it began, by the system's clock: earlier reads do not count.
     pub begun_by_system: UnixSeconds,
-    /// Seconds of the watch that pass in one of the system's.
+    /// Seconds of the watch's clock that pass in one of the system's.
     pub pace: u64,
-    /// Another disk here gives the same identity: what is kept may be that one's.
+    /// Does another disk here give the same identity? Then the kept state may be of that disk.
     pub is_twin: bool,
-    /// What others may lose, as a mean over their requests.
+    /// The goal for the mean slowdown of foreground requests.
     pub budget: Nanos,
 }
 
 impl PassOrder {
-    /// A date of the system's clock, as the watch says it; none lies before the pass's beginning.
+    /// A date of the system's clock by the watch's clock; never before the beginning of the pass.
     fn by_watch(&self, at: UnixSeconds) -> UnixSeconds {
         let since = at.0.saturating_sub(self.begun_by_system.0);
         UnixSeconds(self.begun.0.saturating_add(since.saturating_mul(self.pace)))
     }
 }
 
-/// What a session says of itself.
+/// A session's report, with how much it did not repair.
 #[derive(Clone)]
 struct SaidReport {
     report: ScrubReport,
-    /// Of what its report counts as corrected so much was only found: a btrfs that is mounted read-only, say.
+    /// How many of the corrections that it counts were only found: by a btrfs that is mounted read-only, for instance.
     unrepaired: u64,
 }
 
 impl SaidReport {
     fn new(report: &ScrubReport, pool: Option<&WatchedPool>) -> SaidReport {
         let unrepaired = match pool {
-            // Then it was so with all that earlier runs of this pass found, too.
+            // If it is mounted read-only, nothing was repaired, in earlier runs of this pass either.
             Some(pool) if pool.facts.is_read_only => report.corrected,
             Some(pool) => pool.findings.all().unrepaired.min(report.corrected),
             None => 0,
@@ -98,28 +98,28 @@ impl SaidReport {
     }
 }
 
-/// A session that runs.
+/// A running session.
 struct RunningSession {
     number: u64,
     order: PassOrder,
     control: Arc<SessionControl>,
     latest: Arc<Mutex<Option<SaidReport>>>,
-    /// What was looked at last time.
+    /// The report at the last glance.
     before: Option<ScrubReport>,
 }
 
-/// What a session is at.
+/// The progress of a session.
 #[derive(Clone, Debug)]
 pub struct SessionGlance {
-    /// What it tells of its pass.
+    /// The report on its pass.
     pub pass: PassReport,
-    /// Of the time since the last glance: the share in which it was reading.
+    /// The share of the time since the last glance in which it was reading.
     pub share: Option<f32>,
     /// Are there more unreadable sectors than at the last glance?
     pub is_worse: bool,
 }
 
-/// All sessions that run.
+/// All running sessions.
 pub struct SessionPool {
     folder: PathBuf,
     is_full_speed: bool,
@@ -129,12 +129,13 @@ pub struct SessionPool {
 }
 
 impl SessionPool {
-    /// None runs yet. States are kept in `folder`. At full speed (for tests) they wait for nobody.
+    /// A pool without sessions. States are kept in `folder`. At full speed (for tests) sessions do not wait for the
+    /// foreground.
     pub fn new(folder: PathBuf, is_full_speed: bool, tell: Sender<SessionTold>) -> SessionPool {
         SessionPool { folder, is_full_speed, tell, running: BTreeMap::new(), next: 1 }
     }
 
-    /// Begins, or goes on with, a pass. Whatever comes of it is told.
+    /// Begins or continues a pass. The result is sent as news.
     pub fn begin(&mut self, order: PassOrder) {
         self.stop(&order.subject);
         let number = self.next;
@@ -157,7 +158,7 @@ impl SessionPool {
                 let news = panic::catch_unwind(run).unwrap_or_else(|_| {
                     SessionNews::Refused("its scrub failed inside of Scrubjay: report it, with the journal".to_owned())
                 });
-                // Nobody listens any more when the daemon ends.
+                // The receiver is gone when the daemon ends.
                 let _ = tell.send(SessionTold { number, subject: order.subject, key: order.key, news });
             }
         });
@@ -167,24 +168,24 @@ impl SessionPool {
         }
     }
 
-    /// Asks the session on this subject to end; what it has read is kept, and told. False: there is none.
+    /// Asks the session on this subject to end; its progress is saved and reported. False: there is none.
     pub fn stop(&self, subject: &SessionSubject) -> bool {
         self.running.get(subject).map(|running| running.control.stop()).is_some()
     }
 
-    /// Asks all of them.
+    /// Asks all sessions to end.
     pub fn stop_all(&self) {
         self.running.values().for_each(|running| running.control.stop());
     }
 
-    /// The disk is gone: its session ends by itself, and nothing it tells matters.
+    /// Drops the session of a disk that is gone: it ends by itself, and its news no longer matters.
     pub fn forget(&mut self, subject: &SessionSubject) {
         if let Some(running) = self.running.remove(subject) {
             running.control.stop();
         }
     }
 
-    /// Is this still the session of its subject, or one of what is not there any more? It has ended.
+    /// Removes a session that has ended. False: it is no longer the session of its subject.
     pub fn ended(&mut self, told: &SessionTold) -> bool {
         let is_current = self.running.get(&told.subject).is_some_and(|running| running.number == told.number);
         if is_current {
@@ -198,18 +199,18 @@ impl SessionPool {
         self.running.contains_key(subject)
     }
 
-    /// Does none run?
+    /// Is no session running?
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// What the session on this subject is at, if it has said anything since the last glance.
+    /// The progress of the session on this subject, if there is a new report since the last glance.
     pub fn glance(&mut self, subject: &SessionSubject) -> Option<SessionGlance> {
         let running = self.running.get_mut(subject)?;
         let said = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let report = &said.report;
         if running.before.as_ref().is_some_and(|before| before.elapsed == report.elapsed) {
-            return None; // it says nothing more: that it hangs is the watch's to find out
+            return None; // no new report: the watch finds out by itself that a session hangs
         }
         let share = running.before.as_ref().and_then(|before| share_read(before, report));
         let pass = told_of(&running.order, &said);
@@ -219,14 +220,14 @@ impl SessionPool {
         Some(SessionGlance { pass, share, is_worse })
     }
 
-    /// The last report of the session on this subject, without taking note of it.
+    /// The last report of the session on this subject; does not count as a glance.
     pub fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport> {
         let latest = self.running.get(subject)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         latest.map(|said| said.report)
     }
 }
 
-/// The share of the time between two reports in which requests of ours were at the disk.
+/// The share of the time between two reports in which scrub requests were at the disk.
 fn share_read(before: &ScrubReport, after: &ScrubReport) -> Option<f32> {
     let elapsed = after.elapsed.since(before.elapsed);
     (elapsed > Nanos::ZERO)
@@ -234,7 +235,7 @@ fn share_read(before: &ScrubReport, after: &ScrubReport) -> Option<f32> {
         .map(|share| share as f32)
 }
 
-/// Opens the disk, and reads it until its pass is over, or it was told to stop.
+/// Opens the disk, and reads it until its pass is over or it is to stop.
 fn read(
     folder: &Path,
     order: &PassOrder,
@@ -276,7 +277,7 @@ fn read(
     });
     let told = told_of(order, &SaidReport::new(&report, logs.pool.as_ref()));
     match report.state {
-        // Nothing counts as read that a restart would not know of.
+        // Reads that are not saved would be unknown after a restart, so they do not count.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),
         ScrubState::Complete => SessionNews::Finished(told),
         ScrubState::Running | ScrubState::Gone => SessionNews::Stopped(told),
@@ -284,7 +285,7 @@ fn read(
     }
 }
 
-/// What is told of a pass.
+/// The report on a pass for the watch.
 fn told_of(order: &PassOrder, said: &SaidReport) -> PassReport {
     let report = &said.report;
     let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
@@ -306,34 +307,34 @@ fn told_of(order: &PassOrder, said: &SaidReport) -> PassReport {
     }
 }
 
-/// What the saved state holds of a pass.
+/// What the saved state has of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptPass {
-    /// Nothing: it has not begun.
+    /// Nothing: the pass has not begun, or the state cannot be used.
     Nothing,
-    /// Of one that was begun earlier.
+    /// A pass that was begun earlier.
     Older,
-    /// So much of it.
+    /// A part of the pass.
     UnderWay(PassReport),
-    /// All of it, the first region from then on, and nothing unreadable.
+    /// All of the pass, the first region since this date, without unreadable sectors.
     Complete(UnixSeconds),
 }
 
 impl KeptPass {
-    /// What is kept of the pass that began then, by the system's clock. Opens no device.
+    /// What is kept of the pass that began at `begun`, by the system's clock. Opens no device.
     pub fn of(folder: &Path, id: &TargetIdentity, sectors: u64, begun: UnixSeconds) -> KeptPass {
         if !id.is_certain {
-            return KeptPass::Nothing; // what is saved may be another disk's
+            return KeptPass::Nothing; // the saved state may be another disk's
         }
         match StateStore::at(folder, &id.key(), None).load(&id.key(), sectors) {
             Ok(Some(saved)) => KeptPass::of_saved(&saved, begun, clock::today()),
-            // What cannot be read is told when the session is prepared.
+            // Errors of reading it are reported when the session is prepared.
             Ok(None) | Err(_) => KeptPass::Nothing,
         }
     }
 
     fn of_saved(saved: &Saved, begun: UnixSeconds, today: UnixSeconds) -> KeptPass {
-        // What a clock that was ahead has dated would count as read in every pass until that date.
+        // A date from a clock that was ahead would count as read in every pass until that date.
         let latest = today.0 + CLOCK_SLACK;
         if let Some(pass) = &saved.pass {
             if pass.begun < begun || pass.begun.0 > latest {
@@ -346,19 +347,20 @@ impl KeptPass {
                 unreadable: unreadable.into_iter().map(|(run, _)| run).collect(),
                 mismatched: mismatched.iter().map(|(run, _)| run.count()).sum(),
                 retries: pass.transient_errors,
-                // What it counts as corrected a read-only btrfs has only found: the session that goes on knows.
+                // Corrections are not reported here, as a read-only btrfs has only found them; the session that
+                // continues knows.
                 ..PassReport::default()
             });
         }
         let since = begun.0 / DATE_STEP * DATE_STEP;
         let is_read = saved.coverage.regions().iter().all(|region| (since..=latest).contains(&region.verified.0));
-        // Where sectors are unreadable it is not known any more which: it is read once more, and then it is.
+        // The coverage does not say which sectors are unreadable, so a disk with any is read once more.
         let oldest = saved.coverage.regions().iter().map(|region| region.begun).min().unwrap_or_default();
         if is_read && saved.coverage.unreadable() == 0 { KeptPass::Complete(oldest) } else { KeptPass::Nothing }
     }
 }
 
-/// The bytes of so many sectors.
+/// The bytes of this many sectors.
 pub fn bytes_of(sectors: u64) -> Bytes {
     Bytes(sectors * SECTOR_BYTES)
 }

@@ -1,11 +1,11 @@
-//! What time it is, for the watch: the system's clock; for tests, a calendar that runs faster.
+//! The watch's clock: the system's; for tests, a calendar that runs faster.
 
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_device::clock;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A calendar that shows `from` at that time and runs so many times as fast from then on. For tests only: a month in minutes.
+/// A calendar that shows `from` at that time and runs `speed` times as fast from then on. For tests only: a month in minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestCalendar {
     /// Seconds that pass in a second, at least 1.
@@ -17,7 +17,7 @@ pub struct TestCalendar {
 impl FromStr for TestCalendar {
     type Err = String;
 
-    /// `SPEED@SECONDS`.
+    /// Parses `SPEED@SECONDS`.
     fn from_str(text: &str) -> Result<TestCalendar, String> {
         let parsed = text.split_once('@').and_then(|(speed, from)| Some((speed.parse().ok()?, from.parse().ok()?)));
         match parsed {
@@ -27,29 +27,29 @@ impl FromStr for TestCalendar {
     }
 }
 
-/// The clock by which the watch lives.
+/// The watch's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WatchClock {
     test: Option<TestCalendar>,
 }
 
 impl WatchClock {
-    /// The system's, or a test's.
+    /// The system's clock, or a test's.
     pub fn new(test: Option<TestCalendar>) -> WatchClock {
         WatchClock { test }
     }
 
-    /// So many seconds of the calendar pass in one.
+    /// Seconds of the calendar that pass in a second.
     pub fn pace(&self) -> u64 {
         self.test.map_or(1, |test| test.speed)
     }
 
-    /// Is the date known to be right? None: nobody says.
+    /// Is the clock known to be synchronised? `None`: not known.
     pub fn is_synchronised(&self) -> Option<bool> {
         if self.test.is_some() { Some(true) } else { clock::is_synchronised() }
     }
 
-    /// The date that the watch is told.
+    /// The present time of the watch.
     pub fn now(&self) -> UnixSeconds {
         let Some(TestCalendar { speed, from }) = self.test else { return clock::today() };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -57,7 +57,7 @@ impl WatchClock {
         UnixSeconds(from.0 + (passed.as_secs_f64() * speed as f64) as u64)
     }
 
-    /// A date of the watch, by the system's clock.
+    /// A time of the watch, by the system's clock.
     pub fn by_system(&self, at: UnixSeconds) -> UnixSeconds {
         match self.test {
             None => at,
@@ -65,7 +65,7 @@ impl WatchClock {
         }
     }
 
-    /// A date of the system's clock, as the watch says it.
+    /// A time of the system's clock, by the watch's.
     pub fn by_watch(&self, at: UnixSeconds) -> UnixSeconds {
         match self.test {
             None => at,
@@ -75,13 +75,13 @@ impl WatchClock {
         }
     }
 
-    /// A period of the pump: with a test's calendar it is shorter, but not as much as the calendar is faster.
+    /// A period of the pump: with a test's calendar it is shorter, but not in proportion.
     pub fn period(&self, usual: Duration) -> Duration {
         let Some(TestCalendar { speed, .. }) = self.test else { return usual };
         (usual / u32::try_from(speed).unwrap_or(u32::MAX)).max(Duration::from_millis(200)).min(usual)
     }
 
-    /// How long to wait until then; a little longer than that, never less.
+    /// How long to wait until a time; a little longer than that, never less.
     pub fn until(&self, at: UnixSeconds) -> Duration {
         let seconds = at.0.saturating_sub(self.now().0);
         match self.test {

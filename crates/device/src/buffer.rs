@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::slice;
 
-/// The least alignment handed out: the page size of x86-64, and no less than what any disk asks of O_DIRECT.
+/// The least alignment: the page size of x86-64, and no less than any disk requires for O_DIRECT.
 pub const ALIGN_MIN: usize = 4096;
 
 /// The huge page of x86-64 and arm64: 2 MiB.
@@ -12,8 +12,8 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// An owned run of bytes at an aligned address, freed on drop.
 ///
-/// Memory given to the kernel for an asynchronous read belongs to the kernel until that read is over. Whoever drops
-/// a buffer before then calls [`PageBuffer::leak`]: a few lost pages are better than a write into freed memory.
+/// Memory given to the kernel for an asynchronous read belongs to the kernel until that read is over. A buffer that must be
+/// dropped earlier is leaked instead ([`PageBuffer::leak`]): a few lost pages are better than a write into freed memory.
 pub struct PageBuffer {
     start: NonNull<u8>,
     layout: Layout,
@@ -39,41 +39,41 @@ impl PageBuffer {
         PageBuffer { start, layout }
     }
 
-    /// At least `len` bytes, as huge pages where the kernel has some to give: a direct read then pins few large pages
-    /// in place of many small ones.
+    /// At least `len` bytes, in huge pages where the kernel has any free: a direct read then pins few large pages instead
+    /// of many small ones.
     ///
     /// # Panics
     /// When `len` is near the size of the address space.
     pub fn huge(len: usize) -> PageBuffer {
         let mut buffer = PageBuffer::new(len.next_multiple_of(HUGE_PAGE), HUGE_PAGE);
-        // SAFETY: the range is the buffer's own; advice changes nothing of what it holds. A refusal does no harm.
+        // SAFETY: the range is the buffer's own; the advice does not change its contents. A refusal does no harm.
         unsafe { libc::madvise(buffer.as_mut_ptr().cast(), buffer.len(), libc::MADV_HUGEPAGE) };
-        buffer.as_mut_slice().fill(0); // touched, it has its pages
+        buffer.as_mut_slice().fill(0); // the first write makes the kernel allocate the pages
         buffer
     }
 
-    /// How many bytes.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         self.layout.size()
     }
 
-    /// No bytes at all: new with length zero, or leaked.
+    /// Whether it has no bytes: because it was made with length zero, or leaked.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the bytes begin, for the kernel to write to. Valid for [`PageBuffer::len`] bytes; dangling when empty.
+    /// The first byte, for the kernel to write to. Valid for [`PageBuffer::len`] bytes; dangling when empty.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// The bytes.
+    /// The contents.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: `start` is valid for `len` initialised bytes (or dangling for none), which `self` alone owns.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
     }
 
-    /// Gives the memory up for good, because the kernel may still write into it, and becomes empty.
+    /// Gives up the memory for good, because the kernel may still write into it. The buffer is empty afterwards.
     pub fn leak(&mut self) {
         let empty = PageBuffer::new(0, self.layout.align());
         std::mem::forget(std::mem::replace(self, empty));

@@ -1,17 +1,19 @@
-//! Captures every request of a disk from the block layer's tracepoints: what it asked for, where, when it came and when
-//! it was completed.
+//! Captures every request to a disk from the block layer's tracepoints: kind, place, arrival and completion.
 //!
-//! | disk | a request comes | it is completed |
+//! | disk | arrival | completion |
 //! |---|---|---|
-//! | with a queue (SCSI, NVMe, virtio, loop) | `block_io_start` (before Linux 6.5: `block_getrq`), and what is merged into it: `block_bio_backmerge`, `block_bio_frontmerge` | `block_rq_complete` |
+//! | with a queue (SCSI, NVMe, virtio, loop) | `block_io_start`, `block_bio_backmerge`, `block_bio_frontmerge` | `block_rq_complete` |
 //! | without one (md, dm, zram) | `block_bio_queue` | `block_bio_complete` |
 //!
-//! Completions are told by their range, like blktrace's: whoever wants response times pairs them. The idle I/O class is
-//! left out where the tracepoints tell it (Linux 6.11): that is who yields to the foreground, us above all. What is
-//! merged does not tell it, but it merges only with its like, and is then never completed.
+//! (Before Linux 6.5, `block_getrq` takes the place of `block_io_start`. The merge tracepoints report arrivals that are merged
+//! into a request that is queued already.)
 //!
-//! One ring for each CPU that is switched on when the capture begins. Perf itself may withhold a sample without a word:
-//! on 6.18 it did so of up to one completion in a thousand, all in softirqs on top of one and the same process, while
+//! A completion is identified by its range, as in blktrace: matching it with its request is left to the reader. Requests
+//! of the idle I/O class, a scrub's above all, are left out where the tracepoints report the class (Linux 6.11). The merge
+//! tracepoints do not, but requests merge only within a class: a merged one of the idle class is captured, never completed.
+//!
+//! There is one ring for each CPU that is online when the capture begins. Perf itself may withhold a sample without notice:
+//! on 6.18 it withheld up to one completion in a thousand, all in softirqs on top of one and the same process, while
 //! ftrace saw them. Such a request is known, but not how long it took.
 
 use crate::clock;
@@ -27,14 +29,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Bytes in the ring of one CPU, a power of two: 20,000 samples, what 100,000 requests a second on one CPU write in
+/// Bytes in the ring of one CPU, a power of two: 20,000 samples, as many as 100,000 requests a second on one CPU write in
 /// 100 ms. With a quarter of it, 7 % of 36,000 requests a second were lost on a machine whose four CPUs were all busy.
 const RING_BYTES: usize = 2 << 20;
-/// The same without CAP_IPC_LOCK: all that the kernel lets such a user lock per CPU (`kernel.perf_event_mlock_kb`).
+/// Bytes in a ring without CAP_IPC_LOCK: all that the kernel lets such a user lock per CPU (`kernel.perf_event_mlock_kb`).
 const RING_BYTES_MIN: usize = 512 << 10;
 
-/// Samples are handed out when they are so old: by then all CPUs have written theirs, even one that stood still for a
-/// moment, as those of virtual machines do. Our choice: nobody waits for them.
+/// Age at which samples are handed out: by then all CPUs have written theirs, even one that stood still for a moment, as
+/// those of virtual machines do. Our choice: nothing depends on having them sooner.
 const REORDER_WINDOW: Nanos = Nanos::from_millis(50);
 
 /// `PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`: each sample is the words id and time, then a `u32`, the
@@ -42,48 +44,48 @@ const REORDER_WINDOW: Nanos = Nanos::from_millis(50);
 const SAMPLE: u64 = 1 << 16 | 1 << 2 | 1 << 10;
 /// Where the tracepoint's record begins in a sample: header, id, time, length.
 const RAW_AT: usize = 8 + 8 + 8 + 4;
-/// So much of a sample is looked at. All fields of ours lie in its first 80 bytes on Linux 6.18.
+/// Bytes of a sample that are read. All fields used here lie in its first 80 bytes on Linux 6.18.
 const LOOKED_AT: usize = 128;
 
-/// `PERF_RECORD_LOST`.
+/// `PERF_RECORD_LOST`: some records did not fit into the ring.
 const RECORD_LOST: u32 = 2;
-/// `PERF_RECORD_SAMPLE`.
+/// `PERF_RECORD_SAMPLE`: a tracepoint was hit.
 const RECORD_SAMPLE: u32 = 9;
 
-/// What the capture saw: one request, or the completion of a range.
+/// One captured event: the arrival of a request, or the completion of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureEvent {
-    /// When (`CLOCK_MONOTONIC`).
+    /// When it happened (`CLOCK_MONOTONIC`).
     pub at: Nanos,
-    /// Whether it came or was completed.
+    /// Whether it is an arrival or a completion.
     pub step: RequestStep,
-    /// What it does.
+    /// The kind of the request.
     pub kind: CapturedKind,
     /// The first byte.
     pub offset: Bytes,
-    /// How many bytes.
+    /// Length in bytes.
     pub length: Bytes,
 }
 
-/// Where in its life a request is.
+/// Arrival or completion of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestStep {
-    /// It came.
+    /// It arrived.
     Arrived,
-    /// It was completed, alone, in part, or with what it was merged with.
+    /// It was completed: alone, in part, or together with requests it was merged with.
     Completed,
 }
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturedKind {
-    /// It reads.
+    /// A read.
     Read,
-    /// It writes.
+    /// A write.
     Write,
-    /// It says what is no longer used.
+    /// A discard: the range is no longer used.
     Discard,
-    /// It asks for what was written to be made durable, and has no range.
+    /// A flush: makes earlier writes durable, and has no range.
     Flush,
 }
 
@@ -98,12 +100,12 @@ pub enum CaptureError {
         /// What is wrong with it.
         what: String,
     },
-    /// The kernel does not let us.
+    /// The kernel does not permit it.
     #[error("{}: capture {why}; run as root", path.display())]
     Permission {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// What it needs.
+        /// The missing privilege.
         why: String,
     },
     /// It does not work here.
@@ -116,7 +118,7 @@ pub enum CaptureError {
     },
 }
 
-/// A capture at work.
+/// A running capture.
 pub struct Capture {
     disk: DiskNode,
     notes: Vec<String>,
@@ -156,18 +158,18 @@ impl Capture {
         Ok(Capture { disk, notes, cpus, held: Vec::new(), lost: 0 })
     }
 
-    /// The disk.
+    /// The disk that is captured.
     pub fn disk(&self) -> &DiskNode {
         &self.disk
     }
 
-    /// What the user should know of what is captured, in sentences without their full stops.
+    /// What the user should know about this capture, in sentences without their full stops.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Appends what has happened since the last call, in the order of time, but for the last 50 ms. Must be called
-    /// often enough for the rings: they hold at least 5000 events for each CPU.
+    /// Appends the events since the last call in the order of time, except those of the last 50 ms. Must be called
+    /// often enough for the rings, which hold at least 5000 events for each CPU.
     pub fn drain(&mut self, events: &mut Vec<CaptureEvent>) {
         let until = Nanos(clock::now().0.saturating_sub(REORDER_WINDOW.0));
         self.take();
@@ -175,19 +177,19 @@ impl Capture {
         events.extend(self.held.drain(..ripe));
     }
 
-    /// Ends it, and appends what is left.
+    /// Ends the capture, appends the remaining events and returns how many events were lost in all.
     pub fn finish(mut self, events: &mut Vec<CaptureEvent>) -> u64 {
         self.take();
         events.append(&mut self.held);
         self.lost
     }
 
-    /// How many events did not fit into the rings, so far: arrivals and completions both count.
+    /// Events that did not fit into the rings so far: arrivals and completions both count.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Empties the rings into `held`, which is in the order of time afterwards.
+    /// Empties the rings into `held`, and sorts it by time.
     fn take(&mut self) {
         for cpu in &self.cpus {
             cpu.ring.take(RingRecord::decode, |record| match record {
@@ -219,7 +221,7 @@ fn disk_of(path: &Path) -> Result<(DiskNode, bool), String> {
 struct Points {
     arrivals: Vec<CapturePoint>,
     completion: CapturePoint,
-    /// Do both tell the I/O class?
+    /// Whether the first arrival and the completion both report the I/O class.
     tells_class: bool,
 }
 
@@ -238,7 +240,7 @@ impl Points {
         Ok(Points { arrivals, completion, tells_class })
     }
 
-    /// What the kernel must match for a sample: our disk and, where it is told, not the idle class.
+    /// The filter that the kernel applies to samples: this disk and, where the class is reported, not the idle class.
     fn filter(&self, point: &CapturePoint, disk: &DiskNode) -> CString {
         let dev = disk.major << 20 | disk.minor;
         let filter = match point.point.ioprio {
@@ -261,9 +263,9 @@ struct CapturePoint {
 struct TracepointFields {
     /// The first 512-byte sector, 8 bytes.
     sector: usize,
-    /// How many, 4 bytes.
+    /// The number of sectors, 4 bytes.
     sectors: usize,
-    /// The letters that say what it does.
+    /// The letters for the kind of the request.
     rwbs: usize,
 }
 
@@ -276,7 +278,7 @@ impl CapturePoint {
 }
 
 impl TracepointFields {
-    /// Reads a `format` file. `None` when a field is missing, of another size, or beyond what is looked at.
+    /// Parses a `format` file. `None` when a field is missing, of another size, or beyond the bytes that are read.
     fn parse(text: &str) -> Option<TracepointFields> {
         let field = |name, size: Option<u16>| {
             let field = Field::find(text, name).filter(|field| size.is_none_or(|size| field.size == size))?;
@@ -294,9 +296,9 @@ impl TracepointFields {
 /// The events of one CPU, which share a ring.
 struct CaptureCpu {
     ring: PerfRing,
-    /// By the number that marks their samples.
+    /// By the event ID that their samples carry.
     points: Vec<(u64, RequestStep, TracepointFields)>,
-    /// What keeps them alive.
+    /// Keeps the events open.
     _events: Vec<PerfEvent>,
 }
 
@@ -310,7 +312,7 @@ impl CaptureCpu {
         let completion = open(&points.completion)?;
         let ring = PerfRing::new(&completion, RING_BYTES).or_else(|_| PerfRing::new(&completion, RING_BYTES_MIN))?;
         let mut marks = vec![(completion.id()?, RequestStep::Completed, points.completion.fields)];
-        // Completions first: one of what was under way before is passed over, a missing one would leave a request open.
+        // Completions first: one of an earlier request is ignored later, but a missing one would leave a request open.
         completion.enable()?;
         let mut events = Vec::new();
         for point in &points.arrivals {
@@ -324,13 +326,13 @@ impl CaptureCpu {
         Ok(CaptureCpu { ring, points: marks, _events: events })
     }
 
-    /// A sample as an event; `None` of what is neither read nor written by an application (pass-through commands).
+    /// The event of a sample; `None` for a request that is no application's I/O (pass-through commands).
     fn event(&self, sample: &TracepointHit) -> Option<CaptureEvent> {
         let &(_, step, fields) = self.points.iter().find(|(id, ..)| *id == sample.id)?;
         let sector = u64::from_ne_bytes(sample.field(fields.sector));
         let sectors = u64::from(u32::from_ne_bytes(sample.field(fields.sectors)));
         let kind = CapturedKind::of(sample.field::<3>(fields.rwbs), sectors)?;
-        // An empty flush has no place; what stands there differs between arrival and completion.
+        // A flush without data has no place: the fields differ between arrival and completion.
         let offset = if kind == CapturedKind::Flush { 0 } else { sector.saturating_mul(SECTOR_BYTES) };
         let length = if kind == CapturedKind::Flush { 0 } else { sectors * SECTOR_BYTES };
         Some(CaptureEvent { at: sample.at, step, kind, offset: Bytes(offset), length: Bytes(length) })
@@ -351,13 +353,13 @@ impl CapturedKind {
     }
 }
 
-/// One record of a ring, as far as we need it.
+/// One record of a ring.
 enum RingRecord {
     /// A hit of a tracepoint.
     Sample(TracepointHit),
-    /// So many records did not fit.
+    /// Number of records that did not fit.
     Lost(u64),
-    /// Something else.
+    /// Any other record.
     Other,
 }
 
@@ -379,8 +381,8 @@ impl TracepointHit {
 }
 
 impl RingRecord {
-    /// Reads the record whose words `word` gives by their number, and says how many bytes it has. Its header is a `u32`
-    /// with the kind, then two `u16`: flags and length. `None` when the length cannot be true.
+    /// Decodes the record whose words `word` returns by index, and returns its length in bytes, too. Its header is a `u32`
+    /// with the kind, then two `u16`: flags and length. `None` when the length is impossible.
     fn decode(word: &dyn Fn(usize) -> u64) -> Option<(RingRecord, u64)> {
         let [k0, k1, k2, k3, _, _, l0, l1] = word(0).to_ne_bytes();
         let length = u16::from_ne_bytes([l0, l1]);

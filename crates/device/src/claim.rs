@@ -1,9 +1,9 @@
-//! Claims: two scrubs of one disk would only be in each other's way, so the second is told who holds it.
+//! Claims: two scrubs of one disk would delay each other, so the second is refused, with an error that names the holder.
 //!
 //! A claim is a locked file (`flock(2)`) in a folder that only its user may enter: `/run/scrubjay/claims` for root,
-//! `$XDG_RUNTIME_DIR/scrubjay/claims` for others, `/tmp/scrubjay-UID/claims` where there is none. So nobody can keep root
-//! from scrubbing, and nobody waits for one who scrubs: a lock is had at once or not at all. The kernel lets go of it, whatever ends its
-//! holder, but not before the holder's last requests at the disk have ended.
+//! `$XDG_RUNTIME_DIR/scrubjay/claims` for others, `/tmp/scrubjay-UID/claims` where there is none. So no other user can keep root
+//! from scrubbing, and a lock is taken at once or not at all. The kernel releases it however its holder ends, but not before the
+//! holder's last requests at the disk have ended.
 //! (Users do not see each other's claims, nor do containers with a `/run` of their own.)
 
 use crate::owner::{self, Meddler};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Holds the disk until it is dropped.
+/// A claim on a disk, held until it is dropped.
 #[derive(Debug)]
 pub struct DiskClaim {
     folder: OwnedFd,
@@ -27,7 +27,7 @@ pub struct DiskClaim {
     _file: File,
 }
 
-/// Why there is no claim.
+/// Why a claim is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// Another process holds it.
@@ -38,7 +38,7 @@ pub enum ClaimError {
         /// Its command line.
         command: String,
     },
-    /// A process holds it that was killed, and does not end before its last requests at the disk do.
+    /// A killed process still holds it: it does not end before its last requests at the disk do.
     #[error(
         "is still held by process {pid}, which was killed and waits for its last requests at the disk: try again in a moment"
     )]
@@ -46,49 +46,49 @@ pub enum ClaimError {
         /// Process ID.
         pid: u32,
     },
-    /// Another process holds it, and it cannot be said which one.
+    /// Another process holds it, but it is not known which.
     #[error("is being scrubbed already, by a process that cannot be seen from here: let it finish, or stop it there")]
     HeldUnseen,
-    /// This very process holds it.
+    /// This process itself holds it.
     #[error("lies on the same disk as another target of this command: scrub them one after the other")]
     HeldByUs,
-    /// The folder is not ours alone.
+    /// Another user owns the folder, or may write to it.
     #[error(
         "cannot be claimed: {folder}: {meddler}, and others could be in the way: remove it, or give it to us alone"
     )]
     Meddled {
         /// The folder of claims.
         folder: PathBuf,
-        /// Who has a say there.
+        /// Who can change it.
         meddler: Meddler,
     },
-    /// The kernel refuses.
+    /// The kernel refuses a call.
     #[error("cannot be claimed: {path}: {source}")]
     Io {
-        /// What cannot be made or locked.
+        /// The folder or file that cannot be made or locked.
         path: PathBuf,
         /// The error of the system or library below.
         source: io::Error,
     },
 }
 
-/// For its owner alone.
+/// Mode of the folders: for their owner alone.
 const OURS: Mode = Mode::RWXU;
-/// A file of ours.
+/// Mode of the files: for their owner alone.
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
-/// A file that was removed between opening and locking it is made again, so often.
+/// Attempts to make and lock the file, at most: its last holder may remove it between our opening and locking it.
 const TRIES_MAX: usize = 100;
-/// A holder that is ending is waited for, so often,
+/// Retries while a killed holder still has requests at the disk, at most.
 const ENDING_LOOKS: u32 = 40;
-/// and so long each time. A request at a good disk takes no longer than all of that.
+/// Pause before each such retry. A request to a good disk takes no longer than all of them, 2 s.
 const ENDING_LOOK: Duration = Duration::from_millis(50);
 
 impl DiskClaim {
-    /// Claims what `name` stands for, one holder at a time. Waits for a holder that was killed, two seconds at most: who starts a scrub
-    /// again at once comes before its last requests have ended. Waits for nobody else.
+    /// Claims the disk that `name` stands for, one holder at a time. Waits for a holder that was killed, at most two seconds, because
+    /// its last requests may not have ended when a scrub is started again at once. Waits for no other holder.
     ///
     /// # Errors
-    /// [`ClaimError::Held`] when somebody does already.
+    /// [`ClaimError::Held`] when another process holds it.
     pub fn take(name: &str) -> Result<DiskClaim, ClaimError> {
         let mut looks = 0;
         loop {
@@ -112,11 +112,11 @@ impl DiskClaim {
                 Err(TryLockError::WouldBlock) => return Err(held_by(&mut file)),
                 Err(TryLockError::Error(source)) => return Err(ClaimError::Io { path: path.join(&name), source }),
             }
-            // Its last holder has removed it meanwhile: whoever comes next would lock another one.
+            // The last holder removed the file meanwhile: the next process would make and lock another one.
             if !is_named(&folder, &name, &file) {
                 continue;
             }
-            // For whoever is refused. Without it he is told less.
+            // For the message of a process that is refused. Without the number it cannot name the holder.
             let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
             return Ok(DiskClaim { folder, name, _file: file });
         }
@@ -124,19 +124,19 @@ impl DiskClaim {
     }
 }
 
-/// What a disk of this identity is claimed as, whatever it is called today.
+/// The name under which a disk of this identity is claimed.
 pub(crate) fn name_of(key: &str) -> String {
     format!("name/{}", store::short_name(key))
 }
 
-/// The process that scrubs the disk of this identity now, as far as it can be seen from here. Looks only, and locks nothing.
+/// The process that scrubs the disk of this identity now, as far as it can be seen from here. Takes no lock.
 pub fn holder(key: &str) -> Option<u32> {
     let about = fs::symlink_metadata(folder().join(store::file_name(&name_of(key)))).ok()?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
     lock_holder(&fs::read_to_string("/proc/locks").ok()?, device, about.ino())
 }
 
-/// Who holds the `flock` of a file: proc_locks(5), `1: FLOCK  ADVISORY  WRITE 1234 00:1a:5678 0 EOF`, the device in hex.
+/// The holder of the `flock` of a file: proc_locks(5), `1: FLOCK  ADVISORY  WRITE 1234 00:1a:5678 0 EOF`, the device in hex.
 fn lock_holder(locks: &str, device: (u32, u32), inode: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -151,12 +151,12 @@ fn lock_holder(locks: &str, device: (u32, u32), inode: u64) -> Option<u32> {
 
 impl Drop for DiskClaim {
     fn drop(&mut self) {
-        // While it is locked, nobody else believes to hold it.
+        // Removed while still locked, so no other process can take this very file for its claim.
         let _ = rustix::fs::unlinkat(&self.folder, &self.name, rustix::fs::AtFlags::empty());
     }
 }
 
-/// Is this file still the one of that name?
+/// Whether `name` still leads to this file.
 fn is_named(folder: &OwnedFd, name: &str, file: &File) -> bool {
     let named = rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
     named.is_ok_and(|named| {
@@ -164,7 +164,7 @@ fn is_named(folder: &OwnedFd, name: &str, file: &File) -> bool {
     })
 }
 
-/// The folder of our claims.
+/// The folder of this user's claims.
 fn folder() -> PathBuf {
     const NAME: &str = "scrubjay/claims";
     if owner::is_root() {
@@ -177,7 +177,7 @@ fn folder() -> PathBuf {
     }
 }
 
-/// Opens the folder, and makes it if it is missing: the last two parts of its path, for us alone.
+/// Opens the folder. Makes the last two parts of its path if they are missing, for this user alone.
 fn open(path: &Path) -> Result<OwnedFd, ClaimError> {
     let fail = |at: &Path, source: Errno| ClaimError::Io { path: at.to_owned(), source: source.into() };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -202,14 +202,14 @@ fn open(path: &Path) -> Result<OwnedFd, ClaimError> {
     Ok(opened.expect("two folders were opened"))
 }
 
-/// Who has locked it?
+/// The error that names the holder of a locked file.
 fn held_by(file: &mut File) -> ClaimError {
     let mut text = String::new();
     let read = file.take(32).read_to_string(&mut text);
     match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
         Some(pid) if pid == std::process::id() => ClaimError::HeldByUs,
         Some(pid) => match fs::read(format!("/proc/{pid}/cmdline")) {
-            // It has let go of its memory, and with it of its command line.
+            // The process has released its memory, and its command line with it.
             Ok(line) if line.is_empty() => ClaimError::Ending { pid },
             Ok(line) => {
                 let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty());
@@ -290,7 +290,7 @@ mod tests {
         drop(claim);
     }
 
-    /// A killed process whose requests are still out has no command line any more, as one that nobody has waited for.
+    /// A killed process with requests in flight has no command line any more, like one that has ended and was not waited for.
     #[test]
     fn a_holder_that_is_ending_is_told_from_one_that_scrubs() {
         let (_folder, path) = claims();

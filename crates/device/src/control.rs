@@ -1,10 +1,10 @@
-//! What a program may ask of a session while it runs: to stop, to pause and go on, to keep another goal.
+//! Requests to a running session: to stop, to pause, to resume, to change the policy and its goal.
 
 use scrubjay_core::scrub::idle::PolicyConfig;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared by the thread that runs a session and those that steer it. Each wish is seen within 50 ms.
+/// Shared by the thread that runs a session and those that steer it. A request takes effect within 50 ms.
 #[derive(Debug, Default)]
 pub struct SessionControl {
     is_stopped: Arc<AtomicBool>,
@@ -13,42 +13,43 @@ pub struct SessionControl {
 }
 
 impl SessionControl {
-    /// One that also stops when `flag` is set: by a signal, say.
+    /// A control that also stops the session when `flag` is set (by a signal, say).
     pub fn stopped_by(flag: Arc<AtomicBool>) -> SessionControl {
         SessionControl { is_stopped: flag, ..SessionControl::default() }
     }
 
-    /// Ends the session, once what is at the disk has come back. A later session goes on from there.
+    /// Ends the session once its requests at the disk have completed. A later session resumes from there.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Was it asked to stop?
+    /// Whether a stop was requested.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Sends no more requests, and keeps watching the others, until [`SessionControl::resume`].
+    /// Sends no more scrub requests, but keeps watching the foreground, until [`SessionControl::resume`].
     pub fn pause(&self) {
         self.is_paused.store(true, Ordering::Relaxed);
     }
 
-    /// Goes on after a pause.
+    /// Continues after a pause.
     pub fn resume(&self) {
         self.is_paused.store(false, Ordering::Relaxed);
     }
 
-    /// Is it paused?
+    /// Whether the session is paused.
     pub fn is_paused(&self) -> bool {
         self.is_paused.load(Ordering::Relaxed)
     }
 
-    /// From now on this policy decides, with this goal. It knows the load that was seen so far; a budget's account begins anew.
+    /// Changes the policy, and its goal, from now on. The new policy receives the load observed so far; a budget's account starts
+    /// from zero.
     pub fn change_policy(&self, policy: PolicyConfig) {
         *self.policy.lock().unwrap_or_else(PoisonError::into_inner) = Some(policy);
     }
 
-    /// The policy that was asked for since it was last looked, if any.
+    /// The policy requested since the last call, if any.
     pub(crate) fn take_policy(&self) -> Option<PolicyConfig> {
         self.policy.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -1,19 +1,19 @@
-//! Decorators over verifiers: the time of a disk with one head, and planted faults. For demonstrations, on files that
+//! Decorators over verifiers: the timing of a disk with one head, and planted faults. For demonstrations, on files that
 //! stand for disks.
 //!
 //! ## The model
-//! A disk has **one head** ([`SharedHead`]), shared by all who use the disk: verifiers ([`HardDisk`]) and a foreground
-//! ([`SharedHead::serve`]). It serves requests one after the other in the order of their arrival, whatever their priority,
+//! A disk has **one head** ([`SharedHead`]), shared by all users of the disk: verifiers ([`HardDisk`]) and a foreground
+//! ([`SharedHead::serve`]). It serves requests one at a time in the order of their arrival, whatever their priority,
 //! as a disk behind the `none` scheduler does. A request takes a fixed time to position the head plus a time in
 //! proportion to its length ([`DiskTiming`]). There is no read-ahead, no cache, and no gain from neighbouring requests;
-//! an unreadable range takes no longer than a readable one. A request that has begun cannot be recalled. These are
-//! the assumptions under which the cost of a scrub is the greatest, so a budget that holds here is not flattered.
+//! an unreadable range takes no longer than a readable one. A request that has begun cannot be recalled. Under these
+//! assumptions a scrub costs the most, so a budget that holds here is not flattered.
 //!
 //! A **planted fault** ([`FaultyVerifier`]) is a run of sectors that cannot be read. Every verification that touches one
-//! comes back [`VerifyOutcome::Unreadable`] with EIO, as a whole and every time, as a read of a real disk does; no other
+//! ends as [`VerifyOutcome::Unreadable`] with EIO, as a whole and every time, as a read of a real disk does; no other
 //! verification is affected. Nothing heals, and nothing is silently corrupt.
 //!
-//! A fault belongs *below* the head: `HardDisk::new(Box::new(Planted::new(verifier, bad)), head)`.
+//! A fault belongs *below* the head: `HardDisk::new(Box::new(FaultyVerifier::new(verifier, bad)), head)`.
 
 use crate::clock::now;
 use crate::verify::{Verifier, VerifyCompletion};
@@ -25,12 +25,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What a request costs: `positioning` plus `per_mib` for each MiB.
+/// Service time of a request: `positioning` plus `per_mib` for each MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskTiming {
-    /// To move the head and wait for the sector.
+    /// Time to move the head and wait for the sector.
     pub positioning: Nanos,
-    /// To transfer 1 MiB.
+    /// Time to transfer 1 MiB.
     pub per_mib: Nanos,
 }
 
@@ -39,9 +39,9 @@ impl DiskTiming {
     /// times measured by Amvrosiadis et al. (DSN 2012, section IV-A; their artefact's `hitscsi_nocache.m`).
     pub const ULTRASTAR_15K450: DiskTiming = DiskTiming { positioning: Nanos(3_700_000), per_mib: Nanos(11_070_000) };
 
-    /// How long a request for `range` keeps the head.
+    /// Service time of a request for `range`.
     pub fn service(self, range: SectorRange) -> Nanos {
-        // 2048 sectors are 1 MiB; the product fits, for ranges are requests and not disks.
+        // 2048 sectors are 1 MiB. The product fits because ranges are requests, not disks.
         let transfer = u128::from(self.per_mib.0) * u128::from(range.count()) / 2048;
         self.positioning + Nanos(transfer as u64)
     }
@@ -51,7 +51,7 @@ impl DiskTiming {
 #[derive(Clone, Debug)]
 pub struct SharedHead {
     timing: DiskTiming,
-    /// When the last request that was accepted will be over.
+    /// When the last accepted request will be done.
     free_at: Arc<Mutex<Nanos>>,
 }
 
@@ -61,28 +61,28 @@ impl SharedHead {
         SharedHead { timing, free_at: Arc::new(Mutex::new(Nanos::ZERO)) }
     }
 
-    /// Does one request for `range`: waits for its turn and for its end. Returns when it reached the disk and when
-    /// it was done, which are its response time apart.
+    /// Does one request for `range`: waits for its turn and for its end. Returns its arrival and its completion, whose
+    /// difference is its response time.
     pub fn serve(&self, range: SectorRange) -> (Nanos, Nanos) {
         let arrived = now();
         sleep_until(self.accept(arrived, range));
         (arrived, now())
     }
 
-    /// Puts a request that arrives at `at` behind all others; returns when it will be done.
+    /// Queues a request that arrives at `at` behind all others; returns when it will be done.
     fn accept(&self, at: Nanos, range: SectorRange) -> Nanos {
-        // A thread that panicked with the lock held left a whole number behind: there is nothing to distrust.
+        // A thread that panicked with the lock held left a valid number behind.
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         *free_at = at.max(*free_at) + self.timing.service(range);
         *free_at
     }
 }
 
-/// A verifier that takes the time of a disk with one head. The answers come in the order of the requests.
+/// A verifier with the timing of a disk with one head. Completions come in the order of the requests.
 pub struct HardDisk {
     inner: Box<dyn Verifier>,
     head: SharedHead,
-    /// What is under the head or waits for it, first come first.
+    /// Requests under the head or waiting for it, in the order of their arrival.
     requests: VecDeque<DelayedRequest>,
 }
 
@@ -94,13 +94,13 @@ struct DelayedRequest {
 }
 
 impl HardDisk {
-    /// Around `inner`, with a handle on the disk's head. `inner` ought to be quicker than the head: what it takes
-    /// longer shows, but does not keep the head.
+    /// Wraps `inner`, with a handle on the disk's head. `inner` should be faster than the head: if it takes longer,
+    /// completions are late, but the head is not kept busy.
     pub fn new(inner: Box<dyn Verifier>, head: SharedHead) -> HardDisk {
         HardDisk { inner, head, requests: VecDeque::new() }
     }
 
-    /// Takes one answer from the verifier below and puts it to its request.
+    /// Takes one completion from the inner verifier and stores it with its request.
     fn fetch(&mut self, timeout: Nanos) {
         let Some(answer) = self.inner.wait(timeout) else { return };
         let request = self.requests.iter_mut().find(|request| request.id == answer.id && request.answer.is_none());
@@ -137,12 +137,12 @@ impl Verifier for HardDisk {
 pub struct FaultyVerifier {
     inner: Box<dyn Verifier>,
     bad: Vec<SectorRange>,
-    /// The verifications that are out and touch a bad sector.
+    /// The verifications in flight that touch a bad sector.
     touched: Vec<OpId>,
 }
 
 impl FaultyVerifier {
-    /// Around `inner`; every verification that touches a sector of `bad` finds it unreadable.
+    /// Wraps `inner`; every verification that touches a sector of `bad` finds it unreadable.
     pub fn new(inner: Box<dyn Verifier>, bad: Vec<SectorRange>) -> FaultyVerifier {
         FaultyVerifier { inner, bad, touched: Vec::new() }
     }
@@ -181,7 +181,7 @@ fn sleep_until(time: Nanos) {
 mod tests {
     use super::*;
 
-    /// Answers at once that all is clean, last request first.
+    /// Completes every request at once as clean, the last one first.
     #[derive(Default)]
     struct Instant(Vec<VerifyCompletion>);
 
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// 100 us + 1 ms/MiB: quick enough for tests, slow against the clock.
+    /// 100 us + 1 ms/MiB: fast enough for tests, slow compared with the clock.
     const QUICK: DiskTiming = DiskTiming { positioning: Nanos(100_000), per_mib: Nanos(1_000_000) };
     const SOON: Nanos = Nanos::from_secs(60);
 

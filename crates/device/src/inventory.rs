@@ -1,4 +1,4 @@
-//! Which disks are there, and what stops us from reading each? Nothing is written, no medium is touched.
+//! Lists the disks of this machine, and what prevents reading each. Writes nothing and touches no medium.
 
 use crate::sysfs::DiskNode;
 use crate::target::{self, Target, TargetError, TargetIdentity};
@@ -10,25 +10,25 @@ use std::{fs, io};
 /// A disk of this machine.
 #[derive(Debug)]
 pub struct InventoryDisk {
-    /// `/dev/sda`.
+    /// Path of the device, such as `/dev/sda`.
     pub path: PathBuf,
-    /// Vendor and model, where the disk says so.
+    /// Vendor and model, where the disk reports them.
     pub model: Option<String>,
-    /// Serial number, where the disk says so.
+    /// Serial number, where the disk reports it.
     pub serial: Option<String>,
-    /// What its saved state is filed under.
+    /// The identity under which its state is saved.
     pub id: TargetIdentity,
     /// Its size.
     pub bytes: Bytes,
-    /// A device of its own, not one made of others (loop, dm, md)?
+    /// Whether it is hardware, not a device made of others (loop, dm, md).
     pub is_hardware: bool,
-    /// Does it spin?
+    /// Whether it spins.
     pub is_rotational: bool,
-    /// What stops us from reading it.
+    /// Why it cannot be read; `None`: it can.
     pub obstacle: Option<TargetError>,
 }
 
-/// All disks that have a size: hardware first, then by name. Loop devices and the like count when something lies below them.
+/// All disks whose size is not zero: hardware first, then by name. Loop devices and the like count when they are in use.
 ///
 /// # Errors
 /// When `/sys/block` cannot be read.
@@ -36,7 +36,7 @@ pub fn disks() -> io::Result<Vec<InventoryDisk>> {
     let mut disks = Vec::new();
     for entry in fs::read_dir("/sys/block")? {
         let Ok(node) = DiskNode::of_folder(&entry?.path()) else { continue };
-        // A floppy drive may take seconds to say that it is empty; RAM is no disk.
+        // A floppy drive may take seconds to report that it is empty; RAM is no disk.
         if !node.name.starts_with("fd") && !node.name.starts_with("ram") {
             disks.extend(describe(node));
         }
@@ -45,8 +45,8 @@ pub fn disks() -> io::Result<Vec<InventoryDisk>> {
     Ok(disks)
 }
 
-/// Those that a user may mean by `name`: a path (of a partition, too), the kernel's name, a serial number or a WWN. More than
-/// one: some bridges give every disk the same serial number.
+/// The disks that `name` may mean: a path (of a partition, too), the kernel's name, a serial number or a WWN. There may be
+/// several, since some bridges report the same serial number for every disk.
 ///
 /// # Errors
 /// When `/sys/block` cannot be read.
@@ -58,19 +58,19 @@ pub fn find(name: &str) -> io::Result<Vec<InventoryDisk>> {
     Ok(disks)
 }
 
-/// `/dev/sda` of any path to it or to a partition of it.
+/// `/dev/sda` for any path to it or to a partition of it.
 fn whole_disk(path: &Path) -> Option<PathBuf> {
     let metadata = fs::metadata(path).ok().filter(|metadata| metadata.file_type().is_block_device())?;
     let (major, minor) = target::numbers(metadata.rdev());
     Some(Path::new("/dev").join(DiskNode::of_device(major, minor).ok()?.name))
 }
 
-/// What the saved state and the claim of a disk are filed under, by the kernel's name for it. Reads `/sys` only.
+/// The identity of a disk, under which its state and its claim are filed, from the kernel's name for it. Reads `/sys` only.
 pub fn identity(name: &str) -> Option<TargetIdentity> {
     DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok().map(|node| target::disk_id(&node))
 }
 
-/// Do both name one disk: serial numbers or WWNs, with or without what udev, smartctl and labels put before a WWN?
+/// Whether two serial numbers or WWNs are the same, ignoring the prefixes that udev, smartctl and labels put before a WWN.
 pub fn is_alike(one: &str, other: &str) -> bool {
     let bare = |text: &str| {
         let text = text.to_ascii_lowercase();
@@ -81,7 +81,7 @@ pub fn is_alike(one: &str, other: &str) -> bool {
 }
 
 fn is_called(disk: &InventoryDisk, name: &str) -> bool {
-    // The identity is WWN and serial number.
+    // The identity consists of WWN and serial number.
     let words = disk.id.is_certain.then_some(disk.id.name.as_str()).into_iter().flat_map(str::split_whitespace);
     !name.is_empty() && words.chain(disk.serial.as_deref()).any(|word| is_alike(word, name))
 }
@@ -108,7 +108,7 @@ fn describe(node: DiskNode) -> Option<InventoryDisk> {
     })
 }
 
-/// sda before sdb before sdaa; loop2 before loop10.
+/// Sort key: sda before sdb before sdaa; loop2 before loop10.
 fn natural(path: &Path) -> (String, usize, String) {
     let name = path.to_string_lossy().into_owned();
     (name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned(), name.len(), name)

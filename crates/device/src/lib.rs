@@ -1,9 +1,9 @@
-//! Real disks: everything of Scrubjay that touches hardware or the kernel.
+//! Everything in Scrubjay that touches real hardware or the kernel.
 //!
-//! **Never:** policy. When to read, how much and in which order is decided in `scrubjay-core`; this crate obeys.
-//! With `code` it is the only crate with `unsafe`, each block with its `SAFETY:` line.
+//! **Never:** policy. `scrubjay-core` decides when to read, how much and in which order; this crate obeys.
+//! This crate and `code` are the only ones with `unsafe`; each block has its `SAFETY:` line.
 //!
-//! An image file, opened as every target is: for reading only, and known by what it is.
+//! Example: an image file is opened as every target is, read-only, and identified by what it is, not by its path alone.
 //!
 //! ```
 //! use scrubjay_device::target::Target;

@@ -1,8 +1,8 @@
-//! Every file that this program writes: it appears where it was named, as a whole, or not at all.
+//! Every file that this program writes: it appears under its name as a whole, or not at all.
 //!
-//! It is written beside, under a name that nobody foresees, synced, and renamed, so whoever reads it meanwhile has the old one.
-//! A link is not followed and a device, a pipe or a socket is not written to, whatever `--force` says: the name may have
-//! been put there by somebody else, and a disk holds somebody's data.
+//! It is written in the same folder under an unpredictable name, synced, and renamed, so a reader meanwhile sees the old file.
+//! Links are not followed, and devices, pipes and sockets are not written to, whatever `--force` says: another user may have
+//! put the name there, and a disk holds data.
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What becomes of a file that is there already.
+/// What happens to a file that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and nothing is written.
@@ -26,18 +26,18 @@ pub enum Existing {
 /// Why a file is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// There is one, which is to be kept.
+    /// A file exists, and is to be kept.
     #[error("{path} exists")]
     Exists {
         /// Path, as the user gave it.
         path: PathBuf,
     },
-    /// No file can be put there.
+    /// Something other than a file is there.
     #[error("{path} {what}: name a file")]
     Unfit {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// What it is.
+        /// What is there.
         what: &'static str,
     },
     /// Anything else.
@@ -60,38 +60,38 @@ impl From<OutputError> for io::Error {
     }
 }
 
-/// A file in the writing. Nothing remains of it unless it is committed.
+/// A file being written. Nothing remains of it unless it is committed.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
     existing: Existing,
-    /// Held, so that nobody exchanges it meanwhile.
+    /// Kept open, so that the folder cannot be exchanged meanwhile.
     folder: OwnedFd,
     name: OsString,
-    /// What it is called until it is complete; nothing afterwards.
+    /// Its name until it is complete; `None` afterwards.
     temporary: Option<OsString>,
     file: File,
 }
 
-/// What ends the name of a file that is not complete.
+/// End of the name of an incomplete file.
 const ENDING: &str = ".new";
 
-/// Readable for whom the umask lets.
+/// Mode of a file that all may read and write, as far as the umask allows.
 const OPEN: Mode = Mode::from_raw_mode(0o666);
 
 impl OutputFile {
-    /// Begins to write what will be `path`.
+    /// Begins to write the file that will be `path`.
     ///
     /// # Errors
-    /// [`OutputError`]; nothing is there then that was not there before.
+    /// [`OutputError`]; nothing new is left behind then.
     pub fn create(path: &Path, existing: Existing) -> Result<OutputFile, OutputError> {
         OutputFile::create_with(path, existing, OPEN)
     }
 
-    /// The same of a file that only its owner may read.
+    /// Begins to write a file that only its owner may read.
     ///
     /// # Errors
-    /// As [`OutputFile::create`].
+    /// [`OutputError`]; nothing new is left behind then.
     pub fn create_private(path: &Path, existing: Existing) -> Result<OutputFile, OutputError> {
         OutputFile::create_with(path, existing, Mode::RUSR | Mode::WUSR)
     }
@@ -102,7 +102,7 @@ impl OutputFile {
         let folder = rustix::fs::openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let folder = folder.map_err(fail)?;
         look(&folder, &name, path, existing)?;
-        // Each of these draws its own keys from the kernel's.
+        // Each `RandomState` has keys from the kernel's random numbers.
         let mut temporary = beginning(&name);
         temporary.push(format!("{:016x}{ENDING}", RandomState::new().hash_one(std::process::id())));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -110,15 +110,15 @@ impl OutputFile {
         Ok(OutputFile { path: path.to_owned(), existing, folder, name, temporary: Some(temporary), file })
     }
 
-    /// The file, for whoever needs one of its own to write to.
+    /// The file itself, for a writer that needs a [`File`].
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Puts it in its place, durably: after a loss of power either what was there before is there, or all of it.
+    /// Puts the file in its place durably: after a loss of power either the former file is there, or all of the new one.
     ///
     /// # Errors
-    /// [`OutputError`]; what was there before is still there.
+    /// [`OutputError`]; the former file is then still there.
     pub fn commit(mut self) -> Result<(), OutputError> {
         let fail = |source| OutputError::Io { path: self.path.clone(), source };
         self.file.sync_all().map_err(fail)?;
@@ -132,10 +132,10 @@ impl OutputFile {
         }
     }
 
-    /// Puts it in its place without waiting for the disk: enough to survive the death of this process.
+    /// Puts the file in its place without waiting for the disk. It survives the death of this process, not a loss of power.
     ///
     /// # Errors
-    /// As [`OutputFile::commit`].
+    /// [`OutputError`]; the former file is then still there.
     pub fn commit_in_haste(mut self) -> Result<(), OutputError> {
         self.put_in_place()
     }
@@ -148,7 +148,7 @@ impl OutputFile {
                 look(&self.folder, &self.name, &self.path, self.existing).map(|()| rename(RenameFlags::empty()))
             }
             Existing::Kept => match rename(RenameFlags::NOREPLACE) {
-                // Not every file system can: then a second look must do.
+                // Not every file system supports NOREPLACE; a second check must do there.
                 Err(Errno::INVAL | Errno::NOSYS) => {
                     look(&self.folder, &self.name, &self.path, self.existing).map(|()| rename(RenameFlags::empty()))
                 }
@@ -178,7 +178,7 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        // What is left under this name is of no use to anybody.
+        // An incomplete file is of no use.
         let _ = self.temporary.take().map(|name| rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()));
     }
 }
@@ -186,7 +186,7 @@ impl Drop for OutputFile {
 /// Writes a whole file.
 ///
 /// # Errors
-/// [`OutputError`]; what was there before is still there.
+/// [`OutputError`]; the former file is then still there.
 pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
     complete(OutputFile::create(path, existing)?, bytes)
 }
@@ -194,7 +194,7 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Output
 /// Writes a whole file that only its owner may read.
 ///
 /// # Errors
-/// As [`write()`].
+/// [`OutputError`]; the former file is then still there.
 pub fn write_private(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
     complete(OutputFile::create_private(path, existing)?, bytes)
 }
@@ -204,10 +204,10 @@ fn complete(mut output: OutputFile, bytes: &[u8]) -> Result<(), OutputError> {
     output.commit()
 }
 
-/// Could a file be put there? For whoever has long to work before it is written.
+/// Checks that a file can be put there, before long work whose result it will hold.
 ///
 /// # Errors
-/// As [`write()`], but for what only writing shows.
+/// As [`write()`], except for errors that only writing shows.
 pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
     let (folder, name) = parts(path)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -216,7 +216,7 @@ pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
     look(&folder, &name, path, existing)
 }
 
-/// Removes what writers of `path` left behind that were killed. Only for whoever knows that nobody else writes it now.
+/// Removes incomplete files that killed writers of `path` left behind. No other process may be writing it now.
 pub fn sweep(path: &Path) {
     let Ok((folder, name)) = parts(path) else { return };
     let beginning = beginning(&name);
@@ -228,7 +228,7 @@ pub fn sweep(path: &Path) {
     entries.filter(|entry| is_left(&entry.file_name())).for_each(|entry| drop(fs::remove_file(entry.path())));
 }
 
-/// How the names of incomplete files begin that will be called so.
+/// The beginning of the names of incomplete files that will be called `name`.
 fn beginning(name: &OsStr) -> OsString {
     let mut beginning = OsString::from(".");
     beginning.push(name);
@@ -236,7 +236,7 @@ fn beginning(name: &OsStr) -> OsString {
     beginning
 }
 
-/// The folder of a file, and its name in there.
+/// The folder of a file, and its name in that folder.
 fn parts(path: &Path) -> Result<(&Path, OsString), OutputError> {
     let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     let Some(name) = path.file_name().filter(|_| !is_folder) else {
@@ -246,7 +246,7 @@ fn parts(path: &Path) -> Result<(&Path, OsString), OutputError> {
     Ok((folder, name.to_owned()))
 }
 
-/// Is there anything that a file must not take the place of?
+/// Checks that nothing is there that a file must not replace.
 fn look(folder: &OwnedFd, name: &OsStr, path: &Path, existing: Existing) -> Result<(), OutputError> {
     let path = || path.to_owned();
     let about = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -1,22 +1,22 @@
-//! Whose a folder is: what root keeps or listens at lies where nobody else has a say.
+//! Checks who can change a folder: root keeps files and sockets only where no other user can exchange them.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Somebody who could exchange what lies below a folder.
+/// A user, or several, who could exchange what lies below a folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Meddler {
-    /// Whose it is.
+    /// A folder, or a link on the way to it, belongs to a user other than root.
     #[error("{at} belongs to user {user}")]
     Owner {
-        /// The folder, or a link on the way.
+        /// The folder or link.
         at: PathBuf,
-        /// His number.
+        /// The user ID.
         user: u32,
     },
-    /// All, or a group of them.
+    /// A group other than root's, or every user, may write to a folder.
     #[error("{at} may be written by others than its owner")]
     Others {
         /// The folder.
@@ -24,27 +24,27 @@ pub enum Meddler {
     },
 }
 
-/// May others than the owner write to it?
+/// Mode bits: the group, and all other users, may write to the folder.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
-/// Whoever may write to it may not exchange what is not his (`/tmp`).
+/// Mode bit: users who may write to the folder may rename and remove only their own entries (`/tmp`).
 const STICKY: u32 = 0o1000;
 
-/// As whom we open files.
+/// The effective user ID, which decides what files may be opened.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Are we root, as far as files are concerned?
+/// Whether the effective user is root.
 pub fn is_root() -> bool {
     user() == 0
 }
 
-/// Who but root has a say in what lies in this folder? All folders on the way to it are looked at, as it is named and where
-/// it really is; what is not there yet is nobody's.
+/// The first owner or group other than root's who could exchange what lies in `folder`. Checks every folder on the path, as it
+/// is named and with its links resolved; a part of the path that does not exist yet counts as safe.
 ///
 /// # Errors
-/// When that cannot be looked at.
+/// When a folder cannot be checked.
 pub fn meddler(folder: &Path) -> io::Result<Option<Meddler>> {
     let named = std::path::absolute(folder)?;
     let mut at = PathBuf::new();
@@ -65,7 +65,7 @@ pub fn meddler(folder: &Path) -> io::Result<Option<Meddler>> {
             Err(error) => return Err(error),
         }
     }
-    // Through links of root's own, to folders that may not be.
+    // Root's own links may lead to folders that others can change.
     let real = if is_there { fs::canonicalize(&named)? } else { fs::canonicalize(at.parent().unwrap_or(&at))? };
     if real == named || !is_there && Some(real.as_path()) == at.parent() { Ok(None) } else { meddler(&real) }
 }

@@ -1,7 +1,8 @@
 //! The real-time pump: runs a machine against a real disk. The simulator's pump is its twin.
 //!
-//! Each turn: ask the detector what others did, tell the machine, tell it what of ours has ended, then take what it
-//! wants done; then wait for an answer or for the machine's time-out. It decides nothing.
+//! Each turn: pass the detector's foreground events to the machine, then completed scrub requests, then start the requests
+//! that the machine wants; then wait for a completion or, if no request is in flight, for the machine's time-out. The pump
+//! decides nothing.
 
 use crate::clock;
 use crate::detector::{Detector, OwnTraffic};
@@ -10,30 +11,30 @@ use scrubjay_core::scrub::machine::{Event, Machine, Op};
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::Nanos;
 
-/// No wait is longer: so often the detector is drained, the watcher told, and the stop flag seen.
+/// The longest wait of a turn: the detector is drained, the watcher called and the stop flag checked at least this often.
 const TURN_MAX: Nanos = Nanos::from_millis(50);
-/// After a stop, so long is waited for requests that are at the disk.
+/// After a stop, the longest wait for requests that are at the disk.
 const STOP_TIMEOUT: Nanos = Nanos::from_secs(10);
 
-/// What is to become of a run, asked once a turn.
+/// Whether a run continues; asked once a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// It goes on.
+    /// It continues.
     GoOn,
-    /// Nothing more is started for now.
+    /// No further request is started for now.
     Hold,
-    /// It ends when what is at the disk has come back.
+    /// It ends when the requests at the disk have completed.
     Stop,
 }
 
-/// Watches a run without taking part in it.
+/// Observes a run without taking part in it.
 pub trait Watcher<M> {
-    /// The machine was told of `event`.
+    /// The machine received `event`.
     fn told(&mut self, now: Nanos, event: &Event) {
         let _ = (now, event);
     }
 
-    /// The machine gave `op`.
+    /// The machine returned `op`.
     fn gave(&mut self, now: Nanos, op: &Op) {
         let _ = (now, op);
     }
@@ -41,12 +42,12 @@ pub trait Watcher<M> {
     /// A turn is over: a good moment to save, or to publish.
     fn turned(&mut self, now: Nanos, machine: &M);
 
-    /// A request failed: is the device still there? A vanished one answers like a bad sector.
+    /// Whether the device still exists; asked when a request failed. A vanished device answers like a bad sector.
     fn is_present(&mut self) -> bool;
 }
 
-/// Runs `machine` until it is done, or until `steer` says stop and what is at the disk has come back. `steer` may also change
-/// the machine.
+/// Runs `machine` until it is done, or until `steer` returns [`Steering::Stop`] and the requests at the disk have completed.
+/// `steer` may also change the machine.
 pub fn run<M: Machine>(
     machine: &mut M,
     verifier: &mut dyn Verifier,
@@ -83,7 +84,7 @@ pub fn run<M: Machine>(
         if is_over {
             return;
         }
-        // What is held would be started at once.
+        // On hold the machine's time-out may have passed already: waiting for it would make the loop spin.
         let wanted = pump.machine.poll_timeout(now).filter(|_| steering == Steering::GoOn);
         let timeout = wanted.map_or(TURN_MAX, |at| at.since(now).min(TURN_MAX));
         if is_idle {
@@ -107,7 +108,7 @@ impl<M: Machine> DevicePump<'_, M> {
         self.machine.handle(now, event);
     }
 
-    /// Notes that a request of ours is no longer at the disk: before the detector looks, so that it can tell.
+    /// Counts a scrub request as completed, before the detector is drained: it subtracts these from what it sees.
     fn account(&mut self, answer: &VerifyCompletion) {
         self.own.in_flight -= 1;
         self.own.requests += 1;

@@ -1,7 +1,7 @@
-//! Saves the state on a thread of its own: a save waits for a disk, and who reads inside a budget must not.
+//! Saves the state on a thread of its own: a save waits for a disk, and a scrub with a latency budget must not.
 //!
-//! The thread is started before the scrub enters the idle I/O class, which threads inherit: where the disk of the state
-//! is busy, a save of that class would wait for all others.
+//! The thread is started before the scrub enters the idle I/O class, which threads inherit: if the disk with the state
+//! folder is busy, a save of that class would wait behind all other requests.
 
 use crate::store::StateStore;
 use scrubjay_core::scrub::idle::Learnt;
@@ -10,34 +10,34 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
-/// What the thread is called.
+/// Name of the thread.
 const NAME: &str = "scrubjay-saver";
 
-/// How it is saved.
+/// How durable a save is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveMethod {
-    /// So that it survives a loss of power.
+    /// Survives a loss of power.
     Durably,
-    /// So that it survives the death of this process.
+    /// Survives the death of this process, but not a loss of power.
     InHaste,
 }
 
-/// What is to be saved.
+/// One save to do.
 #[derive(Debug)]
 pub struct SaveJob {
     /// The state.
     pub saved: Saved,
-    /// What the run has learnt, if that is to be kept. Nothing is said if that fails.
+    /// What the idle policy has learnt, if that is to be saved too. A failure to save it is not reported.
     pub learnt: Option<Learnt>,
-    /// How it is saved.
+    /// How durable the save is.
     pub how: SaveMethod,
 }
 
 impl SaveJob {
-    /// Saves it.
+    /// Saves state and learnt values, on the calling thread.
     ///
     /// # Errors
-    /// What the kernel says of the state.
+    /// The kernel's error when the state cannot be written.
     pub fn save(&self, store: &StateStore) -> io::Result<()> {
         if let Some(learnt) = &self.learnt {
             let _ = store.save_learnt(learnt);
@@ -49,7 +49,7 @@ impl SaveJob {
     }
 }
 
-/// The thread's other side. The thread ends with it.
+/// Handle on the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Saver {
     jobs: Sender<SaveJob>,
@@ -61,7 +61,7 @@ impl Saver {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When there can be no more threads.
+    /// When no thread can be started.
     pub fn new(store: StateStore) -> io::Result<Saver> {
         let (jobs, todo) = channel::<SaveJob>();
         let (done, ends) = channel();
@@ -76,23 +76,23 @@ impl Saver {
         Ok(Saver { jobs, ends, is_busy: false })
     }
 
-    /// Is a save under way?
+    /// Whether a save is under way.
     pub fn is_busy(&self) -> bool {
         self.is_busy
     }
 
-    /// Begins a save; one at a time.
+    /// Begins a save; only one at a time.
     ///
     /// # Panics
     /// When one is under way.
     pub fn start(&mut self, job: SaveJob) {
         assert!(!self.is_busy, "one save at a time");
-        // A thread that is gone shows when its answer is asked for.
+        // If the thread is gone, `poll` and `wait` report it.
         let _ = self.jobs.send(job);
         self.is_busy = true;
     }
 
-    /// How the save under way has ended, if it has. Never waits.
+    /// The result of the save under way, if it has ended. Never waits.
     pub fn poll(&mut self) -> Option<io::Result<()>> {
         if !self.is_busy {
             return None;
@@ -106,7 +106,7 @@ impl Saver {
         Some(ended)
     }
 
-    /// Waits for the end of the save under way, if one is.
+    /// Waits for the save under way, if there is one, and returns its result.
     pub fn wait(&mut self) -> Option<io::Result<()>> {
         if !self.is_busy {
             return None;
@@ -157,7 +157,7 @@ mod tests {
         assert!(saver.wait().expect("one is under way").is_err());
     }
 
-    /// The I/O classes of all threads of this process that save.
+    /// The I/O classes of all saver threads of this process.
     fn classes() -> Vec<u16> {
         let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap());
         let savers =
@@ -165,7 +165,7 @@ mod tests {
         savers.filter_map(|task| ioprio::class_of(task.file_name().to_string_lossy().parse().unwrap()).ok()).collect()
     }
 
-    /// Full speed, without a look at others.
+    /// Full speed, without regard to the foreground.
     fn options(folder: &Path) -> SessionOptions {
         SessionOptions {
             policy: PolicyConfig::full_speed(Bytes::kib(64)),
@@ -215,7 +215,7 @@ mod tests {
         fs::write(&image, vec![0; 1 << 20]).unwrap();
         let options = options(folder.path());
         let session = ScrubSession::prepare(Box::new(Target::open(&image).unwrap()), &options).unwrap();
-        // On its own thread: the class must not stick to one that the test harness uses again.
+        // On a thread of its own: the class must not stick to a thread that the test harness reuses.
         let seen = thread::spawn(move || {
             let mut seen = Vec::new();
             let ended = session.run(&SessionControl::default(), &mut |_, _| seen.extend(classes()));

@@ -1,4 +1,4 @@
-//! A scrub session: one subject, claimed, with its state loaded, and run to its end or to a stop.
+//! A scrub session: claims one subject, loads its state, and runs until the pass ends or a stop.
 
 use crate::claim::{self, ClaimError, DiskClaim};
 use crate::control::SessionControl;
@@ -24,44 +24,44 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// The state is saved durably so often. "At least every 5 s" is promised.
+/// Interval of durable saves. "At least every 5 s" is promised.
 const SAVE_EVERY: Nanos = Nanos::from_secs(4);
-/// In between it is saved in haste, whenever another hundredth was verified, but no more often than this: a small or
-/// fast disk would have little to go on with else.
+/// Shortest interval between hasty saves, which are made in between, whenever another hundredth was verified. Without them a
+/// small or fast disk would have little to resume from.
 const SAVE_IN_HASTE_EVERY: Nanos = Nanos::from_millis(30);
 const HASTE_SHARE: u64 = 100;
-/// Progress is published so often.
+/// Interval of progress reports.
 const PUBLISH_EVERY: Nanos = Nanos::from_millis(200);
 
-/// What is asked of a scrub, the same for each target of a command.
+/// What a user asks of a scrub, the same for each target of a command.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// When to read.
+    /// When to read: the idle policy.
     pub policy: PolicyConfig,
-    /// In which order.
+    /// The order of the tour.
     pub order: OrderKind,
     /// The size of a region.
     pub region: Bytes,
     /// The size of a segment.
     pub segment: Bytes,
-    /// How.
+    /// The verifier.
     pub verify: verify::VerifierKind,
-    /// Which bytes of the target; all unless given.
+    /// The bytes of the target to scrub; `None`: all.
     pub range: Option<Range<u64>>,
-    /// Where the state is kept.
+    /// The folder for the state.
     pub state_folder: PathBuf,
-    /// Forget the pass that was under way.
+    /// Whether to forget the pass that was under way.
     pub fresh: bool,
-    /// Which detector; the best that works unless given.
+    /// The best detector to try; `None`: the best that works.
     pub detector: Option<detector::DetectorKind>,
-    /// Write all that happens to this file, to be replayed in the simulator.
+    /// The file for a recording of the run, to be replayed in the simulator.
     pub record: Option<PathBuf>,
 }
 
 /// Why a session cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// It is what was asked for that does not fit the target.
+    /// The options do not fit the target.
     #[error("{path}: {what}")]
     Usage {
         /// The target as named.
@@ -69,7 +69,7 @@ pub enum SessionError {
         /// What does not fit.
         what: String,
     },
-    /// Somebody else scrubs this disk.
+    /// Another process scrubs this disk, or it cannot be claimed.
     #[error("{path} {source}")]
     Claim {
         /// The target as named.
@@ -88,39 +88,39 @@ pub enum SessionError {
         /// The error of the system or library below.
         source: VerifierError,
     },
-    /// The record cannot be written.
+    /// The recording cannot be written.
     #[error("no record can be written: {0}")]
     Record(#[from] OutputError),
 }
 
-/// What is known of a session before it runs.
+/// Facts about a session, known before it runs.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
     /// The target as named.
     pub path: PathBuf,
-    /// What it is, whatever it is called today.
+    /// Its identity, which does not depend on its current name.
     pub id: String,
-    /// Size of the whole target.
+    /// Size of the range to scrub.
     pub bytes: Bytes,
-    /// The smallest piece that has a verdict of its own: a logical block, or a volume's chunk.
+    /// The smallest piece that has an outcome of its own: a logical block, or a volume's chunk.
     pub block: Bytes,
-    /// Which verifier, `read` or such.
+    /// Name of the verifier, such as `read`.
     pub verifier: &'static str,
-    /// Requests at the disk at the same time, at the most.
+    /// Scrub requests at the disk at the same time, at most.
     pub depth: usize,
-    /// Which detector, and what it sees.
+    /// Which detector is used and what it sees, for people.
     pub detector: String,
-    /// Its name alone.
+    /// The kind of the detector.
     pub detector_kind: detector::DetectorKind,
-    /// The order's name.
+    /// Name of the order.
     pub order: &'static str,
-    /// The policy's name.
+    /// Name of the policy.
     pub policy: &'static str,
-    /// The goal, for the policy that has one.
+    /// The goal, for a policy that has one.
     pub goal: Option<Goal>,
-    /// Does it go on with a pass that was under way?
+    /// Whether it resumes a pass that was under way.
     pub resumed: bool,
-    /// What else a user should know.
+    /// Anything else a user should know.
     pub notes: Vec<String>,
 }
 
@@ -142,23 +142,23 @@ pub struct ScrubSession {
 pub struct SessionEnded {
     /// The last report.
     pub report: ScrubReport,
-    /// Stopped by the flag, with something left to do?
+    /// Whether it was stopped before the pass was complete.
     pub paused: bool,
-    /// What went wrong on our side, such as a state that could not be saved.
+    /// Problems other than those of the disk, such as a state that could not be saved.
     pub troubles: Vec<String>,
-    /// Could the state be saved at the end?
+    /// Whether the state could be saved at the end.
     pub is_saved: bool,
-    /// Is the record that was asked for in its place, and whole?
+    /// Whether the requested recording, if any, is in its place, and whole.
     pub is_recorded: bool,
     /// Foreground requests that the detector could not count.
     pub foreground_lost: u64,
 }
 
 impl ScrubSession {
-    /// Claims the subject and opens all that is needed. Reads nothing of it but what a verifier tries.
+    /// Claims the subject and opens all that is needed. Reads nothing of it, except what a verifier reads to try itself.
     ///
     /// # Errors
-    /// [`SessionError`]: nothing has been read or written then.
+    /// [`SessionError`]; nothing of the subject has been scrubbed then.
     pub fn prepare(subject: Box<dyn Subject>, options: &SessionOptions) -> Result<ScrubSession, SessionError> {
         let range = check_sizes(&*subject, options)?;
         let claims = claims(&*subject)?;
@@ -178,7 +178,7 @@ impl ScrubSession {
             started: Nanos::ZERO,
             today: scrubjay_core::units::UnixSeconds(0),
         };
-        // A new file, never one that is there: it might be somebody's data, or the target itself.
+        // Only a new file: an existing one might hold data, or be the target itself.
         let record = options.record.as_ref().map(|file| OutputFile::create(file, Existing::Kept)).transpose()?;
         let record = record.map(BufWriter::new);
         notes.extend(subject.notes());
@@ -210,19 +210,19 @@ impl ScrubSession {
         };
         let scrub_setup = (config, options.order, options.policy, coverage, pass);
         let detector = watched.detector;
-        // A record is to be replayed from itself alone.
+        // A recording must be replayable without the state.
         let is_recalled = !options.fresh && record.is_none() && subject.id().is_certain;
         let learnt = is_recalled.then(|| store.load_learnt()).flatten().map(|learnt| learnt.by(&clock::name()));
         Ok(ScrubSession { facts, subject, scrub_setup, verifier, detector, store, learnt, record, _claims: claims })
     }
 
-    /// What is known before it runs.
+    /// The facts known before it runs.
     pub fn facts(&self) -> &SessionInfo {
         &self.facts
     }
 
-    /// Runs until all is verified, the disk is gone, or `control` says stop (a stop is a pause). Puts the calling thread into
-    /// the idle I/O class. `publish` gets a report and the troubles so far, several times a second and at the end.
+    /// Runs until all is verified, the disk is gone, or `control` requests a stop (a stop is a pause). Puts the calling thread into
+    /// the idle I/O class. `publish` receives a report and the troubles so far, several times a second and at the end.
     /// A session that is recorded keeps its policy: a recording is replayed with the one it names.
     pub fn run(mut self, control: &SessionControl, publish: &mut dyn FnMut(&ScrubReport, &[String])) -> SessionEnded {
         let saver = Saver::new(self.store.clone());
@@ -329,7 +329,7 @@ fn check_sizes(subject: &dyn Subject, options: &SessionOptions) -> Result<Sector
     Ok(SectorRange::new(range.start / SECTOR_BYTES, range.end / SECTOR_BYTES))
 }
 
-/// The coverage map and the pass to go on with, if there is one.
+/// The coverage map, and the pass to resume, if there is one.
 fn load(
     store: &StateStore,
     subject: &dyn Subject,
@@ -356,7 +356,7 @@ fn load(
     Ok((saved.coverage.onto(grid), saved.pass.filter(|_| !fresh).unwrap_or_default()))
 }
 
-/// Claims the subject by what it is, and by the ways that lead to it.
+/// Claims the subject under its identity and under its further names.
 fn claims(subject: &dyn Subject) -> Result<Vec<DiskClaim>, SessionError> {
     let by_name = claim::name_of(&subject.id().key());
     let path = || subject.path().to_owned();
@@ -369,7 +369,7 @@ fn open_verifier(subject: &dyn Subject, options: &SessionOptions) -> Result<veri
     opened.map_err(|source| SessionError::Verifier { path: subject.path().to_owned(), source })
 }
 
-/// What a machine must be made of to replay a record: comments to the recording that follows.
+/// The head of a recording: comments with all that a replay needs to make the machine.
 fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig, grid: &Grid) -> String {
     let Config { range, granule, depth, held_max, started, today } = config;
     let held = held_max.map_or(String::new(), |held| format!(" held {}", held.0));
@@ -388,7 +388,7 @@ fn record_head(id: &str, config: &Config, order: OrderKind, policy: PolicyConfig
 struct RunRecorder<'a> {
     subject: &'a dyn Subject,
     store: &'a StateStore,
-    /// Nothing where there can be no more threads.
+    /// `None` where no thread could be started: saves then happen between turns.
     saver: Option<Saver>,
     record: Option<BufWriter<OutputFile>>,
     publish: &'a mut dyn FnMut(&ScrubReport, &[String]),
@@ -402,14 +402,14 @@ struct RunRecorder<'a> {
 }
 
 impl RunRecorder<'_> {
-    /// Notes a trouble once, however often it comes.
+    /// Notes a trouble once, however often it occurs.
     fn trouble(&mut self, what: &str, error: &io::Error) {
         if !self.troubles.iter().any(|trouble| trouble.starts_with(what)) {
             self.troubles.push(format!("{what}: {error}"));
         }
     }
 
-    /// Begins to save. Nothing else is being saved.
+    /// Begins a save. No other save may be under way.
     fn save(&mut self, scrub: &Scrub, how: SaveMethod) {
         let is_complete = scrub.state() == ScrubState::Complete;
         let pass = (!is_complete).then(|| scrub.pass().clone());
@@ -425,7 +425,7 @@ impl RunRecorder<'_> {
         }
     }
 
-    /// Saves what is known at the end, and waits for it.
+    /// Saves the state at the end, and waits for it.
     fn save_last(&mut self, scrub: &Scrub) {
         self.await_save();
         self.save(scrub, SaveMethod::Durably);
@@ -453,7 +453,7 @@ impl RunRecorder<'_> {
         }
     }
 
-    /// Puts the record in its place, if all of it can be written.
+    /// Puts the recording in its place, if all of it can be written.
     fn end_record(&mut self) {
         let Some(file) = self.record.take() else { return };
         let ended = file.into_inner().map_err(io::IntoInnerError::into_error);

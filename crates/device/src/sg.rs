@@ -1,4 +1,4 @@
-//! SCSI commands without data through the SG_IO ioctl, and what their answers mean.
+//! SCSI commands without data through the SG_IO ioctl, and the meaning of their replies.
 //!
 //! Sources: SPC-5 (sense data), SAM-5 (status codes), SAT-4 (the ATA status return descriptor); Linux, `scsi/sg.h`
 //! and `scsi/scsi_status.h`.
@@ -9,16 +9,16 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// What came back for one command.
+/// Reply to one command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SgReply {
     /// The SCSI status byte: 0 is GOOD, 2 is CHECK CONDITION.
     pub status: u8,
-    /// What the host adapter's driver says (`DID_*`): 0 is fine.
+    /// Status from the host adapter's driver (`DID_*`): 0 is fine.
     pub host_status: u16,
-    /// What the SCSI layer says (`DRIVER_*`): 0 is fine, 8 means that there is sense data.
+    /// Status from the SCSI layer (`DRIVER_*`): 0 is fine, 8 means that there is sense data.
     pub driver_status: u16,
-    /// The sense data, as long as the disk made them. Empty when there are none.
+    /// The sense data, in the length that the disk reported. Empty when there are none.
     pub sense: Vec<u8>,
 }
 
@@ -27,20 +27,20 @@ pub struct SgReply {
 pub struct SenseData {
     /// The error itself.
     pub sense: Sense,
-    /// It belongs to an earlier command (response codes 71h and 73h): this one was not executed.
+    /// Whether it belongs to an earlier command (response codes 71h and 73h) and this one was not executed.
     pub deferred: bool,
     /// The registers of an ATA disk, when the command was an ATA PASS-THROUGH.
     pub ata: Option<AtaStatus>,
 }
 
-/// The ATA status return descriptor (SAT-4), as far as it is of use here.
+/// The fields of the ATA status return descriptor (SAT-4) that are used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtaStatus {
     /// The STATUS register: bit 0 is ERR, bit 5 is device fault.
     pub status: u8,
     /// The ERROR register: bit 6 is UNC, an uncorrectable error in the data.
     pub error: u8,
-    /// The LBA registers: where the disk gave up.
+    /// The LBA registers: where the disk stopped.
     pub lba: u64,
 }
 
@@ -53,31 +53,31 @@ pub trait Transport: Send {
     fn send(&mut self, cdb: &[u8]) -> io::Result<SgReply>;
 }
 
-/// GOOD.
+/// SCSI status GOOD.
 const GOOD: u8 = 0x00;
-/// CHECK CONDITION: the sense data say what happened.
+/// SCSI status CHECK CONDITION: the sense data describe what happened.
 const CHECK_CONDITION: u8 = 0x02;
-/// CONDITION MET: as good as GOOD.
+/// SCSI status CONDITION MET, equivalent to GOOD here.
 const CONDITION_MET: u8 = 0x04;
-/// `DID_TIME_OUT`: the command was given up.
+/// `DID_TIME_OUT`: the command was aborted.
 const HOST_TIME_OUT: u16 = 0x03;
 /// `DID_MEDIUM_ERROR`, which older kernels (5.x) add to a CHECK CONDITION for a medium error.
 const HOST_MEDIUM_ERROR: u16 = 0x13;
-/// `DRIVER_TIMEOUT`.
+/// `DRIVER_TIMEOUT`: the command was aborted.
 const DRIVER_TIME_OUT: u16 = 0x06;
 /// `DRIVER_SENSE`: there is sense data.
 const DRIVER_SENSE: u16 = 0x08;
-/// UNIT ATTENTION: something happened to the disk since the last command, which was not executed for that reason.
+/// Sense key UNIT ATTENTION: the disk reports an event since the last command, and therefore did not execute this one.
 const UNIT_ATTENTION: u8 = 0x6;
 
 impl SgReply {
-    /// Its sense data, if there are any that can be read.
+    /// The decoded sense data; `None` if there are none or they cannot be decoded.
     pub fn sense_data(&self) -> Option<SenseData> {
         parse_sense(&self.sense)
     }
 
-    /// What the reply says of the medium. Only a CHECK CONDITION that arrived whole can blame it; a time-out, a lost
-    /// path, a busy or reserved disk and a deferred error are [`VerifyOutcome::Inconclusive`].
+    /// The outcome for the medium. Only a CHECK CONDITION that arrived whole can blame it; a time-out, a lost path, a busy or
+    /// reserved disk and a deferred error are [`VerifyOutcome::Inconclusive`].
     pub fn judge(&self) -> VerifyOutcome {
         if let Some(failed) = self.transport_failure() {
             return failed;
@@ -86,16 +86,16 @@ impl SgReply {
             (GOOD | CONDITION_MET, _) => VerifyOutcome::Clean,
             (CHECK_CONDITION, Some(data)) if data.deferred => VerifyOutcome::Inconclusive(Cause::Sense(data.sense)),
             (CHECK_CONDITION, Some(data)) => VerifyOutcome::of_sense(data.sense),
-            // A remote I/O error: what Linux calls an answer that makes no sense.
+            // A remote I/O error: Linux's errno for a reply that makes no sense.
             (CHECK_CONDITION, None) => failed(libc::EREMOTEIO),
             // BUSY, RESERVATION CONFLICT, TASK SET FULL, TASK ABORTED.
             _ => failed(libc::EBUSY),
         }
     }
 
-    /// The failure of the way to the disk and back, if it failed.
+    /// The failure of the path to the disk, if it failed.
     pub fn transport_failure(&self) -> Option<VerifyOutcome> {
-        // The upper half of the byte was once a suggestion to the SCSI layer.
+        // The upper half of the byte once held a suggestion to the SCSI layer.
         let driver = self.driver_status & 0x0f;
         match (self.host_status, driver) {
             (HOST_TIME_OUT, _) | (_, DRIVER_TIME_OUT) => Some(failed(libc::ETIMEDOUT)),
@@ -105,23 +105,23 @@ impl SgReply {
         }
     }
 
-    /// Was the command not executed because the disk had something else to tell? Then it can be sent again.
+    /// Whether the command was not executed because the disk reported something else. It can then be sent again.
     pub fn wants_repeat(&self) -> bool {
         self.status == CHECK_CONDITION
             && self.sense_data().is_some_and(|data| data.deferred || data.sense.key == UNIT_ATTENTION)
     }
 }
 
-/// Sends a command, and once more if the disk answers the first with UNIT ATTENTION or with a deferred error.
+/// Sends a command, and repeats it once if the disk replies with UNIT ATTENTION or with a deferred error.
 ///
 /// # Errors
-/// As [`Transport::send`].
+/// When a command was not sent at all, with the errno of the ioctl.
 pub fn send(transport: &mut impl Transport, cdb: &[u8]) -> io::Result<SgReply> {
     let reply = transport.send(cdb)?;
     if reply.wants_repeat() { transport.send(cdb) } else { Ok(reply) }
 }
 
-/// Judges an errno of a pass-through ioctl. Other than an errno of `read(2)`, it never blames the medium.
+/// The outcome for an errno of a pass-through ioctl. Unlike an errno of `read(2)`, it never blames the medium.
 pub fn of_ioctl_error(error: &io::Error) -> VerifyOutcome {
     let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
     match VerifyOutcome::of_errno(errno) {
@@ -159,13 +159,13 @@ pub fn parse_sense(bytes: &[u8]) -> Option<SenseData> {
     }
 }
 
-/// The bytes that the header's ADDITIONAL SENSE LENGTH (byte 7) vouches for; the rest is old memory of the disk's.
+/// The bytes covered by the header's ADDITIONAL SENSE LENGTH (byte 7); the rest may be stale memory of the disk.
 fn announced(bytes: &[u8]) -> &[u8] {
     let len = bytes.get(7).map_or(bytes.len(), |additional| 8 + usize::from(*additional));
     &bytes[..len.min(bytes.len())]
 }
 
-/// The sense data descriptors that are there in full, header included.
+/// The sense data descriptors that are complete, header included.
 fn descriptors(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let len = 2 + usize::from(*bytes.get(1)?);
@@ -175,7 +175,7 @@ fn descriptors(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Reads a descriptor of 14 bytes. The LBA registers come as the ATA bus has them, in pairs of high and low order.
+/// Decodes a descriptor of 14 bytes. The LBA registers are in the order of the ATA bus, in pairs of high and low byte.
 fn ata_status(descriptor: &[u8]) -> AtaStatus {
     let lba = [10, 8, 6, 11, 9, 7].map(|index| descriptor[index]);
     AtaStatus { status: descriptor[13], error: descriptor[3], lba: big_endian(&lba) }
@@ -201,7 +201,7 @@ pub struct SgDevice {
 }
 
 impl SgDevice {
-    /// Sends commands to the disk `file`, each of which is given up after `timeout` (whole milliseconds, at least 1).
+    /// Sends commands to the disk `file`, each of which is aborted after `timeout` (whole milliseconds, at least 1).
     pub fn new(file: File, timeout: Nanos) -> SgDevice {
         SgDevice { file, timeout }
     }
@@ -253,8 +253,8 @@ impl Transport for SgDevice {
         header.mx_sb_len = SENSE_MAX as u8;
         header.sbp = sense.as_mut_ptr();
         header.timeout = u32::try_from(self.timeout.0 / 1_000_000).unwrap_or(u32::MAX).max(1);
-        // SAFETY: the descriptor is open, the header is laid out as the kernel's, and its pointers are to memory that
-        // lives until the call is over and is as long as the lengths beside them say. No data are transferred.
+        // SAFETY: the descriptor is open, the header has the kernel's layout, and its pointers are to memory that lives until
+        // the call is over and is as long as the length fields state. No data are transferred.
         let result = unsafe { libc::ioctl(self.file.as_raw_fd(), SG_IO as _, &raw mut header) };
         if result < 0 {
             return Err(io::Error::last_os_error());

@@ -1,10 +1,10 @@
-//! Text that others chose, as it may be shown: names of files and programs reach terminals, which obey control characters.
+//! Escapes text from other parties: names of files and programs reach terminals, which obey control characters.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The text with an escape (`\n`, `\e`, `\x07`, `\u{202e}`) for each control character and each that turns the direction of the
-/// line. So it stays one piece of one line, and can be read.
+/// The text with an escape (`\n`, `\e`, `\x07`, `\u{202e}`) for each control character and each character that changes the
+/// direction of the line, so that it stays on one line and readable.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_foul) {
         return text.into();
@@ -24,12 +24,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// A path, as it may be shown.
+/// A path, escaped for display.
 pub fn shown_path(path: &Path) -> String {
     shown(&path.to_string_lossy()).into_owned()
 }
 
-/// Does a terminal do something else with it than show it?
+/// Whether a terminal does something else with this character than show it.
 pub fn is_foul(char: char) -> bool {
     let is_bidi =
         matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

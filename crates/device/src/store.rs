@@ -1,4 +1,4 @@
-//! The state folder: one file a scrub, replaced as a whole or not at all.
+//! The state folder: one state file for each scrub, replaced as a whole or not at all.
 
 use crate::output::{self, Existing, OutputFile};
 use crate::owner::{self, Meddler};
@@ -11,13 +11,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where the state of one scrub is kept.
+/// The place of one scrub's state.
 #[derive(Clone, Debug)]
 pub struct StateStore {
     path: PathBuf,
 }
 
-/// Why there is no state to be had or kept.
+/// Why a state cannot be loaded or saved.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder cannot be made or written.
@@ -28,12 +28,12 @@ pub enum StoreError {
         /// The error of the system or library below.
         source: io::Error,
     },
-    /// Somebody else could put there what he likes.
+    /// A user other than root could put any state there.
     #[error("state folder {folder}: {meddler}: choose one that only root can change, such as /var/lib/scrubjay")]
     Meddled {
         /// The folder.
         folder: PathBuf,
-        /// Who.
+        /// Who could change it.
         meddler: Meddler,
     },
     /// The file cannot be read.
@@ -44,12 +44,12 @@ pub enum StoreError {
         /// The error of the system or library below.
         source: io::Error,
     },
-    /// The file is not what we wrote.
+    /// The file was not written by a scrub, or is damaged.
     #[error("state file {path}, {source}: begin afresh (it is kept beside as .damaged)")]
     Damaged {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// Where and what.
+        /// The line, and what is wrong with it.
         source: SavedError,
     },
     /// The state of another disk, or of the same one when it had another size.
@@ -59,14 +59,14 @@ pub enum StoreError {
     Foreign {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// Whose it is.
+        /// Identity and size of the disk in the file.
         theirs: String,
-        /// Whose it should be.
+        /// Identity and size of the disk to scrub.
         ours: String,
     },
 }
 
-/// The folder for states unless the user names one: `$XDG_STATE_HOME/scrubjay`, else `/var/lib/scrubjay` for root, else
+/// The default state folder: `$XDG_STATE_HOME/scrubjay`, else `/var/lib/scrubjay` for root, else
 /// `~/.local/state/scrubjay`.
 pub fn default_folder() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -80,8 +80,8 @@ pub fn default_folder() -> PathBuf {
 }
 
 impl StateStore {
-    /// The place for the state of `disk`, or of a part of it, which nobody else uses now. Makes the folder, and proves that
-    /// it can be written. For root it must be root's alone: others would have it read, and count as read, what they like.
+    /// The place for the state of `disk`, or of a part of it; no other process may use it now. Makes the folder, and proves that it
+    /// can be written. For root, only root may be able to change the folder: others could have a state of their choice read.
     ///
     /// # Errors
     /// [`StoreError::Folder`], [`StoreError::Meddled`].
@@ -89,7 +89,7 @@ impl StateStore {
         let fail = |source| StoreError::Folder { folder: folder.to_owned(), source };
         let meddled = |meddler| StoreError::Meddled { folder: folder.to_owned(), meddler };
         if owner::is_root() {
-            // Before, so that nothing is made in there; afterwards, since it may have come from elsewhere.
+            // Checked before, so that nothing is made in such a folder, and afterwards, since another process may have made it.
             owner::meddler(folder).map_err(fail)?.map_or(Ok(()), |meddler| Err(meddled(meddler)))?;
         }
         fs::create_dir_all(folder).map_err(fail)?;
@@ -104,23 +104,23 @@ impl StateStore {
         Ok(store)
     }
 
-    /// The same place, for reading only: nothing is made, nothing is proven.
+    /// The place of a state for reading only: makes nothing and proves nothing.
     pub fn at(folder: &Path, disk: &str, part: Option<SectorRange>) -> StateStore {
         let part = part.map_or(String::new(), |range| format!("@{}-{}", range.start, range.end));
         StateStore { path: folder.join(format!("{}{part}.scrub", file_name(disk))) }
     }
 
-    /// Where it is.
+    /// Path of the state file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was saved last; `None` when nothing was.
+    /// The state saved last; `None` when there is none.
     ///
     /// # Errors
-    /// When it cannot be read, is damaged, or is the state of another disk than `disk` of `sectors` sectors.
+    /// When it cannot be read, is damaged, or belongs to a disk other than `disk` of `sectors` sectors.
     pub fn load(&self, disk: &str, sectors: u64) -> Result<Option<Saved>, StoreError> {
-        // What was saved in haste is newer than anything else, if it is whole: a save takes it away first.
+        // A hasty save, if it is whole, is newer than a durable one, because a durable save removes it first.
         match self.load_from(&self.beside("hasty"), disk, sectors) {
             Ok(Some(hasty)) => Ok(Some(hasty)),
             _ => self.load_from(&self.path, disk, sectors),
@@ -147,53 +147,53 @@ impl StateStore {
         Ok(Some(saved))
     }
 
-    /// Replaces what was saved, durably: after a loss of power either the old state is there or the new one.
+    /// Replaces the state durably: after a loss of power either the old state is there or the new one.
     ///
     /// # Errors
-    /// What the kernel says; the old state is then still there.
+    /// The kernel's error; the old state is then still there.
     pub fn save(&self, saved: &Saved) -> io::Result<()> {
         let output = self.written(&self.path, saved)?;
-        // Now, not later: left behind by a death between the two, it would pass for newer.
+        // The hasty save is removed before the commit: left behind by a death after it, it would pass for newer.
         output.file().sync_data()?;
         let _ = fs::remove_file(self.beside("hasty"));
         Ok(output.commit()?)
     }
 
-    /// Saves without waiting for the disk: enough to survive the death of this process. A loss of power takes it back
-    /// to the last [`StateStore::save`].
+    /// Replaces the state without waiting for the disk. It survives the death of this process; after a loss of power the state
+    /// of the last [`StateStore::save`] is loaded.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn save_in_haste(&self, saved: &Saved) -> io::Result<()> {
         Ok(self.written(&self.beside("hasty"), saved)?.commit_in_haste()?)
     }
 
-    /// What an earlier run has learnt, if that is there and whole. Nothing is lost where it is not.
+    /// What an earlier run has learnt, if it was saved and is whole. A run can do without it.
     pub fn load_learnt(&self) -> Option<Learnt> {
         let text = read_bounded(&self.beside("learnt"), LEARNT_BYTES_MAX).ok()?;
         text.parse().ok()
     }
 
-    /// Replaces what was learnt, without waiting for the disk.
+    /// Replaces the learnt values without waiting for the disk.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn save_learnt(&self, learnt: &Learnt) -> io::Result<()> {
         Ok(self.written(&self.beside("learnt"), learnt)?.commit_in_haste()?)
     }
 
-    /// Complete, but not yet in its place.
+    /// Writes a file completely, but does not yet put it in its place.
     fn written(&self, path: &Path, saved: &impl ToString) -> io::Result<OutputFile> {
         let mut output = OutputFile::create(path, Existing::Replaced)?;
         output.write_all(saved.to_string().as_bytes())?;
         Ok(output)
     }
 
-    /// Puts what was saved aside, damaged or not, so that a new state can begin. Of what was saved in haste nothing is
-    /// kept: it is not readable either, or it would have been loaded.
+    /// Puts the saved state aside, damaged or not, so that a new one can begin. A hasty save is removed: it is not readable
+    /// either, or it would have been loaded.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn put_aside(&self) -> io::Result<()> {
         let _ = fs::remove_file(self.beside("hasty"));
         match fs::rename(&self.path, self.beside("damaged")) {
@@ -210,10 +210,10 @@ impl StateStore {
     }
 }
 
-/// No state is longer: a million regions, each with a line of its own.
+/// The longest state, in bytes: a million regions, each with a line of its own.
 const STATE_BYTES_MAX: usize = 128 << 20;
 
-/// So many bytes of a file at most, and one more if it is longer.
+/// The first `bytes_max` bytes of a file, and one more if it is longer.
 fn read_bounded(path: &Path, bytes_max: usize) -> io::Result<String> {
     let mut bytes = Vec::new();
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
@@ -231,7 +231,7 @@ pub fn short_name(id: &str) -> String {
     format!("{:016x}", id.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
 }
 
-/// A file name for any id: what is not plain becomes `_`, and a hash keeps two such apart.
+/// A file name for any id: characters that are not plain become `_`, and a hash keeps such names distinct.
 pub(crate) fn file_name(id: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();

@@ -1,6 +1,7 @@
-//! What a session scrubs, whatever it is: a disk, an image file, an array of md, or a volume that somebody serves.
+//! What a session scrubs, of any kind: a disk, an image file, an md array, a mounted btrfs or a served volume.
 //!
-//! Disks and files are here, arrays in [`crate::md`]; a served volume is one in the crate that serves volumes.
+//! Disks and files are implemented here, arrays in [`crate::md`], btrfs in [`crate::btrfs`]; a served volume in the crate
+//! that serves volumes.
 
 use crate::btrfs::label;
 use crate::target::{Target, TargetIdentity};
@@ -13,30 +14,31 @@ use std::path::Path;
 
 /// Something that can be scrubbed.
 pub trait Subject: Send {
-    /// As the user named it.
+    /// The path as the user named it.
     fn path(&self) -> &Path;
 
-    /// What it is, whatever it is called today.
+    /// Its identity, which does not depend on its current name.
     fn id(&self) -> &TargetIdentity;
 
     /// Its size in 512-byte sectors, at least 1; a multiple of [`Subject::block`].
     fn sectors(&self) -> u64;
 
-    /// The smallest piece that has a verdict of its own: a power of two from 512 bytes on.
+    /// The smallest piece that has an outcome of its own, in bytes: a power of two, at least 512.
     fn block(&self) -> Bytes;
 
-    /// What people call such a piece.
+    /// What users call such a piece.
     fn block_name(&self) -> &'static str;
 
-    /// Names of the ways that lead to it, other than its identity: it is claimed by all of them.
+    /// Further names under which it is claimed, besides its identity: those of what lies below it, say.
     fn ways(&self) -> Vec<String>;
 
-    /// The order that suits it, unless another one is asked for.
+    /// The order of the tour that suits it, unless the user names another one.
     fn order(&self) -> OrderKind {
         OrderKind::default()
     }
 
-    /// No request of a scrub holds up one of others for longer, whatever it takes; `None`: to its end.
+    /// The longest time for which one scrub request delays a foreground request, however long it takes itself; `None`: until
+    /// its own end.
     fn held_max(&self) -> Option<Nanos> {
         None
     }
@@ -51,13 +53,13 @@ pub trait Subject: Send {
         policy: &PolicyConfig,
     ) -> Result<verify::OpenedVerifier, VerifierError>;
 
-    /// Opens a detector of its other users, at most as good as `wish`. Never fails; it may see nothing.
+    /// Opens a detector of its foreground, at most as good as `wish`. Never fails, but the detector may see nothing.
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector;
 
-    /// Is it still there? Asked when a verification ended badly: a vanished disk answers like a bad sector.
+    /// Whether it still exists. Checked when a verification failed: a vanished disk answers like a bad sector.
     fn is_present(&self) -> bool;
 
-    /// What a user should know of it before it is scrubbed.
+    /// What a user should know about it before it is scrubbed.
     fn notes(&self) -> Vec<String>;
 }
 
@@ -82,7 +84,7 @@ impl Subject for Target {
         "logical block"
     }
 
-    /// The number of the whole disk below it: its partitions are all in each other's way.
+    /// The device number of the whole disk below it: scrubs of two of its partitions would be in each other's way.
     fn ways(&self) -> Vec<String> {
         let disk = self.disk.as_ref().filter(|_| self.is_block_device);
         disk.map(|disk| format!("number/{}:{}", disk.major, disk.minor)).into_iter().collect()

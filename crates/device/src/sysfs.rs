@@ -1,4 +1,4 @@
-//! What `/sys` says of a block device: small readers, no policy.
+//! Small readers of what `/sys` reports about a block device; no policy.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -15,7 +15,7 @@ pub struct DiskNode {
 }
 
 impl DiskNode {
-    /// The whole disk that the block device `major:minor` is, or is a partition of.
+    /// The whole disk that is, or contains as a partition, the block device `major:minor`.
     ///
     /// # Errors
     /// When the kernel knows no such block device.
@@ -27,7 +27,7 @@ impl DiskNode {
         DiskNode::of_folder(&folder)
     }
 
-    /// The disk whose folder in `/sys` this is.
+    /// The disk whose folder in `/sys` is `folder`.
     ///
     /// # Errors
     /// When the folder holds no readable `dev` file.
@@ -51,14 +51,14 @@ impl DiskNode {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The serial number, where the disk says one: an attribute, or page 0x80 of SCSI's vital product data.
+    /// The serial number, where the disk reports one: an attribute, or page 0x80 of SCSI's vital product data.
     pub fn serial(&self) -> Option<String> {
         let page = || fs::read(self.folder().join("device/vpd_pg80")).ok().and_then(|page| unit_serial(&page));
         self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(page)
     }
 
-    /// Is it there, and does its driver still talk to it? A disk that was taken offline answers reads with the same error
-    /// as a bad sector.
+    /// Whether the disk exists and its driver still talks to it. A disk that was taken offline answers reads with the same
+    /// error as a bad sector.
     pub fn is_alive(&self) -> bool {
         const STATES: [&str; 8] =
             ["running", "live", "created", "quiesce", "blocked", "created-blocked", "resetting", "connecting"];
@@ -66,7 +66,7 @@ impl DiskNode {
         self.folder().exists() && state.is_none_or(|state| STATES.contains(&state.as_str()))
     }
 
-    /// The number in one of its attributes.
+    /// The value of a numeric attribute; `None` when absent or no number.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.attribute(path)?.parse().ok()
     }
@@ -79,7 +79,7 @@ pub fn unit_serial(page: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The array of md, one that keeps everything twice, of which this disk or partition, or a partition of it, is a member.
+/// The redundant md array (of any RAID level except 0) of which this disk or partition, or one of its partitions, is a member.
 pub fn array_above(major: u32, minor: u32) -> Option<String> {
     let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let names = |folder: &Path| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Targets: a path that a user named, opened read-only, and all that must be known before it is read.
+//! Targets: a path that a user named, opened read-only, with all that must be known before it is read.
 
 use crate::clock;
 use crate::sysfs::DiskNode;
@@ -12,51 +12,51 @@ use std::path::{Path, PathBuf};
 /// An open target.
 #[derive(Debug)]
 pub struct Target {
-    /// As the user named it.
+    /// The path as the user named it.
     pub path: PathBuf,
-    /// What it is, whatever it is called today: serial number or WWN of a disk, the path of a file.
+    /// Its identity, which does not depend on its current name: serial number or WWN of a disk, the path of a file.
     pub id: TargetIdentity,
-    /// Open for reading only, past the page cache where possible.
+    /// Open read-only, bypassing the page cache where possible.
     pub file: File,
-    /// Do reads bypass the page cache? If not, they prove little.
+    /// Whether reads bypass the page cache. If not, they prove little.
     pub is_direct: bool,
-    /// A block device, not an image file?
+    /// Whether it is a block device, not an image file.
     pub is_block_device: bool,
     /// Its size in 512-byte sectors, at least 1.
     pub sectors: u64,
     /// The smallest block that can be read.
     pub logical_block: Bytes,
-    /// Does it, or the disk below it, spin?
+    /// Whether it, or the disk below it, spins.
     pub is_rotational: bool,
     /// The whole disk on which it lies, if the kernel knows one.
     pub disk: Option<DiskNode>,
 }
 
-/// What a target is, whatever it is called today.
+/// The identity of a target, which does not depend on its current name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetIdentity {
     /// For people and reports: `naa.5000c500a1b2c3d4`, `/home/disk.img`. No line breaks.
     pub name: String,
-    /// What tells it from another of the same name: the inode of a file. Part of what a state is filed under.
+    /// Distinguishes it from another of the same name: the inode of a file. Part of the key of a saved state.
     pub instance: String,
-    /// Would another medium surely have another identity? If not, a pass must not be gone on with.
+    /// Whether another medium certainly has another identity. If not, a pass must not be resumed.
     pub is_certain: bool,
 }
 
 impl TargetIdentity {
-    /// Of these parts; control characters of the name become spaces.
+    /// Made of these parts; control characters of the name become spaces.
     pub fn new(name: &str, instance: String, is_certain: bool) -> TargetIdentity {
         let name = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         TargetIdentity { name, instance, is_certain }
     }
 
-    /// Certain if there is something to tell it by.
+    /// Certain if there is an instance to distinguish it by.
     fn known_by(name: &str, instance: Option<String>) -> TargetIdentity {
         let is_certain = instance.is_some();
         TargetIdentity::new(name, instance.unwrap_or_default(), is_certain)
     }
 
-    /// What its state is filed under.
+    /// The key under which its state is saved.
     pub fn key(&self) -> String {
         if self.instance.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.instance) }
     }
@@ -65,13 +65,13 @@ impl TargetIdentity {
 /// Why a target cannot be scrubbed.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// Nothing has this name.
+    /// No file has this name.
     #[error("{path}: no such device or file")]
     Absent {
         /// Path, as the user gave it.
         path: PathBuf,
     },
-    /// We may not read it.
+    /// The user may not read it.
     #[error("{path}: permission denied: {advice}")]
     Permission {
         /// Path, as the user gave it.
@@ -79,7 +79,7 @@ pub enum TargetError {
         /// What to do.
         advice: &'static str,
     },
-    /// A directory, a terminal, ...
+    /// Neither a block device nor a file: a directory, a terminal, ...
     #[error("{path} is a {what}: name a block device or an image file{hint}")]
     Kind {
         /// Path, as the user gave it.
@@ -123,7 +123,7 @@ const BLKPBSZGET: libc::c_ulong = 0x127b;
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 
 impl Target {
-    /// Opens `path`, read-only, and finds out what it is.
+    /// Opens `path` read-only and determines what it is.
     ///
     /// # Errors
     /// [`TargetError`]; nothing is written in any case.
@@ -175,7 +175,7 @@ impl Target {
         let (major, minor) = numbers(metadata.dev());
         let disk = DiskNode::of_device(major, minor).ok();
         let block = disk.as_ref().and_then(|disk| disk.number("queue/logical_block_size")).unwrap_or(SECTOR_BYTES);
-        // A last bit shorter than the disk's block cannot be read past the page cache.
+        // A last piece shorter than the disk's block cannot be read past the page cache.
         let (file, is_direct) = open_read_only(path, bytes.is_multiple_of(block))?;
         let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Target {
@@ -197,7 +197,7 @@ impl Target {
         Some(numbers(about.rdev()))
     }
 
-    /// Is the device still there? A vanished disk answers reads with the same EIO as a bad sector.
+    /// Whether the device still exists. A vanished disk answers reads with the same EIO as a bad sector.
     pub fn is_present(&self) -> bool {
         let is_open = if self.is_block_device {
             device_bytes(&self.file).is_ok_and(|bytes| bytes > 0)
@@ -223,7 +223,7 @@ impl TargetError {
     }
 }
 
-/// What helps depends on who asks for what.
+/// Advice on a refused permission, depending on the user and on the kind of file.
 pub(crate) fn permission_advice(path: &Path) -> &'static str {
     let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
     match rustix::process::geteuid().as_raw() {
@@ -233,17 +233,17 @@ pub(crate) fn permission_advice(path: &Path) -> &'static str {
     }
 }
 
-/// A name that stays with the disk: WWN and serial number, else the file below a loop device. A disk that says nothing of
-/// itself has its name of today, which another may bear tomorrow, and the number of its appearance.
+/// An identity that stays with the disk: WWN and serial number, else the file below a loop device. A disk that reports neither
+/// has its name of today, which another disk may have tomorrow, and the number of its appearance.
 pub fn disk_id(disk: &DiskNode) -> TargetIdentity {
     const ATTRIBUTES: [&str; 4] = ["wwid", "device/wwid", "dm/uuid", "md/uuid"];
     let known = ATTRIBUTES.iter().find_map(|path| disk.attribute(path));
-    // Some bridges have the same WWN or serial for every disk behind them; both together tell more of them apart.
+    // Some bridges report the same WWN or serial for every disk behind them; both together distinguish more of them.
     let words: Vec<String> = known.into_iter().chain(disk.serial()).collect();
     let said = if words.is_empty() { serial_by_udev(disk) } else { Some(words.join(" ")) };
     if let Some(said) = said {
         let name = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        // What a card reader says of itself it says of every card.
+        // A card reader reports the same values for every card in it.
         let is_fixed = disk.number("removable") != Some(1);
         return if is_fixed {
             TargetIdentity::new(&name, String::new(), true)
@@ -263,13 +263,13 @@ pub fn disk_id(disk: &DiskNode) -> TargetIdentity {
     }
 }
 
-/// Tells this appearance of a disk from any other: the kernel numbers them, anew at each boot (Linux 5.15 and later).
+/// Distinguishes this appearance of a disk from any other: the kernel numbers them within a boot (Linux 5.15 and later).
 fn appearance(disk: &DiskNode) -> Option<String> {
     let boot = Some(clock::name()).filter(|boot| !boot.is_empty())?;
     Some(format!("boot {boot} number {}", disk.number("diskseq")?))
 }
 
-/// What udev found out by asking the disk: older SATA disks and some bridges show their serial nowhere else.
+/// The serial number that udev asked the disk for: older SATA disks and some bridges show it nowhere else.
 fn serial_by_udev(disk: &DiskNode) -> Option<String> {
     let text = fs::read_to_string(format!("/run/udev/data/b{}:{}", disk.major, disk.minor)).ok()?;
     text.lines().find_map(|line| line.strip_prefix("E:ID_SERIAL=")).map(str::to_owned)
@@ -283,8 +283,8 @@ fn device_id(disk: &DiskNode, major: u32, minor: u32) -> TargetIdentity {
     }
 }
 
-/// Tells a file from any other that bears or bore its name: inode numbers are used again, births are not. `None` where the
-/// file system keeps no time of birth.
+/// Distinguishes a file from any other that has or had its name: inode numbers are reused, times of birth are not. `None` where
+/// the file system keeps no time of birth.
 fn birth(metadata: &fs::Metadata) -> Option<String> {
     let born = metadata.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(format!("inode {} born {}", metadata.ino(), born.as_nanos()))
@@ -311,7 +311,7 @@ pub(crate) fn what_it_is(path: &Path, metadata: &fs::Metadata) -> (&'static str,
     (what, String::new())
 }
 
-/// Opens for reading, past the page cache if `wish_direct` and the file system can.
+/// Opens for reading, past the page cache if `wish_direct` is set and the file system supports it. Also returns whether it does.
 pub(crate) fn open_read_only(path: &Path, wish_direct: bool) -> Result<(File, bool), TargetError> {
     let open = |flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
     if wish_direct {
@@ -338,7 +338,7 @@ pub(crate) fn device_block(file: &File) -> io::Result<u32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(block as u32) }
 }
 
-/// What the device writes at once, as far as it says: a power failure may spoil all of it.
+/// The device's physical block in bytes, as far as it reports one: a power failure may damage all of it.
 pub(crate) fn device_physical_block(file: &File) -> io::Result<u32> {
     let mut block: libc::c_uint = 0;
     // SAFETY: BLKPBSZGET writes one unsigned int to the pointer, which is to a live one; the descriptor is open.

@@ -1,4 +1,4 @@
-//! What `bench disk` measured, as JSON (schema 1).
+//! The result of `bench disk`, as JSON (schema 1).
 //!
 //! Fields are added, never renamed or taken away, within a schema.
 
@@ -12,28 +12,28 @@ use scrubjay_core::units::{Nanos, UnixSeconds};
 use scrubjay_device::bench::BenchedFacts;
 use serde::Serialize;
 
-/// All of one result, to be shown or written.
+/// A complete result of `bench disk`, to be shown or written.
 #[derive(Clone, Debug)]
 pub struct BenchOutcome {
-    /// As the user named it.
+    /// The target's name, as the user gave it.
     pub target: String,
-    /// What its results are filed under.
+    /// The key under which its results are filed.
     pub key: String,
-    /// Who sent the requests: `own`, or fio's version.
+    /// What sent the requests: `own`, or fio's version.
     pub engine: String,
     /// What is known of the disk.
     pub facts: BenchedFacts,
-    /// Which part of it was measured.
+    /// Which part of the disk was measured.
     pub span: BenchSpan,
-    /// What was measured.
+    /// The measurements.
     pub record: BenchRecord,
-    /// Mean latency that may not be exceeded.
+    /// Mean latency that may not be exceeded: the budget.
     pub budget: Nanos,
-    /// What it says.
+    /// The verdict on the measurements.
     pub verdict: BenchVerdict,
-    /// Beside earlier results.
+    /// The comparison with earlier results.
     pub comparison: BenchComparison,
-    /// When.
+    /// When the run was made.
     pub at: UnixSeconds,
 }
 
@@ -43,7 +43,7 @@ impl BenchOutcome {
         self.record.results.iter().filter(move |result| result.step.pattern == pattern)
     }
 
-    /// What to know, from the figures themselves and from earlier ones.
+    /// Warnings, from the figures themselves and from the comparison with earlier ones.
     pub fn warnings(&self) -> impl Iterator<Item = &BenchWarning> {
         self.verdict.warnings.iter().chain(&self.comparison.warnings)
     }
@@ -53,7 +53,7 @@ impl BenchOutcome {
         self.verdict.inside.map(|index| &self.record.results[index])
     }
 
-    /// How far it came, in one word.
+    /// How far the run came, in one word.
     pub fn state(&self) -> &'static str {
         match self.record.state {
             BenchState::Complete => "complete",
@@ -63,7 +63,8 @@ impl BenchOutcome {
         }
     }
 
-    /// What is kept of it: small random reads at depth 1, if they were measured to the end and nothing speaks against them.
+    /// The part that is kept for comparisons: small random reads at depth 1, if they were measured to the end and are
+    /// plausible.
     pub fn to_keep(&self) -> Option<PastBench> {
         let first = self.of(BenchPattern::Random).next()?;
         let is_sound = first.is_complete
@@ -88,7 +89,7 @@ impl BenchOutcome {
     }
 }
 
-/// The one object of a run.
+/// The JSON object of one run.
 #[derive(Debug, Serialize)]
 pub struct BenchDiskDocument<'o> {
     schema: u32,
@@ -102,7 +103,7 @@ pub struct BenchDiskDocument<'o> {
     span: &'static str,
     is_write: bool,
     state: &'static str,
-    /// The whole of it in a sentence or two.
+    /// The whole result in a sentence or two.
     sentence: &'o str,
     /// `normal`, `slow`, `fast`, `impossible`, `alike` or `unknown`.
     verdict: &'static str,
@@ -145,9 +146,9 @@ struct StepDocument {
     is_repeating: bool,
     faults: u64,
     fault_places: Vec<FaultEntry>,
-    /// Of all that the disk did meanwhile, what others had it do.
+    /// The share of the disk's traffic in this step that was not the benchmark's.
     others_share: Option<f64>,
-    /// Upper edge in seconds, and how many: buckets 1.1 % wide, the empty ones left out.
+    /// Upper edge of a bucket in seconds, and requests in it: buckets 1.1 % wide, the empty ones left out.
     distribution: Vec<(f64, u64)>,
     trace_bin_seconds: f64,
     trace: Vec<TraceEntry>,
@@ -167,7 +168,7 @@ struct TraceEntry {
     max_seconds: f64,
 }
 
-/// A part of the disk: of equal size each, in their order.
+/// One of several parts of the disk, all of the same size, in their order.
 #[derive(Debug, Serialize)]
 struct ZoneEntry {
     bytes_per_second: Option<f64>,
@@ -181,7 +182,7 @@ struct ComparisonDocument {
     past_median_seconds: Option<f64>,
     siblings: usize,
     siblings_median_seconds: Option<f64>,
-    /// Earlier results that are not held against this one: of another part, size, request or engine.
+    /// Earlier results that are not compared with this one: of another part, size, request or engine.
     unlike: usize,
 }
 
@@ -191,7 +192,7 @@ struct DiskFactsDocument<'o> {
     model: Option<&'o str>,
     serial: Option<&'o str>,
     class: String,
-    /// Who answers in place of a medium, in a word: no verdict then.
+    /// What answers in place of a medium, in a word: then there is no verdict.
     intermediary: Option<&'static str>,
     rpm: Option<u32>,
     is_rotational: bool,
@@ -210,7 +211,7 @@ struct DiskFactsDocument<'o> {
 }
 
 impl<'o> BenchDiskDocument<'o> {
-    /// Of this result.
+    /// Makes the document of a result.
     pub fn new(outcome: &'o BenchOutcome) -> BenchDiskDocument<'o> {
         let BenchOutcome { facts, record, budget, verdict, comparison, .. } = outcome;
         let steps = |pattern| outcome.of(pattern).map(|result| step(result, *budget)).collect();

@@ -1,5 +1,6 @@
-//! The file that keeps results of `bench disk`: a line of JSON each. Plain, because benchmarks run where no watch does, whose
-//! history has one writer. Fields are added, never renamed or taken away; what an older version wrote is read, too.
+//! The file that keeps results of `bench disk`: one line of JSON each.
+//! It is a plain file, because benchmarks run where no watch does, and the watch's history has one writer. Fields are
+//! added, never renamed or taken away; lines of older versions can be read.
 
 use scrubjay_core::bench::compare::{BenchSpan, PastBench, PastSetting};
 use scrubjay_core::units::UnixSeconds;
@@ -11,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Results that are kept; older ones go.
+/// Results that are kept, at most; the oldest are dropped.
 const KEPT_MAX: usize = 1000;
-/// A file of so many bytes is not ours: a thousand results are a tenth of it.
+/// The largest file that is read, in bytes; a larger one is not this file: a thousand results take a tenth of it.
 const LOOK_MAX: u64 = 4 << 20;
-/// So long is waited for another one who adds, and needs milliseconds.
+/// How long `add` waits for the lock of another process, which holds it for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A line of the file.
@@ -77,26 +78,27 @@ pub struct BenchLog {
 }
 
 impl BenchLog {
-    /// In the state folder.
+    /// The file in the state folder.
     pub fn new(folder: &Path) -> BenchLog {
         BenchLog { path: folder.join("bench-results.jsonl") }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was kept, in the order of time. A line that makes no sense is passed over; a file that is not there is empty.
+    /// The kept results, in the order of time. A line that makes no sense is skipped; a file that does not exist counts
+    /// as empty.
     pub fn read(&self) -> Vec<PastBench> {
         let text = self.text().unwrap_or_default();
         text.lines().filter_map(parse).map(KeptBench::into_past).collect()
     }
 
-    /// The same for whoever shows it to others: with how many lines make no sense, and no more of a file than ours can have.
+    /// The kept results to be displayed, with the number of lines that make no sense.
     ///
     /// # Errors
-    /// It cannot be read, or is longer.
+    /// The file cannot be read, or is longer than [`BenchLog`] ever makes one.
     pub fn look(&self) -> io::Result<(Vec<PastBench>, usize)> {
         match fs::metadata(&self.path) {
             Ok(about) if !about.is_file() || about.len() > LOOK_MAX => {
@@ -118,10 +120,10 @@ impl BenchLog {
         }
     }
 
-    /// Adds a result; the oldest go beyond a thousand. Of several who add at once each waits for the one before.
+    /// Adds a result; beyond a thousand the oldest are dropped. Processes that add at the same time wait for one another.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or somebody else holds the folder for ten seconds.
+    /// When the file cannot be read or written, or another process holds the folder's lock for ten seconds.
     pub fn add(&self, result: PastBench) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
@@ -144,8 +146,8 @@ fn parse(line: &str) -> Option<KeptBench> {
     (kept.mean_seconds > 0.0 && kept.mean_seconds.is_finite()).then_some(kept)
 }
 
-/// Locks the folder, and not the file, which is replaced; nothing where the file system has no locks of folders (NFS). Whatever
-/// ends us, the kernel lets go of it.
+/// Locks the folder, because the file itself is replaced; `None` where the file system cannot lock folders (NFS).
+/// However this process ends, the kernel releases the lock.
 fn lock(folder: &Path) -> io::Result<Option<File>> {
     let opened = File::open(folder)?;
     let begun = Instant::now();
@@ -214,7 +216,7 @@ mod tests {
         log.add(result(2)).unwrap();
         assert_eq!(log.read(), [result(1), result(2)]);
         for n in 3..KEPT_MAX as u64 + 5 {
-            // Written at once: a thousand files would only wear the disk.
+            // Written in one go: a thousand replacements of the file would only wear the disk.
             let mut file = fs::OpenOptions::new().append(true).open(log.path()).unwrap();
             writeln!(file, "{}", serde_json::to_string(&KeptBench::new(result(n))).unwrap()).unwrap();
         }
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!((read.len(), &read[1].setting, &read[2]), (3, &None, &result(9)));
     }
 
-    /// In which folder, and how many results: of a process that adds beside others.
+    /// The variable that makes this process one that adds results beside others: a folder, and how many results.
     const TOLD: &str = "SCRUBJAY_TEST_BENCH_LOG";
     const WRITERS: u64 = 4;
     const EACH: u64 = 25;

@@ -7,24 +7,24 @@ use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::Path;
 
-/// All that a file may hold.
+/// All tables of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ConfigFile {
     scrub: Settings,
 }
 
-/// The `[scrub]` table of the file.
+/// Reads the `[scrub]` table of a file.
 ///
 /// # Errors
-/// What cannot be read or understood, with file, line and key.
+/// The file cannot be read or understood; the text has file, line and key.
 pub fn read(path: &Path) -> Result<Settings, JobError> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| JobError::Input(format!("{name}: {error}")))?;
     parse(&text).map_err(|complaint| JobError::Input(format!("{name}{complaint}")))
 }
 
-/// The same of a text.
+/// Parses the `[scrub]` table of a text.
 ///
 /// # Errors
 /// `:LINE: KEY: WHAT`, in one line.
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<Settings, String> {
     Ok(parse_as::<ConfigFile>(text)?.scrub)
 }
 
-/// A file of another shape.
+/// Parses a text into a type of the caller's.
 ///
 /// # Errors
 /// `:LINE: KEY: WHAT`, in one line.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn keys_are_the_long_options() {
-        // A value of each parameter: its default, or where it has none, a time.
+        // A value for each parameter: its default, or a time if it has none.
         let usual = PolicyConfig::budget(Goal::default());
         let value = |parameter| usual.parameters().get(parameter).map_or("9ms".to_owned(), parameter::write);
         let set: String = (PolicyChoice::offered().parameters())

@@ -1,10 +1,10 @@
-//! What a scrub of a trace came to: the fields of the JSON.
+//! Figures of a simulated scrub, as fields of JSON.
 
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::ScrubFigures;
 use serde::Serialize;
 
-/// What it read and what it cost, as JSON.
+/// What a scrub read, and the slowdown that it caused, as JSON.
 #[derive(Debug, Serialize)]
 pub struct CostDocument {
     scrub_requests: u64,
@@ -32,7 +32,7 @@ impl From<&ScrubFigures> for CostDocument {
     }
 }
 
-/// The trace itself, as JSON.
+/// The figures of the trace itself, as JSON.
 #[derive(Debug, Serialize)]
 pub struct TraceSummaryDocument {
     requests: u64,
@@ -52,7 +52,7 @@ impl From<&ScrubFigures> for TraceSummaryDocument {
     }
 }
 
-/// What foreground requests lost on average.
+/// The mean slowdown of foreground requests.
 pub fn slowdown_mean(outcome: &ScrubFigures) -> Nanos {
     Nanos::from_secs_f64(outcome.slowdown_mean_seconds())
 }

@@ -1,4 +1,4 @@
-//! One trace in parts, each read by whoever likes.
+//! Cuts one trace into parts, each of which can be read independently.
 
 use crate::JobError;
 use crate::job_control::JobControl;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What a device did in a part.
+/// The foreground of one device in one part of a trace.
 #[derive(Clone, Debug)]
 pub struct DevicePart {
     /// Its name.
@@ -18,10 +18,10 @@ pub struct DevicePart {
     pub periods: PartPeriods,
 }
 
-/// Cuts a trace into at most so many parts; one, if it is compressed or of a format that cannot be cut.
+/// Cuts a trace into at most `parts` parts; one, if it is compressed or its format cannot be cut.
 ///
 /// # Errors
-/// It cannot be opened or read, or is no trace.
+/// The file cannot be opened or read, or is no trace.
 pub fn cuts(
     path: &Path,
     options: OpenOptions,
@@ -43,11 +43,10 @@ pub fn cuts(
     cut::cut(&mut file, length, options, parts, disorder.unwrap_or(DISORDER_MAX)).map_err(|error| named(error, &name))
 }
 
-/// Reads a part of a trace: of each device, in the order of their first requests, what it did. `bytes`: where its records lie, if
-/// not in all of the file.
+/// Reads a part of a trace: the busy periods of each device, in the order of their first requests in this part.
 ///
 /// # Errors
-/// It cannot be read; or it was stopped.
+/// The part cannot be read; or the job was stopped.
 pub fn part_of(
     control: &JobControl,
     path: &Path,
@@ -60,7 +59,7 @@ pub fn part_of(
     let mut trace = if part.bytes.start == 0 && part.until.is_none() {
         workload::open(std::slice::from_ref(&path), options)?
     } else {
-        // Its format is told by the beginning of the file.
+        // The format is recognised by the beginning of the file.
         let format = workload::open(std::slice::from_ref(&path), options)?.format();
         let failed = |error| JobError::Io { what: name.clone(), error };
         let mut file = File::open(path).map_err(failed)?;
@@ -100,7 +99,7 @@ pub fn part_of(
     Ok(parts.collect())
 }
 
-/// An error of a piece of the file, as one of the file.
+/// Names the file in the error of a piece of it.
 fn named(error: InputError, file: &str) -> JobError {
     JobError::Trace(match error {
         InputError::Trace { error, .. } => InputError::Trace { name: file.to_owned(), error },

@@ -5,15 +5,16 @@ use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::idle::WaitReason;
 use scrubjay_core::units::Nanos;
 
-/// A request that takes longer than this is worth a word.
+/// A request that takes longer than this is reported as unanswered.
 const ANSWER_LATE: Nanos = Nanos::from_secs(10);
 
-/// Nobody was seen yet, and what the start may cost is spent: the budget waits until nobody has come for a minute.
+/// No foreground request was seen yet, and the allowance of the start is spent: the budget waits for a minute without
+/// foreground.
 pub fn is_looking(report: &ScrubReport) -> bool {
     report.foreground_requests == 0 && report.waits_for == Some(WaitReason::Budget)
 }
 
-/// What it does, or why it does nothing.
+/// What the scrub does, or why it does nothing.
 pub fn doing(report: &ScrubReport) -> String {
     if report.in_flight_for > ANSWER_LATE {
         return format!("NO ANSWER from the disk for {}", show_rest(report.in_flight_for));

@@ -9,10 +9,10 @@ use std::io;
 /// Why a job cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// What was asked for cannot be, or an input is not what it should be; the text says what to do.
+    /// The job that was asked for is impossible, or an input is not what it should be; the text says what to do.
     #[error("{0}")]
     Input(String),
-    /// A trace cannot be opened, or not be read to its end.
+    /// A trace cannot be opened, or cannot be read to its end.
     #[error(transparent)]
     Trace(InputError),
     /// A file cannot be opened: mostly there is none of this name.
@@ -20,32 +20,32 @@ pub enum JobError {
     Unopened {
         /// Its path, or what was to be done with it.
         what: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// A trace has no device of this name.
     #[error("the trace has no device `{name}`; it has {known}")]
     NoDevice {
-        /// The name.
+        /// The name that was asked for.
         name: String,
-        /// Those that it has, some of them.
+        /// Devices that the trace has, or some of them.
         known: String,
     },
-    /// No device of the traces has enough requests to say anything.
+    /// No device of the traces has enough requests for a result.
     #[error("{most} requests are too few to tune to: min_requests asks for {least} of a device")]
     TooFewRequests {
-        /// What the busiest has.
+        /// The requests of the busiest device.
         most: u64,
-        /// What was asked for.
+        /// The least number that was asked for.
         least: u64,
     },
-    /// A parameter that the policy does not heed.
+    /// A parameter that the policy does not use.
     #[error(transparent)]
     Unheeded(Unheeded),
     /// A file cannot be written.
     #[error(transparent)]
     Output(OutputError),
-    /// It was stopped before its end.
+    /// The job was stopped before its end.
     #[error("stopped before the end")]
     Stopped,
     /// The system refused something.
@@ -53,15 +53,15 @@ pub enum JobError {
     Io {
         /// What was to be done, with its path.
         what: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// No server says that it serves this volume, and one does not answer.
+    /// No server reports that it serves this volume, and one does not answer.
     #[error("no server says that it serves {volume}: {error}")]
     Unanswered {
-        /// As it was named.
+        /// The volume's name, as it was given.
         volume: String,
-        /// Of the server that does not answer.
+        /// The error of the server that does not answer.
         error: Box<JobError>,
     },
     /// The server of a volume does not answer as it should.
@@ -70,7 +70,8 @@ pub enum JobError {
 }
 
 impl JobError {
-    /// Of a file that cannot be opened or made: a matter of rights, or else of a wrong name.
+    /// The error for a file that cannot be opened or made: [`JobError::Io`] if rights are missing, else
+    /// [`JobError::Unopened`].
     pub fn inaccessible(what: String, error: io::Error) -> JobError {
         match error.kind() {
             io::ErrorKind::PermissionDenied => JobError::Io { what, error },

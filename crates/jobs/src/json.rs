@@ -10,7 +10,7 @@ use scrubjay_serve::volume::commands::Finding;
 use scrubjay_serve::volume::conditions::VolumeCondition;
 use serde::Serialize;
 
-/// The one object of a run.
+/// The JSON object of one run.
 #[derive(Debug, Serialize)]
 pub struct ScrubDocument {
     schema: u32,
@@ -32,43 +32,43 @@ struct TargetDocument {
     seconds: f64,
     unreadable: Vec<SectorRun>,
     slowdown: SlowdownDocument,
-    /// Of foreground requests; nothing where completions are not seen.
+    /// Response times of foreground requests; null where completions are not seen.
     latency: Option<LatencyDocument>,
     wait_seconds: f64,
     request_bytes: u64,
     idle_seconds: f64,
     oldest_unread_seconds: Option<u64>,
-    /// Requests at the disk at the same time, at the most.
+    /// Scrub requests at the disk at the same time, at most.
     depth: usize,
-    /// What this run asked the disk for, repeated reads included.
+    /// Bytes that this run requested from the disk, repeated reads included.
     bytes_requested: u64,
     /// Requests that failed, though all their sectors could be read one by one.
     transient_errors: u64,
     transient_cause: Option<String>,
-    /// Of a volume: rows that were wrong and were made up for, in this pass.
+    /// For a volume: rows that were wrong and were repaired, in this pass.
     rows_healed: u64,
-    /// Those of this run, as far as they were told.
+    /// For a volume: the rows repaired in this run, as far as the server reported them.
     healed: Vec<Finding>,
-    /// Of a volume: rows that could not be made up for, in this run. The stripes they lie in are in `unreadable`.
+    /// For a volume: rows that could not be repaired, in this run. The stripes they lie in are in `unreadable`.
     lost: Vec<Finding>,
-    /// Of an array that md checked: where its members do not agree, in this pass.
+    /// For an array that md checked: where its members do not agree, in this pass.
     mismatches: Vec<MismatchDocument>,
-    /// Where they did not, in this run, and md was told to make them.
+    /// For an array that md checked: where md was ordered to make its members agree, in this run.
     made_to_agree: Vec<MismatchDocument>,
-    /// How many sectors md wrote anew in this pass, because a member could not read them,
+    /// Sectors that md rewrote in this pass because a member could not read them.
     sectors_repaired: u64,
-    /// and by member, in this run.
+    /// The same sectors by member, in this run only.
     repaired_errors: Vec<RepairedDocument>,
-    /// Of a volume: how it was at the end, as its status says it.
+    /// For a volume: its state at the end, as its server reports it.
     volume_state: Option<VolumeCondition>,
-    /// Of a btrfs: counts as it counts, and what was wrong.
+    /// For a btrfs: its own counts, and what was wrong.
     btrfs: Option<PoolDocument>,
-    /// Why it could not be completed.
+    /// Why the scrub could not be completed.
     error: Option<String>,
     notes: Vec<String>,
 }
 
-/// In 512-byte sectors.
+/// A run of unreadable sectors of 512 bytes.
 #[derive(Debug, Serialize)]
 struct SectorRun {
     start: u64,
@@ -76,23 +76,24 @@ struct SectorRun {
     cause: String,
 }
 
-/// In 512-byte sectors, of each member's data or, of a RAID-10, of the array.
+/// A mismatch, in 512-byte sectors of each member's data or, in a RAID-10, of the array.
 #[derive(Debug, Serialize)]
 struct MismatchDocument {
     start: u64,
     count: u64,
-    /// The kernel's name of the one member that is wrong, where that can be told.
+    /// The kernel's name of the one member that is wrong, where that is known.
     member: Option<String>,
-    /// Nothing of what an earlier run of this pass found.
+    /// What is known of it, in words; null for what an earlier run of this pass found.
     words: Option<String>,
 }
 
-/// Of one member.
+/// Sectors of one member that md repaired.
 #[derive(Debug, Serialize)]
 struct RepairedDocument {
     member: String,
     sectors: u64,
-    /// Where it could not be read, as far as the kernel's log told: first sector and count; of one sector the request began there.
+    /// Where it could not be read, as far as the kernel's log shows: first sector and count; a count of 1 is the
+    /// request's first sector.
     places: Vec<[u64; 2]>,
 }
 
@@ -101,26 +102,26 @@ struct SlowdownDocument {
     goal_mean_seconds: Option<f64>,
     goal_p99_seconds: Option<f64>,
     goal_max_seconds: Option<f64>,
-    /// The foreground was told of by counters: the figures are about so.
+    /// Was the foreground seen by counters only? Then the figures are approximate.
     is_estimate: bool,
     mean_seconds: f64,
     worst_mean_so_far_seconds: f64,
     max_seconds: f64,
-    /// How many lost more than `goal_p99_seconds`.
+    /// Foreground requests that lost more than `goal_p99_seconds`.
     above_goal_p99: Option<u64>,
     foreground_requests: u64,
     collisions: u64,
-    /// Less was read for the sake of `goal_max_seconds`, some of the scrub's own requests taking longer; `goal_mean_seconds` was not used
-    /// up.
+    /// Was less read because of `goal_max_seconds`, as some scrub requests take longer, while `goal_mean_seconds` was
+    /// not used up?
     held_back_by_max: bool,
 }
 
-/// How long foreground requests took.
+/// Response times of foreground requests.
 #[derive(Debug, Serialize)]
 struct LatencyDocument {
-    /// Beside the scrub.
+    /// With the scrub, as measured.
     beside: Times,
-    /// Less what they lost by waiting for it: by reckoning, not by trial.
+    /// Without the scrub: the measured times less what was lost by waiting for it. Computed, not measured.
     alone: Times,
 }
 
@@ -140,7 +141,7 @@ impl Times {
 }
 
 impl ScrubDocument {
-    /// Of these outcomes.
+    /// Makes the document of these outcomes.
     pub fn new(outcomes: &[TargetOutcome]) -> ScrubDocument {
         ScrubDocument { schema: 1, targets: outcomes.iter().map(TargetDocument::new).collect() }
     }

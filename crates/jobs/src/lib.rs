@@ -1,7 +1,7 @@
-//! What a program needs to run Scrubjay, whether it is the command, a daemon or a binding.
+//! What a program needs to run Scrubjay: for the command, the daemon and bindings.
 //!
-//! **Never:** standard output, exit codes, command-line options. Errors and notes name settings and things; how they are
-//! shown is for the program.
+//! **Never:** standard output, exit codes, command-line options. Errors and notes name settings and things; the program decides
+//! how they are shown.
 //!
 //! ```text
 //! a name  -> target   -> a device, a file or a running volume (sockets) --+
@@ -9,7 +9,7 @@
 //! traces  -> workload -> loads -> sim, study     parallel: pieces of work on all cores
 //! ```
 //!
-//! Settings as a file has them, and what they come to:
+//! Settings from a file, and the policy that they give:
 //!
 //! ```
 //! use scrubjay_core::units::{Bytes, Nanos};

@@ -1,28 +1,28 @@
-//! What of a trace its new format cannot hold: counted while it is written, said at the end.
+//! Data of a trace that its new format cannot hold: counted while the trace is written, reported at the end.
 
 use crate::quantity::show_count;
 use scrubjay_trace::formats::{Format, FormatWriter, Loss};
 use scrubjay_trace::{Devices, Record};
 
-/// Counts what is lost.
+/// Counts the data that are lost.
 pub struct Losses {
     format: &'static str,
     writer: FormatWriter,
     counts: Vec<(&'static Loss, u64)>,
     records: u64,
-    /// By device: was there a record of it?
+    /// By device: does a record belong to it?
     is_used: Vec<bool>,
 }
 
 impl Losses {
-    /// Nothing yet, of a format that can be written.
+    /// The counts of a new file, in a format that can be written.
     pub fn new(format: &Format) -> Losses {
         let writer = format.writer.expect("it is being written");
         let counts = writer.losses.iter().map(|loss| (loss, 0)).collect();
         Losses { format: format.name, writer, counts, records: 0, is_used: Vec::new() }
     }
 
-    /// These are written.
+    /// Counts records that are written.
     pub fn add(&mut self, records: &[Record]) {
         self.records += records.len() as u64;
         for record in records {
@@ -37,12 +37,12 @@ impl Losses {
         }
     }
 
-    /// How many records were given to the writer.
+    /// How many records were passed to the writer.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// How many of them the file does not hold.
+    /// How many of these records the file does not hold.
     pub fn left_out(&self) -> u64 {
         self.counts.iter().filter(|(loss, _)| loss.is_left_out).map(|(_, count)| count).sum()
     }
@@ -65,7 +65,7 @@ impl Losses {
     }
 }
 
-/// `1 record`, `2,000 records`.
+/// A count of records in words: `1 record`, `2,000 records`.
 fn records(count: u64) -> String {
     format!("{} {}", show_count(count), if count == 1 { "record" } else { "records" })
 }

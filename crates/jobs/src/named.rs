@@ -1,4 +1,4 @@
-//! Rows of the libraries' tables, chosen by name: each with a line that says what it is.
+//! Rows of the libraries' tables, chosen by name: each with a line that describes it.
 
 use scrubjay_core::scrub::idle::{GoalForm, POLICIES, PolicyKind};
 use scrubjay_core::scrub::tour::OrderKind;
@@ -7,20 +7,20 @@ use scrubjay_sim::play::Playable;
 
 /// One row of a table.
 pub trait NamedRow: Copy + Send + Sync + 'static {
-    /// All that can be chosen, in the order of the help.
+    /// All rows that can be chosen, in the order of the help.
     fn all() -> Vec<Self>;
 
-    /// Its name.
+    /// The row's name.
     fn name(self) -> &'static str;
 
-    /// A line of help.
+    /// The row's line of help.
     fn about(self) -> &'static str;
 }
 
-/// The row of this name.
+/// Finds the row of this name.
 ///
 /// # Errors
-/// The names that there are, in one line.
+/// No row has this name; the text lists the names in one line.
 pub fn named<T: NamedRow>(name: &str) -> Result<T, String> {
     T::all().into_iter().find(|row| row.name() == name).ok_or_else(|| {
         let known: Vec<&str> = T::all().into_iter().map(T::name).collect();
@@ -53,7 +53,7 @@ named!(verify::VerifierKind, verify::VerifierKind::all().collect());
 named!(detector::DetectorKind, detector::DetectorKind::ALL.to_vec());
 named!(Playable, Playable::all().collect());
 
-/// Those that are offered for real disks.
+/// The policies that are offered for real disks.
 impl NamedRow for &'static PolicyKind {
     fn all() -> Vec<&'static PolicyKind> {
         POLICIES.iter().filter(|kind| kind.is_offered).collect()

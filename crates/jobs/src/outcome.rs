@@ -1,4 +1,4 @@
-//! What became of one target: what JSON, text and alerts tell.
+//! The outcome of one target: the source of JSON, text and alerts.
 
 use crate::pool::PoolOutcome;
 use crate::target::TargetLogs;
@@ -12,46 +12,47 @@ use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::volume::commands::{Finding, Status};
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
 
-/// From such a share of what delays count for in the budget's plan on, the goal for the maximum shapes it. Among simulated loads where one
-/// request in 10,000 to 100 takes 60 ms longer it is mostly .4 and more, and 0 where none does.
+/// From this share (0..=1) of the planned cost of delays on, the goal for the maximum is what shapes the plan. In
+/// simulated loads where one request in 10,000 to 100 takes 60 ms longer the share is mostly .4 and more; it is 0 where
+/// none does.
 const FOR_MAX_SHARE: f64 = 0.4;
-/// Who lost no more than this share of the goal for the mean was not held back by that. A guess.
+/// A scrub that used no more than this share of the goal for the mean was not held back by that goal. A guess.
 const MEAN_LEFT_SHARE: f64 = 0.75;
 
-/// What became of one target, or of several: of those the greatest.
+/// The outcome of one target in one word; the outcome of several targets is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutcomeKind {
     /// Every sector was verified, and nothing was wrong.
     Clean,
     /// Every sector was judged, and problems were found.
     Found,
-    /// It was stopped, and goes on when it is started again.
+    /// It was stopped, and resumes when it is started again.
     Paused,
     /// It could not be done, or its results could not be kept.
     Failed,
 }
 
-/// What became of one target.
+/// The outcome of one target.
 #[derive(Debug)]
 pub struct TargetOutcome {
-    /// What was known before.
+    /// What was known when the session began.
     pub facts: SessionInfo,
     /// How it ended.
     pub ended: SessionEnded,
-    /// Of a volume: what it found wrong since this run began, by the scrub or by others.
+    /// For a volume: what it found wrong since this run began, by the scrub or in other requests.
     pub found: Option<Vec<Finding>>,
-    /// And how it is now, if its server says so.
+    /// For a volume: its status at the end, if its server answers.
     pub volume: Option<Status>,
-    /// Of a btrfs: how it is, and what was found wrong in this run.
+    /// For a btrfs: its facts, and what was found wrong in this run.
     pub pool: Option<PoolOutcome>,
-    /// Of an array that md checked: what was found in this run.
+    /// For an array that md checked: what was found in this run.
     pub checked: Option<MdFound>,
-    /// Why that may not be all.
+    /// Why the findings may be incomplete.
     unfetched: Option<String>,
 }
 
 impl TargetOutcome {
-    /// Of a session that has ended; asks a volume's server for the last of its findings.
+    /// The outcome of a session that has ended; asks a volume's server for the last of its findings.
     pub fn new(facts: SessionInfo, ended: SessionEnded, logs: &TargetLogs) -> TargetOutcome {
         let TargetLogs { finds, pool, checked } = logs;
         if let Some(checked) = checked {
@@ -71,8 +72,8 @@ impl TargetOutcome {
         }
     }
 
-    /// Was it the goal for the maximum that held it back, and not the one for the mean: because some of its own requests take longer
-    /// than any of the foreground may lose?
+    /// Was the scrub held back by the goal for the maximum, and not by the one for the mean, because some scrub
+    /// requests take longer than any foreground request may lose?
     pub fn is_held_back_by_max(&self) -> bool {
         let report = &self.ended.report;
         let requests = report.foreground_requests;
@@ -83,12 +84,12 @@ impl TargetOutcome {
             && self.facts.goal.is_some_and(is_mean_left)
     }
 
-    /// Does the volume do without a member? What was verified is then less than it should be.
+    /// The volume's state, if it runs without a member. Less was verified then than there should be.
     pub fn reduced(&self) -> Option<VolumeCondition> {
         self.volume.as_ref().map(|volume| volume.state).filter(|state| state.is_reduced())
     }
 
-    /// The members that the volume does without: number, path if it is known, and how each is.
+    /// The members that the volume runs without: number, path if it is known, and state.
     pub fn members_out(&self) -> Vec<String> {
         let members = self.volume.iter().flat_map(|volume| volume.members.iter().enumerate());
         let out = members.filter(|(_, member)| member.state != MemberCondition::Active);
@@ -99,42 +100,42 @@ impl TargetOutcome {
         .collect()
     }
 
-    /// Rows that were wrong, and were made up for by the others.
+    /// Rows that were wrong, and were repaired from the others.
     pub fn healed(&self) -> impl Iterator<Item = &Finding> {
         self.found.iter().flatten().filter(|finding| finding.end != Resolution::Lost)
     }
 
-    /// Rows that could not be made up for.
+    /// Rows that could not be repaired.
     pub fn lost(&self) -> impl Iterator<Item = &Finding> {
         self.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost)
     }
 
-    /// How many rows of this pass were made up for, as far as is known: earlier runs told what they found.
+    /// How many rows were repaired in this pass, as far as is known: earlier runs count, too.
     pub fn rows_healed(&self) -> u64 {
         if self.checked.is_some() { 0 } else { self.ended.report.corrected.max(self.healed().count() as u64) }
     }
 
-    /// Of an array: how many sectors that a member could not read md wrote anew in this pass, as far as is known.
+    /// For an array: how many sectors md rewrote in this pass because a member could not read them, as far as is known.
     pub fn sectors_repaired(&self) -> u64 {
         let agreed = self.agreed().map(|found| found.counted).sum();
         let corrected = self.ended.report.corrected.saturating_sub(agreed);
         self.checked.as_ref().map_or(0, |checked| corrected.max(checked.repaired_sectors()))
     }
 
-    /// Of an array: where this member could not be read in this run, in its own sectors, as far as the kernel's log told.
+    /// For an array: where this member could not be read in this run, in its own sectors, as far as the kernel's log shows.
     pub fn errors_of(&self, member: &str) -> impl Iterator<Item = SectorRange> {
         let errors = self.checked.iter().flat_map(|checked| &checked.errors);
         errors.filter(move |error| error.member == member).map(|error| error.range)
     }
 
-    /// Of an array: where members did not agree in this run, and md made them agree.
+    /// For an array: where members did not agree in this run, and md made them agree.
     pub fn agreed(&self) -> impl Iterator<Item = &MdMismatch> {
         let found = self.checked.iter().flat_map(|checked| &checked.mismatches);
         found.filter(|found| found.is_repaired)
     }
 
-    /// Of an array: where its members do not agree in this pass, and what is known of it. What cannot be narrowed down is whole
-    /// blocks.
+    /// For an array: where its members do not agree in this pass, and what is known of it. A place that cannot be
+    /// narrowed down is given in whole blocks.
     pub fn mismatches(&self) -> Vec<(SectorRange, Option<&MdMismatch>)> {
         let found = self.checked.iter().flat_map(|checked| &checked.mismatches);
         let known: Vec<&MdMismatch> = found.filter(|found| !found.is_repaired).collect();
@@ -146,7 +147,7 @@ impl TargetOutcome {
                 let mut of_block: Vec<&MdMismatch> =
                     known.iter().copied().filter(|found| !found.range.intersection(range).is_empty()).collect();
                 of_block.sort_by_key(|found| found.range.start);
-                // One may reach over several blocks.
+                // A mismatch may span several blocks.
                 of_block.retain(|found| places.last().is_none_or(|(last, _)| *last != found.range));
                 let is_told = known.iter().any(|found| !found.range.intersection(range).is_empty());
                 match places.last_mut() {
@@ -159,7 +160,7 @@ impl TargetOutcome {
         places
     }
 
-    /// Of an array: why its check ended before it was done.
+    /// For an array: why its check ended before it was done.
     pub fn stopped(&self) -> Option<&str> {
         self.checked.as_ref()?.stopped.as_deref()
     }
@@ -209,7 +210,7 @@ impl TargetOutcome {
         notes.chain(pool).chain(troubles).chain(lost).chain(cached).chain(self.unfetched.clone()).collect()
     }
 
-    /// In one word.
+    /// The outcome in one word.
     pub fn kind(&self) -> OutcomeKind {
         let report = &self.ended.report;
         let is_pool_clean = self.pool.as_ref().is_none_or(PoolOutcome::is_clean);

@@ -1,11 +1,11 @@
-//! Work that falls into independent pieces, on all cores.
+//! Runs independent pieces of work on all cores.
 
 use crate::JobError;
 use crate::job_control::JobControl;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// `work` of each of `pieces`, in their order; who is free takes the next.
+/// Runs `work` on each of `pieces` and returns the results in their order; a free thread takes the next piece.
 ///
 /// # Panics
 /// When `work` does.
@@ -13,10 +13,10 @@ pub fn share<'p, P: Sync, R: Send>(pieces: &'p [P], work: impl Fn(&'p P) -> R + 
     share_on(thread::available_parallelism().map_or(1, usize::from), pieces, work)
 }
 
-/// The same, on as many threads as `control` says, until it says that it is enough.
+/// Does what [`share`] does, on as many threads as `control` names, until `control` stops it.
 ///
 /// # Errors
-/// It was stopped.
+/// The job was stopped.
 ///
 /// # Panics
 /// When `work` does.

@@ -1,14 +1,14 @@
-//! Parameters of policies as people write them: texts to values, and what the help says of them.
+//! Parameters of policies as people write them: texts parsed to values, and their help.
 
 use crate::named::{NamedRow, named};
 use crate::quantity;
 use scrubjay_core::scrub::idle::{POLICIES, Parameter, ParameterRange, ParameterValue, PolicyKind};
 use scrubjay_core::scrub::idle::{PolicyConfig, PolicyParameters};
 
-/// The value that `text` is of `parameter`.
+/// Parses `text` as a value of `parameter`.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// The text is no such value; the error says what is wrong with it, in one line.
 pub fn parse(parameter: Parameter, text: &str) -> Result<ParameterValue, String> {
     Ok(match parameter.row().takes {
         ParameterRange::Time => ParameterValue::Time(quantity::time(text)?),
@@ -22,7 +22,7 @@ pub fn parse(parameter: Parameter, text: &str) -> Result<ParameterValue, String>
     })
 }
 
-/// A value for people.
+/// Formats a value for people.
 pub fn show(value: ParameterValue) -> String {
     match value {
         ParameterValue::Time(time) => quantity::show_time(time),
@@ -32,7 +32,7 @@ pub fn show(value: ParameterValue) -> String {
     }
 }
 
-/// A value as [`parse`] reads it.
+/// Formats a value as [`parse`] reads it.
 pub fn write(value: ParameterValue) -> String {
     match value {
         ParameterValue::Time(time) => quantity::write_time(time),
@@ -41,22 +41,22 @@ pub fn write(value: ParameterValue) -> String {
     }
 }
 
-/// A parameter that was given and that the policy does not heed.
+/// A parameter that was given and that the policy does not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unheeded {
     /// The parameter.
     pub parameter: Parameter,
     /// The policy.
     pub policy: &'static str,
-    /// What it does heed.
+    /// The parameters that it does use.
     pub heeds: &'static [Parameter],
 }
 
 impl Unheeded {
-    /// The first of `given` that `policy`, which heeds `heeds`, does not heed.
+    /// Checks that `policy`, which uses `heeds`, uses all parameters of `given`.
     ///
     /// # Errors
-    /// There is one.
+    /// The first parameter that it does not use.
     pub fn check(
         policy: &'static str,
         heeds: &'static [Parameter],
@@ -68,7 +68,7 @@ impl Unheeded {
         }
     }
 
-    /// In one line, with options as `shown` shows them, and `policy` before the name of the policy.
+    /// The error in one line: `shown` formats an option's name, and `policy` stands before the name of the policy.
     pub fn told(&self, policy: &str, shown: impl Fn(Parameter) -> String) -> String {
         let options: Vec<String> = self.heeds.iter().map(|&parameter| shown(parameter)).collect();
         let instead = match &options[..] {
@@ -88,27 +88,27 @@ impl std::fmt::Display for Unheeded {
 
 impl std::error::Error for Unheeded {}
 
-/// Names of policies, and the parameters that each heeds.
+/// Names of policies, and the parameters that each uses.
 #[derive(Clone, Debug)]
 pub struct PolicyChoice(Vec<(&'static str, &'static [Parameter])>);
 
 impl PolicyChoice {
-    /// Those that are offered for real disks.
+    /// The policies that are offered for real disks.
     pub fn offered() -> PolicyChoice {
         PolicyChoice::of(<&PolicyKind>::all().into_iter().map(|kind| (kind.name, kind.heeds)))
     }
 
-    /// These.
+    /// A choice of these policies.
     pub fn of(policies: impl Iterator<Item = (&'static str, &'static [Parameter])>) -> PolicyChoice {
         PolicyChoice(policies.collect())
     }
 
-    /// The parameters that any of them heeds, in the order of the help.
+    /// The parameters that any of them uses, in the order of the help.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter> {
         Parameter::ALL.into_iter().filter(|parameter| self.0.iter().any(|(_, heeds)| heeds.contains(parameter)))
     }
 
-    /// A line of help: what the parameter is, which policies heed it, and its default.
+    /// A line of help: what the parameter is, which policies use it, and its default.
     pub fn help(&self, parameter: Parameter) -> String {
         let (heeding, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, heeds)| heeds.contains(&parameter));
         let names = |rows: &[&(&'static str, _)]| rows.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
@@ -117,7 +117,7 @@ impl PolicyChoice {
             (1, _) => format!("policy {}", names(&heeding)),
             _ => format!("policies {}", names(&heeding)),
         };
-        // A policy has a size of request of its own.
+        // The default request size differs by policy.
         let usual = |name: &str| match POLICIES.iter().find(|kind| kind.name == name) {
             Some(kind) => PolicyConfig::new(kind, PolicyParameters::default()).parameters().get(parameter),
             None => PolicyParameters::default().get(parameter),

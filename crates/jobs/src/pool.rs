@@ -1,4 +1,4 @@
-//! What a scrub of a btrfs came to: what JSON and text tell of it beside the rest.
+//! The outcome of a btrfs scrub: its additional parts of JSON and text.
 
 use crate::quantity::show_time;
 use scrubjay_core::scrub::ScrubState;
@@ -7,19 +7,19 @@ use scrubjay_core::units::Nanos;
 use scrubjay_device::btrfs::{BadPlace, PoolFacts, PoolFindings, PoolFound, ScrubCounts};
 use serde::Serialize;
 
-/// A btrfs that is being scrubbed: how it was at first, and what is found meanwhile.
+/// A btrfs that is being scrubbed: its facts at the start, and what is found meanwhile.
 #[derive(Clone, Debug)]
 pub struct WatchedPool {
-    /// How it was.
+    /// Its facts at the start.
     pub facts: PoolFacts,
-    /// What is found.
+    /// What is found while it is scrubbed.
     pub findings: PoolFindings,
 }
 
-/// What a scrub of a btrfs came to.
+/// The outcome of a btrfs scrub.
 #[derive(Clone, Debug)]
 pub struct PoolOutcome {
-    /// How it was.
+    /// Its facts at the start.
     pub facts: PoolFacts,
     /// What was found in this run.
     pub found: PoolFound,
@@ -43,7 +43,7 @@ const EAGAIN: i32 = 11;
 const ENOMEM: i32 = 12;
 
 impl PoolOutcome {
-    /// Of a run that is over.
+    /// The outcome of a run that is over.
     pub fn new(watched: &WatchedPool) -> PoolOutcome {
         PoolOutcome { facts: watched.facts.clone(), found: watched.findings.all() }
     }
@@ -53,7 +53,7 @@ impl PoolOutcome {
         self.facts.missing.is_empty() && self.found.is_clean()
     }
 
-    /// Why it could not be done, where that is known better than of a disk.
+    /// Why the scrub could not be done, where btrfs gives a better reason than a disk would.
     pub fn error(&self, state: ScrubState) -> Option<String> {
         let why = match state {
             ScrubState::Gone => "it is no longer mounted, or a device of it is gone",
@@ -109,34 +109,34 @@ impl PoolOutcome {
         notes
     }
 
-    /// Where a device is.
+    /// A device's number, and its path if that is known.
     pub fn device(&self, number: u64) -> String {
         let known = self.facts.paths.iter().find(|(device, _)| *device == number);
         known.map_or_else(|| format!("device {number}"), |(_, path)| format!("device {number} ({path})"))
     }
 }
 
-/// Of a btrfs, in JSON.
+/// The btrfs part of the JSON.
 #[derive(Debug, Serialize)]
 pub struct PoolDocument {
     devices: usize,
     /// Numbers of devices that are missing, and were not checked.
     devices_missing: Vec<u64>,
-    /// What was allocated at first, in bytes: the rest of the devices holds nothing.
+    /// Bytes that were allocated at the start: the rest of the devices holds nothing.
     allocated_bytes: u64,
     read_only: bool,
-    /// What btrfs's own scrub counted in this run, wherever it was asked.
+    /// What btrfs's own scrub counted in this run, wherever it was run.
     counts: CountsDocument,
-    /// Device extents that were given to it.
+    /// Device extents that btrfs was asked to scrub.
     extents_given: u64,
-    /// What was wrong, in this run.
+    /// Where something was wrong, in this run.
     places: Vec<PlaceDocument>,
-    /// Places that are not in the list.
+    /// Places that did not fit into the list.
     places_untold: u64,
-    /// Bytes without a right copy.
+    /// Bytes without a correct copy.
     lost_bytes: u64,
     unused_unreadable_blocks: u64,
-    /// Chunks that were allocated meanwhile, and may not have been looked at.
+    /// Chunks that were allocated during the run, and may not have been checked.
     chunks_new: u64,
 }
 
@@ -164,7 +164,7 @@ struct PlaceDocument {
 }
 
 impl PoolDocument {
-    /// Of this outcome.
+    /// Makes the document of an outcome.
     pub fn new(outcome: &PoolOutcome) -> PoolDocument {
         let PoolOutcome { facts, found } = outcome;
         PoolDocument {

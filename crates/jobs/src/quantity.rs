@@ -1,12 +1,12 @@
-//! Sizes, times and ranges as people write them, there and back.
+//! Sizes, times and ranges as people write them: parsed and formatted.
 
 use scrubjay_core::units::{Bytes, Nanos};
 use std::ops::Range;
 
-/// `512`, `64KiB`, `64K`, `1.5GiB`, `4TB`: binary unless it ends in a decimal unit (`kB`, `MB`, `GB`, `TB`).
+/// Parses a size: `512`, `64KiB`, `64K`, `1.5GiB`, `4TB`. Binary unless it ends in a decimal unit (`kB`, `MB`, `GB`, `TB`).
 ///
 /// # Errors
-/// What it should look like.
+/// It is no size; the text shows what one looks like.
 pub fn bytes(text: &str) -> Result<Bytes, String> {
     const UNITS: [(&str, f64); 15] = [
         ("", 1.0),
@@ -35,10 +35,10 @@ pub fn bytes(text: &str) -> Result<Bytes, String> {
     if value.fract() == 0.0 && value < 1e19 { Ok(Bytes(value as u64)) } else { Err(what()) }
 }
 
-/// `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
+/// Parses a time: `100us`, `1ms`, `0.5ms`, `2s`, `10m`, `1h`.
 ///
 /// # Errors
-/// What it should look like.
+/// It is no time; the text shows what one looks like.
 pub fn time(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, f64); 7] =
         [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12)];
@@ -49,10 +49,10 @@ pub fn time(text: &str) -> Result<Nanos, String> {
     if value < 1e19 { Ok(Nanos(value.round() as u64)) } else { Err(what()) }
 }
 
-/// Whole seconds of a span on the calendar: `35d`, `4h`, `30m`.
+/// Parses a span on the calendar into whole seconds: `35d`, `4h`, `30m`.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// It is no span; the text shows what one looks like, in one line.
 pub fn span(text: &str) -> Result<u64, String> {
     let days = text.trim().strip_suffix('d').and_then(|days| days.trim_end().parse::<u32>().ok());
     let seconds = days.map(|days| u64::from(days) * 86_400);
@@ -60,10 +60,10 @@ pub fn span(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| format!("`{text}` is no span of time: write 35d, 4h or 30m"))
 }
 
-/// A time that is more than nothing: a goal for the slowdown.
+/// Parses a time above zero: a goal for the slowdown.
 ///
 /// # Errors
-/// What it should look like.
+/// It is no such time; the text shows what one looks like.
 pub fn time_not_zero(text: &str) -> Result<Nanos, String> {
     match time(text)? {
         Nanos::ZERO => Err(format!("`{text}` lets nothing be read: write 100us, 1ms or more")),
@@ -71,10 +71,10 @@ pub fn time_not_zero(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// `s`, `ms`, `us`, `ns`, `100ns`: what one of something is, more than nothing.
+/// Parses a unit of time, or a multiple of one, above zero: `s`, `ms`, `us`, `ns`, `100ns`.
 ///
 /// # Errors
-/// What it should look like.
+/// It is no unit of time; the text shows what one looks like.
 pub fn time_unit(text: &str) -> Result<Nanos, String> {
     let one = if text.starts_with(|c: char| c.is_ascii_digit()) { time(text) } else { time(&format!("1{text}")) };
     one.ok()
@@ -82,18 +82,18 @@ pub fn time_unit(text: &str) -> Result<Nanos, String> {
         .ok_or_else(|| format!("`{text}` is no unit of time: write us, ms or 100ns"))
 }
 
-/// The size of a block: more than nothing.
+/// Parses the size of a block, above zero.
 ///
 /// # Errors
-/// What it should look like.
+/// It is no such size; the text shows what one looks like.
 pub fn block(text: &str) -> Result<Bytes, String> {
     bytes(text).and_then(|size| if size.0 > 0 { Ok(size) } else { Err("a block has at least one byte".to_owned()) })
 }
 
-/// `A..B`, `A..`, `..B`: bytes from A up to, but not including, B.
+/// Parses a range of bytes: `A..B`, `A..`, `..B`, from A up to, but not including, B.
 ///
 /// # Errors
-/// What it should look like.
+/// It is no range; the text shows what one looks like.
 pub fn range(text: &str) -> Result<Range<Option<u64>>, String> {
     let what = || format!("`{text}` is no range: write 1GiB..2GiB, 1GiB.. or ..2GiB");
     let (start, end) = text.split_once("..").ok_or_else(what)?;
@@ -101,14 +101,14 @@ pub fn range(text: &str) -> Result<Range<Option<u64>>, String> {
     Ok(bound(start)?..bound(end)?)
 }
 
-/// A number and its unit.
+/// Splits a text into its number and its unit.
 fn split(text: &str) -> Option<(&str, &str)> {
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     (!number.is_empty()).then_some((number, unit.trim_start()))
 }
 
-/// `1280 KiB`, `12 KiB`, `512 B`: all of it, in the largest unit that divides it.
+/// An exact size in the largest unit that divides it: `1280 KiB`, `12 KiB`, `512 B`.
 pub fn show_exact(bytes: u64) -> String {
     let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes.trailing_zeros() >= *bits);
     match unit.filter(|_| bytes > 0) {
@@ -117,7 +117,7 @@ pub fn show_exact(bytes: u64) -> String {
     }
 }
 
-/// `340 us`, `8.2 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
+/// A time for people, rounded: `340 us`, `8.2 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
 pub fn show_time(time: Nanos) -> String {
     let seconds = time.as_secs_f64();
     let whole = seconds.round() as u64;
@@ -133,10 +133,10 @@ pub fn show_time(time: Nanos) -> String {
     }
 }
 
-/// As [`time`] reads it, to the nanosecond: `205ms`, `1s`, `30.602s`, `361.75872ms`.
+/// A time as [`time`] reads it, exact to the nanosecond: `205ms`, `1s`, `30.602s`, `361.75872ms`.
 pub fn write_time(time: Nanos) -> String {
     const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
-    // No unit above a second: `90s` is read more easily than `1.5m`.
+    // No unit above a second: `90s` is easier to read than `1.5m`.
     let (unit, name) = UNITS.into_iter().find(|(unit, _)| time.0 >= *unit).unwrap_or((1_000_000, "ms"));
     let (whole, rest) = (time.0 / unit, time.0 % unit);
     let digits = unit.ilog10() as usize;
@@ -144,12 +144,12 @@ pub fn write_time(time: Nanos) -> String {
     format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// How long something may still take: never finer than a second.
+/// A remaining time, rounded up to whole seconds.
 pub fn show_rest(time: Nanos) -> String {
     show_time(Nanos::from_secs(time.as_secs_f64().ceil() as u64)).replace(".0 s", " s")
 }
 
-/// `1,234,567`.
+/// A count with separators: `1,234,567`.
 pub fn show_count(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&str> =

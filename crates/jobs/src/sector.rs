@@ -1,15 +1,15 @@
-//! A sector of a disk as people name it, and what it means for them when it cannot be read. Pure.
+//! A sector of a disk as people name it, and what its loss means to them. Pure.
 
 use scrubjay_core::units::SectorRange;
 use scrubjay_device::above::{EndKind, SectorEnd};
 
-/// More sectors than these (1 MiB) are not asked about at once: they would have as many answers.
+/// The most sectors (1 MiB) in one question: each of them may have an answer of its own.
 pub const SECTORS_MAX: u64 = 2048;
 
-/// Reads `SECTOR` or `SECTOR+COUNT`, as results of scrubs have them.
+/// Parses `SECTOR` or `SECTOR+COUNT`, as results of scrubs print them.
 ///
 /// # Errors
-/// It is neither; in words.
+/// It is neither; the text says so.
 pub fn parse(text: &str) -> Result<SectorRange, String> {
     let (start, count) = text.split_once('+').unwrap_or((text, "1"));
     let number = |text: &str| {

@@ -1,9 +1,9 @@
-//! Settings as a file writes them: strings and numbers, read as on the command line.
+//! Settings in a file: strings and numbers, parsed as on the command line.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 use std::fmt;
 
-/// Takes a string, or a number as if it were one, and makes a value of it.
+/// Deserializes a string, or a number taken as a string, and parses it into a value.
 pub struct Word<F>(pub F);
 
 impl<'de, T, F: Fn(&str) -> Result<T, String>> DeserializeSeed<'de> for Word<F> {

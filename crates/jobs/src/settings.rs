@@ -1,4 +1,4 @@
-//! Settings of a scrub: what a file or a command line may say, and what a session gets.
+//! Settings of a scrub: those of a file or a command line, and the options of a session that they give.
 
 use crate::named::named;
 use crate::parameter::{self, PolicyChoice};
@@ -17,12 +17,12 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// How disks are scrubbed, as the `[scrub]` table of a file has it. What is not given has its default.
+/// How disks are scrubbed, as in the `[scrub]` table of a file. What is not given has its default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to send requests.
+    /// When to send scrub requests.
     pub policy: Option<&'static PolicyKind>,
-    /// What the policy is set to: each parameter once.
+    /// The parameters of the policy that are given, each at most once.
     pub parameters: Vec<(Parameter, ParameterValue)>,
     /// Order in which to read.
     pub order: Option<OrderKind>,
@@ -32,14 +32,14 @@ pub struct Settings {
     pub segment: Option<Bytes>,
     /// How to verify.
     pub verify: Option<verify::VerifierKind>,
-    /// Folder for progress and what was learnt; for root, one that only root may write to.
+    /// Folder for progress and learnt state; for root, one that only root may write to.
     pub state: Option<PathBuf>,
-    /// How to see the requests of others.
+    /// How to see foreground requests.
     pub detector: Option<detector::DetectorKind>,
 }
 
 impl Settings {
-    /// These, and what they leave open from `others`.
+    /// These settings, with those of `others` where these leave something open.
     pub fn or(self, others: Settings) -> Settings {
         let is_open = |(parameter, _): &(Parameter, _)| self.parameters.iter().all(|(given, _)| given != parameter);
         let left: Vec<_> = others.parameters.into_iter().filter(is_open).collect();
@@ -55,26 +55,26 @@ impl Settings {
         }
     }
 
-    /// The policy, and what it is set to; `block` is the least that can be verified at once.
+    /// The policy with its parameters; `block`: the smallest size that can be verified at once.
     pub fn policy(&self, block: Bytes) -> PolicyConfig {
         let kind = self.kind();
         let given = PolicyParameters::with(&self.parameters);
-        // A volume's chunk may be greater.
+        // A volume's chunk may be larger than the policy's default.
         let request = given.request.or(Some(kind.request.max(block)));
         PolicyConfig::new(kind, PolicyParameters { request, ..given })
     }
 
-    /// The policy.
+    /// The policy's kind: the one that is set, or the budget.
     pub fn kind(&self) -> &'static PolicyKind {
         self.policy.unwrap_or_else(|| PolicyConfig::budget(Goal::default()).kind())
     }
 
-    /// The folder for states.
+    /// The folder for progress and learnt state.
     pub fn state_folder(&self) -> PathBuf {
         self.state.clone().unwrap_or_else(store::default_folder)
     }
 
-    /// What they mean for one subject.
+    /// The options of a session that scrubs one subject with these settings.
     pub fn options(&self, subject: &dyn Subject, run: &RunOptions) -> SessionOptions {
         let whole = subject.sectors() * SECTOR_BYTES;
         let range = run.range.as_ref().map(|Range { start, end }| start.unwrap_or(0)..end.unwrap_or(whole));
@@ -93,12 +93,12 @@ impl Settings {
     }
 }
 
-/// What concerns one run only.
+/// Options of one run only.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Only these bytes of each target, from the first to before the last.
+    /// Only these bytes of each target, the end not included.
     pub range: Option<Range<Option<u64>>>,
-    /// Begin a new pass, and forget what was learnt.
+    /// Begin a new pass, and forget the learnt state.
     pub fresh: bool,
     /// Write a recording of the run to this file.
     pub record: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! A policy simulated against a trace: what is told of it, and its JSON.
+//! Simulates a policy against a trace, and describes the result as JSON.
 
 use crate::JobError;
 use crate::costs::{CostDocument, TraceSummaryDocument};
@@ -13,13 +13,13 @@ use scrubjay_sim::play::{Playable, PlayedPolicy};
 use serde::Serialize;
 use serde_json::Map;
 
-/// The largest request that a modelled disk takes.
+/// The largest request that a modelled disk accepts.
 const REQUEST_MAX: Bytes = Bytes::gib(1);
 
-/// Requests are of whole sectors.
+/// Checks that all request sizes are whole sectors.
 ///
 /// # Errors
-/// One that is not; the text names the parameter as settings do, behind `dashes`.
+/// One is not; the text names the parameter as settings do, prefixed by `dashes`.
 pub fn check_sizes(given: &[(Parameter, ParameterValue)], dashes: &str) -> Result<(), JobError> {
     for (parameter, value) in given {
         let (ParameterRange::RequestSize, &ParameterValue::Size(size)) = (parameter.row().takes, value) else {
@@ -35,16 +35,16 @@ pub fn check_sizes(given: &[(Parameter, ParameterValue)], dashes: &str) -> Resul
     Ok(())
 }
 
-/// What is told of a policy.
+/// The result of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyDescription {
-    /// What it read and cost.
+    /// What it read, and the slowdown that it caused.
     pub outcome: ScrubFigures,
-    /// How many lost more than all but one in a hundred were to; `None` without such a goal.
+    /// Foreground requests that lost more than the goal for the 99th percentile; `None` without such a goal.
     pub above_p99: Option<u64>,
 }
 
-/// What of a trace must be held for a policy.
+/// Which data of a trace must be held to play a policy.
 pub fn hold(policy: Playable) -> Hold {
     if policy.needs_requests() { Hold::Requests } else { Hold::Periods }
 }
@@ -52,7 +52,7 @@ pub fn hold(policy: Playable) -> Hold {
 /// Plays a policy against each load.
 ///
 /// # Errors
-/// It was stopped.
+/// The job was stopped.
 pub fn play(
     loads: &[DeviceLoad],
     policy: Playable,
@@ -67,7 +67,7 @@ pub fn play(
     })
 }
 
-/// A parameter in SI units and bytes, the unit in the name.
+/// A parameter as JSON: in SI units or bytes, with the unit in its name.
 fn json((name, value): (&str, ParameterValue)) -> (String, serde_json::Value) {
     let name = name.replace('-', "_");
     match value {
@@ -94,7 +94,7 @@ pub struct SimulationDocument<'a> {
 }
 
 impl SimulationDocument<'_> {
-    /// Of one load.
+    /// Makes the document of one load.
     pub fn new<'a>(
         load: &'a DeviceLoad,
         policy: Playable,

@@ -1,7 +1,7 @@
-//! Where the control sockets of running volumes are, and how to talk to one.
+//! The control sockets of running volumes: where they are, and how to talk to one.
 //!
-//! A socket is named by its volume's UUID. What people call the volume is what its server says: a name may be anything, and
-//! two volumes may have the same.
+//! A socket is named by its volume's UUID. Its server reports the volume's name for people, which may be anything, and
+//! need not be unique.
 
 use crate::JobError;
 use scrubjay_device::completion::own_uid;
@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What the name of a socket ends with.
+/// The extension of a socket's file name.
 const SUFFIX: &str = "sock";
 
 /// The folder of control sockets: `$SCRUBJAY_RUN`; or for root `/run/scrubjay`; or `$XDG_RUNTIME_DIR/scrubjay`.
@@ -23,7 +23,7 @@ pub fn folder() -> Result<PathBuf, JobError> {
     if let Some(folder) = env::var_os("SCRUBJAY_RUN") {
         return Ok(folder.into());
     }
-    // /run is writable for root only.
+    // Only root can write to /run.
     if fs::metadata("/run").is_ok() && own_uid() == 0 {
         return Ok("/run/scrubjay".into());
     }
@@ -33,10 +33,10 @@ pub fn folder() -> Result<PathBuf, JobError> {
     }
 }
 
-/// The path of a volume's socket, by its UUID, in a folder that is there and nobody else's.
+/// The path of a volume's socket, by its UUID, in a folder that exists and that only this user can write to.
 ///
 /// # Errors
-/// The folder cannot be made, or is not ours alone.
+/// The folder cannot be made, or others may write to it.
 pub fn socket_for(array: &str) -> Result<PathBuf, JobError> {
     let folder = folder()?;
     match fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder) {
@@ -48,7 +48,7 @@ pub fn socket_for(array: &str) -> Result<PathBuf, JobError> {
     Ok(folder.join(format!("{array}.{SUFFIX}")))
 }
 
-/// Whoever can write to the folder can put sockets there, and hear and answer what is meant for a volume.
+/// Refuses a folder that others can write to: they could put sockets there, and receive and answer a volume's requests.
 fn check_owner(folder: &Path) -> Result<(), JobError> {
     let about = match fs::metadata(folder) {
         Ok(about) => about,
@@ -65,10 +65,10 @@ fn check_owner(folder: &Path) -> Result<(), JobError> {
     Ok(())
 }
 
-/// All sockets there are, in order of their names.
+/// All sockets in the folder, in the order of their names.
 ///
 /// # Errors
-/// The folder cannot be read, or is not ours alone.
+/// The folder cannot be read, or others may write to it.
 pub fn sockets() -> Result<Vec<PathBuf>, JobError> {
     let folder = folder()?;
     check_owner(&folder)?;
@@ -85,7 +85,7 @@ pub fn sockets() -> Result<Vec<PathBuf>, JobError> {
     Ok(found)
 }
 
-/// Removes the socket of a server that is gone; says whether. Nothing but sockets in the folder of sockets is ours to remove.
+/// Removes the socket of a server that is gone; returns whether it did. Removes nothing but sockets in the folder of sockets.
 pub fn remove_ours(socket: &Path) -> bool {
     let which = |path: &Path| {
         let about = path.symlink_metadata().ok().filter(|about| about.file_type().is_socket())?;
@@ -96,12 +96,12 @@ pub fn remove_ours(socket: &Path) -> bool {
     ours.iter().find(|ours| wanted.is_some() && which(ours) == wanted).is_some_and(|ours| fs::remove_file(ours).is_ok())
 }
 
-/// The UUID that a socket is named by.
+/// The UUID in a socket's name.
 pub fn array_of(socket: &Path) -> String {
     socket.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// How the volume behind a socket is, as its server says.
+/// The status of the volume behind a socket, as its server reports it.
 ///
 /// # Errors
 /// Its server does not answer.
@@ -112,11 +112,11 @@ pub fn status_of(socket: &Path) -> Result<Status, JobError> {
     }
 }
 
-/// The socket of the volume that the user means: by its name, its UUID or a path to the socket; the only one if nothing is
-/// said.
+/// The socket of the volume that the user means: by its name, its UUID or a path to the socket; if none is given, the
+/// only one.
 ///
 /// # Errors
-/// There is none, or several, or its server does not answer.
+/// There is none, or several, or the server does not answer.
 pub fn find(volume: Option<&str>) -> Result<PathBuf, JobError> {
     let is_path = |volume: &&str| Path::new(volume).is_absolute() || volume.contains('/') && Path::new(volume).exists();
     if let Some(path) = volume.filter(is_path) {
@@ -157,7 +157,7 @@ pub fn find(volume: Option<&str>) -> Result<PathBuf, JobError> {
     }
 }
 
-/// The only one that runs. Servers that are gone serve nothing; where there are no others, one of them is meant.
+/// The only socket whose server runs. If no server runs and there is one socket, that one.
 fn only(all: &[PathBuf]) -> Result<PathBuf, JobError> {
     let is_there = |socket: &&PathBuf| !matches!(ControlClient::connect(socket), Err(ClientError::Absent(_)));
     let there: Vec<&PathBuf> = if all.len() > 1 { all.iter().filter(is_there).collect() } else { Vec::new() };
@@ -177,25 +177,25 @@ fn only(all: &[PathBuf]) -> Result<PathBuf, JobError> {
     }
 }
 
-/// What people call the volume behind a socket, if its server says so.
+/// The name for people of the volume behind a socket; its UUID if its server does not answer or it has no name.
 fn name_of(socket: &Path) -> String {
     let name = status_of(socket).map(|status| status.name).unwrap_or_default();
     if name.is_empty() { array_of(socket) } else { name }
 }
 
-/// The sockets of the volumes of this name or UUID that are running.
+/// The sockets of the running volumes of this name or UUID.
 pub fn sockets_of(name: &str) -> Vec<PathBuf> {
-    // Nowhere for sockets to lie: none lies there.
+    // If no folder for sockets is known, there are none.
     let all = sockets().unwrap_or_default();
     let is_it =
         |socket: &PathBuf| array_of(socket) == name || status_of(socket).is_ok_and(|status| status.name == name);
     all.into_iter().filter(is_it).collect()
 }
 
-/// Tells the volume behind a socket something, and waits for its answer.
+/// Sends a command to the volume behind a socket, and waits for its answer.
 ///
 /// # Errors
-/// Nobody answers, or the volume refuses.
+/// Nothing answers, or the volume refuses.
 pub fn tell(socket: &Path, command: &VolumeCommand) -> Result<CommandAnswer, JobError> {
     Ok(ControlClient::connect(socket).and_then(|mut client| client.ask(command))?)
 }

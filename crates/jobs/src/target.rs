@@ -1,5 +1,4 @@
-//! What the name of a scrub's target stands for: a disk, an array of md or a file by its path, a btrfs by where it is mounted, or
-//! a volume by its name or its socket.
+//! Resolves the name of a scrub's target: a path (disk, md array, file, btrfs mount point), or a volume's name or socket.
 
 use crate::pool::WatchedPool;
 use crate::sockets;
@@ -13,38 +12,38 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What a name stands for.
+/// A target that was resolved.
 pub struct ResolvedTarget {
     /// What is scrubbed.
     pub subject: Box<dyn Subject>,
-    /// Where it tells more than a disk can.
+    /// Further findings, where the target reports more than a disk can.
     pub logs: TargetLogs,
 }
 
-/// What some targets find wrong, told as it is found: of a disk there is none of these.
+/// Findings that some targets report while they are scrubbed: a disk has none of these.
 #[derive(Default)]
 pub struct TargetLogs {
-    /// Of a volume: what it finds wrong from now on.
+    /// For a volume: what it finds wrong from now on.
     pub finds: Option<FindingsFeed>,
-    /// Of a btrfs: how it is, and what is found.
+    /// For a btrfs: its facts, and what is found.
     pub pool: Option<WatchedPool>,
-    /// Of an array that md checks: what is found from now on.
+    /// For an array that md checks: what is found from now on.
     pub checked: Option<MdLog>,
 }
 
-/// Who makes right what is found wrong.
+/// Which errors are to be repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepairWish {
-    /// Whoever does so by himself: a volume's server, btrfs; md what a member cannot read.
+    /// Those that are repaired in any case: by a volume's server, by btrfs; by md, what a member cannot read.
     #[default]
     AsUsual,
-    /// Nobody, where that can be had.
+    /// None, where repair can be switched off.
     None,
-    /// Also md, where members do not agree.
+    /// Those, and mismatches: md makes the members agree.
     Disagreements,
 }
 
-/// It stands for nothing that can be scrubbed.
+/// Why a name stands for nothing that can be scrubbed.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetNameError {
     /// The disk or file cannot be opened.
@@ -53,10 +52,10 @@ pub enum TargetNameError {
     /// The btrfs cannot be scrubbed.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// A volume's server repairs, or not, as it was told.
+    /// Whether a volume is repaired is decided when it is served, not by the scrub.
     #[error("{0}: a volume repairs itself while it is scrubbed: serve it read-only if it is not to")]
     Repairs(PathBuf),
-    /// Only md has to be told to repair.
+    /// Only md needs an order to repair.
     #[error(
         "{0}: --repair is for arrays of md: volumes and btrfs repair by themselves, and of a disk nothing tells what is right"
     )]
@@ -64,10 +63,10 @@ pub enum TargetNameError {
     /// It is an array, and may not be checked now.
     #[error(transparent)]
     Array(#[from] MdError),
-    /// Neither a file nor a volume is called so.
+    /// There is neither a file nor a volume of this name.
     #[error("{0}: no such device or file, and no volume of this name is running")]
     Absent(PathBuf),
-    /// Both a file and a volume are.
+    /// There is both a file and a volume of this name.
     #[error("{path} is a file here, and a volume, too: say ./{path} or {socket}")]
     Both {
         /// Path, as the user gave it.
@@ -75,7 +74,7 @@ pub enum TargetNameError {
         /// The volume's socket.
         socket: PathBuf,
     },
-    /// Several volumes are.
+    /// There are several volumes of this name.
     #[error("several volumes are called {path}: name one of {}", .arrays.join(", "))]
     Several {
         /// Path, as the user gave it.
@@ -94,7 +93,8 @@ pub enum TargetNameError {
 }
 
 impl ResolvedTarget {
-    /// Opens what the user calls `path`. In the folder `state` is noted what to put back of an array, should we be killed.
+    /// Opens what the user calls `path`. A note in the folder `state` says what to restore on an array if this process
+    /// is killed.
     ///
     /// # Errors
     /// [`TargetNameError`].
@@ -112,7 +112,7 @@ impl ResolvedTarget {
         if kind.as_ref().is_ok_and(FileTypeExt::is_socket) {
             return ResolvedTarget::volume(path, path, is_read_only);
         }
-        // A name is one word; `./word` is a path.
+        // A volume's name is one word; `./word` is a path.
         let is_word = path.components().count() == 1 && !path.to_string_lossy().contains('/');
         let mut sockets = path.to_str().filter(|_| is_word).map(sockets::sockets_of).unwrap_or_default();
         if sockets.len() > 1 {
@@ -133,7 +133,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Opens a disk or a file, whatever it belongs to.
+    /// Opens a disk or a file itself, even if it belongs to an array or a volume.
     ///
     /// # Errors
     /// [`TargetNameError`].

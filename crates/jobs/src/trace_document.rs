@@ -6,32 +6,32 @@ use scrubjay_trace::summary::{DurationSpread, IdleFacts, KindFacts, TraceFacts};
 use scrubjay_trace::{ServiceSource, Trace};
 use serde::Serialize;
 
-/// The one object that is printed. Ratios are from 0 to 1.
+/// The JSON object of one trace. Ratios are from 0 to 1.
 #[derive(Debug, Serialize)]
 pub struct TraceDocument {
     schema: u32,
     files: Vec<String>,
     format: &'static str,
-    /// `absolute` (since 1970) or `relative`, as the format has it.
+    /// `absolute` (since 1970) or `relative`, depending on the format.
     clock: &'static str,
     /// When the first request arrived, by that clock.
     first_arrival_seconds: f64,
     span_seconds: f64,
     requests: u64,
     requests_per_second: f64,
-    /// Of reads and writes.
+    /// Reads, as a share of reads and writes.
     read_ratio: f64,
-    /// Read and written.
+    /// Bytes read and written.
     bytes: u64,
     reads: RequestsDocument,
     writes: RequestsDocument,
     discards: RequestsDocument,
     flushes: RequestsDocument,
-    /// Of reads and writes.
+    /// Sizes of reads and writes.
     sizes: SizesDocument,
-    /// Reads and writes that begin where the last one of their device ended.
+    /// The share of reads and writes that begin where the last one of their device ended.
     sequential_ratio: f64,
-    /// Those with no request to another device in between.
+    /// The share of reads and writes that are sequential, with no request to another device in between.
     adjacent_ratio: f64,
     /// From one arrival to the next.
     interarrival: Durations,
@@ -82,15 +82,15 @@ struct Durations {
 
 #[derive(Debug, Serialize)]
 struct Idle {
-    /// What the ends of requests rest on: `recorded` or `model`.
+    /// Where the ends of requests come from: `recorded` or `model`.
     service: &'static str,
     model_positioning_seconds: f64,
     model_seconds_per_mib: f64,
     #[serde(flatten)]
     lengths: Durations,
-    /// Of the span.
+    /// Idle time as a share of the span.
     ratio: f64,
-    /// Of the idle time, what the longest 15 % of the intervals hold.
+    /// The share of the idle time in the longest 15 % of the intervals.
     held_by_longest_ratio: f64,
     beyond: Vec<TailDocument>,
 }
@@ -98,9 +98,9 @@ struct Idle {
 #[derive(Debug, Serialize)]
 struct TailDocument {
     threshold_seconds: f64,
-    /// Intervals longer than it.
+    /// Intervals longer than the threshold.
     count: u64,
-    /// How much longer they last, in the mean.
+    /// How much longer than the threshold they last, in the mean.
     residual_mean_seconds: f64,
 }
 
@@ -111,7 +111,7 @@ struct DeviceDocument {
 }
 
 impl TraceDocument {
-    /// Of a trace that was read to its end.
+    /// Makes the document of a trace that was read to its end.
     pub fn new(trace: &Trace, facts: &TraceFacts) -> TraceDocument {
         let [reads, writes, discards, flushes] = facts.kinds.map(|kind| RequestsDocument::new(&kind));
         let devices = facts.devices.iter();
@@ -209,7 +209,7 @@ impl Idle {
     }
 }
 
-/// Where service times come from, as a word, and the model behind.
+/// Where service times come from, as a word, and the model.
 pub fn served(service: ServiceSource) -> (&'static str, ServiceModel) {
     match service {
         ServiceSource::Recorded(model) => ("recorded", model),

@@ -1,4 +1,4 @@
-//! The walk through a trace that `trace info` is: its figures, and what its idle intervals are drawn from.
+//! The reading of a trace for `trace info`: its figures, and the data of its idle intervals.
 
 use crate::JobError;
 use crate::job_control::JobControl;
@@ -9,7 +9,7 @@ use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 use scrubjay_trace::summary::TraceSummary;
 use scrubjay_trace::{Periods, Record, ServiceQueue, ServiceSource, Trace};
 
-/// By so many first records is told whether a trace has response times.
+/// The number of first records from which it is decided whether a trace has response times.
 const TOLD_BY: usize = 4096;
 
 /// Where service times are taken from.
@@ -23,7 +23,7 @@ pub enum ServiceChoice {
     Model,
 }
 
-/// What is looked at.
+/// What to read and compute.
 #[derive(Clone, Copy, Debug)]
 pub struct InfoTask<'a> {
     /// These devices only; all, if none is named.
@@ -44,7 +44,7 @@ pub struct SeenTrace {
     pub summary: TraceSummary,
     /// Its idle intervals, if they were asked for.
     pub study: Option<HeldIntervals>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<TraceNote>,
 }
 
@@ -56,7 +56,7 @@ pub struct HeldIntervals {
 }
 
 impl HeldIntervals {
-    /// Studies them.
+    /// Studies the intervals.
     pub fn study(&self) -> Idleness {
         Idleness::of(&self.periods, &self.counts)
     }
@@ -65,7 +65,7 @@ impl HeldIntervals {
 /// Reads a trace once.
 ///
 /// # Errors
-/// It cannot be read, or lacks a device; or it was stopped.
+/// The trace cannot be read, or lacks a device; or the job was stopped.
 pub fn walk(trace: Trace, task: &InfoTask<'_>, control: &JobControl) -> Result<SeenTrace, JobError> {
     let mut walk = TraceWalk { task: *task, beginning: Vec::new(), seen: None };
     let (trace, notes) = workload::for_each_under(control, trace, task.devices, |record| walk.add(record))?;
@@ -81,7 +81,7 @@ struct TraceWalk<'a> {
     seen: Option<WalkedTrace>,
 }
 
-/// What was seen.
+/// What was collected.
 struct WalkedTrace {
     summary: TraceSummary,
     study: Option<HeldIntervals>,
@@ -99,10 +99,10 @@ impl TraceWalk<'_> {
         }
     }
 
-    /// Chooses the service times, and takes what was held back.
+    /// Chooses the service times, and adds the records that were held back.
     fn choose(&mut self) -> &mut WalkedTrace {
         let is_recorded = match self.task.service {
-            // Zeros are how msr writes what is not known.
+            // msr traces have zeros where a response time is not known.
             ServiceChoice::Auto => {
                 self.beginning.iter().any(|record| record.response.is_some_and(|time| time > Nanos::ZERO))
             }

@@ -1,4 +1,4 @@
-//! Where a trace is written to: a file that appears when it is complete, or a stream; compressed by its ending.
+//! The destination of a written trace: a file that appears when it is complete, or a stream; compressed by its extension.
 
 use crate::JobError;
 use crate::workload::format_named;
@@ -10,34 +10,35 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// zstd's own default: fast, and a third smaller than gzip.
+/// The level of zstd compression: its default, fast, and a third smaller than gzip.
 const ZSTD_LEVEL: i32 = 3;
-/// So much is handed to the compressor, or to the kernel, at a time.
+/// Bytes that are passed to the compressor, or to the kernel, at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A trace in the writing. Unless it is finished, nothing remains of it.
+/// A trace that is being written. Unless it is finished, nothing remains of it.
 pub struct TraceOutput {
     format: &'static Format,
     name: String,
     writer: Box<dyn Writer>,
     encoder: Arc<Mutex<Option<Encoder>>>,
-    /// The file; nothing for a stream.
+    /// The file; `None` for a stream.
     file: Option<output::OutputFile>,
 }
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenTrace {
-    /// Bytes, as they lie in the file.
+    /// Its size in the file, compressed, in bytes.
     pub bytes: u64,
 }
 
 impl TraceOutput {
-    /// Begins to write to the file at `path`, in the format `to` or that of its ending; `to_name` is what the setting is called
-    /// by which `to` is given.
+    /// Begins a file at `path`, in the format `to` or the one that its extension names; `to_name` is the name of the
+    /// setting that gives `to`.
     ///
     /// # Errors
-    /// When the format is not known or cannot be written, the file exists and may not be replaced, or cannot be made.
+    /// When the format is not known or cannot be written, the file exists and may not be replaced, or the file cannot
+    /// be made.
     pub fn create(path: &Path, to: Option<&str>, existing: Existing, to_name: &str) -> Result<TraceOutput, JobError> {
         output::check(path, existing).map_err(JobError::Output)?;
         let (format, compression) = choose(path, to, to_name)?;
@@ -48,7 +49,7 @@ impl TraceOutput {
         TraceOutput::begin(format, writer, compression, Box::new(sink), name, Some(file))
     }
 
-    /// Begins to write to a stream that errors call `name`, in the format `to` or that of the ending of `path`.
+    /// Begins a stream, which errors call `name`, in the format `to` or the one that the extension of `path` names.
     ///
     /// # Errors
     /// When the format is not known or cannot be written.
@@ -78,7 +79,7 @@ impl TraceOutput {
         Ok(TraceOutput { format, name, writer: (writer.begin)(Box::new(handle)), encoder, file })
     }
 
-    /// Is it something that no terminal shows?
+    /// Is the output unfit for a terminal?
     pub fn is_binary(&self) -> bool {
         self.format.writer.is_some_and(|writer| writer.is_compressed)
     }
@@ -88,7 +89,7 @@ impl TraceOutput {
         self.format
     }
 
-    /// What to call it.
+    /// The name of the destination in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -101,7 +102,7 @@ impl TraceOutput {
         self.writer.write(records, devices).map_err(|error| unwritten(&self.name, error))
     }
 
-    /// Writes what comes at the end, and puts the file in its place.
+    /// Writes the end of the format, and puts the file in its place.
     ///
     /// # Errors
     /// When the destination fails.
@@ -120,7 +121,7 @@ impl TraceOutput {
     }
 }
 
-/// The format and the compression that are asked for, or that the name says.
+/// The format and the compression that are asked for, or that the extension names.
 fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Format, OutputCompression), JobError> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let (compression, inner) = match ending(path).as_deref() {
@@ -153,13 +154,13 @@ fn choose(path: &Path, to: Option<&str>, to_name: &str) -> Result<(&'static Form
     Ok((format, compression))
 }
 
-/// Which formats can be written, in words.
+/// The formats that can be written, in words.
 fn writable() -> String {
     let names: Vec<&str> = FORMATS.iter().filter(|format| format.writer.is_some()).map(|format| format.name).collect();
     format!("written are {}", names.join(", "))
 }
 
-/// How this format is written.
+/// The writer of a format.
 fn writer_of(format: &'static Format) -> Result<FormatWriter, JobError> {
     let refusal = || JobError::Input(format!("{} can be read but not written; {}", format.name, writable()));
     format.writer.ok_or_else(refusal)
@@ -177,7 +178,7 @@ enum OutputCompression {
     Zstd,
 }
 
-/// Compresses, or not.
+/// Compresses, or passes the bytes on.
 enum Encoder {
     Plain(CountingWriter),
     Gzip(GzEncoder<CountingWriter>),
@@ -206,7 +207,7 @@ impl Encoder {
     }
 }
 
-/// The format's writer owns what it writes to; this is what it owns, so that the compressor can be ended after it.
+/// A handle for the format's writer, which owns its destination: so the compressor can be ended after the writer.
 struct OutputHandle(Arc<Mutex<Option<Encoder>>>);
 
 impl Write for OutputHandle {
@@ -219,13 +220,13 @@ impl Write for OutputHandle {
         }
     }
 
-    /// The compressor is flushed when it is ended, not before: each flush would cost it a block.
+    /// Does nothing: the compressor is flushed when it is ended, because each flush would cost it a block.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Counts what goes through.
+/// Counts the bytes that are written.
 struct CountingWriter {
     sink: Box<dyn Write + Send>,
     bytes: u64,

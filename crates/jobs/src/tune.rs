@@ -1,6 +1,6 @@
-//! The wait and the request size that read most of a disk inside a slowdown goal: what is asked, the search, and what it found.
+//! Finds the wait and the request size that read most of a disk inside a slowdown goal: the task, the search, and its result.
 //!
-//! The search goes on several threads: the sizes of one load are tuned for independently.
+//! The search runs on several threads: the sizes of one load are tuned for independently.
 
 use crate::JobError;
 use crate::costs;
@@ -16,85 +16,85 @@ use scrubjay_sim::tune::{self, Pair, Tuner, WaitSpread};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// The mean slowdown that is tuned for where none is given.
+/// The default goal for the mean slowdown.
 pub const SLOWDOWN: &str = "1ms";
-/// The most that any one request may lose where nothing is given (Amvrosiadis et al., DSN'12, V-C).
+/// The default goal for the maximum slowdown (Amvrosiadis et al., DSN'12, V-C).
 pub const SLOWDOWN_MAX: &str = "50.4ms";
-/// When the mean is to be kept, likewise.
+/// The default form of the goal: over which requests the mean is kept.
 pub const GOAL_FORM: &str = "average";
-/// The sizes that are tried, likewise.
+/// The default range of request sizes to try.
 pub const SIZES: &str = "64KiB..4MiB";
-/// Devices with fewer requests are left out, likewise.
+/// By default, devices with fewer requests than this are left out.
 pub const REQUESTS_MIN: u64 = 100;
-/// Sizes are multiples of this.
+/// Request sizes are multiples of this.
 pub const SIZE_STEP: Bytes = Bytes::kib(64);
-/// No size is larger than what `scrub` accepts.
+/// The largest request size, which is the largest that `scrub` accepts.
 const SIZE_MAX: Bytes = Bytes::mib(16);
 
 /// What to tune for.
 #[derive(Clone, Debug)]
 pub struct TuneTask {
-    /// What foreground requests may lose.
+    /// The slowdown that may not be exceeded.
     pub goal: Goal,
-    /// How long requests take.
+    /// The model of the disk's service times.
     pub disk: ServiceModel,
     /// Request sizes to try, ascending.
     pub sizes: Vec<Bytes>,
 }
 
-/// What was found for one load.
+/// The result for one load.
 #[derive(Debug)]
 pub struct Tuned {
     /// The best pair of each size that has one, by size.
     pub candidates: Vec<Pair>,
     /// The best of these, or why there is none.
     pub best: Result<TunedPair, String>,
-    /// What the paper's baseline would have done.
+    /// The result of the paper's baseline.
     pub idle_class: ScrubFigures,
-    /// What the disk reads with nobody else there, in bytes a second.
+    /// The rate of reading without a foreground, in bytes a second.
     pub alone: f64,
 }
 
 /// The best pair.
 #[derive(Clone, Copy, Debug)]
 pub struct TunedPair {
-    /// The wait, the size, and what they come to.
+    /// The wait, the size, and what they read and cost.
     pub pair: Pair,
-    /// What waits near its own cost.
+    /// The slowdown with waits near this one.
     pub spread: WaitSpread,
-    /// Its very wait happens to suit this trace: near it much more is lost.
+    /// Does this very wait happen to suit the trace? Then waits near it cost much more.
     pub is_lucky: bool,
-    /// If so: the best pair that keeps the goal with any wait near it.
+    /// If `is_lucky`: the best pair that keeps the goal with any wait near it.
     pub steady: Option<Pair>,
 }
 
 impl TunedPair {
-    /// What is likely to keep the goal tomorrow, too.
+    /// The pair that is likely to keep the goal tomorrow, too.
     pub fn usable(&self) -> &Pair {
         self.steady.as_ref().unwrap_or(&self.pair)
     }
 }
 
-/// How long it took: reading all traces, and tuning all of them.
+/// How long the work took: reading all traces, and tuning to all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
-    /// Reading.
+    /// Time to read them.
     pub read: Duration,
-    /// Tuning.
+    /// Time to tune.
     pub tune: Duration,
 }
 
 impl TuneTask {
-    /// With these sizes, in steps of 64 KiB.
+    /// A task for these sizes, in steps of 64 KiB.
     pub fn new(goal: Goal, disk: ServiceModel, steps: RangeInclusive<u64>) -> TuneTask {
         TuneTask { goal, disk, sizes: steps.map(|step| Bytes(step * SIZE_STEP.0)).collect() }
     }
 }
 
-/// `64KiB..4MiB`: the first and the last, in steps of 64 KiB.
+/// Parses a range of sizes, `64KiB..4MiB`: the first and the last, in steps of 64 KiB.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// It is no range of sizes; the text says what is wrong, in one line.
 pub fn sizes(text: &str) -> Result<RangeInclusive<u64>, String> {
     let what = || format!("`{text}` is no range of sizes: write 64KiB..4MiB");
     let (first, last) = text.split_once("..").ok_or_else(what)?;
@@ -118,7 +118,7 @@ enum SearchPiece {
     IdleClass(usize),
 }
 
-/// What a piece of work came to.
+/// The result of a piece of work.
 enum SearchResult {
     Size(usize, Option<Pair>),
     IdleClass(usize, ScrubFigures),
@@ -127,7 +127,7 @@ enum SearchResult {
 /// Tunes to each load.
 ///
 /// # Errors
-/// It was stopped.
+/// The job was stopped.
 pub fn tune(loads: &[DeviceLoad], task: &TuneTask, control: &JobControl) -> Result<Vec<Tuned>, JobError> {
     let tuners = parallel::share_under(control, loads, |load| Tuner::new(&load.periods, task.disk))?;
     let pieces: Vec<SearchPiece> = (0..loads.len())
@@ -158,7 +158,7 @@ pub fn tune(loads: &[DeviceLoad], task: &TuneTask, control: &JobControl) -> Resu
     Ok(all.map(|((best, candidates), idle_class)| Tuned { candidates, best, idle_class, alone: alone(task) }).collect())
 }
 
-/// Searches around the best few pairs of each load once more, finely.
+/// Searches once more, finely, around the best few pairs of each load.
 fn refine(
     tuners: &[Tuner],
     candidates: &mut [Vec<Pair>],
@@ -176,7 +176,7 @@ fn refine(
     Ok(())
 }
 
-/// The best pair, what a wait near it costs, and if that is much more, the pair to take instead.
+/// The best pair, the slowdown with waits near its own, and if that is much more, the pair to take instead.
 fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &TuneTask) -> TunedPair {
     let spread = tuner.spread(&pair);
     let is_lucky = spread.is_lucky(costs::slowdown_mean(&pair.outcome));
@@ -187,7 +187,7 @@ fn answer(tuner: &Tuner, candidates: &[Pair], pair: Pair, task: &TuneTask) -> Tu
     TunedPair { pair, spread, is_lucky, steady: steady.flatten() }
 }
 
-/// What the disk reads with nobody else there, in the best of the sizes.
+/// The rate of reading without a foreground, with the best of the sizes, in bytes a second.
 fn alone(task: &TuneTask) -> f64 {
     let rate = |size: &Bytes| size.0 as f64 / task.disk.service(*size).as_secs_f64();
     task.sizes.iter().map(rate).fold(0.0, f64::max)
@@ -214,7 +214,7 @@ fn refusal(load: &DeviceLoad, task: &TuneTask) -> String {
     }
 }
 
-/// Takes out the devices with fewer requests than `least`, which say nothing, and gives their names.
+/// Removes devices with fewer than `least` requests, which give no useful result, and returns their names.
 ///
 /// # Errors
 /// All of them have fewer.

@@ -7,7 +7,7 @@ use scrubjay_core::units::Nanos;
 use scrubjay_sim::tune::Pair;
 use serde::Serialize;
 
-/// What was found for one load.
+/// The result for one load.
 #[derive(Debug, Serialize)]
 pub struct TuneDocument<'a> {
     schema: u32,
@@ -16,21 +16,21 @@ pub struct TuneDocument<'a> {
     ground: TraceSummaryDocument,
     goal_mean_seconds: f64,
     goal_max_seconds: f64,
-    /// Null, and all that belongs to it left out, if there is no answer.
+    /// The best wait; null, with all fields that belong to it left out, if there is no answer.
     wait_seconds: Option<f64>,
     request_bytes: Option<u64>,
     #[serde(flatten)]
     tally: Option<CostDocument>,
-    /// What waits up to half a request shorter or longer come to.
+    /// The slowdown with waits up to half a request shorter or longer.
     near: Option<Near>,
     /// Why there is no answer.
     error: Option<&'a str>,
-    /// What the disk reads with nobody else there.
+    /// The rate of reading without a foreground.
     disk_bytes_per_second: f64,
     idle_class: CostDocument,
     /// The best wait for each size that has one.
     candidates: Vec<CandidateDocument>,
-    /// Of all traces together.
+    /// Time to read all traces together.
     read_seconds: f64,
     tune_seconds: f64,
 }
@@ -40,9 +40,9 @@ struct Near {
     least_slowdown_seconds: f64,
     mean_slowdown_seconds: f64,
     most_slowdown_seconds: f64,
-    /// The answer's very wait happens to suit this trace.
+    /// Does the answer's very wait happen to suit this trace?
     is_lucky: bool,
-    /// If so: the best pair that keeps the goal with any wait near it.
+    /// If `is_lucky`: the best pair that keeps the goal with any wait near it.
     steady: Option<CandidateDocument>,
 }
 
@@ -69,7 +69,7 @@ struct CandidateDocument {
 }
 
 impl TuneDocument<'_> {
-    /// Of one load.
+    /// Makes the document of one load.
     pub fn new<'a>(load: &'a DeviceLoad, task: &TuneTask, tuned: &'a Tuned, took: Took) -> TuneDocument<'a> {
         let best = tuned.best.as_ref().ok();
         TuneDocument {

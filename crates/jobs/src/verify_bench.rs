@@ -1,16 +1,16 @@
-//! What `bench verify` found, as JSON (schema 1). Fields are added, never renamed or taken away, within a schema.
+//! The result of `bench verify`, as JSON (schema 1). Fields are added, never renamed or taken away, within a schema.
 
 use scrubjay_core::bench::verifying::{MiddleTime, ReadCache, ResponseTimes, VerifyVerdict};
 use scrubjay_device::bench::verifying::MissingWay;
 use serde::Serialize;
 
-/// The one object of a run.
+/// The JSON object of one run.
 #[derive(Debug, Serialize)]
 pub struct BenchVerifyDocument<'v> {
     schema: u32,
     target: &'v str,
     id: &'v str,
-    /// Time of a turn, as the verdicts take it: the disk's own, or the shortest there is.
+    /// Time of one revolution that the verdicts use: the disk's own, or the shortest there is.
     turn_seconds: Option<f64>,
     is_complete: bool,
     /// Why the read cache was not switched.
@@ -37,7 +37,7 @@ struct MissingEntry<'v> {
 #[derive(Debug, Serialize)]
 struct TimesEntry {
     way: &'static str,
-    /// Nothing: nobody knows.
+    /// Was the read cache on? Null: not known.
     read_cache: Option<bool>,
     faults: u64,
     sizes: Vec<SizeEntry>,
@@ -59,7 +59,7 @@ struct MiddleEntry {
 }
 
 impl<'v> BenchVerifyDocument<'v> {
-    /// Of these.
+    /// Makes the document of these results.
     pub fn new(
         (target, id): (&'v str, &'v str),
         turn_seconds: Option<f64>,

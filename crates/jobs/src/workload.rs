@@ -1,4 +1,4 @@
-//! Traces from files: opened, filtered by device, and held as the simulator wants them.
+//! Loads traces from files: opened, filtered by device, and held in the form that the simulator needs.
 
 use crate::JobError;
 use crate::job_control::JobControl;
@@ -13,45 +13,46 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// One device of a trace, as the simulator wants it: at most 16 bytes a request, and 12 a busy period.
+/// One device of a trace, in the form that the simulator needs: at most 16 bytes a request, and 12 a busy period.
 #[derive(Debug)]
 pub struct DeviceLoad {
-    /// What to call it: the file, and the device where there are several.
+    /// Its name: that of the file, with that of the device where there are several.
     pub name: String,
     /// Its busy periods.
     pub periods: Periods,
-    /// Its requests, if they were asked for.
+    /// Its requests, if they are held.
     pub requests: Vec<ForegroundRequest>,
 }
 
-/// What is held of a trace.
+/// Which data of a trace are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// The busy periods only: enough for a policy that decides by idle intervals.
     Periods,
-    /// The requests too: what the shipped scrubber is played against.
+    /// The requests too: the shipped scrubber is played against them.
     Requests,
 }
 
-/// Something that a program should tell of a trace that was read.
+/// Something that a program should report of a trace that was read.
 #[derive(Debug)]
 pub enum TraceNote {
-    /// Some of it was not understood, and left out.
+    /// Some records could not be understood, and were left out.
     Malformed(Malformed),
-    /// Every size is a multiple of 256 KiB as the format is read: it may count bytes.
+    /// Every size is a multiple of 256 KiB in the unit of the format: the trace may have counted bytes.
     SizesInDoubt {
         /// The name of the format.
         format: &'static str,
     },
-    /// The model disk takes more than twice as long as the trace lasted, so the results say nothing about the traced disk.
+    /// The trace takes more than twice as long on the model disk as when it was recorded, so the results do not apply
+    /// to the traced disk.
     DiskTooSlow {
-        /// The load.
+        /// The name of the load.
         load: String,
-        /// How long it lasted when it was recorded.
+        /// How long the trace lasted when it was recorded.
         traced: Nanos,
-        /// And on the model disk.
+        /// How long it takes on the model disk.
         played: Nanos,
-        /// May its times be in another unit than they were taken for?
+        /// May the format's unit of time not be the trace's?
         is_unit_in_doubt: bool,
     },
 }
@@ -80,10 +81,10 @@ pub fn open(files: &[impl AsRef<Path>], options: OpenOptions) -> Result<Trace, J
     scrubjay_trace::open(inputs, options).map_err(JobError::Trace)
 }
 
-/// The format of that name.
+/// Finds a format by its name.
 ///
 /// # Errors
-/// There is none; the text names those there are.
+/// No format has this name; the text lists the names.
 pub fn format_named(name: &str) -> Result<&'static Format, JobError> {
     let known = || formats::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     formats::by_name(name).ok_or_else(|| JobError::Input(format!("`{name}` is no trace format; known are {}", known())))
@@ -97,12 +98,12 @@ pub struct DeviceFilter {
 }
 
 impl DeviceFilter {
-    /// Those named; all, if none is.
+    /// A filter for the devices that are named; for all, if none is.
     pub fn new(names: &[String]) -> DeviceFilter {
         DeviceFilter { names: names.to_vec(), wanted: Vec::new() }
     }
 
-    /// Is it wanted?
+    /// Is this device wanted?
     pub fn wants(&mut self, device: DeviceId, devices: &Devices) -> bool {
         if self.names.is_empty() {
             return true;
@@ -114,10 +115,10 @@ impl DeviceFilter {
         *self.wanted[index].get_or_insert_with(|| self.names.iter().any(|name| name == devices.name(device)))
     }
 
-    /// Were all names found?
+    /// Checks that the trace has all devices that are named.
     ///
     /// # Errors
-    /// A name that the trace does not have, and those that it has.
+    /// It lacks one; the text has its name, and those of the devices that there are.
     pub fn check(&self, trace: &Trace) -> Result<(), JobError> {
         match self.names.iter().find(|name| trace.devices().find(name).is_none()) {
             None => Ok(()),
@@ -132,7 +133,7 @@ impl DeviceFilter {
     }
 }
 
-/// So many devices are named in an error.
+/// Devices that an error names, at most.
 const DEVICES_SHOWN: usize = 12;
 
 /// Calls `each` with every record of the wanted devices (all, if none is named), in order of arrival.
@@ -147,10 +148,10 @@ pub fn for_each(
     for_each_under(&JobControl::default(), trace, devices, each)
 }
 
-/// The same; `control` is told how far it is, and may end it.
+/// Does what [`for_each`] does, reports progress to `control`, and ends when `control` says so.
 ///
 /// # Errors
-/// The trace cannot be read to its end, or lacks a device; or it was stopped.
+/// The trace cannot be read to its end, or lacks a device; or the job was stopped.
 pub fn for_each_under(
     control: &JobControl,
     mut trace: Trace,
@@ -173,20 +174,20 @@ pub fn for_each_under(
     Ok((trace, notes))
 }
 
-/// What of a trace was not understood, if anything.
+/// The records of a trace that could not be understood, if there are any.
 pub fn malformed(trace: &Trace) -> Option<TraceNote> {
     let malformed = trace.malformed();
     (malformed.count > 0).then(|| TraceNote::Malformed(malformed.clone()))
 }
 
-/// Are the sizes of a trace whole multiples of what only sizes in bytes are?
+/// Checks whether all sizes of a trace are multiples of 512 sectors, as they would be if the trace counted bytes.
 #[derive(Debug, Default)]
 struct SizeCheck {
     records: u64,
     odd: u64,
 }
 
-/// Fewer records are no ground for doubt.
+/// Traces with fewer records are not doubted.
 const DOUBTED_MIN: u64 = 100;
 
 impl SizeCheck {
@@ -195,14 +196,14 @@ impl SizeCheck {
         self.odd += u64::from(!record.length.0.is_multiple_of(512 * SECTOR_BYTES));
     }
 
-    /// Where the format leaves it in doubt.
+    /// A note, if the format leaves the unit open and the sizes raise doubt.
     fn doubt(&self, format: &'static Format) -> Option<TraceNote> {
         let is_doubted = format.units.is_some() && self.records >= DOUBTED_MIN && self.odd == 0;
         is_doubted.then_some(TraceNote::SizesInDoubt { format: format.name })
     }
 }
 
-/// Can the model disk not keep up?
+/// A note, if the model disk is too slow for the load.
 fn doubt_of_pace(
     load: &DeviceLoad,
     [first, last]: [Nanos; 2],
@@ -223,7 +224,7 @@ fn doubt_of_pace(
 /// The traces of a job.
 #[derive(Clone, Copy)]
 pub struct TraceFiles<'a> {
-    /// Each is a trace of its own.
+    /// The files; each is a trace of its own.
     pub files: &'a [PathBuf],
     /// How they are opened.
     pub options: OpenOptions,
@@ -253,7 +254,7 @@ pub fn load(
     Ok((loads, notes))
 }
 
-/// What is said of traces without a request.
+/// The error for traces without a request.
 pub fn no_requests() -> JobError {
     JobError::Input("the traces have no requests".to_owned())
 }
@@ -261,7 +262,7 @@ pub fn no_requests() -> JobError {
 /// Reads a trace; one load for each device of it, the busiest first.
 ///
 /// # Errors
-/// It cannot be read, or lacks a device; or it was stopped.
+/// The trace cannot be read, or lacks a device; or the job was stopped.
 pub fn loads_of(
     control: &JobControl,
     trace: Trace,
@@ -290,7 +291,7 @@ pub fn loads_of(
             load.requests.push(request);
         }
     })?;
-    // Where some are named, too, the name tells which device of several it is.
+    // If devices are chosen by name, the load's name still says which of several it is.
     let is_alone = trace.devices().names().len() == 1;
     held.sort_by_key(|(_, _, load, _)| std::cmp::Reverse(load.periods.requests()));
     let file = trace.input_names().join(", ");
@@ -304,13 +305,13 @@ pub fn loads_of(
     Ok((loads, notes))
 }
 
-/// The disk that is modelled where none is named.
+/// The disk that is modelled by default.
 pub const DISK: &str = "ultrastar-15k450";
 
-/// A model of a disk by its name, or `3.7ms,11.07ms`: a request's fixed time, and the time for each MiB of it.
+/// Parses a model of a disk: its name, or `3.7ms,11.07ms`, a request's fixed time and the time for each MiB of it.
 ///
 /// # Errors
-/// What it should look like.
+/// It is no disk; the text shows what one looks like.
 pub fn disk_model(text: &str) -> Result<ServiceModel, String> {
     if text == DISK {
         return Ok(ServiceModel::ULTRASTAR_15K450);

@@ -1,4 +1,4 @@
-//! Local time, by the system's time zone.
+//! Local time, in the system's time zone.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -6,23 +6,23 @@ use jiff::{SignedDuration, Timestamp};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{Calendar, LocalDay, LocalTime};
 
-/// Local time by the system's table of time zones.
+/// Local time by the system's time zone data.
 #[derive(Debug)]
 pub struct ZonedCalendar(TimeZone);
 
 impl ZonedCalendar {
-    /// Of the system's time zone, as it is set now; UTC where it is not set.
+    /// The calendar of the system's time zone, as it is set now; UTC if none is set.
     pub fn system() -> ZonedCalendar {
         ZonedCalendar(TimeZone::try_system().unwrap_or(TimeZone::UTC))
     }
 
-    /// Its name, where it has one: `Europe/Berlin`.
+    /// The zone's name, such as `Europe/Berlin`, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.0.iana_name()
     }
 }
 
-/// The first date that days are counted from.
+/// The date from which days are counted.
 fn epoch() -> DateTime {
     DateTime::constant(1970, 1, 1, 0, 0, 0, 0)
 }
@@ -37,7 +37,7 @@ impl Calendar for ZonedCalendar {
     fn instant(&self, local: LocalTime) -> UnixSeconds {
         let seconds = local.day.0.saturating_mul(86_400).saturating_add(i64::from(local.second));
         let wall = epoch().checked_add(SignedDuration::from_secs(seconds)).unwrap_or(DateTime::MAX);
-        // Where the clock jumps over it, as much later as it jumps; where it is shown twice, the first time.
+        // A time that the clock skips is moved on by as much as it skips; of a time that comes twice, the first is taken.
         let instant = self.0.to_ambiguous_timestamp(wall).compatible().unwrap_or(Timestamp::MAX);
         UnixSeconds(u64::try_from(instant.as_second()).unwrap_or(0))
     }

@@ -1,7 +1,7 @@
-//! Runs the volume through seeds on all cores: `seeds N [--from S]`, or looks at one: `seeds --seed S [--trace]`.
+//! Runs storms of the volume on all cores: `seeds N [--from S]`, or one of them: `seeds --seed S [--trace]`.
 //!
-//! `seeds --planted [N]` makes each of the volume's own mistakes on purpose, and fails unless N seeds (10,000) find it.
-//! A seed that fails is made smaller first: fewer requests, then without faults, crashes or losses if it still fails.
+//! `seeds --planted [N]` seeds each of the volume's bugs in turn, and fails unless each is found within N seeds (10,000). A seed
+//! that fails is narrowed down first: without losses, crashes or faults as long as it still fails, then with fewer requests.
 
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::{SeededBug, Volume};
@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// Within so many seeds a planted mistake must be found.
+/// Seeds within which a planted bug must be found, by default.
 const PLANTED_SEEDS: u64 = 10_000;
-/// Failures shown before a run gives up.
+/// Failures after which a run gives up.
 const FAILURES_MAX: usize = 20;
 
 const USAGE: &str = "usage: seeds N [--from S] [--threads T] [--scheme NAME]
        seeds --seed S [--trace] [--requests N] [--faultless] [--crashless] [--lossless]
        seeds --planted [N]";
 
-/// What is asked for.
+/// The command line.
 #[derive(Default)]
 struct Arguments {
     count: Option<u64>,
@@ -35,13 +35,13 @@ struct Arguments {
     seed: Option<u64>,
     is_traced: bool,
     is_planted: bool,
-    /// Seeds of other schemes are left out.
+    /// Runs only the seeds of this scheme.
     scheme: Option<Scheme>,
     narrowed: Narrowed,
 }
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// The message and place of this thread's last panic.
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -105,7 +105,7 @@ fn run(arguments: &Arguments) -> bool {
     }
 }
 
-/// Runs one seed, with a trace if it is wished.
+/// Runs one seed, with a trace if asked for; true if it passes.
 fn one(seed: u64, arguments: &Arguments) -> bool {
     let setting = StormConfig::new(seed, arguments.narrowed);
     let trace = if arguments.is_traced { StormLog::to(|line| println!("{line}")) } else { StormLog::default() };
@@ -121,7 +121,7 @@ fn one(seed: u64, arguments: &Arguments) -> bool {
     }
 }
 
-/// Runs many seeds; true when none fails.
+/// Runs many seeds; true if none fails.
 fn many(arguments: &Arguments, threads: usize) -> bool {
     let (from, count) = (arguments.from, arguments.count.unwrap_or(1));
     let (begin, sums) = (Instant::now(), Mutex::new((StormOutcome::default(), 0u64, 0u64)));
@@ -157,13 +157,13 @@ fn many(arguments: &Arguments, threads: usize) -> bool {
     failures.is_empty()
 }
 
-/// Is a planted mistake found?
+/// Is a planted bug found?
 fn is_found(mistake: SeededBug, from: u64, count: u64, threads: usize) -> bool {
     let failures = search(from, count, threads, 1, |seed| {
         let setting = StormConfig::new(seed, Narrowed::default());
         let mistaken = StormConfig { planted: Some(mistake), ..setting.clone() };
         let failure = attempt(&mistaken, StormLog::default()).err();
-        // It counts if it is the mistake's.
+        // The failure counts only if the seed passes without the bug.
         failure.filter(|_| attempt(&setting, StormLog::default()).is_ok()).map_or(Ok(()), Err)
     });
     match failures.first() {
@@ -173,7 +173,7 @@ fn is_found(mistake: SeededBug, from: u64, count: u64, threads: usize) -> bool {
     !failures.is_empty()
 }
 
-/// The least seeds that fail, each with its cause, in order; about as many as asked for.
+/// The lowest seeds that fail, each with its cause, in order; stops at about `enough` of them.
 fn search(
     from: u64,
     count: u64,
@@ -208,7 +208,7 @@ fn attempt(setting: &StormConfig, trace: StormLog) -> Result<StormOutcome, Strin
         .map_err(|_| LAST_PANIC.with(|last| last.borrow().clone()))
 }
 
-/// What makes a failing seed smaller and still fail: as options, and its cause then.
+/// Narrows a failing seed down while it still fails; returns the options for that, and the cause of the failure then.
 fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
     let mut best = (from, cause.to_owned());
     let mut consider = |narrowed: Narrowed| {
@@ -227,7 +227,7 @@ fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
         change(&mut narrowed);
         now = consider(narrowed).0;
     }
-    // The fewest requests that still fail; a failure need not stay one with more of them, so this is but a try.
+    // Bisects for the fewest requests that still fail. More requests need not fail too, so this is only an attempt.
     let (mut low, mut high) = (0, StormConfig::new(seed, now).habits.requests);
     while high - low > 1 {
         let middle = (low + high) / 2;
@@ -243,7 +243,7 @@ fn smaller(seed: u64, from: Narrowed, cause: &str) -> (String, String) {
     (options, best.1)
 }
 
-/// What tells most of a seed, but for its script.
+/// Describes a seed in one line, without its script.
 fn told(seed: u64) -> String {
     let told = StormConfig::new(seed, Narrowed::default()).to_string();
     told.split_once("; script").map_or(told.clone(), |(head, _)| head.to_owned())

@@ -1,6 +1,6 @@
 //! Runs the watch through years of modelled hosts, on all cores: `years N [--from S]`, or one: `years --seed S`.
 //!
-//! `years --planted [N]` makes each of the watch's own mistakes on purpose, and fails unless N seeds (400) find it.
+//! `years --planted [N]` seeds each of the watch's bugs in turn, and fails unless each is found within N seeds (400).
 
 use scrubjay_proof::years;
 use scrubjay_proof::years::oracle::YearOutcome;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// Within so many seeds a planted mistake must be found.
+/// Seeds within which a planted bug must be found, by default.
 const PLANTED_SEEDS: u64 = 400;
-/// Failures shown before a run gives up.
+/// Failures after which a run gives up.
 const FAILURES_MAX: usize = 20;
-/// Forecasts below which nothing is said of how many held.
+/// Forecasts below which the share of those that held is not judged.
 const FORECASTS_MIN: u64 = 500;
 
 const USAGE: &str = "usage: years N [--from S] | years --seed S | years --planted [N]";
@@ -69,14 +69,14 @@ fn arguments() -> Option<YearArguments> {
     (found.seed.is_some() || found.count.is_some() || found.is_planted).then_some(found)
 }
 
-/// One seed. A panic is a fault, too.
+/// Runs one seed; a panic counts as a fault.
 fn attempt(seed: u64, bug: Option<WatchBug>) -> YearOutcome {
     let setup = HostSetup { bug, ..HostSetup::storm(seed) };
     catch_unwind(|| years::run(setup))
         .unwrap_or_else(|_| YearOutcome { faults: vec!["it panicked: see above".to_owned()], ..YearOutcome::default() })
 }
 
-/// Runs seeds on all cores until there are none, or `is_enough` says so of an outcome.
+/// Runs seeds on all cores until there are none left, or `heed` returns true for an outcome.
 fn search(from: u64, count: u64, bug: Option<WatchBug>, mut heed: impl FnMut(u64, YearOutcome) -> bool + Send) {
     let next = AtomicU64::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -100,7 +100,7 @@ fn search(from: u64, count: u64, bug: Option<WatchBug>, mut heed: impl FnMut(u64
     });
 }
 
-/// Of forecasts said to hold in eight of ten cases, 70 to 90 in a hundred must.
+/// Do between 70 and 90 in a hundred forecasts hold? Each is made to hold in eight of ten cases.
 fn is_calibrated(held: u64, forecasts: u64) -> bool {
     forecasts < FORECASTS_MIN || (held * 100 >= forecasts * 70 && held * 100 <= forecasts * 90)
 }
@@ -143,7 +143,7 @@ fn many(from: u64, count: u64) -> bool {
     failures.is_empty() && is_calibrated
 }
 
-/// Does a planted mistake show, in some year, or in the sum?
+/// Is a planted bug found, by a fault in some year or by the share of forecasts that held?
 fn is_found(bug: WatchBug, from: u64, count: u64) -> bool {
     let (mut found, mut tried, mut forecasts, mut held) = (None, 0u64, 0, 0);
     search(from, count, Some(bug), |seed, outcome| {

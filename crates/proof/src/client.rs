@@ -1,4 +1,4 @@
-//! A client of the volume: sends requests by chance, and judges every reply by the oracle.
+//! A client of the volume: sends random requests, and checks every reply against the oracle.
 
 use crate::oracle::{DeviceOracle, WriteContent};
 use crate::pattern::{self, WriteId};
@@ -11,40 +11,40 @@ use scrubjay_core::volume::member::ArrayMachine;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What a client does, in parts of 100 where nothing else is said.
+/// How a client behaves; shares are percentages (0 to 100) unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
     /// Requests in all, at least 1.
     pub requests: u64,
     /// Requests under way at once, at least 1.
     pub depth: usize,
-    /// Reads; what the others leave are writes.
+    /// Share of reads. What all shares leave is writes, except one request in 100, which asks for allocation.
     pub reads: u64,
-    /// Flushes.
+    /// Share of flushes among the requests.
     pub flushes: u64,
-    /// Trims.
+    /// Share of trims among the requests.
     pub trims: u64,
-    /// Zeroings.
+    /// Share of zeroings among the requests.
     pub zeroings: u64,
-    /// Of writes and zeroings, those that are to be durable.
+    /// Share of writes and zeroings that must be durable.
     pub durable: u64,
-    /// Requests that fall on a few hot places.
+    /// Share of requests that fall on a few hot places.
     pub hot: u64,
-    /// Requests whose ends are no multiples of a sector.
+    /// Share of requests whose ends need not be multiples of a sector.
     pub odd: u64,
-    /// The mean pause between one request and the next that there is room for.
+    /// The mean of the pauses between requests, where a request is not sent at once.
     pub pause: Nanos,
-    /// Bytes of a chunk, and of a stripe: sizes and places are drawn with these in mind.
+    /// The size of a chunk in bytes: sizes and places are drawn with it in mind.
     pub chunk_bytes: u64,
-    /// The same of a stripe.
+    /// The size of a stripe in bytes, used likewise.
     pub stripe_bytes: u64,
 }
 
-/// A client, and what it knows.
+/// A client with its requests under way and its oracle.
 pub struct StormClient {
-    /// What it may be told.
+    /// Knows which replies are legal.
     pub oracle: DeviceOracle,
-    /// Replies of each kind.
+    /// Counts of its replies.
     pub tally: ClientTally,
     habits: Habits,
     size: u64,
@@ -56,14 +56,14 @@ pub struct StormClient {
     trace: StormLog,
 }
 
-/// What a client was told.
+/// Counts of the replies that a client got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientTally {
-    /// Replies.
+    /// Replies of all kinds.
     pub replies: u64,
     /// Bytes read and found right.
     pub bytes_right: u64,
-    /// Bytes that were lost, where that is legal.
+    /// Bytes reported as lost, where that is legal.
     pub bytes_lost: u64,
     /// Writes that failed, where that is legal.
     pub writes_failed: u64,
@@ -79,7 +79,7 @@ enum PendingRequest {
 }
 
 impl StormClient {
-    /// Of a device of this size.
+    /// A client of a device of `size` bytes.
     pub fn new(habits: Habits, size: u64, mut rng: Rng, trace: StormLog) -> StormClient {
         let hot = (0..3).map(|_| rng.below(size)).collect();
         StormClient {
@@ -96,12 +96,12 @@ impl StormClient {
         }
     }
 
-    /// How many requests were sent.
+    /// Random requests ([`StormClient::send`]) sent so far.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Will it send more by itself?
+    /// Has it sent all requests of its own?
     pub fn is_through(&self) -> bool {
         self.sent >= self.habits.requests
     }
@@ -116,13 +116,13 @@ impl StormClient {
         !self.pending.is_empty()
     }
 
-    /// When to send the next one.
+    /// Draws the pause before the next request.
     pub fn pause(&mut self) -> Nanos {
-        // Half of them come together.
+        // Half of the requests follow their predecessor at once.
         if self.rng.below(2) == 0 { Nanos::ZERO } else { Nanos(self.rng.below(2 * self.habits.pause.0 + 1)) }
     }
 
-    /// Sends a request of chance.
+    /// Sends a random request.
     pub fn send(&mut self, now: Nanos, array: &mut impl ArrayMachine) {
         self.sent += 1;
         let Habits { reads, flushes, trims, zeroings, durable, .. } = self.habits;
@@ -159,15 +159,15 @@ impl StormClient {
         self.submit(now, request, PendingRequest::Read { begin, range }, array);
     }
 
-    /// A name for a verification that the world asks for; its reply is to come here like others.
+    /// Registers a verification that the simulation asks for, whose reply is given to [`StormClient::reply`], too.
     pub fn verify(&mut self) -> RequestId {
         self.remember(PendingRequest::Verify)
     }
 
-    /// A reply. `may_lose` says of a range whether any of it may be lost.
+    /// Checks a reply. `may_lose` returns whether any byte of a range of the volume may be lost.
     ///
     /// # Panics
-    /// When it is not legal.
+    /// When the reply is not legal.
     pub fn reply(
         &mut self,
         now: Nanos,
@@ -217,8 +217,8 @@ impl StormClient {
         }
     }
 
-    /// The program is about to be killed, the disks are not: of these bytes what was acknowledged stays, unless a write of them
-    /// is under way and `is_first`.
+    /// Notes that the program is about to be killed while the disks live on: the acknowledged data of these bytes stay,
+    /// unless `is_first` (the stripe was never written before) and a write of them is under way.
     pub fn keeps(&mut self, range: Range<u64>, is_first: bool) {
         let is_hit = |pending: &PendingRequest| match pending {
             PendingRequest::Write { range: written, .. } => written.start < range.end && range.start < written.end,
@@ -229,7 +229,7 @@ impl StormClient {
         }
     }
 
-    /// Nothing that was sent will be replied to.
+    /// Notes a crash: no request sent so far will be replied to.
     pub fn crash(&mut self) {
         self.pending.clear();
         self.oracle.crash();
@@ -306,7 +306,7 @@ impl StormClient {
         id
     }
 
-    /// A range of bytes, as users of disks have them: small and large, whole and odd, here and there.
+    /// Draws a range of bytes as users of disks have them: small and large, aligned and odd, anywhere.
     fn range(&mut self) -> Range<u64> {
         let Habits { chunk_bytes, stripe_bytes, hot, odd, .. } = self.habits;
         let (chunk, stripe) = (chunk_bytes, stripe_bytes);

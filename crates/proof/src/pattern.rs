@@ -1,15 +1,15 @@
-//! What clients write: bytes that say where they belong and which write put them there.
+//! The bytes that clients write: they encode where they belong and which write put them there.
 //!
-//! Each aligned word of eight bytes is a scramble of its address and of the write's number, so that a single byte tells
-//! most mistakes, and a whole sector all of them; [`explain`] turns a wrong sector back into words.
+//! Each aligned word of eight bytes is a hash of its address and of the write's number, so that a single byte exposes
+//! most mistakes, and a whole sector all of them; [`explain`] names the origin of a wrong sector.
 
-/// Names one write of a run, from 1; 0 is "never written".
+/// The number of a write within a run, from 1; 0 stands for "never written".
 pub type WriteId = u32;
 
-/// Odd, so that multiplying by it loses nothing: 2^64 divided by the golden ratio, as in SplitMix64.
+/// 2^64 divided by the golden ratio, as in SplitMix64. It is odd, so that multiplying by it loses nothing.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Fills `bytes`, which lie at `offset` of the device, as `write` would.
+/// Fills `bytes`, which lie at device offset `offset`, with the pattern of `write`.
 pub fn fill(bytes: &mut [u8], offset: u64, write: WriteId) {
     let key = key(write);
     let (mut at, mut rest) = (offset, bytes);
@@ -22,7 +22,7 @@ pub fn fill(bytes: &mut [u8], offset: u64, write: WriteId) {
     }
 }
 
-/// Are these the bytes that `write` puts at `offset`?
+/// Are these bytes the pattern of `write` at device offset `offset`?
 pub fn matches(bytes: &[u8], offset: u64, write: WriteId) -> bool {
     let key = key(write);
     let (mut at, mut rest) = (offset, bytes);
@@ -37,8 +37,8 @@ pub fn matches(bytes: &[u8], offset: u64, write: WriteId) -> bool {
     true
 }
 
-/// What the bytes are, for a message: whose write's, and of which place, looking at writes up to `newest` and places up
-/// to `size`. Slow, as only a failure asks.
+/// Describes bytes for a failure message: which write they come from, and which place they were for. Searches all
+/// writes up to `newest` and all places up to `size` bytes. Slow: only failures ask.
 pub fn explain(bytes: &[u8], offset: u64, newest: WriteId, size: u64) -> String {
     if bytes.iter().all(|&byte| byte == 0) {
         return "zeros".to_owned();

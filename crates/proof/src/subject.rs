@@ -1,4 +1,4 @@
-//! What is tried: an array that a world can start on its disks, crash, and start again; and the volume as one.
+//! The array under test: a simulation can start it on its disks, crash it and start it again. Here, the volume as one.
 
 use crate::config::StormConfig;
 use scrubjay_core::index::StripeIndex;
@@ -17,32 +17,32 @@ use scrubjay_sim::member_disk::array;
 use scrubjay_sim::member_disk::{MemberDisk, WriteFate};
 use std::ops::Range;
 
-/// How a subject is.
+/// The state of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Does it serve?
+    /// Does it serve requests?
     pub is_open: bool,
-    /// And has it resynced what the last crash left?
+    /// Does it serve, with nothing of the last crash left to resync?
     pub is_settled: bool,
-    /// Its members, by member.
+    /// The state of each member, by member index.
     pub members: Vec<MemberState>,
 }
 
 /// A volume, or something that stands in for one.
 pub trait StormSubject: ArrayMachine + Sized {
-    /// Prepares new disks for the array of this setting.
+    /// Formats new disks as the array of this setting.
     fn create(setting: &StormConfig, disks: &mut [MemberDisk]);
 
     /// Starts on the disks as they are.
     fn open(setting: &StormConfig, disks: &[MemberDisk]) -> Self;
 
-    /// Would it know this member for an active one if it were started now?
+    /// Would a start now find this member active?
     fn knows_active(disks: &[MemberDisk], member: MemberIndex) -> bool;
 
     /// The stripes whose regions the disks call dirty: all that a bare array knows of what a crash left.
     fn announced(setting: &StormConfig, disks: &[MemberDisk]) -> Vec<u64>;
 
-    /// How it is.
+    /// Its present state.
     fn health(&self) -> Health;
 
     /// Was this stripe ever written?
@@ -51,27 +51,27 @@ pub trait StormSubject: ArrayMachine + Sized {
     /// Has it resynced what the last crash left of this stripe?
     fn is_resynced(&self, stripe: u64) -> bool;
 
-    /// The next thing that it found wrong.
+    /// The next finding, if there is one.
     fn poll_record(&mut self) -> Option<VolumeFinding>;
 
-    /// Checks these stripes; the reply comes like others.
+    /// Verifies these stripes; the reply comes like those of requests.
     fn verify(&mut self, now: Nanos, id: RequestId, stripes: Range<u64>);
 
     /// Takes a member out.
     fn fail(&mut self, now: Nanos, member: MemberIndex);
 
-    /// Is this member out, and may a disk be put into its place?
+    /// Is this member out, and may a disk take its place?
     fn can_take_in(&self, member: MemberIndex) -> bool;
 
-    /// This disk is in the place of a member that is out; makes it a member, by a name it never had. What it says of itself
-    /// is wiped first.
+    /// Makes the disk in the place of a member that is out a new member, under the never used name `name`. Its
+    /// superblocks are wiped first.
     fn replace(&mut self, now: Nanos, member: MemberIndex, disk: &mut MemberDisk, name: u64);
 
-    /// This disk is in the place of a member that is out, and was that one before; makes it a member again, by a name it never
-    /// had, if that may be; says whether.
+    /// Makes the disk in the place of a member that is out, which was that member before, a member again, under the
+    /// never used name `name`; returns whether that was possible.
     fn readd(&mut self, now: Nanos, disk: &MemberDisk, name: u64) -> bool;
 
-    /// Why these disks are no array that can be started; nothing if they are one.
+    /// Why these disks cannot be started as an array; `None`: they can.
     fn refusal(disks: &[MemberDisk]) -> Option<String>;
 }
 
@@ -175,7 +175,7 @@ fn uuid(name: u64) -> Uuid {
     Uuid::of_random((u128::from(name) << 64 | u128::from(!name)).to_le_bytes())
 }
 
-/// Another number for each start of a world.
+/// A start number that differs from start to start of a simulation.
 fn start_number(setting: &StormConfig, assembly: &Assembly) -> u64 {
     let Superblock { generation, write_mark, .. } = assembly.superblock;
     Rng::stream(setting.seed ^ write_mark.rotate_left(40), generation).bits().max(1)

@@ -1,23 +1,23 @@
-//! What happens in a world, line by line, for whoever looks for the cause of a failure.
+//! The log of a run, line by line, for finding the cause of a failure.
 
 use scrubjay_core::units::Nanos;
 use std::fmt;
 use std::rc::Rc;
 
-/// Takes a line.
+/// Receives the lines of a log.
 type Sink = dyn Fn(&str);
 
-/// Where the lines go, if anywhere.
+/// A log that writes to a sink, or discards all lines (the default).
 #[derive(Clone, Default)]
 pub struct StormLog(Option<Rc<Sink>>);
 
 impl StormLog {
-    /// To this.
+    /// A log that writes to `sink`.
     pub fn to(sink: impl Fn(&str) + 'static) -> StormLog {
         StormLog(Some(Rc::new(sink)))
     }
 
-    /// Says a line, if anybody listens.
+    /// Writes a line, stamped with the virtual time; `line` is called only if there is a sink.
     pub fn say(&self, now: Nanos, line: impl FnOnce() -> String) {
         if let Some(sink) = &self.0 {
             sink(&format!("{:>9} us  {}", now.0 / 1000, line()));

@@ -1,4 +1,4 @@
-//! Storms for the volume, years for the watch, and wrong disks for the oracle, as one program: cargo runs test programs one after the other.
+//! Storms of the volume, years of the watch, broken disks for the oracle: one program, as cargo runs programs in turn.
 
 mod storms;
 mod subjects;

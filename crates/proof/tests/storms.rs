@@ -1,5 +1,6 @@
-//! The volume in simulated storms: a few hundred seeds, so that `cargo test` tells at once. `cargo xtask seeds` runs more.
-//! (Here the schemes of the paper without lies and crashes, for the sake of time.)
+//! A few hundred storms of the volume, so that `cargo test` is quick. `cargo xtask seeds` runs more.
+//!
+//! To save time, the paper's schemes run without faults and crashes here.
 
 use scrubjay_core::volume::Volume;
 use scrubjay_core::volume::integrity::scheme::Scheme;

@@ -1,4 +1,4 @@
-//! The world tries itself: a plain disk passes, and disks that are wrong in one way each are caught.
+//! Tests of the simulation itself: a plain disk passes, and disks with one bug each are caught.
 
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::layout::Shape;
@@ -28,11 +28,11 @@ const IGNORES_DURABLE: u8 = 4;
 const FAILS_READS: u8 = 5;
 const LOSES_READS: u8 = 6;
 
-/// One disk behind a queue: one request at a time. `BUG` says what is wrong with it.
+/// One disk behind a queue, serving one request at a time. `BUG` is the bug that it has.
 struct Single<const BUG: u8> {
     geometry: Geometry,
     queue: VecDeque<(RequestId, BlockRequest)>,
-    /// The request under way; what is to be written once the blocks around it were read.
+    /// The request under way. Of a write it holds the data until the blocks around it are read.
     busy: Option<(RequestId, BlockRequest)>,
     out: VecDeque<MemberOp>,
     replies: VecDeque<(RequestId, BlockReply)>,
@@ -45,7 +45,7 @@ impl<const BUG: u8> Single<BUG> {
         self.out.push_back(MemberOp { id: MemberOpId(0), member: MemberIndex(0), kind });
     }
 
-    /// The blocks around some bytes, as a place on the disk.
+    /// The blocks that cover some bytes of the volume, as a range of bytes on the disk.
     fn around(&self, offset: u64, len: u64) -> Range<u64> {
         let block = self.geometry.block_bytes;
         let start = self.geometry.data_offset + offset;
@@ -83,7 +83,7 @@ impl<const BUG: u8> Single<BUG> {
         }
     }
 
-    /// The blocks around a write were read: it goes out.
+    /// Sends a write, once the blocks around it were read.
     fn change(&mut self, mut buffer: Buffer) {
         let (_, request) = self.busy.as_ref().expect("a request is under way");
         let (offset, data, is_durable) = match request {
@@ -130,7 +130,7 @@ impl<const BUG: u8> ArrayMachine for Single<BUG> {
                     _ => BlockReply::Read(vec![ReadPart::Data(buffer, range)]),
                 });
             }
-            // Read first, then written.
+            // Operation 0 read the blocks; operation 1 will write them.
             (Some(buffer), BlockRequest::Write { .. } | BlockRequest::Zero { .. }) if done.id == MemberOpId(0) => {
                 self.change(buffer);
                 self.out.back_mut().expect("it goes out").id = MemberOpId(1);
@@ -231,7 +231,7 @@ impl<const BUG: u8> StormSubject for Single<BUG> {
     }
 }
 
-/// The world of this seed, with one disk in it.
+/// The setting of this seed, with an array of one disk.
 fn setting(seed: u64) -> StormConfig {
     let mut setting = StormConfig::new(seed, Narrowed::default());
     let layout = Layout::new(LayoutKind::Raid0, Shape { data: 1, parity: 0 }, 1).expect("one disk is an array");
@@ -259,7 +259,7 @@ fn passes<const BUG: u8>(setting: &StormConfig) -> Result<simulation::StormOutco
         .map_err(|cause| cause.downcast_ref::<String>().cloned().unwrap_or_default())
 }
 
-/// How many of the first seeds find the bug.
+/// The number of seeds, of the first `seeds`, that find the bug.
 fn caught<const BUG: u8>(seeds: u64) -> u64 {
     (0..seeds).filter(|&seed| passes::<BUG>(&setting(seed)).is_err()).count() as u64
 }
@@ -294,7 +294,7 @@ fn a_plain_disk_is_defenceless() {
     let mut found = 0;
     for seed in 0..20 {
         let mut setting = setting(seed);
-        // What the fault_budget would never allow there: it is asked for a code that bears it.
+        // Faults that the budget never allows on a disk without redundancy, however likely they are made.
         setting.chances = Chances { lost: 0.1, torn: 0.1, misdirected: 0.1, ..Chances::default() };
         found += u64::from(passes::<RIGHT>(&setting).is_err());
     }

@@ -1,10 +1,10 @@
-//! The watch in modelled years: a few, so that `cargo test` tells at once. `cargo xtask years` runs more.
+//! A few modelled years of the watch, so that `cargo test` is quick. `cargo xtask years` runs more.
 
 use scrubjay_proof::years;
 use scrubjay_proof::years::oracle::YearOutcome;
 use scrubjay_sim::host::setup::HostSetup;
 
-/// A year of a few months, so that tests without optimization end soon.
+/// A year cut to 60 days with four times the trouble, so that tests without optimization end soon.
 fn short(seed: u64) -> YearOutcome {
     let mut setup = HostSetup::storm(seed);
     setup.days = 60;

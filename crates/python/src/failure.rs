@@ -1,4 +1,4 @@
-//! What goes wrong, as the exceptions of `scrubjay._errors`: one line, the file and the place where they are known.
+//! Errors as the exceptions of `scrubjay._errors`: one line of text, with the file and the place if they are known.
 
 use pyo3::prelude::*;
 use scrubjay_device::output::OutputError;
@@ -6,7 +6,7 @@ use scrubjay_jobs::JobError;
 use scrubjay_trace::{InputError, SourcePlace, TraceError};
 use std::io;
 
-/// The exception for what a job says.
+/// The exception for a job's error.
 pub fn raised(py: Python<'_>, error: JobError) -> PyErr {
     let text = error.to_string();
     match &error {
@@ -34,12 +34,12 @@ pub fn raised(py: Python<'_>, error: JobError) -> PyErr {
     }
 }
 
-/// The exception for an option that makes no sense.
+/// The exception for an invalid option.
 pub fn refused(py: Python<'_>, option: &str, complaint: &str) -> PyErr {
     raise(py, "OptionError", format!("{option}: {complaint}"), None, None)
 }
 
-/// Where in the file it is.
+/// The place of the error in the file.
 fn place(error: &TraceError) -> Option<SourcePlace> {
     match error {
         TraceError::Corrupt { place, .. } | TraceError::Malformed { place, .. } => Some(*place),
@@ -56,7 +56,7 @@ fn of_io(error: &io::Error, otherwise: &'static str) -> &'static str {
     }
 }
 
-/// An exception of that class; when even that fails, what failed.
+/// An exception of this class; if it cannot be made, the error from making it.
 fn raise(py: Python<'_>, class: &str, text: String, file: Option<&str>, place: Option<SourcePlace>) -> PyErr {
     let made = || -> PyResult<PyErr> {
         let class = py.import("scrubjay._errors")?.getattr(class)?;

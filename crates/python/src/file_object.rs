@@ -1,20 +1,20 @@
-//! A file object of Python as something to read from.
+//! A Python file object as a source of bytes.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scrubjay_trace::TraceSource;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// How much is read at a time: each call costs Python's lock.
+/// The number of bytes read at a time: each call must take Python's lock.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// An object with `read`, opened for bytes.
 struct FileObject(Py<PyAny>);
 
-/// The bytes of a file object.
+/// The bytes of a file object, as a source.
 ///
 /// # Errors
-/// It has no `read`.
+/// If it has no `read`.
 pub fn source(object: &Bound<'_, PyAny>) -> PyResult<TraceSource> {
     object.getattr("read")?;
     let is_seekable = object.call_method0("seekable").and_then(|answer| answer.extract()).unwrap_or(false);

@@ -1,11 +1,11 @@
-//! The page of a fleet: its rows as JSON in, the files of the page out.
+//! The page of a fleet: rows as JSON in, the files of the page out.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use scrubjay_study::fleet::{self, FleetRow};
 use serde::Deserialize;
 
-/// What the page needs of a row of the results; the other fields of a row are left alone.
+/// The fields of a result row that the page needs; others are ignored.
 #[derive(Deserialize)]
 struct PageRow {
     trace: String,

@@ -1,6 +1,6 @@
-//! The compiled half of the Python package `scrubjay`: what Python names is handed to `jobs`, and what comes of it back.
+//! The compiled half of the Python package `scrubjay`: passes what Python asks for to `jobs`, and the results back.
 //!
-//! **Never:** policy, defaults or figures of its own. Those are in `jobs`, where the command line takes them from, too.
+//! **Never:** policy, defaults or figures of its own. Those are in `jobs`, from which the command line takes them, too.
 
 mod failure;
 mod file_object;

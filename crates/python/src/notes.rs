@@ -1,9 +1,9 @@
-//! What a user should know of a trace that was read, in words: Python warns with them.
+//! Notes on a trace that was read, in words: Python issues them as warnings.
 
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_jobs::workload::TraceNote;
 
-/// In one line each.
+/// Each note as one line.
 pub fn texts(notes: &[TraceNote]) -> Vec<String> {
     notes.iter().map(text).collect()
 }

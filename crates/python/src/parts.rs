@@ -1,4 +1,4 @@
-//! Parts of traces, to and from Python: busy periods as columns, and the answer of all parts of a device.
+//! Parts of traces, to and from Python: busy periods as columns, and the results of all parts of a device joined.
 
 use crate::failure::raised;
 use crate::running::run;
@@ -15,11 +15,12 @@ use scrubjay_jobs::{JobError, named, quantity};
 use scrubjay_trace::{PartPeriods, Periods};
 use std::time::Instant;
 
-/// A device's name, when its first request arrived, and the columns `idle`, `busy`, `work` (u64) and `requests` (u32), as bytes.
+/// A device's name, the arrival of its first request, and the columns `idle`, `busy`, `work` (u64) and `requests`
+/// (u32), as bytes.
 type PartColumns<'py> =
     (String, u64, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// A part for Python.
+/// Converts a part for Python.
 pub fn columns<'py>(py: Python<'py>, part: &DevicePart) -> PartColumns<'py> {
     let times =
         |times: &[u64]| PyBytes::new(py, &times.iter().flat_map(|time| time.to_le_bytes()).collect::<Vec<u8>>());
@@ -58,7 +59,7 @@ pub fn tune_parts(
 ) -> PyResult<Option<String>> {
     let task = task(py, [slowdown, max_slowdown, goal, sizes, disk])?;
     let started = Instant::now();
-    // One after the other: of all parts together there is more than of what comes of them.
+    // Parts are taken one at a time, because together they need more memory than their join.
     let mut all = Periods::default();
     for part in parts.try_iter()? {
         let part = periods(&part?.extract()?);
@@ -79,7 +80,7 @@ pub fn tune_parts(
     })
 }
 
-/// The task that these texts are: slowdown, max_slowdown, goal, sizes, disk.
+/// The task that these option texts describe: slowdown, max_slowdown, goal, sizes, disk.
 pub fn task(py: Python<'_>, [slowdown, max_slowdown, goal, sizes, disk]: [&str; 5]) -> PyResult<TuneTask> {
     let disk = settings::disk(py, disk)?;
     let mean = settings::parsed(py, "slowdown", slowdown, quantity::time)?;

@@ -14,23 +14,24 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
-/// So many records go into a batch, or a few thousand more.
+/// The least number of records in a batch; it has up to a few thousand more.
 const ROWS: usize = 64 << 10;
-/// The kinds of requests, by their place in the dictionary.
+/// The kinds of requests, in the order of their dictionary indices.
 const KINDS: [&str; 4] = ["read", "write", "discard", "flush"];
 
-/// Reads as it is asked, in constant memory.
+/// A stream that reads on demand, in constant memory.
 pub struct RecordStream {
     trace: Trace,
     filter: DeviceFilter,
     schema: SchemaRef,
     is_ended: bool,
-    /// Who asked for the stream. While it reads, too, it is not at anything else, nor does it hold Python's lock for another.
+    /// The thread that asked for the stream. If it is also the one that reads, it can check for signals: it does
+    /// nothing else, and does not hold Python's lock for another thread.
     asker: ThreadId,
 }
 
 impl RecordStream {
-    /// The records of these devices; of all, if none is named.
+    /// A stream of the records of these devices, or of all devices if none is named.
     pub fn new(trace: Trace, devices: &[String]) -> RecordStream {
         let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let fields = vec![
@@ -100,13 +101,14 @@ impl RecordStream {
     }
 }
 
-/// Has Ctrl-C come? Whoever reads the stream knows only errors of Arrow, so it comes once more when they have told of this one.
+/// Fails if Ctrl-C was pressed. Readers of the stream only see errors of Arrow, so the interrupt is raised once more,
+/// to arrive after they reported this one.
 fn interrupted(py: Python<'_>) -> Result<(), ArrowError> {
     if py.check_signals().is_ok() {
         return Ok(());
     }
     let again = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
-    drop(again); // without it there is still the error
+    drop(again); // if that fails, there is still the error
     Err(ArrowError::ExternalError(Box::new(io::Error::new(io::ErrorKind::Interrupted, "interrupted"))))
 }
 

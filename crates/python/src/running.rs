@@ -1,4 +1,4 @@
-//! A job on a thread of its own, without Python's lock; meanwhile signals are heeded and progress is told.
+//! Runs a job on a thread of its own, without Python's lock; meanwhile signals are handled and progress is reported.
 
 use crate::failure;
 use pyo3::exceptions::PyRuntimeError;
@@ -10,14 +10,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// So often it is asked for signals, and progress is told.
+/// The interval at which signals are checked and progress is reported.
 const TURN: Duration = Duration::from_millis(50);
 
-/// Runs `job` to its end on so many threads (zero: on all cores), and calls `progress(records, pieces, pieces_expected)` now and
-/// then, and at the end.
+/// Runs `job` to its end on `threads` threads (zero: on all cores), and calls `progress(records, pieces,
+/// pieces_expected)` every now and then, and at the end.
 ///
 /// # Errors
-/// What the job says; `KeyboardInterrupt`, or whatever `progress` raises: then the job ends by itself, soon after.
+/// The job's error; `KeyboardInterrupt`, or any exception raised by `progress`: then the job ends by itself soon
+/// afterwards.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,

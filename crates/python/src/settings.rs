@@ -1,4 +1,4 @@
-//! Options as Python gives them, texts, and what they mean: by the parsers of the command line.
+//! Parses options, which Python passes as texts, with the parsers of the command line.
 
 pub use crate::failure::refused;
 use pyo3::prelude::*;
@@ -11,25 +11,25 @@ use scrubjay_jobs::workload;
 use scrubjay_sim::play::Playable;
 use scrubjay_trace::ServiceSource;
 
-/// What the parser makes of an option's text.
+/// The result of `parse` for an option's text.
 ///
 /// # Errors
-/// `OptionError`, with the name of the option.
+/// `OptionError` with the name of the option.
 pub fn parsed<T>(py: Python<'_>, option: &str, text: &str, parse: impl Fn(&str) -> Result<T, String>) -> PyResult<T> {
     parse(text).map_err(|complaint| refused(py, option, &complaint))
 }
 
-/// The refusal of what is not one file where one is needed.
+/// The error for a source that is not a single file where one is needed.
 pub fn refused_source(py: Python<'_>) -> PyErr {
     refused(py, "path", "a trace in parts is one file, by its path")
 }
 
-/// The modelled disk.
+/// Parses the modelled disk.
 pub fn disk(py: Python<'_>, text: &str) -> PyResult<ServiceModel> {
     parsed(py, "disk", text, workload::disk_model)
 }
 
-/// Where service times are taken from, of `info` and `idle`.
+/// The source of service times, for `info` and `idle`.
 pub fn service_choice(py: Python<'_>, text: &str) -> PyResult<ServiceChoice> {
     match text {
         "auto" => Ok(ServiceChoice::Auto),
@@ -39,7 +39,7 @@ pub fn service_choice(py: Python<'_>, text: &str) -> PyResult<ServiceChoice> {
     }
 }
 
-/// Likewise, of `tune` and `simulate`.
+/// The source of service times, for `tune` and `simulate`.
 pub fn service(py: Python<'_>, text: &str, disk: ServiceModel) -> PyResult<ServiceSource> {
     match text {
         "model" => Ok(ServiceSource::Model(disk)),
@@ -48,12 +48,12 @@ pub fn service(py: Python<'_>, text: &str, disk: ServiceModel) -> PyResult<Servi
     }
 }
 
-/// The policy of that name.
+/// The policy with this name.
 pub fn policy(py: Python<'_>, name: &str) -> PyResult<Playable> {
     parsed(py, "policy", name, named)
 }
 
-/// Parameters by their names, `_` where the command has `-`.
+/// Parses parameters, named with `_` where the command has `-`.
 pub fn parameters(py: Python<'_>, given: &[(String, String)]) -> PyResult<Vec<(Parameter, ParameterValue)>> {
     let mut values: Vec<(Parameter, ParameterValue)> = Vec::with_capacity(given.len());
     let known = || choice().parameters().map(|parameter| parameter.name().replace('-', "_")).collect::<Vec<_>>();
@@ -72,7 +72,7 @@ pub fn parameters(py: Python<'_>, given: &[(String, String)]) -> PyResult<Vec<(P
     Ok(values)
 }
 
-/// Do they set the same?
+/// Whether two parameters exclude each other, because they set the same thing.
 fn excludes(one: Parameter, other: Parameter) -> bool {
     one.row().instead_of == Some(other) || other.row().instead_of == Some(one)
 }
@@ -81,10 +81,10 @@ fn choice() -> PolicyChoice {
     PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.heeds())))
 }
 
-/// A policy for Python: its name, what it does, and its parameters, each with a line of help.
+/// A policy for Python: its name, its description, and its parameters, each with a line of help.
 type ToldPolicy = (&'static str, &'static str, Vec<(String, String)>);
 
-/// Every policy that can be simulated.
+/// All policies that can be simulated.
 pub fn policies() -> Vec<ToldPolicy> {
     let help = |parameter: &Parameter| (parameter.name().replace('-', "_"), choice().help(*parameter));
     <Playable as NamedRow>::all()

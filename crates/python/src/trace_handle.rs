@@ -1,4 +1,4 @@
-//! One trace, opened anew for each question.
+//! A trace that is opened again for each call.
 
 use crate::failure::raised;
 use crate::file_object;
@@ -42,10 +42,11 @@ pub struct TraceHandle {
     devices: Vec<String>,
 }
 
-/// A file by its path; or its name, and what gives a file object when it is called. All of a trace are one or the other.
+/// A file's path and `None`; or a name, and a callable that returns a file object. All sources of a trace are of one
+/// sort.
 type HandleSource = (PathBuf, Option<Py<PyAny>>);
 
-/// What is told of a figure: the stem of its files, heading, caption, and the picture as SVG.
+/// A figure: the stem of its files, heading, caption, and the picture as SVG.
 type DrawnFigure = (String, String, String, String);
 
 #[pymethods]
@@ -246,7 +247,7 @@ impl TraceHandle {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface allows to give what there is where another schema is asked for.
+        // The interface allows returning the actual schema if another is requested.
         let _ = requested_schema;
         let records = RecordStream::new(self.opened(py)?, &self.devices);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(records)), c"arrow_array_stream")
@@ -254,7 +255,7 @@ impl TraceHandle {
 }
 
 impl TraceHandle {
-    /// The trace, from its beginning.
+    /// Opens the trace at its beginning.
     fn opened(&self, py: Python<'_>) -> PyResult<Trace> {
         let openers = self.sources.iter().filter_map(|(path, opener)| Some((path, opener.as_ref()?)));
         let input = |(path, opener): (&PathBuf, &Py<PyAny>)| -> PyResult<Input> {
@@ -272,7 +273,7 @@ impl TraceHandle {
         opened.map_err(|error| raised(py, error))
     }
 
-    /// What `made` makes of the trace, read to its end.
+    /// Reads the trace to its end, and returns the result of `made`.
     fn seen<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -290,7 +291,7 @@ impl TraceHandle {
         })
     }
 
-    /// The file that it is.
+    /// The path, if the trace is one file given by its path.
     fn one_file(&self, py: Python<'_>) -> PyResult<PathBuf> {
         match self.sources.as_slice() {
             [(path, None)] => Ok(path.clone()),
@@ -298,7 +299,7 @@ impl TraceHandle {
         }
     }
 
-    /// As the page of `trace info --plot` calls it.
+    /// The name that the page of `trace info --plot` uses.
     fn study_name(&self) -> String {
         let file =
             Path::new(&self.name).file_name().map_or(self.name.clone(), |name| name.to_string_lossy().into_owned());
@@ -322,7 +323,7 @@ fn loads(
     if loads.is_empty() { Err(workload::no_requests()) } else { Ok((loads, told)) }
 }
 
-/// Writes the wanted records.
+/// Writes the selected records.
 fn copied(
     control: &JobControl,
     trace: Trace,
@@ -363,7 +364,7 @@ fn drawn(name: String, idleness: Idleness) -> Vec<DrawnFigure> {
     figures.map(|(figure, svg)| (figure.name.clone(), figure.title.clone(), figure.caption.clone(), svg)).collect()
 }
 
-/// Puts the study's columns and numbers into `into`. What is not known is NaN.
+/// Puts the study's columns and numbers into `into`. Unknown values are NaN.
 fn fill(into: &Bound<'_, PyDict>, study: &Idleness) -> PyResult<()> {
     let py = into.py();
     let column = |name: &str, values: &mut dyn Iterator<Item = f64>| {

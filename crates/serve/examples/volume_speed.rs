@@ -1,4 +1,4 @@
-//! How much of a processor a request of a volume takes, without disks and clients: members are memory, answered at once.
+//! Processor time of a volume's requests, without disks and clients: members are memory, and answer at once.
 //!
 //! `cargo run --release -p scrubjay-serve --example volume_speed [CHUNK_KIB]`
 

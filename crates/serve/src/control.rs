@@ -1,52 +1,52 @@
-//! The socket by which a volume is steered: lines in, lines out. What they mean is the volume's business.
+//! The protocol of the control socket: commands and answers, one line each. A [`CommandHandler`] executes the commands.
 //!
-//! A client sends a command, one line, and gets its answer, one line; the next command is looked at after that. So a
-//! command that takes long keeps its own connection waiting, and nobody else's.
+//! A client sends a command and gets its answer; only then is its next command read. A command that takes long therefore
+//! delays its own connection only.
 
 use crate::ended::ServerEnded;
 use crate::members::MemberTable;
 use scrubjay_core::units::Nanos;
 use scrubjay_device::completion::Outgoing;
 
-/// The longest command, in bytes. A client that sends more is cut off.
+/// The longest command, in bytes. A longer one ends the connection.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Names one command, from its line to its answer.
+/// Identifies a command, from its line to its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// What understands the commands.
+/// Executes the commands.
 pub trait CommandHandler {
-    /// A command, without its line break. `Some`: its answer, which has no line break either. `None`: it takes long, and
-    /// the answer will come by [`CommandHandler::poll_answer`] with this id. A command may put disks in and out of
-    /// `members`.
+    /// Executes a command, given without its line break. `Some`: its answer, also without one. `None`: it takes long, and
+    /// [`CommandHandler::poll_answer`] returns the answer later, with this id. A command may put disks into `members` or
+    /// take them out.
     fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         let _ = (now, id, line, members);
         Some(r#"{"error":"unknown command"}"#.to_owned())
     }
 
-    /// From now on it is this block device, too; or none.
+    /// The volume is now served as the block device `path`, too; `None`: not any more.
     fn device(&mut self, path: Option<&str>) {
         let _ = path;
     }
 
-    /// The server is about to end, and this is how. Who waits for that is answered now; there is no later.
+    /// The server is about to end, as `ended` states. Commands that wait for the end must be answered now: no later call comes.
     fn ended(&mut self, ended: &ServerEnded) {
         let _ = ended;
     }
 
-    /// The next answer to a command that took long, if any.
+    /// The next answer to a command that took long, if there is one.
     fn poll_answer(&mut self) -> Option<(CommandId, String)> {
         None
     }
 }
 
-/// The line that refuses whoever is not listened to.
+/// The line that refuses a client which is not admitted.
 pub(crate) fn refusal(why: &str) -> String {
     format!("{}\n", serde_json::json!({ "error": why }))
 }
 
-/// One connection of a control client, as a pure machine.
+/// One connection of a control client, as a machine.
 #[derive(Debug, Default)]
 pub struct Lines {
     line: Vec<u8>,
@@ -56,8 +56,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes bytes from the front of `input`, up to the end of the next command: that is returned. Nothing is taken while
-    /// a command waits for its answer.
+    /// Takes bytes from the front of `input`, up to the end of the next command, and returns that. Takes nothing while a
+    /// command waits for its answer.
     pub fn advance(&mut self, input: &mut &[u8]) -> Option<String> {
         if !self.wants_input() {
             return None;
@@ -75,14 +75,14 @@ impl Lines {
         Some(String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end_matches('\r').to_owned())
     }
 
-    /// The answer to the command. A line break in it becomes a space.
+    /// Queues the answer to the command. A line break in it becomes a space.
     pub fn answer(&mut self, answer: &str) {
         self.is_waiting = false;
         self.out.push_copy(answer.replace('\n', " ").as_bytes());
         self.out.push_copy(b"\n");
     }
 
-    /// Would more bytes be of use now?
+    /// Can it take more input now? Not while a command waits for its answer, and not after the end.
     pub fn wants_input(&self) -> bool {
         !self.is_waiting && !self.is_over
     }
@@ -92,22 +92,22 @@ impl Lines {
         self.is_waiting
     }
 
-    /// How many bytes are ready to be sent.
+    /// Bytes ready to be sent.
     pub fn output_len(&self) -> usize {
         self.out.len()
     }
 
-    /// Takes what is ready to be sent, and gives an empty one in exchange.
+    /// Takes the bytes that are ready to be sent, and leaves `empty` in their place.
     pub fn take_output(&mut self, empty: Outgoing) -> Outgoing {
         std::mem::replace(&mut self.out, empty)
     }
 
-    /// Will nothing more come of it, but for the answer to a command under way?
+    /// Is its input over? The answer to a command under way is still sent.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// No more of its bytes are wanted.
+    /// Ends its input: no further command is read.
     pub fn hang_up(&mut self) {
         self.is_over = true;
     }

@@ -1,15 +1,15 @@
-//! How a server's run ended: what was kept of what clients were promised.
+//! How a server's run ended: whether acknowledged writes are durable, and what failed.
 
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, ReadPart};
 
-/// What became of the flush at the end.
+/// How the flush at the end went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flushed {
     /// Everything that was acknowledged is durable.
     Done,
-    /// The volume could not.
+    /// The volume could not flush.
     Failed,
-    /// It had not ended when no more was waited for.
+    /// The flush had not ended at the deadline.
     #[default]
     Late,
 }
@@ -17,23 +17,22 @@ pub enum Flushed {
 /// How a server's run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerEnded {
-    /// The flush at the end.
+    /// How the flush at the end went.
     pub flush: Flushed,
-    /// Did the volume end what it had begun, and leave itself in order, before no more was waited for?
+    /// Did the volume complete what it had begun, and leave itself in order, before the deadline?
     pub is_stopped: bool,
-    /// Requests of clients that had not ended when no more was waited for.
+    /// Requests of clients and of the block device that had not ended at the deadline (count).
     pub unended: usize,
-    /// Reads that could not be answered, or not in full, in the whole run.
+    /// Reads and allocation queries that failed, in full or in part, in the whole run (count).
     pub reads_failed: u64,
-    /// Writes, and flushes, that could not be done, in the whole run.
+    /// Other requests (writes, flushes, trims, zeroing) that failed, in the whole run (count).
     pub writes_failed: u64,
-    /// Could its block device not be had, or not be removed?
+    /// Could its block device not be started, stopped or removed?
     pub is_device_wrong: bool,
 }
 
 impl ServerEnded {
-    /// Counts a reply that says that something was not done that could have been. (What makes no sense, or is not allowed,
-    /// could not.)
+    /// Counts `reply` if it reports an I/O failure. Requests that were invalid, or not allowed, do not count.
     pub(crate) fn count(&mut self, reply: &BlockReply, is_read: bool) {
         let is_failure = match reply {
             BlockReply::Failed(failure) => *failure == BlockFailure::Io,

@@ -1,10 +1,10 @@
-//! Scrubjay's servers: a volume as a network block device, and the socket by which it is steered.
+//! Scrubjay's servers: a volume as a network block device, and its control socket.
 //!
-//! **Never:** what a volume does with a request; that is the business of its `core::volume::member::ArrayMachine`. Here are
-//! the protocol ([`nbd`]) and its encryption ([`tls`]), the pump that moves bytes between clients, a volume and its members'
-//! disks ([`server`]), and the socket by which it is steered ([`control`]).
+//! **Never:** decisions about a volume's requests; its `core::volume::member::ArrayMachine` makes those. This crate has the
+//! protocol ([`nbd`]) and its encryption ([`tls`]), the pump that moves bytes between clients, a volume and its members'
+//! disks ([`server`]), and the control socket ([`control`]).
 //!
-//! What a server asks an array, here one in memory, and what it answers:
+//! The requests of a server to an array, here one in memory, and the replies:
 //!
 //! ```
 //! use scrubjay_core::buffer::Buffer;

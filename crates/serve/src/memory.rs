@@ -1,4 +1,4 @@
-//! A volume that is nothing but memory, on which bytes can be lost at will: for tests and measurements.
+//! A volume in memory, on which blocks can be lost at will: for tests and measurements.
 
 use crate::control::CommandHandler;
 use scrubjay_core::buffer::{Buffer, Pool};
@@ -9,27 +9,28 @@ use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// What is written, lost or forgotten is so in blocks of this many bytes.
+/// Granularity of the states written, lost and unwritten, in bytes.
 pub const BLOCK_BYTES: u64 = 512;
 
-/// The volume. New, all of it reads as zeros that were never written. Every request is done at once.
+/// The volume. At first all of it is unwritten, and reads as zeros. Every request is done at once.
 #[derive(Debug)]
 pub struct MemoryArray {
     bytes: Vec<u8>,
-    /// By block; those that were never written, and those that are lost.
+    /// For each block: was it never written?
     unwritten: Vec<bool>,
+    /// The lost blocks, by number.
     lost: BTreeSet<u64>,
     replies: VecDeque<(RequestId, BlockReply)>,
     pool: Pool,
-    /// Draws the next reply, where they come in any order.
+    /// Draws the next reply to return; `None`: replies keep the order of the requests.
     order: Option<Rng>,
 }
 
 impl MemoryArray {
-    /// `size` bytes, a multiple of [`BLOCK_BYTES`].
+    /// A volume of `size` bytes, a multiple of [`BLOCK_BYTES`].
     ///
     /// # Panics
-    /// When it is none.
+    /// When `size` is no such multiple.
     pub fn new(size: u64) -> MemoryArray {
         assert!(size.is_multiple_of(BLOCK_BYTES), "whole blocks");
         MemoryArray {
@@ -42,20 +43,20 @@ impl MemoryArray {
         }
     }
 
-    /// Replies come in an order drawn from this seed.
+    /// Returns replies in an order drawn from this seed.
     #[must_use]
     pub fn shuffled(mut self, seed: u64) -> MemoryArray {
         self.order = Some(Rng::new(seed));
         self
     }
 
-    /// All its bytes, to look at or to change behind everybody's back; then they count as written.
+    /// All its bytes, to be inspected or changed without a request. All blocks count as written afterwards.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.unwritten.fill(false);
         &mut self.bytes
     }
 
-    /// Loses the blocks that have a byte in `range`, until they are written or forgotten in full.
+    /// Loses every block with a byte in `range`, until it is written, trimmed or zeroed in full.
     pub fn lose(&mut self, range: Range<u64>) {
         self.lost.extend(range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES));
     }
@@ -94,7 +95,7 @@ impl MemoryArray {
         }
     }
 
-    /// Sets what the blocks of a range are. Those that lie in it in full are well again.
+    /// Marks the blocks of a range as written or unwritten. Blocks that lie in it in full are no longer lost.
     fn mark(&mut self, range: Range<u64>, is_unwritten: bool) {
         let whole = range.start.div_ceil(BLOCK_BYTES)..range.end / BLOCK_BYTES;
         let touched = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
@@ -158,7 +159,7 @@ impl MemoryArray {
     }
 }
 
-/// What there is to say of a block.
+/// The state of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BlockState {
     Lost,

@@ -1,4 +1,4 @@
-//! Commands to a volume on files, at the wrong moment.
+//! Commands to a volume on files, at inconvenient moments.
 
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::layout::Shape;
@@ -25,7 +25,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A 2+1 volume on these files.
+/// Makes a 2+1 volume on these files.
 fn make_volume(paths: &[PathBuf]) {
     make_volume_called(paths, Uuid([1; 16]));
 }
@@ -62,7 +62,7 @@ fn a_write() -> BlockRequest {
     BlockRequest::Write { offset: VolumeOffset(0), data: Buffer::copy_of(&[7; 8192]), is_durable: true }
 }
 
-/// Serves a volume, writes to it without the members in `gone`, and stops it.
+/// Serves a volume, writes to it while the members in `gone` do not answer, and stops it.
 fn left_after(gone: &[usize], does_fail: bool) -> Stopped {
     let mut rig = Rig::new();
     if does_fail {
@@ -99,7 +99,7 @@ fn a_volume_is_said_to_be_left_as_it_is() {
     );
 }
 
-/// A volume that is served, and its disks.
+/// A served volume, and its disks.
 struct Rig {
     folder: TempDir,
     paths: Vec<PathBuf>,
@@ -124,7 +124,7 @@ impl Rig {
         rig
     }
 
-    /// Does what the volume wants done. Bytes written, by member.
+    /// Performs the volume's operations. Returns the bytes written, by member.
     fn pump(&mut self) -> [usize; 3] {
         let mut written = [0; 3];
         while let Some(op) = self.controller.poll_op(self.now) {
@@ -152,7 +152,7 @@ impl Rig {
         self.controller.poll_reply().expect("it was answered").1
     }
 
-    /// Waits until nothing counts as being written any more.
+    /// Waits until no region counts as dirty any more.
     fn rest(&mut self) {
         for _ in 0..60 {
             self.now = self.now.saturating_add(Nanos::from_secs(1));
@@ -160,7 +160,7 @@ impl Rig {
         }
     }
 
-    /// Fills so many bytes from `offset` on.
+    /// Fills `len` bytes from `offset` on with `byte`.
     fn fill(&mut self, offset: u64, len: u64, byte: u8) {
         for offset in (offset..offset + len).step_by(8192) {
             let data = Buffer::copy_of(&[byte; 8192]);
@@ -172,7 +172,7 @@ impl Rig {
         assert_eq!(self.ask(BlockRequest::Flush), BlockReply::Done);
     }
 
-    /// Is each byte of this range this one?
+    /// Is every byte of this range `byte`?
     fn holds(&mut self, offset: u64, len: u64, byte: u8) -> bool {
         (offset..offset + len).step_by(8192).all(|offset| {
             let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset: VolumeOffset(offset), len: 8192 })
@@ -185,7 +185,7 @@ impl Rig {
         })
     }
 
-    /// Why not, if not; and bytes written, by member.
+    /// Gives a command; returns its result, and the bytes written, by member.
     fn tell(&mut self, command: &VolumeCommand) -> (Result<(), String>, [usize; 3]) {
         let line = serde_json::to_string(command).unwrap();
         let answer = self.controller.command(self.now, CommandId(0), &line, &mut self.members).unwrap();
@@ -206,7 +206,7 @@ impl Rig {
         self.tell(&VolumeCommand::Readd { path: path.display().to_string() })
     }
 
-    /// It is refused with these words, and nobody writes to it, or has it, then.
+    /// Checks that a disk is not taken back, with these words, and that it is neither written to nor kept open.
     fn refuses(&mut self, path: &Path, words: &str) {
         let before = std::fs::read(path).unwrap();
         let why = self.readd(path).0.expect_err("it is not to be taken back");
@@ -234,7 +234,7 @@ fn a_member_that_was_out_is_taken_back_with_what_it_had() {
     assert_eq!(result, Ok(()));
     assert_eq!(rig.state(2), (MemberCondition::Active, false));
     assert!(written[2] < 1 << 20, "{written:?}: all of it was rebuilt");
-    // It has all that the one without whom it does now had.
+    // Without member 0, the member that came back is needed: it has everything.
     rig.fail(0);
     assert!(rig.holds(0, 16384, 7) && rig.holds(16384, 8192, 8) && rig.holds(24576, size - 24576, 7));
     assert!(OpenMember::open(&path, Access::ReadWrite).is_err(), "the volume has it alone");
@@ -262,7 +262,7 @@ fn who_is_not_the_one_that_left_as_it_left_is_refused_and_not_touched() {
         assert!(OpenMember::open(free, Access::ReadWrite).is_ok(), "nobody has it");
     }
 
-    // Another disk takes its place, and leaves again.
+    // Another disk takes its place, and is taken out again.
     let replace = VolumeCommand::Replace { member: 2, path: blank.display().to_string(), force: false };
     assert_eq!(rig.tell(&replace).0, Ok(()));
     rig.refuses(&own[2], "another disk has its place (member 2)");

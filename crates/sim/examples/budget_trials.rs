@@ -1,10 +1,10 @@
-//! How much the budget reads beside the best fixed pair of a wait and a size chosen in hindsight, both kept to the same form of
-//! the same goal: `budget_trials [--form strict|average] [--only TEXT] [FILE[:DEVICE]]...` plays it on loads of every kind,
-//! and on the devices of traces.
+//! Compares the budget with the best fixed pair of a wait and a size, chosen in hindsight, for the same form of the same goal.
 //!
-//! A line for each load and goal, of five goals around it: what the budget reads, as a share of what the pair does (the mean,
-//! and the least); as shares of the goal the most that the mean so far was, and the most that it was at the end; and what the
-//! budget reads in MB/s, the pair, and an Oracle that uses the longest idle intervals from their beginning.
+//! `budget_trials [--form strict|average] [--only TEXT] [FILE[:DEVICE]]...` plays loads of every kind, and the devices of traces.
+//!
+//! It prints a line for each load and goal, over five goals around it: the budget's throughput as a share of the pair's (mean
+//! and least); as shares of the goal, the greatest mean slowdown so far and the greatest at the end; and the throughput in
+//! MB/s of the budget, of the pair, and of an Oracle that uses the longest idle intervals from their beginning.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 const GOALS_US: [u64; 4] = [500, 1000, 2000, 4000];
-/// One run is chance.
+/// Factors of a goal: a single run would depend on chance.
 const JITTER: [f64; 5] = [0.92, 0.96, 1.0, 1.04, 1.08];
-/// The pair's sizes, in steps of 64 KiB.
+/// The pair's sizes, in units of 64 KiB.
 const STEPS: [u64; 16] = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56, 64];
-/// Where the pair reads next to nothing, the budget counts as so many times better.
+/// The ratio of the budget to the pair counts as this, at most: some pairs read next to nothing.
 const RATIO_MAX: f64 = 2.0;
 const SERVICE: TimeSpan = TimeSpan::Exponential { mean: Nanos::from_millis(4) };
 
@@ -72,7 +72,7 @@ struct Cell {
     least: f64,
     so_far: f64,
     at_end: f64,
-    /// The budget, the pair, the Oracle.
+    /// In MB/s: of the budget, the pair, and the Oracle.
     rates: [f64; 3],
 }
 
@@ -123,7 +123,7 @@ fn recorded(file: &str) -> Result<Periods, Box<dyn Error>> {
     Ok(periods)
 }
 
-/// Loads of every kind that a budget met trouble with, and some plain ones.
+/// Loads of every kind that a budget had trouble with, and some plain ones.
 fn made_up() -> Vec<(String, Periods)> {
     let ms = Nanos::from_millis;
     let bursts = |count: usize, burst: u32, gap: TimeSpan, think: TimeSpan, seed: u64| -> Vec<ForegroundRequest> {

@@ -1,11 +1,13 @@
-//! How often the fast prober is right, and how sure it was: `probe_trials [--trials N] [--seed N] [--only TEXT]` has it probe
-//! modelled arrays of every kind (`array::trials`), N fresh ones a line. With `--only`, the lines whose name has that text.
+//! Measures how often the fast prober is right, and how sure it was: `probe_trials [--trials N] [--seed N] [--only TEXT]`.
 //!
-//! Of each kind it prints what a probe took and how often all of it was true; then, for each noise and each sort of
-//! statement, how many were wrong of those that were that sure. What was wrong goes to standard error, beside the truth.
+//! It probes modelled arrays of every kind (`array::trials`), N of them a line. With `--only`, it plays the lines whose
+//! name has that text.
 //!
-//! `--surprises N` plays N arrays that nothing was tuned on (`array::surprises`) in the place of those, `--writes N` so many whose
-//! level is told by writes (`array::written`).
+//! For each kind it prints the cost of a probe and how often all of it was true; then, for each noise and each sort of
+//! statement, how many of those with that confidence were wrong. Wrong statements go to standard error, with the truth.
+//!
+//! `--surprises N` plays N arrays that nothing was tuned on (`array::surprises`) instead, `--writes N` as many whose
+//! level is found by writes (`array::written`).
 
 use scrubjay_core::probe::known::LevelRefusal;
 use scrubjay_sim::array::noise::Noise;
@@ -18,12 +20,12 @@ use std::error::Error;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Of each line.
+/// Trials of each line, by default.
 const TRIALS: usize = 40;
-/// How sure a statement is, in bins: below each of these, and above.
+/// The bounds of the bins of confidence.
 const SURE: [f64; 4] = [0.9, 0.99, 0.999, 0.9999];
 
-/// What came of a trial.
+/// The result of a trial.
 struct Trial {
     noise: Noise,
     requests: u64,
@@ -82,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Plays so many arrays that nothing was tuned on, of all families in turn.
+/// Plays `count` arrays that nothing was tuned on, of all families in turn.
 fn play_surprises(count: usize, seed: u64, only: &str) {
     let families = families();
     let names: Vec<&str> = families.iter().map(|family| family.name).collect();
@@ -102,7 +104,7 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
         }
     }
     print_surprises("all", &all);
-    // What was wrong, and what was left without a reason.
+    // Wrong statements, and arrays declined without a right reason.
     for ((family, trial), outcome) in &done {
         let SurpriseOutcome { setup, known, .. } = outcome;
         let wrong: Vec<String> = sure_statements(outcome)
@@ -130,7 +132,7 @@ fn play_surprises(count: usize, seed: u64, only: &str) {
     }
 }
 
-/// Plays so many, of all families in turn whose name has a text: what came of each, by family and number.
+/// Plays `count` trials, of all families in turn, if the family's name has a text; returns the results by family and number.
 fn played<T: Send>(
     names: &[&str],
     count: usize,
@@ -158,7 +160,7 @@ fn played<T: Send>(
     done.into_inner().expect("nobody panicked")
 }
 
-/// Plays so many arrays whose level is told by writes.
+/// Plays `count` arrays whose level is found by writes.
 fn play_writes(count: usize, seed: u64, only: &str) {
     let families = written_families();
     let names: Vec<&str> = families.iter().map(|family| family.name).collect();
@@ -282,7 +284,7 @@ fn print_line(name: &str, of: Vec<&Trial>) {
     );
 }
 
-/// How many statements were wrong, of how many that were that sure.
+/// Prints how many statements were wrong, of how many with that confidence.
 fn print_sureness(trials: &[Trial]) {
     let mut bins: BTreeMap<(&str, &str), [(usize, usize); SURE.len() + 1]> = BTreeMap::new();
     for trial in trials {

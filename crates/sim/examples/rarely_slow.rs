@@ -1,7 +1,7 @@
-//! What rarely slow requests cost a scrub: a table of docs/budget.md.
+//! The cost of rarely slow requests to a scrub: a table of docs/budget.md.
 //!
-//! One program thinks, and reads; the disk takes 8 ms to position, and of the scrub's requests a share takes 60 ms longer. Each cell: MB/s,
-//! the mean of six runs, and how many requests of the program lost more than 50 ms, of how many.
+//! One program thinks, and reads; the disk takes 8 ms to position, and a share of the scrub's requests takes 60 ms
+//! longer. Each cell: MB/s, the mean of six runs, and how many requests of the program lost more than 50 ms, of how many.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -54,7 +54,7 @@ fn cell(share: f64, thought: TimeSpan) -> String {
     format!("{rate:.1}; {late:.0} of {requests}")
 }
 
-/// The shipped scrubber at the default goal.
+/// The shipped scrubber with the default goal.
 fn scrub() -> Scrub {
     let grid = Grid::new(Bytes::gib(2000).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
     let (started, today) = (Nanos::ZERO, UnixSeconds(1));

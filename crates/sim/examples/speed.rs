@@ -1,8 +1,8 @@
-//! How fast traces are simulated: `speed [--millions N]` makes up N million requests (100) in memory, on one core.
+//! Measures the speed of simulating traces: `speed [--millions N]` makes N million requests (100) in memory, on one core.
 //!
-//! Prints one line for each round, of names and numbers: million requests a second for making busy periods of the
-//! requests and playing one scrub on them, for playing one more on the periods that are held, the seconds that a policy takes
-//! that learns as it goes, and the bytes held for each request.
+//! It prints one line for each round, of names and numbers: million requests a second for making busy periods of the
+//! requests and playing one scrub on them, and for playing another one on the same periods; the seconds that a learning
+//! policy takes; and the bytes held for each request.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
@@ -14,15 +14,15 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Odd, so that the median is one of them.
+/// Rounds; odd, so that the median is one of them.
 const ROUNDS: usize = 5;
-/// As many as the largest of the public traces have.
+/// Millions of requests, by default: as many as the largest of the public traces have.
 const MILLIONS: u64 = 100;
-/// In milliseconds: from "nearly every interval is used" to "only the longest".
+/// Waits in milliseconds: from "nearly every interval is used" to "only the longest".
 const WAITS: [u64; 5] = [1, 8, 32, 128, 1000];
-/// The budget is played on as many: some days of a busy disk.
+/// Requests that the budget is played on: some days of a busy disk.
 const BUDGET_REQUESTS: usize = 13_000_000;
-/// What the scrub reads at a time.
+/// The size of a scrub request.
 const SIZE: Bytes = Bytes::mib(1);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,15 +51,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let begin = Instant::now();
         black_box(exact::learner(&week, ServiceModel::ULTRASTAR_15K450, &mut Budget::new(Goal::default())));
         print!(" | budget, {} million requests {:.2} s", BUDGET_REQUESTS / 1_000_000, begin.elapsed().as_secs_f64());
-        // Without what the vectors have to spare: those pages are never touched.
+        // Without the spare capacity of the vectors: those pages are never touched.
         let held = periods.idle().len() * (size_of::<Nanos>() + size_of::<u32>());
         println!(" | held {:.2}", held as f64 / requests.len() as f64);
     }
     Ok(())
 }
 
-/// Bursts with heavy-tailed gaps between them: about four requests to the burst, each of 0.2 to 2.3 ms. The disk is busy
-/// for a twentieth of the time, and one request in five ends an idle interval.
+/// Bursts with heavy-tailed gaps between them: about four requests to the burst, each of 0.2 to 2.3 ms. The disk is
+/// busy for a twentieth of the time, and one request in five ends an idle interval.
 fn requests(count: u64) -> Vec<ForegroundRequest> {
     let mut rng = Rng::new(1);
     let mut at = Nanos::ZERO;

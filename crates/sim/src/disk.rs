@@ -1,14 +1,14 @@
-//! One modelled disk: a server, and latent errors.
+//! One modelled disk: a server with a queue, and latent errors.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::{DiskServer, ServiceModel};
 use scrubjay_core::scrub::verdict::{Cause, VerifyOutcome};
 use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 
-/// Linux: input/output error, what a read of a bad sector says.
+/// Linux' error number for a failed read of a bad sector (input/output error).
 const EIO: i32 = 5;
 
-/// A disk of so many sectors, with latent errors that a verification finds and nothing heals.
+/// A disk with latent errors that a verification finds and nothing heals.
 #[derive(Clone, Debug)]
 pub struct SimulatedDisk {
     sectors: u64,
@@ -19,16 +19,17 @@ pub struct SimulatedDisk {
     unsteady: Option<(Unsteady, Rng)>,
 }
 
-/// How the time that a disk works for us differs from its model's.
+/// How the service times of scrub requests differ from the model's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unsteady {
-    /// So much more for a request that does not begin where the last one of all ended.
+    /// Added to each request that does not begin where the scrub's previous request ended, or follows a foreground request.
     pub seek: Nanos,
-    /// Each is longer or shorter by a factor up to this, 1 or more.
+    /// Each service time is longer or shorter by a random factor up to this, 1 or more.
     pub scatter: f64,
-    /// One in so many takes so much longer: a retry of the drive, or a thermal recalibration.
+    /// Share of requests (0 to 1) with a stray long time, and the time added to them: a retry of the drive, or a
+    /// thermal recalibration.
     pub tail: (f64, Nanos),
-    /// All become slower by a factor up to this, and faster again, over twice the time. 1 or more.
+    /// All service times grow by a factor up to this (1 or more) and shrink again; the time is half of such a period.
     pub drift: (f64, Nanos),
 }
 
@@ -44,7 +45,7 @@ impl Unsteady {
 }
 
 impl SimulatedDisk {
-    /// A flawless disk.
+    /// A steady disk without errors.
     ///
     /// # Panics
     /// When it has no sectors.
@@ -71,7 +72,7 @@ impl SimulatedDisk {
         self
     }
 
-    /// The same disk, no longer as steady as a model.
+    /// The same disk with unsteady service times.
     pub fn unsteady(self, unsteady: Unsteady, rng: Rng) -> SimulatedDisk {
         SimulatedDisk { unsteady: Some((unsteady, rng)), ..self }
     }
@@ -81,12 +82,12 @@ impl SimulatedDisk {
         self.sectors
     }
 
-    /// How long it works on a request of that size by its model.
+    /// The service time of a request of this size by its model.
     pub fn service(&self, size: Bytes) -> Nanos {
         self.model.service(size)
     }
 
-    /// How long it works on a request of ours that it is given now; is the head elsewhere?
+    /// The service time of a scrub request that begins now; `is_away`: the head must seek first.
     pub fn work(&mut self, now: Nanos, size: Bytes, is_away: bool) -> Nanos {
         let service = self.service(size);
         self.unsteady.as_mut().map_or(service, |(unsteady, rng)| unsteady.service(now, service, is_away, rng))
@@ -102,10 +103,10 @@ impl SimulatedDisk {
         &mut self.server
     }
 
-    /// What a verification of `range` finds. The drive names no place: any error in it makes all of it unreadable.
+    /// The outcome of a verification of `range`. The drive names no place: any error in it makes all of it unreadable.
     ///
     /// # Panics
-    /// When `range` is empty or beyond the end of the disk: a pump's machine must not ask that.
+    /// When `range` is empty or beyond the end of the disk, which no machine may ask for.
     pub fn verify(&self, range: SectorRange) -> VerifyOutcome {
         assert!(!range.is_empty() && range.end.0 <= self.sectors, "verify {range} of {} sectors", self.sectors);
         let next = self.errors.partition_point(|error| error.end <= range.start);
@@ -120,7 +121,7 @@ impl SimulatedDisk {
 mod tests {
     use super::*;
 
-    /// Every range of a small disk against a flat array of sectors.
+    /// Compares every range of a small disk with a flat array of sectors.
     #[test]
     fn a_verify_finds_an_error_exactly_when_it_touches_one() {
         let planted = [(20, 4), (3, 1), (4, 2), (21, 5), (39, 1), (7, 0)];

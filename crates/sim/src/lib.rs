@@ -1,7 +1,7 @@
-//! Virtual time: the machines that ship, on modelled disks, among modelled users.
+//! Virtual time: the machines that ship, run on modelled disks among modelled users.
 //!
-//! **Never:** real I/O, a clock, a thread, unseeded chance. A seed says all: the same seed gives the same run, to the
-//! nanosecond, on every machine.
+//! **Never:** real I/O, a clock, a thread, unseeded chance. The same seed gives the same run, to the nanosecond, on
+//! every machine.
 //!
 //! ```text
 //! workload (or a recorded list) -> ForegroundRequest --+
@@ -10,7 +10,7 @@
 //! a recording's text -> replay::replay --------+-> any Machine                   what it would have done
 //! ```
 //!
-//! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among strangers:
+//! The shipped scrubber, waiting for 50 ms of idleness, on the paper's disk with one bad sector, among foreground requests:
 //!
 //! ```
 //! use scrubjay_core::scrub::{Config, Pass, Scrub, coverage::Coverage, idle::{IntervalAdapter, Waiting}, disk_server::*, tour::*};

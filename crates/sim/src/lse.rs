@@ -1,11 +1,10 @@
 //! Latent sector errors as they come on real disks: in clusters.
 //!
-//! Two published field studies, cast into one model that can be drawn from:
+//! A model to draw from, made from two published field studies:
 //!
-//! - *Size.* Bairavasundaram, Goodson, Pasupathy & Schindler (SIGMETRICS'07; 1.53 million disks, 32 months): of the
-//!   disks with an error, 54.8 % (nearline) and 62.0 % (enterprise) have another within a month, 5 % and 10 % have 50
-//!   more. A power law `P(N >= n) = 0.915 n^-a` is fitted to these points (power laws by Schroeder, Damouras & Gill,
-//!   FAST'10). Our fit.
+//! - *Size.* Bairavasundaram, Goodson, Pasupathy & Schindler (SIGMETRICS'07; 1.53 million disks, 32 months): of the disks
+//!   with an error, 54.8 % (nearline) and 62.0 % (enterprise) have another within a month, 5 % and 10 % have 50 more. A power
+//!   law `P(N >= n) = 0.915 n^-a` is fitted to these points (power laws by Schroeder, Damouras & Gill, FAST'10). Our fit.
 //! - *Place.* The same study: another error lies within 10 MB with probability 0.5. That fixes the inner half. The
 //!   rest (30 % within 100 MB, 20 % anywhere) is chosen to reproduce the sensitivities of Schroeder et al.: any segment
 //!   up to 32 MB detects equally early, 64 MB loses half of the gain. Our choice.

@@ -1,4 +1,4 @@
-//! The shipped scrubber on a trace: policies that learn as they go, played request by request.
+//! The shipped scrubber on a trace: plays policies that learn as they go, request by request.
 
 use crate::disk::SimulatedDisk;
 use crate::exact::ScrubFigures;
@@ -11,7 +11,7 @@ use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_trace::Periods;
 
-/// A disk that nobody is done with: 4 PiB, in regions so large that no request is cut at the end of one.
+/// A disk that no run finishes: 4 PiB, in regions so large that no request is cut at the end of one.
 const DISK: Bytes = Bytes::gib(4 << 20);
 const REGION: Bytes = Bytes::gib(4 << 10);
 
@@ -30,7 +30,7 @@ pub fn play(requests: &[ForegroundRequest], disk: ServiceModel, policy: Box<dyn 
     };
     let order = OrderKind::SEQUENTIAL.order(&[]);
     let mut scrub = Scrub::new(config, order, policy, Coverage::new(grid), Pass::default());
-    // From time zero on, so that nothing is scrubbed before the first of them.
+    // Times are shifted to start at zero, so that nothing is scrubbed before the first request.
     let foreground = requests.iter().map(|request| ForegroundRequest { at: request.at - first, ..*request });
     let pump =
         SimulatedPump::new(SimulatedDisk::new(grid.disk().count(), disk), foreground).sight(ForegroundSight::Live);

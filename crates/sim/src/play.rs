@@ -10,7 +10,7 @@ use scrubjay_core::units::Bytes;
 use scrubjay_trace::Periods;
 use std::fmt;
 
-/// A policy that knows how long each idle interval will be.
+/// A policy that knows the length of each idle interval.
 #[derive(Clone, Copy)]
 pub struct Clairvoyant {
     name: &'static str,
@@ -19,7 +19,7 @@ pub struct Clairvoyant {
     play: fn(&PolicyParameters, Bytes, &Periods, ServiceModel) -> ScrubFigures,
 }
 
-/// Both that there are (Amvrosiadis et al., DSN'12, V-B).
+/// Both clairvoyant policies (Amvrosiadis et al., DSN'12, V-B).
 pub const CLAIRVOYANTS: &[Clairvoyant] = &[
     Clairvoyant {
         name: "oracle",
@@ -37,7 +37,7 @@ pub const CLAIRVOYANTS: &[Clairvoyant] = &[
     },
 ];
 
-/// The size of a request of theirs where none is given.
+/// The size of a clairvoyant policy's requests if none is given.
 const REQUEST: Bytes = Bytes::mib(1);
 
 impl PartialEq for Clairvoyant {
@@ -52,31 +52,31 @@ impl fmt::Debug for Clairvoyant {
     }
 }
 
-/// One that can be simulated.
+/// A policy that can be simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Playable {
-    /// One of the scrubber's, which knows the past only.
+    /// A policy of the scrubber, which knows the past only.
     Policy(&'static PolicyKind),
-    /// One that knows the future.
+    /// A policy that knows the future.
     Clairvoyant(&'static Clairvoyant),
 }
 
-/// What a policy came to.
+/// The result of playing a policy.
 #[derive(Clone, Debug)]
 pub struct PlayedPolicy {
-    /// In all.
+    /// The figures of the run.
     pub outcome: ScrubFigures,
-    /// How much how many requests lost, of policies that go by it.
+    /// How many requests lost how much; `None`: the policy does not learn from it.
     pub slowdown: Option<Slowdown>,
 }
 
 impl Playable {
-    /// All of them.
+    /// All policies.
     pub fn all() -> impl Iterator<Item = Playable> {
         POLICIES.iter().map(Playable::Policy).chain(CLAIRVOYANTS.iter().map(Playable::Clairvoyant))
     }
 
-    /// The one of this name.
+    /// The policy of this name.
     pub fn named(name: &str) -> Option<Playable> {
         Playable::all().find(|playable| playable.name() == name)
     }
@@ -89,7 +89,7 @@ impl Playable {
         }
     }
 
-    /// A line of help.
+    /// A line of help about it.
     pub fn about(self) -> &'static str {
         match self {
             Playable::Policy(kind) => kind.about,
@@ -97,7 +97,7 @@ impl Playable {
         }
     }
 
-    /// The parameters that change what it does.
+    /// The parameters that change its behaviour.
     pub fn heeds(self) -> &'static [Parameter] {
         match self {
             Playable::Policy(kind) => kind.heeds,
@@ -105,12 +105,12 @@ impl Playable {
         }
     }
 
-    /// Must each request of the trace be held for it, not only the busy periods?
+    /// Does it need each request of the trace, not only the busy periods?
     pub fn needs_requests(self) -> bool {
         matches!(self, Playable::Policy(kind) if kind.regard != Regard::Idleness)
     }
 
-    /// What it is set to, by the names of the parameters.
+    /// Its settings, by the names of the parameters.
     pub fn named_values(self, parameters: &PolicyParameters) -> Vec<(&'static str, ParameterValue)> {
         match self {
             Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).named_values(),
@@ -169,7 +169,7 @@ mod tests {
         for playable in Playable::all() {
             assert_eq!(Playable::named(playable.name()), Some(playable));
             let played = playable.play(&PolicyParameters::default(), &periods, &requests, disk).outcome;
-            // Nothing can be predicted from intervals that are all alike and few.
+            // No prediction can be made from so few intervals of equal length.
             let is_predicting = playable.heeds().contains(&Parameter::Cutoff);
             assert!(is_predicting || played.scrub_bytes > 0, "{playable:?}");
             assert_eq!(played.requests, 60, "{playable:?}");

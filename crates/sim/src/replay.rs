@@ -1,17 +1,17 @@
 //! Replay: feeds a recorded run to a machine again, without a disk and without a clock.
 //!
-//! The recording says what the machine was told and when; its ticks are the moments at which it was asked for operations
-//! until it had none. The same machine gives the same operations; a different one shows where it would have acted
-//! otherwise ([`Recording::difference`]).
+//! The recording holds the events that the machine received, with their times; its ticks are the moments at which the
+//! machine was asked for operations until it had none. The same machine gives the same operations; a different one
+//! shows where it would have acted differently ([`Recording::difference`]).
 
 use scrubjay_core::scrub::machine::{Event, Machine};
 use scrubjay_core::scrub::recording::{Recording, RecordingEntry};
 
-/// Tells the machine all that `recorded` was told, and returns the recording of *this* run: the same events, and the
+/// Passes all events of `recorded` to the machine, and returns the recording of *this* run: the same events, and the
 /// operations that this machine gave.
 ///
-/// What follows the first difference is what the machine does with answers to questions that it did not ask: only a
-/// machine that gives the recorded operations has been replayed.
+/// After the first difference the machine receives answers to questions that it did not ask: only a machine that gives
+/// the recorded operations has been replayed.
 ///
 /// # Panics
 /// When the machine gives more than 1024 operations at one tick.

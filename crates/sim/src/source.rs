@@ -1,8 +1,9 @@
-//! Where a pump's foreground comes from: a stream that never looks back, or clients that wait for their answers.
+//! The foreground of a pump: an open stream, or clients that wait for their answers.
 //!
-//! An *open* stream arrives when it arrives, however slow the disk is ([`OpenLoop`]: any iterator). A *closed* one is made of
-//! clients who think only after they were answered ([`Clients`]): who is delayed comes later the next time, and nobody
-//! queues behind himself. Real programs are mostly closed, recorded traces are played open; a budget must hold in both.
+//! In an *open* stream the time of an arrival does not depend on how slow the disk is ([`OpenLoop`]: any iterator). A
+//! *closed* one consists of clients that think only after they were answered ([`Clients`]): a client that is delayed
+//! sends its next request later, and never queues behind itself. Real programs are mostly closed, recorded traces are
+//! played open; a budget must hold in both.
 
 use crate::workload::TimeSpan;
 use scrubjay_core::rng::Rng;
@@ -10,26 +11,26 @@ use scrubjay_core::scrub::disk_server::ForegroundRequest;
 use scrubjay_core::units::Nanos;
 use std::iter::Peekable;
 
-/// Requests of others, one after the other.
+/// A source of foreground requests, one after the other.
 pub trait RequestSource {
     /// When the next one arrives; `None`: never.
     fn next_at(&mut self) -> Option<Nanos>;
 
-    /// The next one. It never arrives before its predecessor.
+    /// Takes the next one. It never arrives before its predecessor.
     fn take(&mut self) -> Option<ForegroundRequest>;
 
-    /// The one taken last will be answered at `finished`.
+    /// Notes that the request taken last will be answered at `finished`.
     fn answered(&mut self, finished: Nanos) {
         let _ = finished;
     }
 }
 
-/// Any list or stream of requests.
+/// An open stream: any list or iterator of requests.
 #[derive(Clone, Debug)]
 pub struct OpenLoop<I: Iterator<Item = ForegroundRequest>>(Peekable<I>);
 
 impl<I: Iterator<Item = ForegroundRequest>> OpenLoop<I> {
-    /// As they come.
+    /// The stream of these requests.
     pub fn new(requests: impl IntoIterator<IntoIter = I>) -> OpenLoop<I> {
         OpenLoop(requests.into_iter().peekable())
     }
@@ -45,8 +46,8 @@ impl<I: Iterator<Item = ForegroundRequest>> RequestSource for OpenLoop<I> {
     }
 }
 
-/// Clients that have one request at the disk each: bursts of requests, each sent when the one before was answered, then
-/// a time to think. Without end.
+/// Clients with one request at the disk each: they send bursts of requests, each one after the answer to the one
+/// before, and then think. They never end.
 #[derive(Clone, Debug)]
 pub struct Clients {
     burst: u32,
@@ -55,20 +56,20 @@ pub struct Clients {
     service: TimeSpan,
     rng: Rng,
     clients: Vec<SourceClient>,
-    /// Whose request was taken last.
+    /// The client whose request was taken last.
     asking: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct SourceClient {
-    /// When it asks next.
+    /// When it sends its next request.
     next: Nanos,
-    /// What is left of its burst then.
+    /// Requests left of its burst, the next one included.
     left: u32,
 }
 
 impl Clients {
-    /// So many of them, that begin with a time to think. `gap` is from an answer to the next request of a burst.
+    /// Makes `clients` clients, which begin with a time to think. `gap` is from an answer to the next request of a burst.
     ///
     /// # Panics
     /// When there are none, or a burst has no requests.

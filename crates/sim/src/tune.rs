@@ -1,19 +1,19 @@
-//! The tuner: the wait and the request size that read most of a disk inside a slowdown goal, for one trace.
+//! The tuner: the wait and the request size that read most of a disk within a slowdown goal, for one trace.
 //!
 //! The paper's method (Amvrosiadis et al., DSN'12, V-C): for each size the smallest threshold that keeps the goal, and
-//! of these pairs the one with the greatest throughput. Every figure comes from the exact simulator. Thresholds are
-//! tried on a fixed grid, 32 to the octave.
+//! of these pairs the one with the greatest throughput. Every figure comes from the exact simulator. The thresholds
+//! tried lie on a fixed grid, 32 to the octave.
 //!
-//! The paper bisects because "larger thresholds will always lead to smaller slowdowns". Almost: a collision costs the rest
-//! of one request, and that depends on how the interval's length happens to divide by the request's time. Where many
-//! intervals decide, such chance averages out; where few do, every threshold is tried. Thresholds above the smallest one
-//! that keeps the goal are tried as long as they could still read more.
+//! The paper bisects because "larger thresholds will always lead to smaller slowdowns". Almost: a collision costs the
+//! rest of one request, which depends on the remainder of the interval's length divided by the request's time. Where
+//! many intervals matter, this chance averages out; where few do, every threshold is tried. Thresholds above the
+//! smallest one that keeps the goal are tried as long as they could still read more.
 //!
-//! Where the lengths themselves keep a grid (the clock of whoever recorded the trace), it does not average out: the slowdown
-//! over the wait is a saw whose teeth repeat with the time of a request. So the best few sizes are searched once more, finely,
-//! over the length of some requests ([`Tuner::refined`]); and because tomorrow's intervals fall otherwise, an answer can be
-//! asked what a wait nearby would have cost ([`Tuner::spread`]), and for a pair that keeps the goal with any wait nearby
-//! ([`Tuner::steady`]).
+//! Where the lengths themselves lie on a grid (the clock of the recorder), chance does not average out: the slowdown as
+//! a function of the wait is a sawtooth whose teeth repeat with the time of a request. So the best few sizes are
+//! searched again, finely, over the length of some requests ([`Tuner::refined`]). And because tomorrow's intervals will
+//! differ, [`Tuner::spread`] computes what waits near an answer's would have cost, and [`Tuner::steady`] finds a pair
+//! that keeps the goal with any wait nearby.
 
 use crate::exact::Limit;
 use crate::exact::{self, ScrubFigures};
@@ -24,69 +24,70 @@ use scrubjay_trace::Periods;
 
 /// Thresholds in one octave, as a power of two: steps of 2 to 3 %.
 const STEPS_LOG2: u32 = 5;
-/// The first threshold above zero has this many bits: 131 us. Below, no disk has anything to do with the idle time.
+/// The power of two of the first threshold above zero, in nanoseconds: 131 us. No disk can use shorter idle times.
 const BITS_MIN: u32 = 17;
-/// The last octave ends at 2^47 ns: 39 hours.
+/// The power of two at which the last octave ends: 2^47 ns, 39 hours.
 const BITS_MAX: u32 = 47;
-/// So many thresholds: zero, and the steps of all octaves.
+/// The number of thresholds: zero, and the steps of all octaves.
 const THRESHOLDS: usize = 1 + (((BITS_MAX - BITS_MIN) as usize) << STEPS_LOG2);
-/// Where fewer intervals than this are longer than the threshold, chance rules, and every threshold is tried.
+/// Where fewer intervals than this are longer than the threshold, chance dominates, and every threshold is tried.
 const INTERVALS_FEW: u64 = 1000;
 
-/// The finer search tries so many waits, twice, over so many teeth below the best,
+/// Waits that each of the two rounds of the finer search tries.
 const WAITS_FINE: u64 = 256;
+/// How far below the best wait the finer search begins, in service times of a request (teeth of the saw).
 const TEETH: u64 = 2;
-/// for so many of the sizes that read most.
+/// Sizes that are searched finely: those that read most.
 pub const SIZES_FINE: usize = 8;
-/// A wait is near if it is no further than half of one request; so many such are tried.
+/// Waits tried near a wait, besides the first; near is at most half of one request's service time away.
 const WAITS_NEAR: u64 = 8;
-/// A wait that loses less than this share of what those near it do is lucky.
+/// A wait is lucky if its loss is below this share of the mean loss of the waits near it.
 const LUCKY_SHARE: f64 = 0.9;
 
-/// The sizes that are tried by default: 64 KiB to 4 MiB in steps of 64 KiB, the paper's.
+/// The request sizes tried by default, in units of 64 KiB: 64 KiB to 4 MiB, the paper's.
 pub const SIZES: std::ops::RangeInclusive<u64> = 1..=64;
 
-/// A wait and a size, and what they come to.
+/// A wait and a request size, with their result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The threshold.
+    /// The wait (threshold) before the first request.
     pub wait: Nanos,
     /// The size of one request.
     pub size: Bytes,
-    /// What a scrub with them would have done.
+    /// The figures of a scrub with this pair.
     pub outcome: ScrubFigures,
 }
 
-/// What the foreground loses on average with waits near the one that was chosen.
+/// The mean slowdown of the foreground with waits near the chosen one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitSpread {
-    /// With the gentlest of them.
+    /// The least of these mean slowdowns.
     pub least: Nanos,
-    /// On average over all.
+    /// Their mean.
     pub mean: Nanos,
-    /// With the worst.
+    /// The greatest of these mean slowdowns.
     pub most: Nanos,
 }
 
 impl WaitSpread {
-    /// Does a pair that loses so much on average owe that to its very wait?
+    /// Is a pair with this mean slowdown so good only because of its exact wait?
     pub fn is_lucky(&self, slowdown_mean: Nanos) -> bool {
         (slowdown_mean.0 as f64) < LUCKY_SHARE * self.mean.0 as f64
     }
 }
 
-/// One trace, prepared to be tuned to any goal and any size.
+/// One trace, prepared for tuning to any goal and any size.
 #[derive(Debug)]
 pub struct Tuner<'a> {
     periods: &'a Periods,
     disk: ServiceModel,
-    /// By threshold: an upper bound, for a disk that nobody has touched.
+    /// By threshold: the intervals above it in the unscrubbed trace, which give an upper bound.
     beyond: Vec<IntervalTail>,
-    /// By busy period: the requests until its end.
+    /// By busy period: the number of requests up to its end.
     until: Vec<u64>,
 }
 
-/// Intervals above a threshold: how many, what they have beyond it, and the requests of the busy periods after them.
+/// The intervals above a threshold: their number, their sum beyond it in ns, and the requests of the busy periods after them.
 #[derive(Clone, Copy, Debug, Default)]
 struct IntervalTail {
     count: u64,
@@ -120,7 +121,7 @@ impl<'a> Tuner<'a> {
         Tuner { periods, disk, beyond, until: until.collect() }
     }
 
-    /// The best threshold for one size, if any keeps the goal. `None` also for sizes whose single request takes longer than
+    /// The best threshold for one size. `None`: none keeps the goal, or a single request of this size takes longer than
     /// the max goal.
     pub fn best_wait(&self, size: Bytes, goal: Goal) -> Option<Pair> {
         if self.disk.service(size) > goal.max {
@@ -146,13 +147,13 @@ impl<'a> Tuner<'a> {
         Some(Pair { wait: threshold(slot), size, outcome: best })
     }
 
-    /// The best threshold for each of `sizes` that has one, in their order.
+    /// The best pairs of those of `sizes` that have one, in their order.
     pub fn candidates(&self, sizes: impl IntoIterator<Item = Bytes>, goal: Goal) -> Vec<Pair> {
         sizes.into_iter().filter_map(|size| self.best_wait(size, goal)).collect()
     }
 
-    /// The wait that reads most for the size of `pair`, of many around its own: over the length of some requests below it, and up
-    /// to the next threshold above; and of as many around the best of these.
+    /// The wait that reads most with the size of `pair`: tries many waits from some service times below its own to the
+    /// next threshold above, and as many around the best of these.
     pub fn refined(&self, pair: Pair, goal: Goal) -> Pair {
         let slot = slot_of(pair.wait);
         let below =
@@ -164,7 +165,7 @@ impl<'a> Tuner<'a> {
         self.best_between(from, to, pair, goal)
     }
 
-    /// The best of `pair` and of some waits between two.
+    /// The best of `pair` and of waits evenly spaced between two.
     fn best_between(&self, from: Nanos, to: Nanos, pair: Pair, goal: Goal) -> Pair {
         let waits = (0..=WAITS_FINE).map(|step| Nanos(from.0 + (to.0 - from.0) * step / WAITS_FINE));
         let tried = waits.filter_map(|wait| {
@@ -174,7 +175,7 @@ impl<'a> Tuner<'a> {
         tried.fold(pair, |best, one| if one.outcome.scrub_bytes > best.outcome.scrub_bytes { one } else { best })
     }
 
-    /// What those lose who would have chosen a wait near that of `pair`.
+    /// The mean slowdowns with waits near that of `pair`.
     pub fn spread(&self, pair: &Pair) -> WaitSpread {
         let service = self.disk.service(pair.size);
         let lost = near(pair.wait, service).filter_map(|wait| {
@@ -187,7 +188,7 @@ impl<'a> Tuner<'a> {
         WaitSpread { least: Nanos(least), mean: Nanos(sum / count.max(1)), most: Nanos(most) }
     }
 
-    /// The shortest threshold from that of `pair` on that keeps the goal with any wait near it.
+    /// The shortest threshold, from that of `pair` on, that keeps the goal with every wait near it.
     pub fn steady(&self, pair: &Pair, goal: Goal) -> Option<Pair> {
         let service = self.disk.service(pair.size);
         let keeps = |wait: &Nanos| near(*wait, service).all(|wait| self.keeps(wait, pair.size, goal).is_some());
@@ -196,7 +197,7 @@ impl<'a> Tuner<'a> {
         Some(Pair { wait, outcome, ..*pair })
     }
 
-    /// What a wait and a size come to, if they keep the goal.
+    /// The figures of a wait and a size, if they keep the goal.
     fn keeps(&self, wait: Nanos, size: Bytes, goal: Goal) -> Option<ScrubFigures> {
         let limit = match goal.form {
             GoalForm::Strict => Limit::SoFar { each: goal.mean, until: &self.until },
@@ -206,8 +207,8 @@ impl<'a> Tuner<'a> {
         Some(outcome).filter(|outcome| outcome.slowdown_max <= goal.max)
     }
 
-    /// Where to begin: the first threshold that keeps the mean goal if every interval above it ends in a collision, and
-    /// those who come then lose `each` nanoseconds; half a request of ours, as long as nothing better is known.
+    /// A threshold to begin with: the first that keeps the mean goal if every interval above it ends in a collision
+    /// that costs each following request `each` nanoseconds (half a service time, as long as nothing better is known).
     fn estimate(&self, each: u64, goal: Goal) -> usize {
         let (each, lost_max) = (u128::from(each), self.lost_max(goal));
         let slot = self.beyond.partition_point(|beyond| u128::from(beyond.requests) * each > lost_max);
@@ -219,7 +220,7 @@ impl<'a> Tuner<'a> {
         u128::from(goal.mean.0) * u128::from(self.periods.requests())
     }
 
-    /// No scrub with this threshold reads more: every interval longer than it is filled, and one request more each.
+    /// An upper bound of the bytes read with this threshold: every longer interval is filled, and one request more each.
     fn bytes_max(&self, slot: usize, size: Bytes) -> u128 {
         let IntervalTail { count, residual, .. } = self.beyond[slot];
         let requests = residual.div_ceil(u128::from(self.disk.service(size).0.max(1))) + u128::from(count);
@@ -227,12 +228,12 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// Of several pairs the one that reads most, the gentlest of equals.
+/// The pair that reads most; among equals, the one with the least slowdown.
 pub fn best(pairs: &[Pair]) -> Option<Pair> {
     pairs.iter().copied().max_by_key(merit)
 }
 
-/// The places of the [`SIZES_FINE`] best of several pairs.
+/// The indices of the [`SIZES_FINE`] best pairs, the best first.
 pub fn most(pairs: &[Pair]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..pairs.len()).collect();
     places.sort_by_key(|&place| std::cmp::Reverse(merit(&pairs[place])));
@@ -244,17 +245,17 @@ fn merit(pair: &Pair) -> (u64, std::cmp::Reverse<u128>) {
     (pair.outcome.scrub_bytes, std::cmp::Reverse(pair.outcome.slowdown_total))
 }
 
-/// Waits no further from one than half of a request.
+/// Waits no further from `wait` than half of a service time.
 fn near(wait: Nanos, service: Nanos) -> impl Iterator<Item = Nanos> {
     (0..=WAITS_NEAR).map(move |step| Nanos((wait.0 + service.0 * step / WAITS_NEAR).saturating_sub(service.0 / 2)))
 }
 
-/// All thresholds that are tried, ascending.
+/// All thresholds of the grid, ascending.
 pub fn thresholds() -> impl Iterator<Item = Nanos> {
     (0..THRESHOLDS).map(threshold)
 }
 
-/// What is known of one threshold.
+/// The result of trying one threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TriedThreshold {
     Not,
@@ -271,9 +272,8 @@ struct SizeSearch<'a, 'b> {
 }
 
 impl SizeSearch<'_, '_> {
-    /// A better estimate than `near`: after what was really lost there. Intervals after a collision are shorter, and
-    /// some requests are felt for several intervals, but of that not much changes from one threshold to the next: most
-    /// often this saves half of the trials.
+    /// A better estimate than `near`, from the loss measured there. Intervals after a collision are shorter, and some delays last
+    /// for several intervals, but this changes little from one threshold to the next: most often it saves half of the trials.
     fn measured(&mut self, near: usize) -> usize {
         let Tuner { periods, disk, .. } = *self.tuner;
         let service = disk.service(self.size);
@@ -287,7 +287,7 @@ impl SizeSearch<'_, '_> {
         u64::try_from(outcome.slowdown_total / felt).map_or(near, |each| self.tuner.estimate(each, self.goal))
     }
 
-    /// What the threshold comes to, if it keeps the goal.
+    /// The figures of a threshold, if it keeps the goal.
     fn try_at(&mut self, slot: usize) -> Option<ScrubFigures> {
         if self.tried[slot] == TriedThreshold::Not {
             let outcome = self.tuner.keeps(threshold(slot), self.size, self.goal);
@@ -299,7 +299,7 @@ impl SizeSearch<'_, '_> {
         }
     }
 
-    /// Remembers an outcome that keeps the mean goal, or that there is none.
+    /// Remembers an outcome within the mean goal, or that there is none.
     fn note(&mut self, slot: usize, outcome: Option<ScrubFigures>) {
         let keeps = outcome.filter(|outcome| outcome.slowdown_max <= self.goal.max);
         self.tried[slot] = keeps.map_or(TriedThreshold::Breaks, TriedThreshold::Keeps);
@@ -309,8 +309,8 @@ impl SizeSearch<'_, '_> {
         self.try_at(slot).filter(|outcome| outcome.scrub_bytes > best.scrub_bytes).unwrap_or(best)
     }
 
-    /// A threshold that keeps the goal next to one that does not, or the smallest of all: steps that double, away from
-    /// `near`, and then halving. `None`: the largest does not keep it.
+    /// A threshold that keeps the goal next to one that does not, or the smallest of all: moves away from `near` in
+    /// steps that double, then bisects. `None`: the largest does not keep it.
     fn first_that_keeps(&mut self, near: usize) -> Option<usize> {
         let (mut breaks, mut keeps) = (None, None);
         let (mut slot, mut step) = (near, 1);
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(slot_of(Nanos::MAX), THRESHOLDS - 1);
     }
 
-    /// Gaps over six orders of magnitude.
+    /// Gaps over five orders of magnitude.
     fn periods() -> impl Strategy<Value = Periods> {
         let gap = (0.0..5.0f64).prop_map(|exponent| Nanos((10f64.powf(exponent) * 1e5) as u64));
         prop::collection::vec((gap, 1u64..10_000_000), 2..80).prop_map(|drawn| {
@@ -384,7 +384,7 @@ mod tests {
         })
     }
 
-    /// Requests by a clock of so many microseconds (0: none), with long tails between them.
+    /// Requests with times on a grid of `grid` microseconds (0: none), with long-tailed gaps.
     fn recorded(grid: u64, seed: u64) -> Periods {
         let mut rng = scrubjay_core::rng::Rng::new(seed);
         let mut at = Nanos::ZERO;
@@ -397,7 +397,7 @@ mod tests {
         requests.collect()
     }
 
-    /// What reads most of all waits up to `until`, 5,000 of them, within the goal at the end.
+    /// The most bytes that any of 5,000 waits up to `until` reads within the goal.
     fn brute(tuner: &Tuner, sizes: &[Bytes], goal: Goal, until: Nanos) -> u64 {
         let waits = (0..=5000).map(|step| Nanos(until.0 * step / 5000));
         let tried = waits.flat_map(|wait| sizes.iter().filter_map(move |&size| tuner.keeps(wait, size, goal)));
@@ -431,7 +431,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        /// Every threshold and every size, against the search.
+        /// Compares the search with trying every threshold and every size.
         #[test]
         fn the_search_finds_what_trying_all_finds(periods in periods(), mean_us in 10u64..5000, max_ms in 5u64..60) {
             let goal = Goal::new(Nanos(mean_us * 1000), Nanos::from_millis(max_ms)).form(GoalForm::Average);

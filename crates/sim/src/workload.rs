@@ -1,8 +1,8 @@
-//! Foreground streams: the requests of others, as iterators.
+//! Open foreground streams, as iterators over requests.
 //!
-//! All streams are *open*: a request arrives when it arrives, however slow the disk is, so the run with the scrub and
-//! the run without it see the same arrivals, and their difference is the scrub's doing alone. (Clients that wait for their
-//! answers: [`crate::source::Clients`].)
+//! All streams are *open*: the time of an arrival does not depend on how slow the disk is, so the run with the scrub
+//! and the run without it see the same arrivals, and the scrub alone causes their difference. (Clients that wait for
+//! their answers: [`crate::source::Clients`].)
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::ForegroundRequest;
@@ -13,9 +13,9 @@ use scrubjay_core::units::Nanos;
 pub enum TimeSpan {
     /// Always the same.
     Fixed(Nanos),
-    /// Anything from the first to the second, alike.
+    /// Uniform between the first and the second.
     Uniform(Nanos, Nanos),
-    /// Exponential: no memory, so waiting for idleness teaches nothing.
+    /// Exponential: memoryless, so waiting for idleness teaches nothing.
     Exponential {
         /// Its mean.
         mean: Nanos,
@@ -75,7 +75,7 @@ impl Bursts {
     }
 }
 
-/// Ends only when time itself does.
+/// It ends only when the time overflows.
 impl Iterator for Bursts {
     type Item = ForegroundRequest;
 

@@ -1,5 +1,4 @@
-//! What the simulator is tried with from outside, as one program: cargo runs test programs one after the other, and seven would
-//! leave cores idle.
+//! The simulator's outside tests in one program: cargo runs test programs one by one, so several would leave cores idle.
 
 mod budget;
 mod model;

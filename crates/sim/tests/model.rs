@@ -1,11 +1,11 @@
-//! Every state of small stripes: what ships never answers wrongly, and the known mistakes do, in the known way.
+//! Every state of small stripes: the shipped code never answers wrongly, and the known mistakes do, in the known way.
 
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::{
     Increment, Lists, ModelSetup, SchemeFinding, SearchOutcome, SilentCorruption, check, crash, table_one,
 };
 
-/// Chunks of a stripe, at most. Unoptimised code is for those who look for a mistake.
+/// Chunks of a checked stripe, at most. Unoptimized test runs check smaller stripes.
 const SLOTS_MAX: usize = if cfg!(debug_assertions) { 4 } else { 6 };
 
 fn assert_right(setup: &ModelSetup) {
@@ -125,7 +125,7 @@ fn table_1_comes_out_of_broken_rows() {
     for row in &table.schemes {
         let expected = match (row.scheme, row.is_parity) {
             (Scheme::None, _) => [SchemeFinding::Missed; 7],
-            // What is in front of a parity's list nothing protects.
+            // Nothing protects the part of a parity's row in front of its list.
             (Scheme::Pure, true) => SilentCorruption::ALL.map(|kind| match kind {
                 SilentCorruption::TornWrite | SilentCorruption::MisdirectedWriteFront => SchemeFinding::Missed,
                 _ => SchemeFinding::Located,

@@ -1,5 +1,7 @@
-//! A subject whose requests are long and let others pass: a step of md's check takes a quarter of a second whatever its size, and
-//! holds up those who come meanwhile for some milliseconds.
+//! A subject with long requests that let foreground requests pass.
+//!
+//! A step of md's check takes a quarter of a second whatever its size, and holds up requests that arrive meanwhile for
+//! some milliseconds.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -10,27 +12,27 @@ use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::scrub::{Config, Pass, Scrub};
 use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 
-/// What a step takes before it reads anything, and at which rate it reads then.
+/// The time of a step before it reads anything; afterwards it reads `RATE` bytes a second.
 const STEP: Nanos = Nanos::from_millis(230);
 const RATE: f64 = 10e6;
 const HELD_MAX: Nanos = Nanos::from_millis(40);
 
-/// Twenty reads one after the other, then a pause; a read takes 4 to 10 ms.
+/// A program that sends twenty reads one after the other, then pauses; a read takes 4 to 10 ms.
 struct Reader {
     rng: Rng,
-    /// Its mean, and whether each is another one.
+    /// The mean pause, and whether pauses are exponential (else all are equal).
     pause: (Nanos, bool),
-    /// How long one that comes during a step is held up: in this share of the cases, up to so long.
+    /// The delay of a read that arrives during a step: the share of reads that is delayed, and the greatest delay.
     held: (f64, Nanos),
-    /// In this share of the cases 120 ms.
+    /// The share of reads that is delayed by 120 ms instead.
     long: f64,
     left: u32,
     arrives: Nanos,
     completes: Option<Nanos>,
     reads: u64,
-    /// What they were held up, all together.
+    /// The sum of all delays.
     lost: Nanos,
-    /// How many for more than 50 ms.
+    /// Reads that were delayed by more than 50 ms.
     broken: u64,
 }
 
@@ -55,7 +57,7 @@ impl Reader {
         self.completes.unwrap_or(self.arrives)
     }
 
-    /// What happens at [`Reader::next`], when a step of ours is under way that ends at `own`.
+    /// The event at [`Reader::next`]; `own` is the end of the step under way, if there is one.
     fn step(&mut self, own: Option<Nanos>) -> Event {
         if let Some(at) = self.completes.take() {
             self.left -= 1;
@@ -81,8 +83,8 @@ impl Reader {
     }
 }
 
-/// What came of so many seconds: of the time, which share was a step under way; what a read lost, in truth and by the report; MB read a
-/// second.
+/// Runs for some seconds. Returns the share of the time with a step under way, the mean loss of a read in truth and by
+/// the report, in ms, and the MB read a second.
 fn run(reader: &mut Reader, goal: Goal, held_max: Option<Nanos>, seconds: u64) -> (f64, f64, f64, f64) {
     let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
     let (started, today) = (Nanos::ZERO, UnixSeconds(1));
@@ -128,22 +130,22 @@ fn steps_that_let_others_pass_are_priced_by_what_they_cost() {
         assert!(truth < 1.02 && (told - truth).abs() < 0.15, "pause {pause} ms: {truth} ms lost, {told} told");
         (share, rate)
     };
-    // Room for a step between two bursts.
+    // There is room for a step between two bursts.
     for (pause, share_min, rate_min) in [(400, 0.25, 1.5), (2000, 0.45, 2.5)] {
         let (share, rate) = run(pause, (0.3, Nanos::from_millis(30)), Some(HELD_MAX));
         assert!(share > share_min && rate > rate_min, "pause {pause} ms: {share} of the time, {rate} MB/s");
     }
-    // None between them, but little is lost.
+    // There is no room for a step, but little is lost.
     let (share, _) = run(100, (0.2, Nanos::from_millis(8)), Some(HELD_MAX));
     assert!(share > 0.05, "{share}");
-    // None between them, and much is lost.
+    // There is no room for a step, and much is lost.
     run(100, (1.0, Nanos::from_millis(40)), Some(HELD_MAX));
-    // Not known to let others pass: longer than any read may lose, so it is tried, seldom.
+    // The scrub does not know that steps let reads pass. A step is longer than any read may lose, so it is tried, but seldom.
     let (share, _) = run(400, (0.3, Nanos::from_millis(30)), None);
     assert!(share < 0.02, "{share}");
 }
 
-/// It was said that nobody is held up for more than 40 ms, and some are for 120.
+/// The stated limit is 40 ms, but some reads are delayed by 120 ms.
 #[test]
 fn who_is_held_up_for_longer_than_was_said_makes_steps_dearer() {
     let goal = Goal::new(Nanos::from_millis(3), Nanos::from_millis(50));

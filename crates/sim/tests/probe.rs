@@ -1,4 +1,4 @@
-//! The fast prober on modelled arrays, one or a few of each kind. `examples/probe_trials.rs` is the same with many.
+//! The fast prober on modelled arrays, one or a few of each kind. `examples/probe_trials.rs` tries many.
 
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::probe::fast::{ProbeOptions, fast};
@@ -10,10 +10,10 @@ use scrubjay_sim::array::setup::ArraySetup;
 use scrubjay_sim::array::surprises::families;
 use scrubjay_sim::array::trials::{TrialCase, TrialOutcome, layouts, misconfigured, odd, sizes};
 
-/// Half as many again as the mean of many trials, in quiet and of likely arrays; 700 to 2,500 of them are the last check's.
+/// One and a half times the mean of many trials of likely arrays without noise; the last check takes 700 to 2,500 requests of it.
 const REQUESTS_MAX: u64 = 10_000;
 
-/// Everything is found, in no more requests than it may take.
+/// Everything is found, and, except under heavy noise, in at most `requests_max` requests.
 fn assert_right(cases: &[TrialCase], seeds: u64, requests_max: u64) {
     for case in cases {
         for seed in 0..seeds {
@@ -45,8 +45,8 @@ fn members_that_are_slow_lost_or_no_disks_are_named() {
     assert_right(&odd(), 1, u64::MAX);
 }
 
-/// What nothing was tuned on: of what is said with 0.99 or more, less than one in a hundred is wrong, and no layout.
-/// (Of other seeds one was: docs/probe.md.)
+/// On arrays that nothing was tuned on: of statements with a confidence of 0.99 or more, less than one in a hundred is
+/// wrong, and no layout. (With other seeds one was: docs/probe.md.)
 #[test]
 fn what_is_said_with_certainty_of_surprises_is_true() {
     let (mut sure, mut wrong) = (0, Vec::new());
@@ -66,8 +66,8 @@ fn what_is_said_with_certainty_of_surprises_is_true() {
     assert!(wrong.iter().filter(|(about, _)| *about == "layout").count() == 0, "{wrong:#?}");
 }
 
-/// Ten disks of RAID-6 on 256 MiB: half the pattern is found, and looks like pairs. What has no layout is not written to, whatever is
-/// allowed, and the size is among the causes that are named.
+/// Ten disks of RAID-6 on 256 MiB: half the pattern is found, and looks like pairs. A device without a known layout is
+/// not written to, even if that is allowed, and its size is among the causes given.
 #[test]
 fn what_reads_do_not_tell_is_not_written_to() {
     let layout = Layout::new(LayoutKind::Raid6Md, Shape { data: 8, parity: 2 }, 10).expect("such an array");

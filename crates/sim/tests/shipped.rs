@@ -1,4 +1,4 @@
-//! The machine that ships, in virtual time: it costs what it believes to cost.
+//! The shipped scrubber in virtual time: the slowdown that it reports is the true one.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -43,7 +43,7 @@ fn bursty(seed: u64) -> Bursts {
     Bursts::new(30, gap, think, TimeSpan::Exponential { mean: Nanos::from_millis(4) }, Rng::new(seed))
 }
 
-/// A quarter of an hour of a policy among that foreground, on a disk too large to be done with.
+/// Runs a policy with that foreground for a quarter of an hour, on a disk too large to finish.
 fn quarter_hour(
     policy: impl IdlePolicy + 'static,
     foreground: impl Iterator<Item = ForegroundRequest>,
@@ -56,9 +56,9 @@ fn quarter_hour(
     (run.report, machine)
 }
 
-/// What the scrubber counts itself is a lower bound of the exact slowdown, over no fewer collisions (but for those of
-/// the verification that the end cuts off); and a policy that waits for idleness delays nobody by more than one of its
-/// verifications.
+/// The scrubber's own sum of slowdowns is a lower bound of the exact one, and its count of collisions is not lower
+/// (except for the verification that the end cuts off). A policy that waits for idleness delays no request by more than
+/// one of its verifications.
 #[test]
 fn the_scrubbers_own_ledger_is_a_lower_bound() {
     let size = Bytes::mib(1);
@@ -71,8 +71,8 @@ fn the_scrubbers_own_ledger_is_a_lower_bound() {
     assert!(exact.foreground.slowdown_max <= ServiceModel::default().service(size));
 }
 
-/// Waiting longer costs less and reads less (Amvrosiadis et al., DSN'12, figure 15), and costs no less than half a
-/// verification for each one that was run into.
+/// Waiting longer costs less and reads less (Amvrosiadis et al., DSN'12, figure 15), and costs at least half a
+/// verification for each one that was hit.
 #[test]
 fn waiting_longer_costs_less_and_reads_less() {
     let size = Bytes::kib(1280);
@@ -90,8 +90,8 @@ fn waiting_longer_costs_less_and_reads_less() {
     }
 }
 
-/// The budget keeps its goal, the requests queued behind a delayed one included, although the foreground's bursts load
-/// the disk to 80 %; and the scrubber's own reckoning is the exact one, to a few requests around the end.
+/// The budget keeps its goal, including the requests queued behind a delayed one, although the foreground's bursts load
+/// the disk to 80 %; and the scrubber's own sum is the exact one, except for a few requests around the end.
 #[test]
 fn the_budget_is_kept_and_its_reckoning_is_exact() {
     let goal = Goal { mean: Nanos::from_millis(1), ..Goal::default() };
@@ -100,14 +100,14 @@ fn the_budget_is_kept_and_its_reckoning_is_exact() {
         let own = machine.report(exact.elapsed);
         let own_mean = own.slowdown.mean_seconds(own.foreground_requests);
         let exact_mean = exact.foreground.slowdown_mean_seconds();
-        // Not for nothing; but the last tenth of what may be lost is left when it would buy next to nothing.
+        // The budget is used; but its last tenth is left if it would buy next to nothing.
         assert!((0.5e-3..1.0e-3).contains(&exact_mean), "{exact_mean}");
         assert!((own_mean / exact_mean - 1.0).abs() < 0.01, "{own_mean} {exact_mean}");
         assert!(exact.foreground.slowdown_max <= goal.max, "{exact:?}");
     }
 }
 
-/// One seed, one recording; and the recording's text, replayed, gives the same operations again.
+/// A seed gives one recording; and the recording's text, replayed, gives the same operations again.
 #[test]
 fn a_recorded_run_is_replayed() {
     let grid = small_grid();

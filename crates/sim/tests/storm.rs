@@ -1,8 +1,9 @@
-//! The scrubber in a storm: random disks, faults, depths, orders and stops, by seed, against an oracle that is a flat
-//! array of what each sector was really asked and what it answered.
+//! The scrubber in random runs: disks, faults, depths, orders and stops by seed, judged by an oracle.
 //!
-//! What a disk can do here: sectors that cannot be read; sectors at which every request times out; errors that go away.
-//! What it cannot: lie. A failing assertion names its seed.
+//! The oracle is a flat array of which sectors were asked for, and with which answer.
+//!
+//! The disks can have sectors that are unreadable, sectors at which every request times out, and errors that go away.
+//! They cannot lie. A failing assertion names its seed.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -17,7 +18,7 @@ use scrubjay_core::units::{Bytes, Nanos, Sector, SectorRange, UnixSeconds};
 const EIO: Cause = Cause::Errno(5);
 const TIMED_OUT: Cause = Cause::Errno(110);
 
-/// One disk, one range, and what the oracle knows.
+/// One disk, one range, and the oracle's knowledge.
 struct Storm {
     seed: u64,
     rng: Rng,
@@ -29,7 +30,7 @@ struct Storm {
     transient: f64,
     /// Was each sector in a request that came back clean, in this pass?
     read: Vec<bool>,
-    /// Was each sector's own block asked alone, and unreadable?
+    /// Was each sector's own block requested alone, and reported as unreadable?
     proven: Vec<bool>,
     now: Nanos,
 }
@@ -74,7 +75,7 @@ impl Storm {
         }
     }
 
-    /// A machine that goes on with `saved`, with sizes and an order of its own.
+    /// A machine that continues from `saved`, with random sizes and a random order.
     fn machine(&mut self, saved: Option<Saved>) -> Scrub {
         let region = (1 + self.rng.below(self.disk / self.granule)) * self.granule;
         let segment = (1 + self.rng.below(region / self.granule)) * self.granule;
@@ -122,7 +123,7 @@ impl Storm {
         VerifyOutcome::Clean
     }
 
-    /// Runs until the machine is done, or for `ops` operations; out of order where several are out.
+    /// Runs until the machine is done, or for `ops` operations; answers in random order if several are under way.
     fn run(&mut self, scrub: &mut Scrub, ops: u64) {
         let mut out: Vec<(OpId, SectorRange)> = Vec::new();
         for asked in 0.. {
@@ -145,7 +146,7 @@ impl Storm {
         }
     }
 
-    /// Everything the machine claims is what the oracle saw.
+    /// Checks that every claim of the machine is what the oracle saw.
     fn judge(&self, scrub: &Scrub) {
         let (seed, report) = (self.seed, scrub.report(self.now));
         let blamed = |sector| report.unreadable.iter().any(|found| found.range.contains(Sector(sector)));

@@ -1,29 +1,29 @@
-//! A fleet as a page: what the goal costs on how many of its devices, and which of them are out of the ordinary, by name.
+//! A fleet as a page: what the goal costs on how many of its devices, and the names of the extreme ones.
 
 use super::say::{count, duration, percent};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 
-/// So many devices are named at each end.
+/// The number of devices named at each end.
 const NAMED: usize = 20;
-/// The days in which a pass is to be over: 35, as the watch has it by default.
+/// The days within which a pass is to be done: 35, the watch's default.
 const PASS_DAYS: f64 = 35.0;
 
 /// One device of a fleet.
 #[derive(Clone, Debug, Default)]
 pub struct FleetRow {
-    /// The file, and the device where there are several.
+    /// The name of the file, and of the device if there are several.
     pub name: String,
-    /// The goal, the mean slowdown.
+    /// The goal for the mean slowdown, in seconds.
     pub goal_seconds: Option<f64>,
-    /// What a scrub reads inside the goal, in bytes a second.
+    /// The bytes per second that a scrub reads within the goal; `None`: there is no answer.
     pub reads: Option<f64>,
-    /// What the disk would read alone.
+    /// The bytes per second that the disk reads without foreground.
     pub alone: Option<f64>,
-    /// What requests lose in the mean.
+    /// The mean slowdown of requests, in seconds.
     pub slowdown_seconds: Option<f64>,
-    /// Requests of the trace.
+    /// The number of requests in the trace.
     pub requests: u64,
-    /// Why there is no answer.
+    /// Why there is no answer, if so.
     pub error: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub fn page(rows: &[FleetRow]) -> Page {
     Page { title: "A fleet's scrubs".into(), paragraphs: vec![told], exhibits }
 }
 
-/// What share of the devices reads at most so much.
+/// The distribution of what devices read within each goal.
 fn reads(tuned: &[&FleetRow], goals: &[f64]) -> Figure {
     let series = goals.iter().map(|goal| {
         let of: Vec<f64> =
@@ -74,7 +74,7 @@ fn reads(tuned: &[&FleetRow], goals: &[f64]) -> Figure {
     }
 }
 
-/// What each goal costs and brings.
+/// The cost and the yield of each goal.
 fn costs(tuned: &[&FleetRow], goals: &[f64]) -> Table {
     let rows = goals.iter().map(|goal| {
         let of: Vec<&FleetRow> = tuned.iter().filter(|row| row.goal_seconds == Some(*goal)).copied().collect();
@@ -138,7 +138,7 @@ fn refused(rows: &[&FleetRow]) -> Table {
     }
 }
 
-/// Of rows in the order of what they read.
+/// The quantile of bytes per second read; `rows` are sorted by it.
 fn quantile(rows: &[&FleetRow], share: f64) -> f64 {
     let at = ((rows.len() as f64 - 1.0) * share).round().max(0.0) as usize;
     rows.get(at).and_then(|row| row.reads).unwrap_or(0.0)

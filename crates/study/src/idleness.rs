@@ -1,22 +1,24 @@
-//! The study of idle intervals as a page: figures 8 to 13 of Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A), for
-//! any traces, and in each caption what it says of them.
+//! The study of idle intervals of any traces, as a page with captions that state what the figures show.
+//!
+//! The figures are 8 to 13 of Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A).
 
 use super::say::{count, duration, percent, significant};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::units::Nanos;
 use scrubjay_trace::idleness::{Idleness, Waited};
 
-/// Waits that people choose, in seconds: their values are told in captions and in the table.
+/// Waits in seconds, as users choose them, whose values the captions and the table give.
 const WAITS: [f64; 5] = [0.0, 0.010, 0.1, 1.0, 10.0];
-/// The hazard is judged from here on: what is shorter is the host's own pace, and nobody waits less.
+/// The hazard is judged from this age on, in seconds: shorter intervals are the host's own pace, and no wait is
+/// shorter.
 const HAZARD_FROM: f64 = 0.001;
-/// Slopes flatter than that are called flat.
+/// Slopes of the hazard flatter than this (in log-log) are called flat.
 const SLOPE_MIN: f64 = 0.1;
-/// A hazard that rises by that factor above its lowest so far is told.
+/// A rise of the hazard above its lowest value so far is mentioned if it is by more than this factor.
 const RISE_MIN: f64 = 2.0;
-/// Means within a tenth of each other are called alike.
+/// Means within a tenth of each other (factor) are called alike.
 const ALIKE: f64 = 1.1;
-/// So many traces are told of in a caption; the curves show all.
+/// The number of traces that a caption describes, at most; the curves show all.
 const TOLD_MAX: usize = 4;
 
 /// A trace under study.
@@ -24,11 +26,11 @@ const TOLD_MAX: usize = 4;
 pub struct IdleStudy {
     /// Its name in legends.
     pub name: String,
-    /// What is known of it.
+    /// Its idle intervals.
     pub idleness: Idleness,
 }
 
-/// The page of some traces.
+/// The page of these traces.
 pub fn page(studies: &[IdleStudy]) -> Page {
     let figures = [survival, hazard, residual_mean, residual_p1, usable, lorenz, correlation, hours, day, periods];
     let mut exhibits = vec![Exhibit::Table(table(studies))];
@@ -92,7 +94,7 @@ fn hazard(studies: &[IdleStudy]) -> Figure {
     }
 }
 
-/// Whether it falls, from where to where, and where it does not.
+/// Whether the hazard falls, from where to where, and where it does not.
 fn hazard_told(idleness: &Idleness) -> String {
     let bins: Vec<_> = idleness.hazard.iter().filter(|bin| bin.from >= HAZARD_FROM * 0.999).collect();
     let (Some(slope), [first, .., last]) = (idleness.hazard_slope(HAZARD_FROM), &bins[..]) else {
@@ -145,7 +147,7 @@ fn residual_p1(studies: &[IdleStudy]) -> Figure {
     }
 }
 
-/// Whether it grows from one wait to the next, and the values at them.
+/// Whether the remaining idle time grows from one wait to the next, and its values.
 fn residual_told(idleness: &Idleness, what: &str, of: fn(&Waited) -> Option<f64>) -> String {
     let values: Vec<(f64, f64)> =
         WAITS.iter().filter_map(|&wait| Some((wait, of(exactly(idleness, wait)?)?))).collect();
@@ -281,7 +283,7 @@ fn periods(studies: &[IdleStudy]) -> Figure {
     }
 }
 
-/// The best period, or that none stands out.
+/// The best period, or a statement that none stands out.
 fn period_told(idleness: &Idleness) -> String {
     let rhythm = &idleness.rhythm;
     let largest = rhythm.candidates.iter().max_by(|a, b| a.variance.f.total_cmp(&b.variance.f));
@@ -365,7 +367,7 @@ fn row(study: &IdleStudy) -> Vec<String> {
     ]
 }
 
-/// What holds after just that wait; `None` if no interval lasts that long.
+/// The values after exactly this wait; `None` if no interval lasts that long.
 fn exactly(idleness: &Idleness, wait: f64) -> Option<&Waited> {
     idleness.after(wait).filter(|waited| waited.threshold >= wait * 0.999)
 }
@@ -374,7 +376,7 @@ fn after(wait: f64) -> String {
     if wait > 0.0 { format!("after {}", duration(wait)) } else { "at once".into() }
 }
 
-/// A sentence for each trace, with its name where there are several.
+/// A sentence for each trace, with its name if there are several.
 fn told(studies: &[IdleStudy], of: impl Fn(&Idleness) -> String) -> String {
     let sentence = |study: &IdleStudy| {
         let text = of(&study.idleness);
@@ -396,7 +398,7 @@ fn curves(studies: &[IdleStudy], style: Style, points: impl Fn(&Idleness) -> Vec
     studies.iter().map(|study| Series::new(&study.name, style, points(&study.idleness))).collect()
 }
 
-/// A curve over the wait for each trace; neither zero waits nor zero values, which no logarithmic axis shows.
+/// A curve over the wait for each trace, without zero waits and zero values, which a logarithmic axis cannot show.
 fn waits(studies: &[IdleStudy], of: fn(&Waited) -> Option<f64>) -> Vec<Series> {
     curves(studies, Style::Line, |idleness| {
         let points = idleness.waited.iter().filter_map(|waited| Some((waited.threshold, of(waited)?)));

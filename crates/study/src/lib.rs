@@ -1,6 +1,6 @@
-//! The papers' experiments on the machines that ship: each returns figures and tables as values.
+//! The papers' experiments, run on the machines that ship: each returns figures and tables as values.
 //!
-//! **Never:** a file, a thread, a clock. The caller reads the traces, runs the steps side by side and writes the page.
+//! **Never:** a file, a thread, a clock. The caller reads the traces, runs the steps in parallel and writes the page.
 //!
 //! ```
 //! use scrubjay_study::shear::{Effort, PIECES};

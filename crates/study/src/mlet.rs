@@ -1,11 +1,11 @@
 //! Mean latent error time: how long an error stays unknown, by scan order, region and segment.
 //!
-//! No disk is run. The tour goes round and round at an even pace, an error appears at a random moment of it, and its
-//! delay follows from its place in the tour alone: `(visit - phase) mod 1`, in units of the tour's period T. The first
-//! error found *escalates*: the rest of its region is verified at once, and what lies there is found at that moment.
+//! No disk is simulated. The tour repeats at an even pace, an error appears at a random moment of it, and its delay
+//! follows from its place in the tour: `(visit - phase) mod 1`, in units of the tour's period T. The first error found
+//! *escalates*: the rest of its region is verified at once, and the errors there are found at that moment.
 //!
-//! What is averaged: over disks, each with one cluster, the mean delay of the disk's errors. (A mean over all errors
-//! would be the mean of the few disks with a thousand of them.) On 1 TB, 400 000 disks, standard error 0.0004:
+//! The figure is the mean over disks, each with one cluster, of the mean delay of the disk's errors. (A mean over all
+//! errors would be that of the few disks with a thousand errors.) On 1 TB, 400 000 disks, standard error 0.0004:
 //!
 //! | order, region (segment) | nearline: region | and neighbours | enterprise: region | and neighbours |
 //! |---|---|---|---|---|
@@ -21,8 +21,8 @@
 //! Published (Schroeder, Damouras & Gill, FAST'10, 128 MB): 10-20 % earlier than sequential, all segments from 1 KB to
 //! 32 MB alike, half of the gain lost at 64 MB. Clusters of up to 10 000 errors instead of 1000 change less than 0.001.
 //!
-//! **Invariant:** order alone gains nothing: without escalation every order gives T/2. All gain comes from several errors
-//! of one cluster that lie in different segments of one region: the earliest of k visits is at T/(k+1).
+//! **Invariant:** order alone gains nothing: without escalation every order gives T/2. All gain comes from clusters
+//! with several errors in different segments of one region: the earliest of k visits is at T/(k+1).
 
 mod driven;
 mod pace;

@@ -1,11 +1,11 @@
-//! Numbers as captions say them.
+//! Formats numbers for captions.
 
 /// Three significant digits: `0.00212`, `23.6`, `1490`.
 pub fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    // Rounded once as scientific notation does, so that 9.999 becomes 10.0 and not 10.00.
+    // Rounded once, by scientific notation, so that 9.999 becomes 10.0 and not 10.00.
     let rounded: f64 = format!("{value:.2e}").parse().expect("what was printed can be read");
     let digits = 2 - rounded.abs().log10().floor() as i32;
     format!("{rounded:.*}", digits.clamp(0, 12) as usize)
@@ -21,7 +21,7 @@ pub fn count(number: f64) -> String {
     digits.chars().enumerate().flat_map(from_right).collect()
 }
 
-/// A share as a percentage: one decimal, more where it would be rounded to all or nothing.
+/// A share as a percentage with one decimal; with more where it would be rounded to 0 or 100.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let to_edge = percent.min(100.0 - percent);
@@ -34,7 +34,7 @@ pub fn percent(share: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
-/// Seconds, in a unit that suits them: `226 us`, `3.54 ms`, `23.6 s`, `29.5 min`, `168 h`.
+/// Seconds in a suitable unit: `226 us`, `3.54 ms`, `23.6 s`, `29.5 min`, `168 h`.
 pub fn duration(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s <= 0.0 => (0.0, "s"),

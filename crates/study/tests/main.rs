@@ -1,4 +1,4 @@
-//! What the studies are tried with from outside, as one program.
+//! The integration tests of the studies, in one program.
 
 mod mlet;
 mod shear;

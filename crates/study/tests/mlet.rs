@@ -1,4 +1,4 @@
-//! The scrubber that ships detects latent errors when the formula of the study says.
+//! Tests that the shipped scrubber detects latent errors at the times that the study's formula gives.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Sectors in the smallest block of the modelled disks.
 const GRANULE: u64 = 8;
 
-/// 8 GiB in regions of 16 MiB and segments of 1 MiB: the shipped grid, an eighth as large.
+/// 8 GiB in regions of 16 MiB and segments of 1 MiB: the shipped grid, with regions an eighth as large.
 fn small_grid() -> Grid {
     Grid::new(Bytes::gib(8).sectors(), Bytes::mib(16).sectors(), Bytes::mib(1).sectors())
 }
 
-/// The shipped scrubber over a whole grid, without a pause.
+/// The shipped scrubber over a whole grid, without pauses.
 fn scrub(grid: Grid, order: OrderKind) -> Scrub {
     let config = Config {
         range: grid.disk(),
@@ -38,7 +38,8 @@ fn scrub(grid: Grid, order: OrderKind) -> Scrub {
     Scrub::new(config, order.order(&[]), policy, Coverage::new(grid), Pass::default())
 }
 
-/// Runs a whole pass over a disk with these bad sectors; when was each of them named, in units of a flawless pass?
+/// Runs a whole pass over a disk with these bad sectors; returns when each was identified, in units of a pass without
+/// errors.
 fn detected(grid: Grid, order: OrderKind, errors: &[Sector]) -> Vec<f64> {
     let disk = SimulatedDisk::new(grid.disk().count(), ServiceModel::default());
     let flawless = grid.step_count() as f64 * disk.service(Bytes::mib(1)).as_secs_f64();
@@ -53,7 +54,7 @@ fn detected(grid: Grid, order: OrderKind, errors: &[Sector]) -> Vec<f64> {
     errors.iter().map(|error| named[&(error.0 / GRANULE)].as_secs_f64() / flawless).collect()
 }
 
-/// When each unreadable block was found to be just that.
+/// The time at which each unreadable block was first verified on its own and failed.
 fn named(recording: &Recording) -> BTreeMap<u64, Nanos> {
     let (mut asked, mut named) = (BTreeMap::new(), BTreeMap::new());
     for entry in recording.entries() {
@@ -75,8 +76,8 @@ fn named(recording: &Recording) -> BTreeMap<u64, Nanos> {
     named
 }
 
-/// Each error is found when the formula says, but for what the formula leaves out: the time that bisections and early
-/// regions take, 23 short verifications an error and 32 long ones a region.
+/// Each error is found when the formula says, within a bound for what the formula omits: per error, 23 short
+/// verifications of the bisection, and the 48 long ones of up to three regions verified early.
 #[test]
 fn the_shipped_scrubber_finds_errors_when_the_formula_says() {
     let grid = small_grid();
@@ -93,7 +94,7 @@ fn the_shipped_scrubber_finds_errors_when_the_formula_says() {
     }
 }
 
-/// The mean over a dozen disks, staggered and sequential: machine and formula agree to two hundredths of a period.
+/// The mean over a dozen disks, staggered and sequential: scrubber and formula agree within 0.02 of a period.
 #[test]
 fn the_shipped_scrubber_reaches_the_mean_latent_error_time_of_the_formula() {
     let grid = small_grid();

@@ -1,6 +1,7 @@
-//! Shear on modelled arrays: what Denehy et al. 2004 show in their figures, as numbers that must come out.
+//! Shear on modelled arrays: the figures of Denehy et al. 2004 as numbers that must come out.
 //!
-//! Smaller N and R than theirs (about 500, unknown) unless a test says otherwise: what is asserted are decisions and ratios.
+//! N and R are smaller than theirs (about 500, unknown) unless a test says otherwise: the assertions are on decisions
+//! and ratios.
 
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{ProbeFinding, RedundancyLevel};
@@ -67,7 +68,7 @@ fn figure_6_a_second_diagonal() {
 
 #[test]
 fn figure_7_requests_by_formula_and_by_run() {
-    // By run with a smaller N and R, which are factors of the formula.
+    // The run has a smaller N and R, which are factors of the formula.
     let effort = Effort { requests: 50, repeats: 3, seed: 1 };
     let ran: Vec<(u64, u64)> = counts::counted(effort, 150_000)
         .iter()
@@ -87,7 +88,7 @@ fn figure_7_requests_by_formula_and_by_run() {
 
 #[test]
 fn figure_8_seconds_behind_an_elevator() {
-    // The paper's N, to have its seconds: 2.0. FCFS would take 4.8.
+    // The paper's N, to reproduce its seconds: 2.0. FCFS would take 4.8.
     let effort = Effort { repeats: 3, ..Effort::FULL };
     let setup = array(LayoutKind::Raid0, 6, 8);
     let scan = pattern_scan(&setup, effort, 144 * KIB);
@@ -110,7 +111,8 @@ fn figure_9_patterns_of_raid_5_and_what_looks_like_noise() {
     for (kind, kib, share) in cases {
         let scan = pattern_scan(&array(kind, 6, 8), effort, 512 * KIB);
         assert_eq!(patterns::found_kib(&scan), kib, "{kind}");
-        // By what one disk has most of; an elevator has longer ways among fewer requests (50 take 0.63 of the time of 100).
+        // By the largest share of one disk; with fewer requests an elevator makes longer seeks (50 take 0.63 of the
+        // time of 100).
         let level = patterns::confuser(&scan, kib) / at(&scan, kib);
         assert!((level / f64::powf(share, 0.68) - 1.0).abs() < 0.11, "{kind}: {level}");
     }
@@ -164,7 +166,7 @@ fn figure_12_mirrors_halve_time_and_pattern() {
     let bounds = Scan::of(&mirrored, effort);
     assert_eq!(bounds.chunk_kib(), 8);
     assert!((bounds.contrast() - 0.5).abs() < 0.08, "{}", bounds.contrast());
-    // Copies chosen by chance make no difference, as they do for chained declustering.
+    // Choosing copies at random makes no difference here, unlike with chained declustering.
     let bounds = Scan::of(&ArraySetup { mirror_read: MirrorRead::Random, ..mirrored }, effort);
     assert!((bounds.contrast() - 0.5).abs() < 0.08, "{}", bounds.contrast());
 }
@@ -176,7 +178,7 @@ fn figure_13_chained_declustering_has_three_levels() {
     assert_eq!(patterns::found_kib(&pattern_scan(&setup, effort, 144 * KIB)), 48);
     let bounds = Scan::of(&setup, effort);
     assert_eq!(bounds.chunk_kib(), 8);
-    // In turn it is 2:3; an elevator has longer ways among fewer requests.
+    // In order of arrival it is 2:3; with fewer requests an elevator makes longer seeks.
     assert!((bounds.contrast() - 0.7).abs() < 0.05, "{}", bounds.contrast());
     let in_turn = ArraySetup { discipline: Discipline::Fcfs, ..setup.clone() };
     let bounds = Scan::of(&in_turn, effort);
@@ -187,7 +189,7 @@ fn figure_13_chained_declustering_has_three_levels() {
     assert_eq!(layouts::names(&matrix), ["chained"]);
     let in_a_circle = |chunk: usize| matrix.rows[chunk][(chunk + 1) % 6] / same;
     assert!((0..6).all(|chunk| (in_a_circle(chunk) - 0.72).abs() < 0.08), "the first and the last are neighbours, too");
-    // Copies chosen by chance: the disk between two chunks has as much to do as one inside of a chunk.
+    // With random copies, the disk between two chunks has as much to do as one inside a chunk.
     let random = ArraySetup { mirror_read: MirrorRead::Random, ..setup };
     let scan = Scan::of(&random, effort);
     let inside = at(&scan.samples, 4);
@@ -208,7 +210,7 @@ fn figure_14_what_writes_cost() {
             squares.push(off * off);
         }
     }
-    // Not four, and one disk more is a quarter more.
+    // The ratio is not four for all arrays: one disk more adds a quarter.
     let soft = |name: &str, discipline: Discipline| {
         let case = writes::cases().into_iter().find(|case| case.name == name).expect("it is drawn");
         writes::ratio_mean(&ArraySetup { discipline, ..case.setup }, Effort { repeats: 8, ..effort })
@@ -219,7 +221,7 @@ fn figure_14_what_writes_cost() {
     }
     let five = soft("software RAID-5 of 5", Discipline::Fcfs);
     assert!((4.4..5.3).contains(&five), "{five}");
-    // What the confidence of a level rests on.
+    // The confidence of a level depends on this spread.
     let spread = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
     assert!((0.8 * LOG_SPREAD..1.2 * LOG_SPREAD).contains(&spread), "{spread}");
     let bars =
@@ -318,7 +320,7 @@ fn a_lost_disk_is_named_by_the_pairs_of_its_chunks() {
         [ten.map.pattern().iter().position(|&d| d == bounds::PULLED).expect("data")];
     let told: Vec<ProbeFinding> = known.findings.into_iter().map(|claim| claim.value).collect();
     assert_eq!(told, [ProbeFinding::Lost { class }], "and no slow one");
-    // A disk so slow that it is slow with every other is not lost.
+    // A disk slow enough to be slow together with any other is not lost.
     let slow = ArraySetup { odd: vec![Odd { disk: 1, rotation: 2.0, seek: 2.0 }], ..array(LayoutKind::Raid5Ls, 5, 8) };
     assert_eq!(matrix(&slow, effort).lost(), None);
 }
@@ -338,7 +340,7 @@ fn all_steps_tell_every_array() {
     let effort = Effort { requests: 400, repeats: 16, seed: 11 };
     for kind in verdicts::KINDS {
         let setup = array(kind, 6, 8);
-        // Up to twice the pattern, or this would take long.
+        // Only up to twice the pattern, or this would take long.
         let pattern_bytes_max = 2 * pattern_bytes(&setup) + 16 * KIB;
         let (known, ..) = all_steps(&setup, TrialParameters { pattern_bytes_max, ..effort.parameters() });
         assert!(verdicts::is_right(&setup, &known), "{kind}: {known:?}");

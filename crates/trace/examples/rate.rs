@@ -1,6 +1,7 @@
-//! How fast a trace is read: `rate FORMAT FILE [PASSES]` prints rows, seconds and million rows a second.
+//! Measures how fast a trace is read: `rate FORMAT FILE [PASSES]` prints rows, seconds and million rows per second.
 //!
-//! A format's name measures its reader alone; `open` goes through the front door, which tells the format and sorts.
+//! The name of a format measures its reader alone; `open` measures [`scrubjay_trace::open`], which also recognises the
+//! format and sorts.
 
 use scrubjay_trace::formats::{self, Format, FormatOpener};
 use scrubjay_trace::{Input, OpenOptions, Reader, RecordSink, TraceError, TraceSource};
@@ -8,7 +9,8 @@ use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
 
-/// Passes by default; the best and the median are printed, for the rest of the machine is not still.
+/// The default number of passes; the best and the median are printed, because other work on the machine disturbs single
+/// passes.
 const PASSES: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all of it, keeps nothing, and returns how many records there were.
+/// Reads everything with the format's reader, and returns the number of records.
 fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
     let mut reader: Box<dyn Reader> = match format.open {
         FormatOpener::Stream(open) => open(Box::new(file)),
@@ -58,7 +60,7 @@ fn by_reader(format: &Format, file: File) -> Result<u64, TraceError> {
     Ok(sink.understood)
 }
 
-/// The same as every command does it.
+/// Reads everything as the commands do, and returns the number of records.
 fn by_front_door(file: &str) -> Result<u64, Box<dyn Error>> {
     let source = TraceSource::File(Box::new(File::open(file)?));
     let mut trace = scrubjay_trace::open(vec![Input { name: file.to_owned(), source }], OpenOptions::default())?;

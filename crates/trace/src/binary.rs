@@ -1,26 +1,26 @@
-//! The source of all binary formats: looks ahead in a stream, and knows at which byte it is.
+//! The source of all binary formats: lets a reader look ahead, and tracks the byte offset.
 
 use crate::error::{SourcePlace, TraceError};
 use crate::reader::Stream;
 use std::io::{ErrorKind, Read};
 
-/// How much is held. Four times the longest record of any format here.
+/// The size of the buffer, in bytes: four times the longest record of any format here.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A stream that can be looked into before it is consumed.
+/// A stream whose next bytes can be examined before they are consumed.
 pub struct BinarySource {
     source: Stream,
     buffer: Vec<u8>,
-    /// The bytes held: read, and not yet consumed.
+    /// The buffer's bytes `start..end` were read and not yet consumed.
     start: usize,
     end: usize,
-    /// Where in the source `start` is.
+    /// The offset of `start` in the source.
     offset: u64,
     is_ended: bool,
 }
 
 impl BinarySource {
-    /// Looks into `source`, from its beginning.
+    /// A source that begins at the beginning of `source`.
     pub fn new(source: Stream) -> BinarySource {
         BinarySource { source, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0, offset: 0, is_ended: false }
     }
@@ -30,10 +30,10 @@ impl BinarySource {
         SourcePlace::Byte(self.offset)
     }
 
-    /// The next bytes, at least `wanted` of them: if there are fewer, the source ends after them.
+    /// The next bytes, at least `wanted` of them; if there are fewer, the source ends after them.
     ///
     /// # Errors
-    /// When the source fails.
+    /// If the source fails.
     ///
     /// # Panics
     /// If more than 256 KiB are wanted.
@@ -45,10 +45,10 @@ impl BinarySource {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Goes on by `count` bytes.
+    /// Consumes `count` bytes.
     ///
     /// # Panics
-    /// If they were not all seen by [`BinarySource::peek`].
+    /// If [`BinarySource::peek`] has not returned them all.
     pub fn consume(&mut self, count: usize) {
         assert!(count <= self.end - self.start, "consumed before it was read");
         self.start += count;

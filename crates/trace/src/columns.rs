@@ -1,9 +1,9 @@
-//! What comma-separated formats share: columns, plain decimal numbers, and a look at the first lines.
+//! Shared by comma-separated formats: columns, plain decimal numbers, and the check of the first lines.
 
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine};
 
-/// So many lines are judged to tell one format from another.
+/// The number of lines by which formats are told apart.
 const LINES_JUDGED: usize = 16;
 
 /// Exactly `N` comma-separated columns; `None`: there are more or fewer.
@@ -16,7 +16,7 @@ pub(crate) fn columns<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
     rest.next().is_none().then_some(columns)
 }
 
-/// A number of decimal digits and nothing else; `None` if it is none, or beyond `u64`.
+/// A number of decimal digits only; `None` if it is not, or exceeds `u64`.
 pub(crate) fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
@@ -30,7 +30,7 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Seconds with up to nine decimals, in nanoseconds, exactly; `None` if it is no such number, or beyond `u64`.
+/// Seconds with up to nine decimals, exactly, in nanoseconds; `None` if it is no such number, or exceeds `u64`.
 pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     let (whole, decimals) = match text.iter().position(|&byte| byte == b'.') {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -43,10 +43,11 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     number(whole)?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Are the first [`LINES_JUDGED`] lines of `head` records of `format`, all but those that it skips, and at least one of them a record?
+/// Whether the first [`LINES_JUDGED`] lines of `head` are records of `format` or lines that it skips, at least one a
+/// record.
 ///
-/// The last line counts only if it is whole, or the only one. A format with a longer header, or that holds records back, needs a
-/// `looks_like` of its own.
+/// The last line counts only if it is whole, or the only one. A format with a longer header, or one that holds records
+/// back, needs its own `looks_like`.
 pub(crate) fn are_records(mut format: impl TextFormat, head: &[u8]) -> bool {
     let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
     let mut devices = Devices::default();

@@ -1,17 +1,17 @@
-//! Compressed sources, told by their first bytes and read through: `.gz`, `.bz2`, `.xz`, `.zst`.
+//! Decompresses sources, recognised by their first bytes: `.gz`, `.bz2`, `.xz`, `.zst`.
 //!
-//! Several members one after the other (what `cat a.gz b.gz`, pigz and pbzip2 write) are read as one. Memory is bounded:
-//! a source that asks its reader for more than 256 MiB (`zstd --long=31`) is refused.
+//! Several concatenated members (as `cat a.gz b.gz`, pigz and pbzip2 write them) are read as one. Memory is bounded: a
+//! source that needs more than 128 MiB to decompress (`zstd --long=31`) is refused.
 
 use crate::reader::Stream;
 use std::fmt;
 use std::io::{self, BufReader, Cursor, Read};
 
-/// So many first bytes tell the compression: bzip2's first ten are its own.
+/// The number of first bytes by which the compression is recognised; bzip2's magic is the longest, with ten.
 const MAGIC_BYTES: usize = 10;
-/// How much compressed data is read at a time.
+/// The number of compressed bytes read at a time.
 const BLOCK_BYTES: usize = 128 << 10;
-/// The most memory an `.xz` may ask for, in KiB; `xz -9` asks for 65 MiB. So much for zstd, too.
+/// The most memory that an `.xz` may need, in KiB; `xz -9` needs 65 MiB. The zstd library has the same limit.
 const XZ_KIB_MAX: u32 = 128 << 10;
 
 /// How a source is compressed.
@@ -28,7 +28,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression of data that begins so; `None` of data that is not compressed.
+    /// The compression of data that begin with `head`; `None`: they are not compressed.
     pub fn of(head: &[u8]) -> Option<Compression> {
         match head {
             [0x1f, 0x8b, 0x08, ..] => Some(Compression::Gzip),
@@ -36,7 +36,7 @@ impl Compression {
             [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Some(Compression::Bzip2),
             [0xfd, b'7', b'z', b'X', b'Z', 0x00, ..] => Some(Compression::Xz),
-            // The second is a frame to be skipped: pzstd begins with one.
+            // The second is a skippable frame, with which pzstd begins.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
             _ => None,
         }
@@ -54,11 +54,11 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The source as it was before it was compressed, and how it was; itself if it was not.
+/// The decompressed source and its compression; the source itself if it is not compressed.
 ///
 /// # Errors
-/// When the source cannot be read. Reading from the stream fails with [`io::ErrorKind::UnexpectedEof`] when compressed
-/// data is cut off, and says so.
+/// If the source cannot be read. Reading from the stream fails with [`io::ErrorKind::UnexpectedEof`] and a message if
+/// the compressed data are cut off.
 pub fn decompressed(mut source: Stream) -> io::Result<(Stream, Option<Compression>)> {
     let head = head(&mut source, MAGIC_BYTES)?;
     let compression = Compression::of(&head);
@@ -76,14 +76,14 @@ pub fn decompressed(mut source: Stream) -> io::Result<(Stream, Option<Compressio
     Ok((Box::new(NamedDecoder { decoder, compression }), Some(compression)))
 }
 
-/// The first `bytes` of a stream, fewer if it has fewer.
+/// The first `bytes` bytes of a stream, or all of it if it is shorter.
 pub(crate) fn head(source: &mut (impl Read + ?Sized), bytes: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(bytes);
     source.take(bytes as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// A decoder whose errors say what they are about.
+/// A decoder whose errors name the compression.
 struct NamedDecoder {
     decoder: Stream,
     compression: Compression,
@@ -94,7 +94,7 @@ impl Read for NamedDecoder {
         self.decoder.read(buffer).map_err(|error| {
             let (kind, compression) = (error.kind(), self.compression);
             match kind {
-                // The source's own errors are not about its contents.
+                // Errors of the source itself are not about its contents.
                 _ if error.raw_os_error().is_some() => error,
                 io::ErrorKind::Interrupted => error,
                 io::ErrorKind::UnexpectedEof => io::Error::new(kind, format!("the {compression} data is cut off")),
@@ -131,7 +131,7 @@ mod tests {
             }
             Compression::Zstd => {
                 let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-                // As the program does.
+                // As the `zstd` program does.
                 encoder.include_checksum(true).unwrap();
                 encoder.write_all(data).unwrap();
                 encoder.finish().unwrap()
@@ -145,7 +145,7 @@ mod tests {
         (stream.read_to_end(&mut text).map(|_| text), compression)
     }
 
-    /// A text that does not compress to nothing.
+    /// A text that compresses, but not to almost nothing.
     fn text() -> Vec<u8> {
         (0..30_000u64).flat_map(|i| format!("{},{}\n", i, i * i % 7919).into_bytes()).collect()
     }

@@ -1,9 +1,10 @@
-//! Where a trace can be cut into parts that are read apart from one another: of formats whose lines stand alone.
+//! Cuts a trace into parts that can be read independently of each other, for formats whose lines stand alone.
 //!
-//! A part is a span of time, and the bytes that hold all its records. Traces are not quite in order: a record may lie before or
-//! behind its place by so many records as the sorter tolerates ([`DISORDER_MAX`]). So the bytes of a part reach further than its
-//! first and last record, by as many lines, and each part drops what is not of its time. That far enough is far enough is proven
-//! for each cut, by a record that could not lie where it does otherwise; else the bytes reach further.
+//! A part is a span of time, and the bytes that contain all its records. Traces are not quite sorted: a record may be
+//! displaced from its sorted place by as many records as the sorter tolerates ([`DISORDER_MAX`]). So the bytes of a
+//! part extend beyond its first and last record by as many lines, and each part drops records outside its time. For
+//! each cut a record is found that proves the extension sufficient, because otherwise it would be displaced too far;
+//! until one is found, the bytes are extended.
 
 use crate::error::TraceError;
 use crate::formats::{Format, FormatOpener};
@@ -15,36 +16,37 @@ use scrubjay_core::units::Nanos;
 use std::io::{self, Cursor, Read, SeekFrom};
 use std::ops::Range;
 
-/// Records that are further from their places make a trace that is refused: two windows gather before they are sorted, and a batch.
+/// A trace is refused if a record is displaced by more records than this: the sorter gathers two windows before it
+/// sorts, and one batch.
 pub const DISORDER_MAX: usize = 2 * WINDOW + (64 << 10);
-/// Formats of lines that mean the same wherever they stand.
+/// The formats whose lines mean the same in any context.
 const LINES_ALONE: [&str; 3] = ["msr", "alibaba", "tencent"];
-/// So much is read to see where in time a place lies.
+/// The number of bytes read to find the time at a place in the file.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Lines are counted in blocks of so many bytes.
+/// The size of the blocks in which lines are counted, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// One part of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePart {
-    /// Its records are among these bytes; they begin with a line.
+    /// The bytes that contain all its records; they begin with a line.
     pub bytes: Range<u64>,
-    /// It has the records that arrive from here on.
+    /// The arrival from which on records belong to the part.
     pub from: Nanos,
-    /// And before here; `None`: to the end.
+    /// The arrival from which on records belong to the next part; `None`: this is the last part.
     pub until: Option<Nanos>,
 }
 
-/// Can a plain file of this format be cut?
+/// Whether a plain file of this format can be cut.
 pub fn is_possible(format: &Format) -> bool {
     LINES_ALONE.contains(&format.name) && matches!(format.open, FormatOpener::Stream(_))
 }
 
-/// Cuts the file of `length` bytes into at most `parts` parts of about as many bytes each, in their order; together they have each
-/// record once. `disorder`: how far from its place a record may lie, in records.
+/// Cuts a file of `length` bytes into at most `parts` parts of about equal bytes, in order; together they contain each
+/// record once. `disorder`: the number of records by which a record may be displaced.
 ///
 /// # Errors
-/// The file cannot be read.
+/// If the file cannot be read.
 pub fn cut(
     file: &mut dyn SeekRead,
     length: u64,
@@ -73,9 +75,10 @@ pub fn cut(
 
 /// Where two parts meet.
 struct CutPlace {
-    /// Records that arrive from here on are the next part's.
+    /// Records that arrive at this time or later belong to the next part.
     at: Nanos,
-    /// From the first byte that the next part needs up to the end of the bytes that the part before needs: the two overlap.
+    /// From the first byte that the next part needs to the last one that the previous part needs: the two parts overlap
+    /// here.
     bytes: Range<u64>,
 }
 
@@ -86,10 +89,11 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// How far the bytes of a cut at `place` must reach.
+    /// Finds how far the bytes of a cut at `place` must extend.
     fn reach(&mut self, place: u64, at: Nanos, disorder: usize) -> Result<CutPlace, InputError> {
         let mut lines = disorder + disorder / 16 + 1;
-        // Of a record before `start` that arrives at the cut or later, all that lie `disorder` behind it would come later still.
+        // If a record before `start` arrived at the cut or later, so would all records more than `disorder` behind it;
+        // `proof` does not.
         let start = loop {
             let proof = self.lines_before(place, lines - disorder)?;
             let start = self.lines_before(proof, disorder)?;
@@ -102,7 +106,7 @@ impl Cutter<'_> {
         let end = loop {
             let proof = self.lines_after(place, lines - disorder)?;
             let beyond = self.lines_after(proof, disorder)?;
-            // The records of a sample lie behind its place: as many lines more are taken in.
+            // The records of the sample lie behind its place, so as many more bytes are included.
             let end = self.line_after(beyond + 2 * SAMPLE_BYTES as u64)?;
             if end >= self.length || self.times(proof)?.is_some_and(|times| times.end >= at) {
                 break end;
@@ -112,7 +116,7 @@ impl Cutter<'_> {
         Ok(CutPlace { at, bytes: start..end })
     }
 
-    /// The first and the last arrival of the records in a few lines from `place` on; `None`: there are none.
+    /// The least and the greatest arrival in a few lines from `place` on; `None`: there are no records.
     fn times(&mut self, place: u64) -> Result<Option<Range<Nanos>>, InputError> {
         let mut lines = self.read(place, SAMPLE_BYTES).map_err(|error| self.failed(error))?;
         let whole = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -133,12 +137,12 @@ impl Cutter<'_> {
         Ok(times)
     }
 
-    /// Where the first line begins that begins behind `place`; the end, if none does.
+    /// The beginning of the first line that begins at `place` or later; the end of the file if none does.
     fn line_after(&mut self, place: u64) -> Result<u64, InputError> {
         if place == 0 { Ok(0) } else { self.lines_after(place - 1, 1) }
     }
 
-    /// Where the line begins that comes after `count` line ends.
+    /// The beginning of the line after `count` line ends from `place` on.
     fn lines_after(&mut self, place: u64, count: usize) -> Result<u64, InputError> {
         let (mut at, mut left) = (place, count);
         while left > 0 && at < self.length {
@@ -157,9 +161,9 @@ impl Cutter<'_> {
         Ok(if left == 0 { at } else { self.length })
     }
 
-    /// Where the line begins that is `count` lines before the one that begins at `place`; zero, if there are fewer.
+    /// The beginning of the line `count` lines before the one at `place`; zero if there are fewer.
     fn lines_before(&mut self, place: u64, count: usize) -> Result<u64, InputError> {
-        // The line end before the line at `place` is not counted: so one more.
+        // One more, because the line end directly before `place` does not count.
         let (mut end, mut left) = (place, count + 1);
         while end > 0 {
             let start = end.saturating_sub(BLOCK_BYTES as u64);
@@ -219,7 +223,7 @@ mod tests {
         ) {
             let mut at = 128_166_372_000_000_000u64;
             let mut times: Vec<u64> = gaps.iter().map(|gap| { at += gap * 10_000; at }).collect();
-            // Each lies no further than `disorder` from its place: blocks are turned round.
+            // Reversing blocks of `disorder` records displaces each by less than `disorder`.
             if disorder > 1 {
                 times.chunks_mut(disorder).filter(|block| (block[0] ^ seed) % 3 == 0).for_each(<[u64]>::reverse);
             }

@@ -1,4 +1,4 @@
-//! What can go wrong with a trace, and where in it.
+//! The errors of a trace, with their places in it.
 
 use scrubjay_core::units::Nanos;
 use std::fmt;
@@ -31,44 +31,44 @@ pub enum TraceError {
     /// The source failed.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// Nothing in the table of formats looks like this.
+    /// No format in the table recognises the data.
     #[error("not a trace in any format known (`scrubjay trace formats`): it looks like {0}")]
     UnknownFormat(String),
-    /// The bytes cannot be what they were said to be.
+    /// The bytes cannot be in their supposed format.
     #[error("{place}: {what}")]
     Corrupt {
-        /// Where.
+        /// The place.
         place: SourcePlace,
-        /// What is wrong.
+        /// What is wrong there.
         what: String,
     },
     /// More than one record in a hundred could not be understood.
     #[error("{malformed} of {rows} records cannot be understood; the first at {place}: {reason}: {excerpt}")]
     Malformed {
-        /// How many.
+        /// The number of malformed records.
         malformed: u64,
-        /// Of how many.
+        /// The number of all records.
         rows: u64,
-        /// Where the first of them is.
+        /// The place of the first malformed one.
         place: SourcePlace,
         /// What is wrong with it.
         reason: &'static str,
         /// Its beginning.
         excerpt: String,
     },
-    /// Records are further out of order than the window in which they are sorted.
+    /// A record is displaced further than the sorting window.
     #[error(
         "record {record} arrives {behind_seconds:.6} s before records already passed on, out of order by more than {window} records; sort the trace first"
     )]
     OutOfOrder {
-        /// Its number, from 1.
+        /// The record's number, from 1.
         record: u64,
-        /// By how much, in seconds.
+        /// How far it is behind the last record passed on, in seconds.
         behind_seconds: f64,
-        /// How many records are held back to be sorted.
+        /// The number of records held back for sorting.
         window: usize,
     },
-    /// More devices than can be told apart.
+    /// The trace has more devices than can be kept apart.
     #[error("more than {0} devices")]
     TooManyDevices(usize),
     /// The format needs a file that can be read at any place, not a pipe or compressed data.
@@ -77,7 +77,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// An out-of-order record: its number, and how far it lies before what was already passed on.
+    /// The error of record number `record`, which arrives `behind` before a record already passed on.
     pub fn out_of_order(record: u64, behind: Nanos, window: usize) -> TraceError {
         TraceError::OutOfOrder { record, behind_seconds: behind.as_secs_f64(), window }
     }

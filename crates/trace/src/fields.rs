@@ -1,12 +1,12 @@
-//! Fields of the text formats of disks: times, hexadecimal numbers, ranges, devices called by number.
+//! Fields of text formats: times, hexadecimal numbers, ranges, and devices named by number.
 
 use crate::columns::number;
 use crate::record::DeviceId;
 use crate::record_sink::Devices;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
-/// A time with or without decimals, exactly; `None` if it is none, or beyond `u64` nanoseconds. `unit` is the power of
-/// ten of the unit in nanoseconds: 9 for seconds, 6 for milliseconds. What is finer than a nanosecond is cut off.
+/// A time with or without decimals, exactly; `None` if it is none, or exceeds `u64` nanoseconds. `unit` is the unit as
+/// a power of ten in nanoseconds: 9 for seconds, 6 for milliseconds. Digits below a nanosecond are cut off.
 pub(crate) fn time(text: &[u8], unit: u32) -> Option<Nanos> {
     let mut parts = text.splitn(2, |&byte| byte == b'.');
     let whole = number(parts.next()?)?.checked_mul(10u64.pow(unit))?;
@@ -19,7 +19,7 @@ pub(crate) fn time(text: &[u8], unit: u32) -> Option<Nanos> {
     whole.checked_add(fraction).map(Nanos)
 }
 
-/// A hexadecimal number, with `0x` or without; `None` if it is none, or beyond `u64`.
+/// A hexadecimal number, with or without `0x`; `None` if it is none, or exceeds `u64`.
 pub(crate) fn hex(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
     if digits.is_empty() {
@@ -31,13 +31,13 @@ pub(crate) fn hex(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The range of `length` bytes from `offset` on; `None` if its end is beyond `u64`.
+/// The range of `length` bytes from `offset` on; `None` if its end exceeds `u64`.
 pub(crate) fn range(offset: u64, length: u64) -> Option<(Bytes, Bytes)> {
     offset.checked_add(length)?;
     Some((Bytes(offset), Bytes(length)))
 }
 
-/// The range of `count` sectors of 512 bytes from `sector` on; `None` if its end is beyond `u64` bytes.
+/// The range of `count` sectors of 512 bytes from `sector` on; `None` if its end exceeds `u64` bytes.
 pub(crate) fn sectors(sector: u64, count: u64) -> Option<(Bytes, Bytes)> {
     range(sector.checked_mul(SECTOR_BYTES)?, count.checked_mul(SECTOR_BYTES)?)
 }
@@ -47,21 +47,21 @@ pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Devices that a trace calls by number.
+/// The devices of a trace that refers to them by number.
 pub(crate) struct Numbered {
-    /// What their names begin with.
+    /// The beginning of their names.
     prefix: &'static str,
-    /// The last one: runs of requests go to one device.
+    /// The last one used: successive requests often go to the same device.
     last: Option<(u64, DeviceId)>,
 }
 
 impl Numbered {
-    /// Their names are `prefix` and the number.
+    /// Names devices by `prefix` and their number.
     pub(crate) fn new(prefix: &'static str) -> Numbered {
         Numbered { prefix, last: None }
     }
 
-    /// The id of a number; `None`: there are too many devices.
+    /// The id of a device number; `None`: there are too many devices.
     pub(crate) fn id(&mut self, number: u64, devices: &mut Devices) -> Option<DeviceId> {
         if let Some((last, id)) = self.last
             && last == number

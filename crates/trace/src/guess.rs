@@ -1,8 +1,8 @@
-//! What bytes that are in no format known look like, in a few words: for whoever asks why.
+//! Describes data in no known format in a few words, for the error message.
 
-/// So many lines are looked at.
+/// The number of lines examined.
 const LINES: usize = 16;
-/// Files that are no trace and are taken for one now and then: how they begin, where that lies, what to do.
+/// Files that are no traces but are sometimes given as such: the magic bytes, their offset, and what to do.
 const OTHERS: &[(&[u8], usize, &str)] = &[
     (b"ustar", 257, "a tar archive: unpack it first"),
     (b"PK\x03\x04", 0, "a zip archive: unpack it first"),
@@ -14,7 +14,7 @@ const OTHERS: &[(&[u8], usize, &str)] = &[
     (b"<!DOCTYPE", 0, "a web page: was it downloaded as it should be?"),
     (b"<html", 0, "a web page: was it downloaded as it should be?"),
 ];
-/// What columns are separated by, and its name.
+/// Column separators and their names.
 const SEPARATORS: [(u8, &str); 4] = [(b'\t', "tabs"), (b',', "commas"), (b';', "semicolons"), (b'|', "bars")];
 
 /// What `head`, the beginning of a file, looks like.
@@ -32,7 +32,7 @@ pub(crate) fn looks(head: &[u8]) -> String {
     }
     let lines = head.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).take(LINES);
     let lines: Vec<&[u8]> = lines.collect();
-    // A first line may be a header, and a comment.
+    // The maximum over lines, because the first ones may be comments.
     let columns = |count: &dyn Fn(&[u8]) -> usize| lines.iter().map(|line| count(line)).max().unwrap_or(0);
     for (separator, name) in SEPARATORS {
         let count = columns(&|line| line.split(|&byte| byte == separator).count());

@@ -1,13 +1,14 @@
-//! Block traces: what a disk was really asked for, read from the field's formats, one record at a time.
+//! Block traces: the requests that a disk really received, read from the field's formats, one record at a time.
 //!
-//! **Never:** files, clocks or threads of its own. Sources and destinations are `Read` and `Write` values; readers
-//! and writers need the same memory however long the trace is; what is kept of a whole trace (`Periods`) takes 12 bytes a busy period.
+//! **Never:** files, clocks or threads of its own. Sources and destinations are `Read` and `Write` values; readers and
+//! writers need the same memory for traces of any length; a whole trace in memory (`Periods`) takes 12 bytes per busy
+//! period.
 //!
 //! ```text
 //! bytes -> compressed -> formats::* (a Reader) -> RecordSink -> sorted, joined (trace::open) -> records -> statistics
 //! ```
 //!
-//! How long a disk was idle between three requests (the format: MSR Cambridge, times in 100 ns), if each took 4 ms:
+//! The idle times between three requests (format MSR Cambridge, times in 100 ns), if each takes 4 ms:
 //!
 //! ```
 //! use scrubjay_core::scrub::disk_server::ServiceModel;

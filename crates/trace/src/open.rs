@@ -1,7 +1,8 @@
-//! The front door: some inputs in, one trace out.
+//! Opens a trace: takes one or several inputs and yields one stream of records.
 //!
-//! Each input is decompressed, its format told by its beginning, its records put in order. Several become one trace: by
-//! time where the format's clock is absolute, one after the other where it counts from the beginning of each.
+//! Each input is decompressed, its format is recognised by its beginning, and its records are sorted. Several inputs
+//! become one trace: merged by time if the format's clock is absolute, one after another if it counts from the
+//! beginning of each.
 
 mod error;
 mod join;
@@ -24,14 +25,14 @@ use std::io::{Cursor, Read, SeekFrom};
 
 pub use error::InputError;
 
-/// So much of an input, decompressed, is looked at to tell its format.
+/// The number of bytes of an input, decompressed, from which its format is recognised.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// One input of a trace.
 pub struct Input {
-    /// What errors call it: its path.
+    /// The name in error messages: its path.
     pub name: String,
-    /// Its bytes.
+    /// The bytes of the input.
     pub source: TraceSource,
 }
 
@@ -39,22 +40,22 @@ pub struct Input {
 pub enum TraceSource {
     /// A plain file.
     File(Seekable),
-    /// A pipe, or whatever else comes once.
+    /// A pipe, or another source that can be read only once.
     Pipe(Stream),
 }
 
 /// How inputs are opened.
 #[derive(Clone, Copy, Default)]
 pub struct OpenOptions {
-    /// Their format; `None`: told by their beginnings.
+    /// The format of all inputs; `None`: recognised by their beginnings.
     pub format: Option<&'static Format>,
-    /// What one of a time is, if not what the format usually means.
+    /// The unit of times, if it is not the format's usual one.
     pub time_unit: Option<Nanos>,
-    /// What one of an offset or a length is, likewise.
+    /// The unit of offsets and lengths, if it is not the format's usual one.
     pub block: Option<Bytes>,
 }
 
-/// A trace: the records of all inputs in the order of their arrival, and what is known of them so far.
+/// A trace: the records of all inputs in order of arrival, the devices, and the malformed records so far.
 pub struct Trace {
     format: &'static Format,
     names: Vec<String>,
@@ -69,10 +70,10 @@ enum Lanes {
 }
 
 impl Trace {
-    /// The next records, some thousand, in the order of their arrival; `None`: there are no more.
+    /// The next few thousand records, in order of arrival; `None`: there are no more.
     ///
     /// # Errors
-    /// When an input fails, is not what it was taken for, or is too far out of order; the error names it.
+    /// If an input fails, is not in its supposed format, or is too far out of order; the error names it.
     pub fn next_batch(&mut self) -> Result<Option<&[Record]>, InputError> {
         let is_more = match &mut self.lanes {
             Lanes::One(lane) => lane.next(&mut self.batch)?,
@@ -81,7 +82,7 @@ impl Trace {
         Ok(is_more.then_some(&self.batch))
     }
 
-    /// The records that the last call of [`Trace::next_batch`] gave.
+    /// The records returned by the last call of [`Trace::next_batch`].
     pub fn records(&self) -> &[Record] {
         &self.batch
     }
@@ -94,7 +95,8 @@ impl Trace {
         }
     }
 
-    /// What could not be understood so far. Where there are several inputs, each example begins with its input's name.
+    /// The records that could not be understood so far. If there are several inputs, each example begins with its
+    /// input's name.
     pub fn malformed(&self) -> &Malformed {
         match &self.lanes {
             Lanes::One(lane) => lane.malformed(),
@@ -116,13 +118,14 @@ impl Trace {
 /// Opens a trace.
 ///
 /// # Errors
-/// When there is no input, one is empty or cannot be read, is in no format known (or in no format of its own: then name
-/// it in [`OpenOptions`]), or they are in different ones. A trace without records is no error.
+/// If there is no input, or if one is empty, cannot be read, or is in no known format (or in one that cannot be
+/// recognised: then name it in [`OpenOptions`]), or if they are in different formats. A trace without records is no
+/// error.
 pub fn open(inputs: Vec<Input>, options: OpenOptions) -> Result<Trace, InputError> {
     open_with(inputs, options, |head| options.format.or_else(|| formats::by_content(head)))
 }
 
-/// The same, with some other table of formats.
+/// Opens a trace like [`open`], with another table of formats.
 fn open_with(
     inputs: Vec<Input>,
     options: OpenOptions,
@@ -161,7 +164,8 @@ fn open_with(
     Ok(Trace { format, names, lanes, batch: Vec::new() })
 }
 
-/// The format of a source, and the source, decompressed and at its beginning; `None` if it has no bytes.
+/// Recognises the format of a source; returns it with the source, decompressed and at its beginning. `None`: it has no
+/// bytes.
 fn sniff(
     source: TraceSource,
     tell: &impl Fn(&[u8]) -> Option<&'static Format>,
@@ -189,7 +193,7 @@ fn sniff(
     Ok(Some((format, source)))
 }
 
-/// The readers of all inputs, each with its order.
+/// The streams of all inputs, each with a reader and a sorter.
 fn lanes(format: &'static Format, opened: Vec<(String, &Format, TraceSource)>) -> Result<Vec<InputStream>, InputError> {
     let stream = |source| match source {
         TraceSource::File(file) => Box::new(file) as Stream,

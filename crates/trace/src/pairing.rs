@@ -1,31 +1,32 @@
-//! Pairs what was queued with what was completed: for traces of events, like blktrace's, that tell each on its own.
+//! Pairs requests with their completions, for traces that record these as separate events, like blktrace's.
 
 use crate::record::{DeviceId, Record, RequestKind};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// A request waits for its completion until so many more were queued. No disk's queue is near as long (NVMe allows
-/// 65,535 per queue, and the kernel's default is 1,023), so what waits longer has lost its completion.
+/// A request waits for its completion until this many more were queued. No disk's queue is nearly as long (NVMe allows
+/// 65,535 per queue, and the kernel's default is 1,023), so after that its completion is lost.
 const QUEUED_MAX: usize = 1 << 16;
 
 /// Requests that were queued, each waiting for its completion; memory is bounded.
 ///
-/// Feed it events in the order of their time. Records come out, into the `out` of each call, **in the order in which
-/// they were queued**, once their completion and those of all queued before them are known: so records in order of
-/// arrival stay so, and nobody has to sort. A record whose completion does not come (lost by the tracer, or after the
-/// end of the trace) comes out without a response as soon as 65,536 more were queued, or at the end.
+/// Feed it events in order of time. Each call emits records into its `out`, **in the order in which they were queued**,
+/// once their completions and those of all requests queued before are known. So records in order of arrival stay so,
+/// and need no sorting. A record whose completion does not come (lost by the tracer, or after the end of the trace) is
+/// emitted without a response once 65,536 more were queued, or at the end.
 ///
-/// The kernel does not complete what was queued, but requests made from it. Where the trace tells that one was merged with
-/// another, the two come out as one, with the arrival of the first: the disk positions once for both. A completion is taken
+/// The kernel does not complete the requests that were queued, but others made from them. If the trace records that one
+/// was merged with another, the two are emitted as one, with the arrival of the first, because the disk positions once
+/// for both. A completion is assigned
 ///
-/// 1. for the oldest request of its device and kind with exactly its range; if there is none,
-/// 2. for all that lie in its range side by side (several were merged into one, and the trace does not tell: of two for the
-///    same bytes, each has a completion of its own); and what then remains of its range,
-/// 3. for those that reach beyond it (one was split into several, or completed piece by piece): they are complete with
-///    the last of their bytes.
+/// 1. to the oldest request of its device and kind with exactly its range; if there is none,
+/// 2. to all requests side by side in its range (several were merged into one without a record of it; of two requests
+///    for the same bytes, each has its own completion); and the rest of its range
+/// 3. to requests that extend beyond it (one was split into several, or completed piece by piece): these are complete
+///    with the last of their bytes.
 ///
-/// A completion of what was never queued (it was under way when the trace began) changes nothing. One that precedes
-/// its arrival (clocks of CPUs differ a little) cannot be told from it.
+/// A completion of a request that was never queued (in flight when the trace began) changes nothing. A completion that
+/// precedes its request's arrival (CPU clocks differ slightly) looks the same, and also changes nothing.
 ///
 /// ```text
 /// let mut pairing = Pairing::default();
@@ -35,34 +36,34 @@ const QUEUED_MAX: usize = 1 << 16;
 /// pairing.drain(&mut sink.records);                                   // the end
 /// ```
 pub struct Pairing {
-    /// In the order in which they were queued. The first one is never decided: it would have come out.
+    /// In queueing order. The first one always still waits for its completion; otherwise it would have been emitted.
     queue: VecDeque<QueueSlot>,
-    /// The number of the first in the queue; numbers rise by one.
+    /// The number of the first request in the queue; successive requests have successive numbers.
     first: u64,
     lanes: HashMap<(DeviceId, RequestKind), WaitingRequests>,
     queued_max: usize,
 }
 
-/// A request in the queue.
+/// A queued request.
 struct QueueSlot {
     record: Record,
-    /// So many of its bytes are not yet completed.
+    /// The number of its bytes not yet completed.
     left: u64,
     stage: PairingStage,
 }
 
-/// What a request waits for.
+/// The state of a queued request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairingStage {
-    /// Its completion.
+    /// It waits for its completion.
     Completion,
-    /// It is complete, and only waits for those before it.
+    /// It is complete, and waits for those before it.
     Turn,
-    /// Nothing: it is part of one before it.
+    /// It was merged into one before it.
     Nothing,
 }
 
-/// On which side of another a request was merged.
+/// The side of another request on which a request was merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeSide {
     /// It begins where the other ended.
@@ -71,12 +72,12 @@ pub enum MergeSide {
     Before,
 }
 
-/// The requests of one device and kind that wait.
+/// The waiting requests of one device and kind.
 #[derive(Default)]
 struct WaitingRequests {
-    /// By first byte and number, with their length.
+    /// Lengths by (first byte, number).
     waiting: BTreeMap<(u64, u64), u64>,
-    /// None of them is longer.
+    /// No request so far was longer.
     longest: u64,
 }
 
@@ -87,7 +88,7 @@ impl Default for Pairing {
 }
 
 impl Pairing {
-    /// A request arrived. Its `response` is kept if it never completes: normally none.
+    /// Adds a request that arrived. Its `response`, normally `None`, is kept if it never completes.
     pub fn queued(&mut self, record: Record, out: &mut Vec<Record>) {
         if self.queue.len() == self.queued_max {
             self.give_up_first();
@@ -99,8 +100,8 @@ impl Pairing {
         self.queue.push_back(QueueSlot { record, left: record.length.0, stage: PairingStage::Completion });
     }
 
-    /// The request last queued with this range was merged with one that waits on that side. Where there are no such two, nothing
-    /// happens: the trace has lost what came before.
+    /// Merges the last queued request with this range into a waiting request on that side of it. If there are no such
+    /// two, nothing happens: the trace lacks the earlier events.
     pub fn merged(&mut self, device: DeviceId, kind: RequestKind, offset: Bytes, length: Bytes, side: MergeSide) {
         let Some((one, other)) = self.lanes.get(&(device, kind)).and_then(|lane| lane.pair(offset.0, length.0, side))
         else {
@@ -109,7 +110,7 @@ impl Pairing {
         let place = |number: u64| (number - self.first) as usize;
         let (keeps, goes) = (place(one.min(other)), place(one.max(other)));
         let [kept, gone] = [keeps, goes].map(|place| self.queue[place].record);
-        // What was completed in part is not merged any more.
+        // Requests that are partly completed are not merged.
         let is_whole = |place: usize| self.queue[place].left == self.queue[place].record.length.0;
         let Some(length) = kept.length.0.checked_add(gone.length.0).filter(|_| is_whole(keeps) && is_whole(goes))
         else {
@@ -125,8 +126,8 @@ impl Pairing {
         lane.insert(start, one.min(other), length);
     }
 
-    /// The bytes from `offset` on were completed at `time`, on the clock of the arrivals. A completion without bytes
-    /// is that of all requests without bytes at the same offset (flushes).
+    /// Completes the bytes from `offset` on at `time`, on the clock of the arrivals. A completion without bytes is for
+    /// all requests without bytes at the same offset (flushes).
     pub fn completed(
         &mut self,
         device: DeviceId,
@@ -145,7 +146,7 @@ impl Pairing {
         self.emit_decided(out);
     }
 
-    /// The trace has ended: everything comes out. The pairing is then as new.
+    /// Emits everything at the end of the trace. Afterwards the pairing is as new.
     pub fn drain(&mut self, out: &mut Vec<Record>) {
         let own = self.queue.drain(..).filter(|slot| slot.stage != PairingStage::Nothing);
         out.extend(own.map(|slot| slot.record));
@@ -153,7 +154,7 @@ impl Pairing {
         self.first = 0;
     }
 
-    /// Takes `bytes` off what a request waits for, and decides it if that was the rest.
+    /// Subtracts completed `bytes` from a request, and marks it complete if none are left.
     fn complete_part(&mut self, lane: (DeviceId, RequestKind), key: (u64, u64), bytes: u64, time: Nanos) {
         let slot = &mut self.queue[(key.1 - self.first) as usize];
         slot.left = slot.left.saturating_sub(bytes);
@@ -164,7 +165,7 @@ impl Pairing {
         }
     }
 
-    /// Stops waiting for the oldest request.
+    /// Stops waiting for the completion of the oldest request.
     fn give_up_first(&mut self) {
         let Some(slot) = self.queue.front_mut() else {
             return;
@@ -202,7 +203,7 @@ impl WaitingRequests {
         self.waiting.remove(&key);
     }
 
-    /// The numbers of the last request of this range, and of the last that it adjoins on that side.
+    /// The number of the last request with this range, and of the last request that it adjoins on that side.
     fn pair(&self, start: u64, length: u64, side: MergeSide) -> Option<(u64, u64)> {
         let mut same = self.waiting.range((start, 0)..=(start, u64::MAX)).rev();
         let (&(_, number), _) = same.find(|&(_, &its_length)| its_length == length && length > 0)?;
@@ -223,7 +224,7 @@ impl WaitingRequests {
         Some((number, other))
     }
 
-    /// Which requests a completion of this range is for, and how many bytes of each.
+    /// The requests that a completion of this range is for, with the number of bytes of each.
     fn completed_by(&self, start: u64, length: u64) -> Vec<((u64, u64), u64)> {
         let mut same = self.waiting.range((start, 0)..=(start, u64::MAX));
         if let Some((&key, _)) = same.find(|&(_, &its_length)| its_length == length && length > 0) {
@@ -231,7 +232,7 @@ impl WaitingRequests {
         }
         let end = start.saturating_add(length);
         let mut completed = Vec::new();
-        // Those in the range, side by side: whatever begins before the last one's end has its own completion.
+        // Requests side by side in the range: one that begins before the previous one's end has its own completion.
         let mut reached = start;
         for (&key, &length) in self.waiting.range((start, 0)..=(end, u64::MAX)) {
             let is_of_its_kind = (length == 0) == (start == end);
@@ -244,7 +245,7 @@ impl WaitingRequests {
         if rest == 0 {
             return completed;
         }
-        // Those that reach beyond it.
+        // Requests that extend beyond it.
         for (&key, &length) in self.waiting.range((start.saturating_sub(self.longest), 0)..(end, 0)) {
             let its_end = key.0.saturating_add(length);
             let overlap = its_end.min(end).saturating_sub(key.0.max(start));
@@ -270,8 +271,8 @@ mod tests {
         Record { arrival: Nanos(arrival), response: None, offset, length, device: DEVICE, kind: RequestKind::Read }
     }
 
-    /// Queues reads of (offset, length) at times 0, 1, ...; completes (offset, length) at times 100, 101, ...; gives
-    /// the responses in the order they came out, -1 if there is none.
+    /// Queues reads of (offset, length) at times 0, 1, ...; completes (offset, length) at times 100, 101, ...; returns
+    /// the responses in the order of emission, -1 if there is none.
     fn responses(queued: &[(u64, u64)], completed: &[(u64, u64)]) -> Vec<i64> {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
         for (time, &(offset, length)) in queued.iter().enumerate() {
@@ -300,7 +301,8 @@ mod tests {
     #[test]
     fn what_the_trace_says_was_merged_is_one_request() {
         let (mut pairing, mut out) = (Pairing::default(), Vec::new());
-        // The second behind the first; the fourth before the third, and then all of it behind the two; the fifth adjoins nothing.
+        // The second behind the first; the fourth before the third, then both behind the first two; the fifth adjoins
+        // nothing.
         for (time, (offset, merged)) in [
             (0, None),
             (8, Some(MergeSide::Behind)),
@@ -384,7 +386,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the events, all that was queued comes out once, in order, and nothing panics at the ends of the world.
+        /// For any events, every queued request is emitted once, in order, and nothing panics at extreme offsets.
         #[test]
         fn every_request_comes_out_once(
             events in proptest::collection::vec((0u8..8, 0u64..40, 0u64..20, any::<bool>()), 0..300),
@@ -414,7 +416,7 @@ mod tests {
             prop_assert!(out.is_sorted_by_key(|record| record.arrival));
         }
 
-        /// When all that was queued completes in pieces that do not overlap, all have a response.
+        /// If all queued bytes are completed in pieces that do not overlap, all requests have a response.
         #[test]
         fn all_complete_however_they_were_merged_and_split(
             cuts in proptest::collection::btree_set(1u64..1000, 0..30),

@@ -1,37 +1,37 @@
-//! The busy periods of a part of a trace, cut out by time, and how those of the next part are joined to what came before: exactly,
-//! to the nanosecond, as if the trace had never been cut.
+//! The busy periods of a part of a trace, cut by time; joined, parts give exactly the busy periods of the uncut trace.
 //!
-//! Whoever looks at a part alone does not know when the disk is free of what came before it. But each request moves that time in
-//! one way only: `free' = max(free + s, c)`, with `s` its service time and `c` its arrival plus that if the model says how long it
-//! takes, and `s` zero and `c` its completion if the trace does. Such steps in a row are one step of that form. So three numbers a
-//! busy period (its length, the sum of `s`, the idle time before it) say what becomes of it for any beginning.
+//! A part alone does not show when the disk is done with requests from before it. But each request changes that time in
+//! only one way: `free' = max(free + s, c)`. If the model gives the service time, `s` is that time and `c` is the
+//! arrival plus `s`; if the trace does, `s` is zero and `c` is the completion. Several such steps combine to one step
+//! of the same form. So three numbers per busy period (its length, the sum of `s`, the idle time before it) determine
+//! its result for any initial state.
 
 use crate::record::{Record, RequestKind};
 use crate::service::ServiceSource;
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// The busy periods of one device in a part of a trace, as if the disk had been idle before: 28 bytes each.
+/// The busy periods of one device in a part of a trace, for a disk idle at the beginning: 28 bytes each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartPeriods {
-    /// When the first request arrived.
+    /// The arrival of the first request.
     pub started: Nanos,
-    /// The idle interval before each busy period; zero before the first.
+    /// The idle interval before each busy period, in nanoseconds; zero before the first.
     pub idle: Vec<u64>,
-    /// How long each lasts.
+    /// The length of each busy period, in nanoseconds.
     pub busy: Vec<u64>,
-    /// The service time of its requests by the model, in nanoseconds: a disk that is still busy with earlier ones stays busy for that
-    /// much longer. Zero where the trace says how long requests took.
+    /// The service time of each period's requests by the model, in nanoseconds: a disk still busy with earlier requests
+    /// stays busy for that much longer. Zero where the trace gives the response times.
     pub work: Vec<u64>,
-    /// The requests of each.
+    /// The number of requests in each busy period.
     pub requests: Vec<u32>,
 }
 
-/// Columns of a part that cannot be one's.
+/// The columns of a part are inconsistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the columns of a part's busy periods do not fit together")]
 pub struct PartError;
 
-/// Collects a part, request by request.
+/// Collects the busy periods of a part, request by request.
 #[derive(Clone, Debug)]
 pub struct PartCollector {
     service: ServiceSource,
@@ -40,12 +40,12 @@ pub struct PartCollector {
 }
 
 impl PartCollector {
-    /// Of an idle disk.
+    /// Starts with an idle disk.
     pub fn new(service: ServiceSource) -> PartCollector {
         PartCollector { service, part: PartPeriods::default(), free: Nanos::ZERO }
     }
 
-    /// Takes the next record, in order of arrival.
+    /// Adds the next record, in order of arrival.
     pub fn add(&mut self, record: &Record) {
         let at = record.arrival;
         let (work, done) = match (self.service, record.response) {
@@ -80,17 +80,17 @@ impl PartCollector {
         self.free = free;
     }
 
-    /// All of it.
+    /// The collected part.
     pub fn finish(self) -> PartPeriods {
         self.part
     }
 }
 
 impl PartPeriods {
-    /// Do the columns fit together?
+    /// Checks that the columns are consistent.
     ///
     /// # Errors
-    /// They differ in length, a period has no request, or times go beyond what can be told.
+    /// If they differ in length, a period has no request, the first idle interval is not zero, or times overflow.
     pub fn check(&self) -> Result<(), PartError> {
         let count = self.idle.len();
         let lengths = [self.busy.len(), self.work.len(), self.requests.len()];

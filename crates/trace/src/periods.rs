@@ -1,8 +1,8 @@
-//! A trace as the scrubber feels it: idle intervals, and how many requests come in the busy period after each.
+//! A trace as a scrub sees it: idle intervals, and the number of requests in the busy period after each.
 //!
-//! Nothing else matters to a first-come-first-served disk. A request of ours that is still at the disk when a busy
-//! period begins delays all requests of that period by the same time, and shortens the idle interval after it. So a
-//! held trace is 12 bytes for each busy period, and never more than that for each request.
+//! Nothing else matters to a first-come-first-served disk. A scrub request that is still at the disk when a busy period
+//! begins delays all requests of that period by the same time, and shortens the idle interval after it. So a trace in
+//! memory takes 12 bytes per busy period, and at most 12 bytes per request.
 
 use crate::part::{PartError, PartPeriods};
 use scrubjay_core::scrub::disk_server::ForegroundRequest;
@@ -11,7 +11,8 @@ use scrubjay_core::units::Nanos;
 /// The busy periods of one disk, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Periods {
-    /// The idle interval before each busy period; zero before the first, for nobody knows since when the disk was idle.
+    /// The idle interval before each busy period; zero before the first, because it is unknown since when the disk was
+    /// idle.
     idle: Vec<Nanos>,
     /// The requests of each busy period, at least one.
     requests: Vec<u32>,
@@ -24,14 +25,14 @@ pub struct Periods {
 /// One idle interval and the busy period after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// How long the disk was idle before.
+    /// The length of the idle interval before it.
     pub idle: Nanos,
-    /// How many requests came before it was idle again.
+    /// The number of requests until the disk is idle again.
     pub requests: u32,
 }
 
 impl Periods {
-    /// Takes the next request, in order of arrival.
+    /// Adds the next request, in order of arrival.
     pub fn add(&mut self, request: ForegroundRequest) {
         let idle = request.at.since(self.free);
         match self.requests.last_mut() {
@@ -52,27 +53,27 @@ impl Periods {
         self.idle_total = self.idle_total.saturating_add(idle);
     }
 
-    /// All of them.
+    /// All busy periods, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Period> + Clone + '_ {
         self.idle.iter().zip(&self.requests).map(|(&idle, &requests)| Period { idle, requests })
     }
 
-    /// The idle interval before each busy period, in their order.
+    /// The idle interval before each busy period, in order.
     pub fn idle(&self) -> &[Nanos] {
         &self.idle
     }
 
-    /// The requests of each busy period, in their order.
+    /// The number of requests in each busy period, in order.
     pub fn counts(&self) -> &[u32] {
         &self.requests
     }
 
-    /// The idle intervals, the zero before the first busy period left out.
+    /// The idle intervals, without the zero before the first busy period.
     pub fn intervals(&self) -> &[Nanos] {
         self.idle.get(1..).unwrap_or_default()
     }
 
-    /// Requests in all.
+    /// The number of requests in all busy periods.
     pub fn requests(&self) -> u64 {
         self.requests_total
     }
@@ -82,17 +83,17 @@ impl Periods {
         self.idle_total
     }
 
-    /// From the first arrival to the end of the last busy period.
+    /// The time from the first arrival to the end of the last busy period.
     pub fn span(&self) -> Nanos {
         self.free.since(self.started)
     }
 }
 
 impl Periods {
-    /// Appends a part: all its requests arrive after those that are here, or with the last of them.
+    /// Appends a part whose requests all arrive after those that are here, or with the last of them.
     ///
     /// # Errors
-    /// Its columns do not fit together, or it begins before the last busy period does.
+    /// If its columns do not fit together, or if it begins before the first request here.
     pub fn join(&mut self, part: &PartPeriods) -> Result<(), PartError> {
         part.check()?;
         if part.idle.is_empty() {
@@ -115,7 +116,7 @@ impl Periods {
         Ok(())
     }
 
-    /// Takes `count` requests that follow an idle interval, or none, and one another without any.
+    /// Adds `count` requests after an idle interval (zero: none), with no idle intervals between them.
     fn take(&mut self, idle: Nanos, count: u32) {
         self.requests_total += u64::from(count);
         let mut left = count;
@@ -252,7 +253,7 @@ mod tests {
             .into_iter()
             .map(|(at, service)| ForegroundRequest { at: Nanos(at), service: Nanos(service) })
             .collect();
-        // Busy 100..120, and 120 arrives at its very end: no idleness in between.
+        // Busy 100..120; the request at 120 arrives at its very end, so there is no idle time in between.
         let found: Vec<_> = periods.iter().map(|period| (period.idle.0, period.requests)).collect();
         assert_eq!(found, [(0, 3), (9, 1)]);
         assert_eq!((periods.requests(), periods.idle_total(), periods.span()), (4, Nanos(9), Nanos(35)));

@@ -1,46 +1,46 @@
-//! The contracts of formats: a reader fills a [`RecordSink`], a writer takes records.
+//! The interfaces of formats: a reader fills a [`RecordSink`], a writer takes records.
 
 use crate::error::TraceError;
 use crate::record::Record;
 use crate::record_sink::{Devices, RecordSink};
 use std::io::{self, Read, Seek, Write};
 
-/// Bytes that come once, in order.
+/// A source of bytes that is read once, in order.
 pub type Stream = Box<dyn Read + Send>;
 
-/// What can be read at any place: what table formats need.
+/// A source that can be read at any place, as table formats need it.
 pub trait SeekRead: Read + Seek + Send {}
 impl<T: Read + Seek + Send> SeekRead for T {}
 
-/// Bytes that can be read at any place.
+/// A boxed source that can be read at any place.
 pub type Seekable = Box<dyn SeekRead>;
 
-/// Where a writer writes to.
+/// The destination of a writer.
 pub type OutputStream = Box<dyn Write + Send>;
 
 /// A streaming reader of one source, in constant memory.
 pub trait Reader: Send {
-    /// Appends some records to `sink`, some thousands at a time, in the order of the source, adds their number to
-    /// [`RecordSink::understood`], and calls [`RecordSink::judge`], at the end too: that refuses a trace of which too much is
-    /// malformed. `Ok(true)` may have appended nothing; only `Ok(false)` is the end.
+    /// Appends some thousand records to `sink` in the order of the source, adds their number to
+    /// [`RecordSink::understood`], and calls [`RecordSink::judge`], at the end too, which refuses a trace with too many
+    /// malformed records. `Ok(true)` may have appended nothing; only `Ok(false)` is the end.
     ///
     /// # Errors
-    /// When the source fails or cannot be what it was taken for. Single records that cannot be understood are counted
-    /// in the sink.
+    /// If the source fails or cannot be in this format. Single records that cannot be understood are only counted in
+    /// the sink.
     fn read(&mut self, sink: &mut RecordSink) -> Result<bool, TraceError>;
 }
 
 /// A writer of one format.
 pub trait Writer {
-    /// Writes records, in the order of their arrival.
+    /// Writes records in order of arrival.
     ///
     /// # Errors
-    /// When the destination fails.
+    /// If the destination fails.
     fn write(&mut self, records: &[Record], devices: &Devices) -> io::Result<()>;
 
-    /// Writes what comes at the end, and flushes.
+    /// Writes the end of the file, and flushes.
     ///
     /// # Errors
-    /// When the destination fails.
+    /// If the destination fails.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! One record: what every format comes down to.
+//! The record, into which every format is converted.
 
 use scrubjay_core::units::{Bytes, Nanos};
 
@@ -6,32 +6,32 @@ use scrubjay_core::units::{Bytes, Nanos};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(pub u32);
 
-/// What a request did.
+/// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
-    /// It read.
+    /// A read.
     Read,
-    /// It wrote.
+    /// A write.
     Write,
-    /// It told the device that the range is no longer used (trim, unmap).
+    /// Declares that the range is no longer used (trim, unmap).
     Discard,
-    /// It asked for what was written to be made durable; usually without a range.
+    /// Asks for earlier writes to be made durable; usually without a range.
     Flush,
 }
 
 /// One request to one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When it was issued: since 1970 where the trace's clock is absolute, else since the trace began.
+    /// When it was issued: since 1970 if the trace's clock is absolute, else since the trace began.
     pub arrival: Nanos,
-    /// How long until it was completed, where the trace tells.
+    /// The time from arrival to completion, if the trace has it.
     pub response: Option<Nanos>,
-    /// The first byte.
+    /// The offset of the first byte.
     pub offset: Bytes,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: Bytes,
     /// The device.
     pub device: DeviceId,
-    /// What it did.
+    /// What the request does.
     pub kind: RequestKind,
 }

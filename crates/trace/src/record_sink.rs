@@ -1,18 +1,18 @@
-//! What a reader fills: records, the names of devices, and an account of what could not be understood.
+//! The sink that a reader fills: records, device names, and the account of malformed records.
 
 use crate::error::{SourcePlace, TraceError};
 use crate::record::{DeviceId, Record};
 use std::collections::HashMap;
 
-/// So many devices are told apart: a day of a large cloud's block store has some thousands.
+/// The maximum number of devices: a day of a large cloud's block store has some thousands.
 const DEVICES_MAX: usize = 1 << 16;
-/// So many malformed records are kept to be shown.
+/// The number of malformed records kept as examples.
 const EXAMPLES_MAX: usize = 5;
-/// So much of each is shown, in bytes.
+/// The maximum length of an example, in bytes.
 const EXCERPT_MAX: usize = 80;
-/// A trace is refused when more than one record in `MALFORMED_OF` is malformed,
+/// A trace is refused if more than one in this many records is malformed.
 const MALFORMED_OF: u64 = 100;
-/// judged from the `JUDGED_FROM`th record on, or at the end.
+/// Traces are judged from this many records on, or at the end.
 const JUDGED_FROM: u64 = 10_000;
 
 /// Names of devices by id.
@@ -23,9 +23,9 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// The id of a name, a new one if it was not seen before; `None`: there are more than 65,536.
+    /// The id of a name, a new one if the name is new; `None`: there would be more than 65,536 devices.
     ///
-    /// A reader of millions of rows a second keeps the last name and id beside this table.
+    /// A reader of millions of rows per second should cache the last name and id in front of this table.
     pub fn id(&mut self, name: &[u8]) -> Option<DeviceId> {
         if let Some(&id) = self.ids.get(name) {
             return Some(id);
@@ -39,7 +39,7 @@ impl Devices {
         Some(id)
     }
 
-    /// The id of a name that was seen.
+    /// The id of a known name; `None`: the name is not known.
     pub fn find(&self, name: &str) -> Option<DeviceId> {
         self.ids.get(name.as_bytes()).copied()
     }
@@ -58,33 +58,33 @@ impl Devices {
 /// One record that could not be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Where.
+    /// The place of the record.
     pub place: SourcePlace,
     /// What is wrong with it.
     pub reason: &'static str,
-    /// Its beginning, printable.
+    /// Its beginning, with control characters replaced.
     pub excerpt: String,
 }
 
-/// The account of records that could not be understood.
+/// The records that could not be understood.
 #[derive(Clone, Debug, Default)]
 pub struct Malformed {
-    /// How many.
+    /// The number of malformed records.
     pub count: u64,
-    /// The first few.
+    /// The first five of them.
     pub examples: Vec<Example>,
 }
 
-/// What a reader fills.
+/// The output of a reader.
 #[derive(Clone, Debug, Default)]
 pub struct RecordSink {
-    /// Records, in the order of the source. Whoever asked for them takes them out.
+    /// Records in the order of the source. The caller of the reader takes them out.
     pub records: Vec<Record>,
-    /// The devices they name.
+    /// The devices that the records name.
     pub devices: Devices,
-    /// What could not be understood.
+    /// The records that could not be understood.
     pub malformed: Malformed,
-    /// Records understood so far, whoever took them.
+    /// The number of records understood so far, including those taken out.
     pub understood: u64,
 }
 
@@ -99,10 +99,10 @@ impl RecordSink {
         }
     }
 
-    /// Is the source what it was taken for? Asked after every batch; `at_end` once more at its end.
+    /// Whether the source can be in its supposed format. Called after every batch, and once with `at_end` at the end.
     ///
     /// # Errors
-    /// When more than one record in a hundred could not be understood.
+    /// If more than one record in a hundred could not be understood.
     pub fn judge(&self, at_end: bool) -> Result<(), TraceError> {
         let (malformed, rows) = (self.malformed.count, self.understood + self.malformed.count);
         if malformed * MALFORMED_OF <= rows || (!at_end && rows < JUDGED_FROM) {

@@ -1,4 +1,4 @@
-//! From records to requests as the disk sees them: who was served when, by one server, first come first served.
+//! Turns records into requests with service times, for a single server that serves first come, first served.
 
 use crate::record::{Record, RequestKind};
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
@@ -7,14 +7,14 @@ use scrubjay_core::units::{Bytes, Nanos};
 /// Where service times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceSource {
-    /// From the trace's response times: a request is served from its arrival, or the end of the one before, to its
-    /// completion. A record without one gets the model's.
+    /// From the trace's response times: a request is in service from its arrival, or the end of the previous one, to
+    /// its completion. A record without a response time gets the model's service time.
     Recorded(ServiceModel),
-    /// From a model of the disk and the length of the request.
+    /// From a model of the disk and the request's length.
     Model(ServiceModel),
 }
 
-/// The disk's queue, as far as it matters: when it is empty again.
+/// The state of the disk's queue that matters: when it will be empty.
 #[derive(Clone, Debug)]
 pub struct ServiceQueue {
     service: ServiceSource,
@@ -22,17 +22,17 @@ pub struct ServiceQueue {
 }
 
 impl ServiceQueue {
-    /// An idle disk.
+    /// The queue of an idle disk.
     pub fn new(service: ServiceSource) -> ServiceQueue {
         ServiceQueue { service, free: Nanos::ZERO }
     }
 
-    /// When all that came so far is served; zero before the first.
+    /// When all requests so far are served; zero before the first.
     pub fn free(&self) -> Nanos {
         self.free
     }
 
-    /// The next record, in order of arrival, as a request.
+    /// The next record, in order of arrival, as a request with its service time.
     pub fn request(&mut self, record: &Record) -> ForegroundRequest {
         let at = record.arrival;
         let start = at.max(self.free);
@@ -40,7 +40,7 @@ impl ServiceQueue {
             (ServiceSource::Recorded(_), Some(response)) => at.saturating_add(response).since(start),
             (ServiceSource::Recorded(model) | ServiceSource::Model(model), _) => match record.kind {
                 RequestKind::Read | RequestKind::Write => model.service(record.length),
-                // No data are moved, however long the range.
+                // No data are transferred, whatever the length of the range.
                 RequestKind::Discard | RequestKind::Flush => model.service(Bytes(0)),
             },
         };
@@ -66,7 +66,8 @@ mod tests {
         };
         let model = ServiceModel { positioning: Nanos(5), per_mib: Nanos(2) };
         let mut queue = ServiceQueue::new(ServiceSource::Recorded(model));
-        // Served 10..30, then 30..35 (it waited), then none of its own (it was done before), then by the model.
+        // Served 10..30, then 30..35 (it waited), then for zero time (its completion was before that), then by the
+        // model.
         let served = [(10, Some(20)), (20, Some(15)), (22, Some(3)), (50, None)]
             .map(|(at, response)| queue.request(&record(at, response.map(Nanos))).service.0);
         assert_eq!((served, queue.free()), ([20, 5, 0, 7], Nanos(57)));

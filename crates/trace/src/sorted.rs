@@ -1,47 +1,47 @@
-//! Puts records in the order of their arrival, within a bounded window.
+//! Sorts records by arrival within a bounded window.
 //!
-//! Formats log requests when they complete, or per CPU, so neighbours come in disorder, and do so all along. The last
-//! records are held back: [`WINDOW`] of them from the first disorder on, an eighth of that before. As long as they come
-//! in order nothing else is done to them than to look, batch by batch; disorder lets two windows gather, which are sorted
-//! at once: so it costs a sort of two windows per window.
+//! Formats log requests on completion, or per CPU, so neighbours are out of order throughout a trace. The last records
+//! are held back: [`WINDOW`] of them after the first disorder, an eighth of that before. While records come in order,
+//! batches are only checked. After disorder two windows are gathered and sorted at once: that costs one sort of two
+//! windows per window.
 
 use crate::error::TraceError;
 use crate::record::Record;
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 
-/// So many records are held back: 12 MiB, and ten times the requests that a large array has in flight.
+/// The number of records held back: 12 MiB, and ten times the requests that a large array has in flight.
 pub(crate) const WINDOW: usize = 1 << 18;
-/// As long as all came in order, this part of the window is held back. An eighth is 1.5 MiB: it stays in the cache of one
-/// core, which makes a table's reading faster by a fifth.
+/// While all records came in order, one in this many of the window is held back. An eighth is 1.5 MiB, which stays in
+/// one core's cache and makes reading a table a fifth faster.
 const ORDERLY: usize = 8;
-/// What was sorted is passed on in batches of this many, so that they stay in the cache.
+/// Sorted records are passed on in batches of this many, which stay in the cache.
 const BATCH: usize = 8192;
 
-/// Takes batches in the order of the source, gives batches in the order of arrival. Equal arrivals keep their order.
+/// Takes batches in the order of the source and returns batches in order of arrival. Equal arrivals keep their order.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     window: usize,
-    /// What is held back.
+    /// The records held back.
     batches: VecDeque<Vec<Record>>,
-    /// How many records that is.
+    /// The number of records held back.
     held: usize,
-    /// They are in order.
+    /// Whether the records held back are sorted.
     is_sorted: bool,
-    /// So far all came in order.
+    /// Whether all records so far came in order.
     is_orderly: bool,
-    /// The arrival of the last of them; meaningful while they are in order.
+    /// The arrival of the last record held back; only meaningful if `is_sorted`.
     last: Nanos,
     /// The arrival of the last record passed on.
     passed: Nanos,
-    /// How many records came in.
+    /// The number of records taken so far.
     taken: u64,
-    /// An empty batch to be used again: memory that is already mapped.
+    /// An empty batch for reuse, because its memory is already mapped.
     spare: Vec<Record>,
 }
 
 impl Sorter {
-    /// Holds back `window` records once it has met disorder.
+    /// Makes a sorter that holds back `window` records after the first disorder.
     pub(crate) fn new(window: usize) -> Sorter {
         let (batches, spare) = (VecDeque::new(), Vec::new());
         let (last, passed) = (Nanos(0), Nanos(0));
@@ -51,7 +51,7 @@ impl Sorter {
     /// Takes all of `batch` and leaves it empty.
     ///
     /// # Errors
-    /// When one of them arrives before a record already passed on.
+    /// If a record arrives before one already passed on.
     pub(crate) fn push(&mut self, batch: &mut Vec<Record>) -> Result<(), TraceError> {
         let (Some(first), Some(last)) = (batch.first(), batch.last()) else {
             return Ok(());
@@ -73,8 +73,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Puts the next records, in order, in the place of whatever `batch` held. False, and `batch` untouched: it needs
-    /// more records first, or, `at_end` (no more will come), there are none left.
+    /// Replaces the contents of `batch` by the next records, in order. False, with `batch` untouched: more records are
+    /// needed first or, if `at_end` (no more will come), none are left.
     pub(crate) fn pop(&mut self, batch: &mut Vec<Record>, at_end: bool) -> bool {
         if !self.is_sorted {
             if !at_end && self.held < 2 * self.window {
@@ -94,12 +94,12 @@ impl Sorter {
         true
     }
 
-    /// How many are held back at present.
+    /// The number of records to hold back at present.
     fn hold_back(&self) -> usize {
         if self.is_orderly { self.window / ORDERLY } else { self.window }
     }
 
-    /// Sorts all that is held.
+    /// Sorts everything that is held back.
     fn sort(&mut self) {
         let mut all = Vec::with_capacity(self.held);
         for batch in self.batches.drain(..) {
@@ -119,13 +119,13 @@ mod tests {
     use proptest::prelude::*;
     use scrubjay_core::units::Bytes;
 
-    /// A record that arrives at `arrival` and came as number `number`.
+    /// A record that arrives at `arrival` and is number `number` of the source.
     fn record(arrival: u64, number: usize) -> Record {
         let (offset, length, device) = (Bytes(number as u64), Bytes(512), DeviceId(0));
         Record { arrival: Nanos(arrival), response: None, offset, length, device, kind: RequestKind::Read }
     }
 
-    /// What comes out of arrivals that come in in batches of `size`.
+    /// Sorts these arrivals, pushed in batches of `size`.
     fn sort(arrivals: &[u64], size: usize, window: usize) -> Result<Vec<Record>, TraceError> {
         let records: Vec<Record> = arrivals.iter().enumerate().map(|(number, &at)| record(at, number)).collect();
         let (mut sorter, mut sorted, mut out) = (Sorter::new(window), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the tests of the formats share: reading a source to its end, bad bytes, and other formats' text.
+//! Shared by the tests of the formats: reading a source to its end, corrupt bytes, and texts of other formats.
 
 use crate::error::TraceError;
 use crate::formats::FORMATS;
@@ -12,7 +12,7 @@ use std::io::{self, Cursor, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// All that `open` reads from these bytes.
+/// Everything that `open` reads from these bytes.
 pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>>) -> Result<RecordSink, TraceError> {
     let mut reader = open(Box::new(Cursor::new(bytes.into())));
     let mut sink = RecordSink::default();
@@ -21,7 +21,7 @@ pub(crate) fn read(open: fn(Stream) -> Box<dyn Reader>, bytes: impl Into<Vec<u8>
     Ok(sink)
 }
 
-/// All that `writer` writes for these records.
+/// Everything that `writer` writes for these records.
 pub(crate) fn written(writer: fn(OutputStream) -> Box<dyn Writer>, records: &[Record], devices: &Devices) -> String {
     let page = SharedBuffer::default();
     let mut writer = writer(Box::new(page.clone()));
@@ -46,7 +46,7 @@ impl Write for SharedBuffer {
     }
 }
 
-/// Nothing panics: not on any bytes, and not on `sample` with some bytes changed or its end missing.
+/// Checks that nothing panics, neither on random bytes nor on `sample` with some bytes changed or its end missing.
 pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]) -> bool, sample: &str) {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     let mutated = (changes, any::<prop::sample::Index>()).prop_map(|(changes, end)| {
@@ -58,37 +58,38 @@ pub(crate) fn survives(open: fn(Stream) -> Box<dyn Reader>, looks_like: fn(&[u8]
         bytes.truncate(bytes.len() - end.index(bytes.len()) / 8);
         bytes
     });
-    // Digits and separators get further than bytes of any kind.
+    // Digits and separators get further than random bytes.
     let texts = "[-0-9xRWQCFDrw., \t+\n]{0,200}".prop_map(String::into_bytes);
     let bytes = prop_oneof![prop::collection::vec(any::<u8>(), 0..400), texts, mutated];
     let config = Config { failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&bytes, |bytes| {
             looks_like(&bytes);
-            // An error is an answer.
+            // Errors are fine here, panics are not.
             let _ = read(open, bytes);
             Ok(())
         })
         .unwrap();
 }
 
-/// Texts that are no trace, or of a format that is not read here.
+/// Texts that are no trace, or are in a format without a reader.
 pub(crate) const STRANGERS: &[&str] = &[
-    // A line of the traces of Florida International University: time, process, name, sector, size, kind, major, minor, MD5.
+    // A line of the traces of Florida International University: time, process, name, sector, size, kind, major, minor,
+    // MD5.
     "89966011 4892 syslogd 904265560 8 W 6 0 531e779ca3c3a8bb\n",
     "It is a truth universally acknowledged\n",
     "",
     "\n\n\n",
 ];
 
-/// The beginnings of traces of a format: what the fuzzer begins with.
+/// Beginnings of traces of a format: the fuzzer's seeds.
 pub(crate) fn samples(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
 }
 
-/// `name`'s judge takes its own samples, and nobody else's.
+/// Checks that `looks_like` accepts the samples of format `name` and of no other.
 pub(crate) fn foreign(name: &str, looks_like: fn(&[u8]) -> bool) {
     for format in FORMATS {
         for sample in samples(format.name) {

@@ -1,4 +1,4 @@
-//! The reader of all text formats: whole lines in, one format's judgement of each out.
+//! The reader of all text formats: it splits a source into whole lines and has the format judge each.
 
 use crate::error::{SourcePlace, TraceError};
 use crate::reader::{Reader, Stream};
@@ -6,29 +6,29 @@ use crate::record::Record;
 use crate::record_sink::{Devices, RecordSink};
 use std::io::Read;
 
-/// How much is read at a time. Some thousand lines.
+/// The number of bytes read at a time: some thousand lines.
 const BLOCK_BYTES: usize = 256 << 10;
-/// A longer line belongs to no trace: it is malformed, and skipped.
+/// The longest line, in bytes. A longer one cannot belong to a trace: it is malformed, and skipped.
 const LINE_MAX: usize = 64 << 10;
 
-/// What one line is.
+/// The judgement of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextLine {
     /// A record.
     Record(Record),
-    /// Nothing to be kept: a header, a comment, another kind of event.
+    /// Nothing to keep: a header, a comment, another kind of event.
     Skipped,
-    /// Not understood, and why.
+    /// Not understood, with the reason.
     Malformed(&'static str),
 }
 
-/// A text format: one record a line, or held back until [`TextFormat::pass_on`].
+/// A text format: a line is one record, or is held back until [`TextFormat::pass_on`].
 pub trait TextFormat: Send {
     /// Judges one line, without its line end (`\n` or `\r\n`).
     fn line(&mut self, line: &[u8], devices: &mut Devices) -> TextLine;
 
-    /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns how many
-    /// lines there were. For formats whose speed matters; the others are fine with this.
+    /// Judges whole lines: `text` is not empty and ends in `\n`; its first line is number `line_first`. Returns the
+    /// number of lines. Formats whose speed matters override this.
     fn lines(&mut self, text: &[u8], line_first: u64, sink: &mut RecordSink) -> u64 {
         let mut number = line_first;
         for line in text[..text.len() - 1].split(|&byte| byte == b'\n') {
@@ -46,8 +46,8 @@ pub trait TextFormat: Send {
         number - line_first
     }
 
-    /// Passes on records that were held back, for formats with several lines a record. Called after every block of lines;
-    /// `is_ended` after the last.
+    /// Passes on records that were held back, for formats with several lines per record. Called after every block of
+    /// lines; `is_ended`: it was the last.
     fn pass_on(&mut self, _is_ended: bool, _sink: &mut RecordSink) {}
 }
 
@@ -56,10 +56,10 @@ pub struct TextReader<F> {
     format: F,
     source: Stream,
     buffer: Vec<u8>,
-    /// How much of the buffer holds what was read and not yet judged: the beginning of a line.
+    /// The number of bytes in the buffer that were read and not yet judged: the beginning of a line.
     held: usize,
     lines: u64,
-    /// In the midst of a line too long to be one.
+    /// Whether a line that is too long is being skipped.
     is_skipping: bool,
     is_ended: bool,
 }
@@ -109,7 +109,7 @@ impl<F: TextFormat> Reader for TextReader<F> {
         }
         let mut filled = self.held;
         let until = filled + BLOCK_BYTES;
-        // One byte is left for the line end that a last line may lack.
+        // One byte is left for the line end that the last line may lack.
         while filled < until.min(self.buffer.len() - 1) {
             let end = until.min(self.buffer.len() - 1);
             match self.source.read(&mut self.buffer[filled..end]) {
@@ -141,7 +141,7 @@ mod tests {
     use crate::record::RequestKind;
     use scrubjay_core::units::{Bytes, Nanos};
 
-    /// A line is a number, and that is its arrival.
+    /// A line is a number, which is its arrival.
     struct Numbers;
 
     impl TextFormat for Numbers {

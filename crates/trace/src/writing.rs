@@ -1,32 +1,32 @@
-//! How a format is written, and what of a trace it cannot hold.
+//! How a format is written, and which parts of a trace it cannot hold.
 
 use crate::reader::{OutputStream, Writer};
 use crate::record::Record;
 
-/// How a format is written.
+/// The writer of a format.
 #[derive(Clone, Copy)]
 pub struct FormatWriter {
-    /// Begins to write.
+    /// Starts a file.
     pub begin: fn(OutputStream) -> Box<dyn Writer>,
-    /// The endings of files that mean this format, without a dot.
+    /// The file name extensions of the format, without a dot.
     pub endings: &'static [&'static str],
-    /// Does it compress by itself? Then it is binary, too.
+    /// Whether the format is compressed by itself; then it is binary, too.
     pub is_compressed: bool,
-    /// What of a trace is lost, in words; empty if nothing is.
+    /// The parts of a trace that are lost, in words; empty if none are.
     pub loses: &'static str,
-    /// What of a record is lost, to be counted.
+    /// The losses of single records, to be counted.
     pub losses: &'static [Loss],
-    /// Does a device of this name keep it?
+    /// Whether a device of this name keeps it.
     pub keeps_name: fn(&str) -> bool,
 }
 
-/// Something of a record that a format cannot hold.
+/// A part of a record that a format cannot hold.
 #[derive(Clone, Copy)]
 pub struct Loss {
-    /// What becomes of it, after "N records".
+    /// What happens to it, as the text after "N records".
     pub fate: &'static str,
-    /// Is the whole record left out?
+    /// Whether the whole record is left out.
     pub is_left_out: bool,
-    /// Does it concern this record?
+    /// Whether this record is concerned.
     pub concerns: fn(&Record) -> bool,
 }

@@ -1,4 +1,4 @@
-//! Disks and arrays come, change and go.
+//! Disks and arrays that appear, change and disappear.
 
 use crate::calendar::{after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, SubjectKey};
@@ -18,15 +18,16 @@ impl Watch {
             self.arrive(now, facts);
             return;
         }
-        // It has moved, and that its old name is gone will be told; or there are two of one identity, if both stay.
+        // Either it has moved, and the event that its old name is gone will follow; or two disks have one identity, if
+        // both stay.
         self.disk_gone(now, &facts.name);
         let name = facts.name.clone();
         self.sightings.insert(name, (facts, now));
         self.wake_at(after(now, GONE));
     }
 
-    /// What was seen under a second name and stays there, while it stays under the first, is another disk: it is told from the
-    /// first by where it is.
+    /// Takes a disk that stays under a second name, while its identity stays under the first, for another disk: its
+    /// name is appended to its identity.
     pub(crate) fn tell_twins(&mut self, now: UnixSeconds) {
         let is_twin = |(_, since): &(DiskFacts, UnixSeconds)| elapsed(now, *since) >= GONE;
         let names: Vec<String> =
@@ -39,7 +40,7 @@ impl Watch {
         next.into_iter().for_each(|next| self.wake_at(next));
     }
 
-    /// A disk is where its facts say.
+    /// Records that a disk is where its facts say.
     fn arrive(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
         self.sightings.remove(&facts.name);
         if self.names.get(&facts.name).is_some_and(|key| *key != facts.key) {
@@ -50,10 +51,10 @@ impl Watch {
         let is_new = !self.disks.contains_key(&key);
         let disk = self.disks.entry(key.clone()).or_insert_with(|| DiskState::new(facts.clone(), now));
         if facts.sectors == 0 {
-            facts.sectors = disk.row.facts.sectors; // it cannot be told now; it was before
+            facts.sectors = disk.row.facts.sectors; // not known now, but it was before
         }
         if !is_new && disk.row.facts == facts && disk.live.name.is_some() {
-            return; // nothing is new
+            return; // nothing has changed
         }
         if disk.reading.resize(facts.sectors, now) {
             self.changed.insert(RowKey::Reading(SubjectKey::Disk(key.clone())));
@@ -66,7 +67,7 @@ impl Watch {
             self.changed.insert(RowKey::Reading(SubjectKey::Disk(key)));
         }
         if disk.live.name.is_none() {
-            // What was known of it while it was there before is old.
+            // The live state from before the disk was gone is out of date.
             let reading = ReadingState::restored(disk.reading.row.clone(), disk.reading.idle.clone());
             *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
@@ -99,7 +100,7 @@ impl Watch {
         let known = self.arrays.remove(&key).and_then(|known| known.reading);
         let row = RowKey::Reading(SubjectKey::Array(key.clone()));
         let reading = match (facts.check_sectors, known) {
-            // One whose checker cannot be driven just now is the same when it can be again.
+            // An array whose checker cannot be driven at present keeps the state of its check.
             (None, known) => known,
             (Some(sectors), None) => {
                 self.changed.insert(row);
@@ -119,7 +120,7 @@ impl Watch {
         self.is_reckoned = false;
     }
 
-    /// The arrays that are there. One that is gone holds nothing back: its names may be other disks' by now.
+    /// The arrays that are present. An absent array holds nothing back: its members' names may belong to other disks by now.
     pub(crate) fn arrays_there(&self) -> impl Iterator<Item = &ArrayFacts> {
         self.arrays.values().filter(|array| array.gone.is_none()).map(|array| &array.facts)
     }

@@ -1,4 +1,4 @@
-//! Local time, as somebody else knows it: the watch has no table of time zones.
+//! Local time from a calendar that the pump provides: the watch has no table of time zones.
 
 use scrubjay_core::units::UnixSeconds;
 use std::fmt::Debug;
@@ -12,12 +12,12 @@ pub const DAY: u64 = 24 * HOUR;
 /// Hours in a week, as statistics of idleness count them.
 pub const WEEK_HOURS: usize = 168;
 
-/// A date on the wall: days since 1970-01-01 of the local calendar.
+/// A local date: days since 1970-01-01 of the local calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocalDay(pub i64);
 
 impl LocalDay {
-    /// Monday is 0.
+    /// The day of the week; Monday is 0.
     pub fn weekday(self) -> usize {
         (self.0 + 3).rem_euclid(7) as usize // 1970-01-01 was a Thursday
     }
@@ -36,19 +36,19 @@ impl LocalDay {
         (year + era * 400 + i64::from(civil_month <= 2), civil_month as u32, day as u32)
     }
 
-    /// Months since year 0: orders months.
+    /// Months since year 0, to compare months.
     pub fn month_number(self) -> i64 {
         let (year, month, _) = self.civil();
         year * 12 + i64::from(month) - 1
     }
 }
 
-/// A time on the wall.
+/// A local date and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
     /// The date.
     pub day: LocalDay,
-    /// What the clock on the wall shows, in seconds: 0 to 86399.
+    /// Local time of day in seconds: 0 to 86399.
     pub second: u32,
 }
 
@@ -59,16 +59,16 @@ impl LocalTime {
     }
 }
 
-/// Knows the time zone. The daemon's is a library's; the simulator's is a model with daylight-saving time.
+/// A time zone. The daemon's comes from a library; the simulator's is a model with daylight-saving time.
 pub trait Calendar: Debug {
-    /// What the clock on the wall shows.
+    /// The local time at an instant.
     fn local(&self, at: UnixSeconds) -> LocalTime;
 
-    /// When the clock on the wall first shows this time; where it jumps over it, as much later as it jumps.
+    /// When local clocks first show this time; a time that they skip is moved on by as much as they skip.
     fn instant(&self, local: LocalTime) -> UnixSeconds;
 }
 
-/// No time zone at all.
+/// UTC: no time zone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UtcCalendar;
 
@@ -82,30 +82,30 @@ impl Calendar for UtcCalendar {
     }
 }
 
-/// `12 Mar 2026`: how messages write a date.
+/// A date as messages write it: `12 Mar 2026`.
 pub fn show_date(calendar: &dyn Calendar, at: UnixSeconds) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (year, month, day) = calendar.local(at).day.civil();
     format!("{day} {} {year}", MONTHS[month as usize - 1])
 }
 
-/// `12 Mar 2026 03:41`.
+/// A date and time as messages write it: `12 Mar 2026 03:41`.
 pub fn show_time(calendar: &dyn Calendar, at: UnixSeconds) -> String {
     let second = calendar.local(at).second;
     format!("{} {:02}:{:02}", show_date(calendar, at), second / 3600, second / 60 % 60)
 }
 
-/// `since + span`, by the clock.
+/// `since` plus `span` seconds.
 pub fn after(since: UnixSeconds, span: u64) -> UnixSeconds {
     UnixSeconds(since.0.saturating_add(span))
 }
 
-/// Seconds from `earlier` to `now`; none if the clock has been set back behind it.
+/// Seconds from `earlier` to `now`; 0 if the clock was set back behind `earlier`.
 pub fn elapsed(now: UnixSeconds, earlier: UnixSeconds) -> u64 {
     now.0.saturating_sub(earlier.0)
 }
 
-/// Whole days of that.
+/// Whole days from `earlier` to `now`.
 pub fn days(now: UnixSeconds, earlier: UnixSeconds) -> u64 {
     elapsed(now, earlier) / DAY
 }

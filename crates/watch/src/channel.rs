@@ -1,56 +1,56 @@
-//! The proof of alerts: a way for messages counts only after a person has read a code that came that way.
+//! The proof of alert channels: a channel counts only after a person has confirmed a code that came by it.
 
 use crate::calendar::{Calendar, DAY, after, elapsed, show_date};
 use scrubjay_core::units::UnixSeconds;
 
-/// A proof is good for so long: three monthly reports, each of which can renew it.
+/// Days for which a proof is valid: three monthly reports, each of which can renew it.
 pub const PROOF_DAYS: u64 = 90;
-/// A new channel has so long to be proven before it is spoken of; so has one that fails.
+/// Seconds until an unproven or a failing channel is reported.
 pub const PATIENCE: u64 = DAY;
-/// So many codes that were wrong, and the one that was sent is void: of a million codes nobody guesses one in ten attempts.
+/// Wrong codes after which the code that was sent is void: ten attempts hardly guess one of a million codes.
 pub const WRONG_MAX: u32 = 10;
 
-/// A channel as it stands.
+/// The state of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelRow {
     /// Its name.
     pub name: String,
-    /// Of the settings that all below is about.
+    /// The fingerprint of the settings to which all below applies.
     pub fingerprint: u64,
     /// Since when these settings are known.
     pub known_since: UnixSeconds,
-    /// The code that was sent last this way.
+    /// The code that was last sent by it.
     pub code: Option<String>,
-    /// When a person last confirmed one.
+    /// When a person last confirmed a code.
     pub proven: Option<UnixSeconds>,
-    /// Since when nothing has been accepted that was sent.
+    /// Since when it has accepted no message that was sent.
     pub failing_since: Option<UnixSeconds>,
-    /// When something was last accepted.
+    /// When it last accepted a message.
     pub delivered: Option<UnixSeconds>,
-    /// Was it told what was open when it came?
+    /// Were the incidents that were open when it was added sent to it?
     pub is_caught_up: bool,
 }
 
-/// Is a channel proven?
+/// Whether a channel is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofState {
-    /// A person read a code that came this way, then.
+    /// Proven: a person confirmed a code that came by it, at this time.
     Proven(UnixSeconds),
-    /// So long ago that it counts no more: it has since then.
+    /// Proven too long ago: the proof expired at this time.
     Expired(UnixSeconds),
-    /// Never, with these settings.
+    /// Never proven with these settings.
     Never,
 }
 
 impl ChannelRow {
-    /// One that nobody has proven.
+    /// A new channel, not proven.
     pub fn new(name: String, fingerprint: u64, now: UnixSeconds) -> ChannelRow {
         let (code, proven, failing_since, delivered) = (None, None, None, None);
         let is_caught_up = false;
         ChannelRow { name, fingerprint, known_since: now, code, proven, failing_since, delivered, is_caught_up }
     }
 
-    /// Is it proven?
+    /// Whether it is proven.
     pub fn proof(&self, now: UnixSeconds) -> ProofState {
         match self.proven {
             None => ProofState::Never,
@@ -59,7 +59,7 @@ impl ChannelRow {
         }
     }
 
-    /// Is it not proven, for so long that it is to be said?
+    /// Has it been unproven long enough to be reported?
     pub fn is_unproven(&self, now: UnixSeconds) -> bool {
         match self.proof(now) {
             ProofState::Proven(_) => false,
@@ -68,12 +68,12 @@ impl ChannelRow {
         }
     }
 
-    /// Has it failed for so long that it is to be said?
+    /// Has it failed long enough to be reported?
     pub fn is_failing(&self, now: UnixSeconds) -> bool {
         self.failing_since.is_some_and(|since| elapsed(now, since) >= PATIENCE)
     }
 
-    /// A person read this code. True: it was the one.
+    /// Takes a code that a person read; returns whether it is the one that was sent.
     pub fn confirm(&mut self, now: UnixSeconds, code: &str) -> bool {
         let is_right = self.code.as_deref() == Some(code.trim());
         if is_right {
@@ -82,7 +82,7 @@ impl ChannelRow {
         is_right
     }
 
-    /// `proven 12 Mar 2026`.
+    /// The proof in words, such as `proven 12 Mar 2026`.
     pub fn words(&self, now: UnixSeconds, calendar: &dyn Calendar) -> String {
         match self.proof(now) {
             ProofState::Proven(on) => format!("proven {}", show_date(calendar, on)),
@@ -92,7 +92,7 @@ impl ChannelRow {
     }
 }
 
-/// A code of six digits. Nobody has to guard it; nobody else comes upon it by typing ([`WRONG_MAX`]).
+/// A code of six digits. It needs no protection, because it cannot be guessed within [`WRONG_MAX`] attempts.
 pub fn code(secret: u64, number: u64) -> String {
     let mixed = (secret ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     format!("{:06}", (mixed ^ (mixed >> 31)) % 1_000_000)

@@ -1,48 +1,48 @@
-//! Which clock may be believed: dates are made of it, and a date once written down stays.
+//! Decides whether the clock may be trusted: dates come from it, and a recorded date stays.
 
 use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::events::WatchEvent;
 use crate::facts::SessionNews;
 use scrubjay_core::units::UnixSeconds;
 
-/// A clock that is further away from what it showed than this is not believed at once; one that is nearer is being corrected, or
-/// somebody set it, and what that does to dates is small.
+/// A clock that is further than this, in seconds, from what it showed is not trusted at once; a nearer one was
+/// corrected or set, and the effect on dates is small.
 const FAR: u64 = 2 * DAY;
-/// A clock that stays so for so long is believed, if nobody says whether it is synchronised.
+/// A far clock is trusted after this many seconds, if it is not known whether it is synchronised.
 const STAYS: u64 = 3 * HOUR;
-/// The same of one that is said not to be: there may be no network, ever.
+/// A far clock that is known not to be synchronised is trusted after this many seconds: there may never be a network.
 const STAYS_ALONE: u64 = DAY;
-/// 1 January 2025: no machine that runs this has an earlier date.
+/// 1 January 2025: an earlier date is wrong on any machine that runs this program.
 const BUILT: UnixSeconds = UnixSeconds(1_735_689_600);
-/// While it is not believed, it is looked at so often.
+/// While the clock is not trusted, it is checked again after this many seconds.
 const LOOK_AGAIN: u64 = MINUTE;
-/// Events that are kept meanwhile.
+/// Events that are kept while it is not trusted, at most.
 const EVENTS_MAX: usize = 100_000;
 
-/// What is known of the clock.
+/// The state of trust in the clock.
 #[derive(Debug, Default)]
 pub(crate) struct ClockTrust {
-    /// Is it synchronised, if anybody said so?
+    /// Is it synchronised, if that was reported?
     synchronised: Option<bool>,
-    /// Has this machine seen a time that it believes?
+    /// Has this machine seen a time that it trusts?
     is_begun: bool,
-    /// Since when it is not believed, by itself, and what it showed last.
+    /// While it is not trusted: since when, by its own time, and the last time that it showed.
     doubted: Option<(UnixSeconds, UnixSeconds)>,
-    /// What happened meanwhile.
+    /// Events that arrived while it was not trusted.
     events: Vec<WatchEvent>,
 }
 
 impl ClockTrust {
-    /// Somebody says whether it is synchronised.
+    /// Records whether the clock is synchronised.
     pub fn note(&mut self, is_synchronised: bool) {
         self.synchronised = Some(is_synchronised);
     }
 
-    /// May `now` be believed? `latest` is the latest time that ever was; 0: there was none.
+    /// May `now` be trusted? `latest` is the latest time of all events; 0: there was none.
     pub fn believes(&mut self, now: UnixSeconds, latest: UnixSeconds) -> bool {
         let reference = if latest.0 == 0 { BUILT } else { latest };
-        // That much later it may well be when it is started, but not from one event to the next; nor at once where it is known that
-        // the clock is not synchronised.
+        // The clock may be this far ahead after a start, but not between two events, and not at a start if it is known
+        // not to be synchronised.
         let is_late = latest.0 > 0 && now.0 > latest.0.saturating_add(FAR);
         let is_ahead = is_late && (self.is_begun || self.synchronised == Some(false));
         let is_behind = now.0.saturating_add(FAR) < reference.0;
@@ -65,17 +65,17 @@ impl ClockTrust {
         is_believed
     }
 
-    /// Is it not believed now?
+    /// Is the clock not trusted now?
     pub fn is_doubted(&self) -> bool {
         self.doubted.is_some()
     }
 
-    /// When to look again, while it is not.
+    /// When to check again, while it is not trusted.
     pub fn look_again(&self) -> Option<UnixSeconds> {
         self.doubted.map(|(_, last)| after(last, LOOK_AGAIN))
     }
 
-    /// Keeps what happens meanwhile, but for what will come again.
+    /// Keeps an event that arrives meanwhile, unless its like will come again.
     pub fn keep(&mut self, event: WatchEvent) {
         let comes_again = match &event {
             WatchEvent::Tick | WatchEvent::IdleHour(..) => true,
@@ -87,7 +87,7 @@ impl ClockTrust {
         }
     }
 
-    /// What happened.
+    /// Takes the kept events.
     pub fn take(&mut self) -> Vec<WatchEvent> {
         std::mem::take(&mut self.events)
     }

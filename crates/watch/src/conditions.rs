@@ -1,4 +1,4 @@
-//! What is wrong now: for each incident that there should be, how things stand.
+//! Present problems: the condition of every incident that should be open.
 
 use crate::calendar::{DAY, HOUR, elapsed, show_date};
 use crate::events::WatchBug;
@@ -15,23 +15,23 @@ use crate::words::{counted, label_size, typed};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A disk whose sessions cannot begin for so long is spoken of.
+/// Seconds for which a subject's sessions cannot begin before it is reported.
 const REFUSED: u64 = DAY;
-/// Signs of a disk that one message tells.
+/// Signs of a disk that one message lists, at most.
 const SIGNS_TOLD: usize = 5;
 
-/// What is wrong.
+/// Present problems.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
-    /// What there is.
+    /// The condition of each incident that should be open.
     pub found: BTreeMap<IncidentKey, Condition>,
-    /// What cannot be judged now: what was so stays so.
+    /// Incidents that cannot be judged now: they stay as they were.
     pub unjudged: BTreeSet<IncidentKey>,
-    /// Disks of which it was said in words.
+    /// Disks whose condition was put in words in this turn.
     worded: Vec<DiskKey>,
 }
 
-/// What decides whether there is news of a disk that ails; the rest is words, which are put anew once an hour.
+/// The part of a disk's condition that decides whether there is news; the rest is text, which is written again once an hour.
 struct AilmentOutline {
     urgency: Urgency,
     amounts: Vec<(String, u64)>,
@@ -39,7 +39,7 @@ struct AilmentOutline {
 }
 
 impl AilmentOutline {
-    /// None: nothing speaks against it.
+    /// `None`: nothing speaks against the disk.
     fn of(disk: &DiskState, signs: &[HealthSign]) -> Option<AilmentOutline> {
         let (urgency, word) = match signs.iter().map(HealthSign::state).max()? {
             HealthState::Replace => (Urgency::Replace, "REPLACE"),
@@ -57,7 +57,7 @@ impl AilmentOutline {
 }
 
 impl Watch {
-    /// Looks at everything.
+    /// Checks everything for problems.
     pub(crate) fn conditions(&mut self, now: UnixSeconds) -> Conditions {
         let mut all = Conditions::default();
         self.keep_foreseen(now);
@@ -103,7 +103,7 @@ impl Watch {
                 all.found.extend(found.into_iter().filter_map(|(kind, condition)| Some((of(kind), condition?))));
             }
             let stripes = self.stripes(facts);
-            // What a disk that is not there would show is not known: what was so stays so, and can only become more.
+            // Unreadable sectors of an absent disk may be unknown: the incident stays as it was, and can only grow.
             let key = of(IncidentKind::Stripes);
             let known = self.incidents.get(&key).map(|incident| &incident.condition);
             let is_less = |now: &Condition| known.is_some_and(|known| !now.is_beyond(&known.amounts, known.urgency));
@@ -140,7 +140,7 @@ impl Watch {
         let (_, signs) = self.health(disk, now);
         if let Some(outline) = AilmentOutline::of(disk, &signs) {
             let key = of(IncidentKind::Health);
-            // What is about to be told is put in words as things stand.
+            // A condition that is about to be sent is worded afresh.
             let is_due = |incident: &IncidentRow| incident.next_message().is_some_and(|(at, _)| at <= now);
             let known = self.incidents.get(&key).filter(|incident| !is_due(incident));
             let is_known = known.is_some_and(|incident| outline.is_of(&incident.condition));
@@ -170,7 +170,7 @@ impl Watch {
             }
             return;
         }
-        // Since when nobody knows is kept with the disk: machines that are off at night start every day.
+        // The date is kept with the disk, because machines that are off at night start every day.
         let since = match disk.row.unknown_since.0 {
             0 => disk.row.smart_read.max(disk.live.since),
             _ => disk.row.unknown_since,
@@ -198,13 +198,13 @@ impl Watch {
         }
     }
 
-    /// Is that date near enough to be spoken of?
+    /// Is this date near enough to be reported?
     fn is_late_soon(&self, due: UnixSeconds, now: UnixSeconds) -> bool {
         let margin = if self.is_planted(WatchBug::WarnTooLate) { 0 } else { self.margin() };
         due.0 <= now.0 + margin
     }
 
-    /// Foresees all passes if one is to be spoken of; once an hour, as dates are told to the day.
+    /// Forecasts all passes if one is to be reported; once an hour is enough, as messages give dates to the day.
     fn keep_foreseen(&mut self, now: UnixSeconds) {
         let (at, all) = &self.foreseen;
         let is_fresh = *at <= now && elapsed(now, *at) < HOUR;
@@ -216,7 +216,7 @@ impl Watch {
         }
     }
 
-    /// Its sessions cannot begin, or one does not end.
+    /// The condition of a subject whose sessions cannot begin, or whose session does not end.
     fn stuck(&self, subject: WatchedSubject<'_>) -> Option<Condition> {
         let reading = subject.reading();
         if reading.hangs() {
@@ -231,7 +231,7 @@ impl Watch {
                 ..plain(Urgency::Notice, 1, headline, lines)
             });
         }
-        // One that could not begin, and was held back for days then, has not been tried again.
+        // A session that was refused, and then held back for days, has not been tried since.
         let lasts = |refused: &&SessionRefusal| elapsed(refused.last, refused.since) >= REFUSED;
         let SessionRefusal { since, why, .. } = reading.row.refused.as_ref().filter(lasts)?;
         let since = show_date(&*self.calendar, *since);
@@ -245,12 +245,12 @@ impl Watch {
         Some(plain(Urgency::Notice, 1, headline, lines))
     }
 
-    /// Since when something is missing that is not seen since then: a start of the machine is no beginning.
+    /// Since when something is missing that was not seen since `unseen`: a start of the machine does not make it later.
     fn missing_since(&self, key: &IncidentKey, unseen: UnixSeconds) -> UnixSeconds {
         self.incidents.get(key).map_or(unseen, |incident| unseen.min(incident.opened))
     }
 
-    /// `Disk      bay 3 · sdc · ST16000NM001G · ZL2ABCDE · 16.0 TB`
+    /// The line of a message that identifies a disk: `Disk   bay 3 · sdc · ST16000NM001G · ZL2ABCDE · 16.0 TB`.
     pub(crate) fn disk_line(&self, disk: &DiskState) -> String {
         let facts = &disk.row.facts;
         let bay = facts.bay.as_ref().map_or(String::new(), |bay| format!("bay {bay} · "));
@@ -259,7 +259,7 @@ impl Watch {
         format!("Disk      {bay}{name} · {} · {} · {size}", facts.model, facts.serial_shown())
     }
 
-    /// The line that says which disk or array is meant.
+    /// The line of a message that identifies a disk or an array.
     fn subject_line(&self, subject: WatchedSubject<'_>) -> String {
         match subject {
             WatchedSubject::Disk(disk) => self.disk_line(disk),
@@ -267,7 +267,7 @@ impl Watch {
         }
     }
 
-    /// All that is to be said of a disk that ails.
+    /// The full condition of a disk with signs against it.
     fn ailing(&self, disk: &DiskState, signs: &[HealthSign], outline: AilmentOutline) -> Condition {
         let AilmentOutline { urgency, amounts, headline } = outline;
         let words: Vec<String> = signs.iter().map(HealthSign::words).collect();
@@ -328,7 +328,7 @@ impl Watch {
         let urgency = if left <= 0 { Urgency::Loss } else { Urgency::Replace };
         let missing = array.members.iter().filter(|member| !member.is_in_sync).count() as u64;
         let headline = match left {
-            // Which mirrors the missing ones belong to is not known: it runs, so they are different ones.
+            // Which mirrors the missing ones belong to is not known: as the array runs, they belong to different ones.
             i64::MIN..0 if array.layout.is_none() && array.level.to_ascii_uppercase().starts_with("RAID10") => {
                 format!("DATA AT RISK array {}: degraded, the next failure may lose data", array.name)
             }
@@ -345,14 +345,14 @@ impl Watch {
             format!("At risk   {} more may fail before data are lost", left.max(0)),
             "Do        add a disk in the place of the missing one; have a backup".to_owned(),
         ];
-        // Each place by itself: another one that is lost is news, also if one has come back meanwhile.
+        // Each place has a sign of its own: another lost member is news, even if one has come back meanwhile.
         let lost = array.members.iter().enumerate().filter(|(_, member)| !member.is_in_sync);
         let mut amounts: Vec<(String, u64)> = lost.map(|(place, _)| (format!("member {place}"), 1)).collect();
         amounts.sort();
         Some(Condition { urgency, amounts, headline, lines, controller: None })
     }
 
-    /// Is the disk of every member there that is in sync? What one shows that is not says nothing of stripes.
+    /// Are the disks of all members that are in sync present? If not, fewer damaged stripes may be known than there are.
     fn are_all_there(&self, array: &ArrayFacts) -> bool {
         let is_there = |name: &String| self.names.contains_key(name);
         let mut in_sync = array.members.iter().filter(|member| member.is_in_sync);
@@ -430,12 +430,12 @@ impl Watch {
     }
 }
 
-/// `Array     tank (volume 4+2), 6 members`
+/// The line of a message that identifies an array: `Array  tank (volume 4+2), 6 members`.
 fn array_line(array: &ArrayState) -> String {
     format!("Array     {} ({}), {} members", array.facts.name, array.facts.level, array.facts.members.len())
 }
 
-/// Its checker found what cannot be rebuilt.
+/// The condition of an array whose checker found data that cannot be rebuilt.
 fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let sectors = reading.row.passes.unreadable_sectors();
     if sectors == 0 {
@@ -454,7 +454,7 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     Some(Condition { urgency: Urgency::Loss, amounts, headline, lines: lines.collect(), controller: None })
 }
 
-/// Its checker found what disagrees.
+/// The condition of an array whose checker found copies or parity that disagree.
 fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let ArrayFlaws { corrected, mismatched } = reading.row.passes.known_flaws();
     let (what, meaning, act) = match (corrected, mismatched) {
@@ -485,7 +485,7 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
     Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None })
 }
 
-/// One of a single sign.
+/// A condition with a single sign.
 fn plain(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
     Condition { urgency, amounts: vec![("so".to_owned(), amount)], headline, lines, controller: None }
 }

@@ -1,12 +1,12 @@
-//! The counters of a drive that say something, decoded, and how they have grown.
+//! The meaningful SMART counters of a drive, decoded, and their growth.
 
 use crate::calendar::{DAY, days, elapsed};
 use crate::facts::SmartFacts;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
-/// What is counted. The first five kinds predict failures (Backblaze, "What SMART Stats Tell Us About Hard Drives", 2016: 5,
-/// 187, 197, 198; NVMe and SCSI have one each that means the same); the last two are about cables and patience.
+/// The counters. The first five kinds predict failures (Backblaze, "What SMART Stats Tell Us About Hard Drives", 2016:
+/// 5, 187, 197, 198; NVMe and SCSI have one each with the same meaning); the last two concern cables and patience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterKind {
     /// ATA 5: sectors that were remapped. SCSI: the grown defect list.
@@ -15,7 +15,7 @@ pub enum CounterKind {
     Reported,
     /// ATA 197: sectors that wait to be remapped.
     Pending,
-    /// ATA 198: sectors that a test of the drive's own could not read.
+    /// ATA 198: sectors that the drive's own test could not read.
     Uncorrectable,
     /// NVMe: unrecovered data errors.
     MediaErrors,
@@ -26,7 +26,7 @@ pub enum CounterKind {
 }
 
 impl CounterKind {
-    /// For people.
+    /// The name for people.
     pub fn words(self) -> &'static str {
         match self {
             CounterKind::Reallocated => "remapped sectors (5)",
@@ -39,7 +39,7 @@ impl CounterKind {
         }
     }
 
-    /// A stable name, which rows keep.
+    /// The stable name that rows use.
     pub fn key(self) -> &'static str {
         match self {
             CounterKind::Reallocated => "reallocated",
@@ -52,18 +52,18 @@ impl CounterKind {
         }
     }
 
-    /// Does it tell of the medium?
+    /// Is it a counter of the medium?
     pub fn is_of_medium(self) -> bool {
         !matches!(self, CounterKind::TimedOut | CounterKind::CableErrors)
     }
 
-    /// Does it count up for the drive's life? The others fall when a sector is written over.
+    /// Does it only rise during the drive's life? The others fall when a sector is overwritten.
     pub fn only_rises(self) -> bool {
         !matches!(self, CounterKind::Pending | CounterKind::Uncorrectable)
     }
 
-    /// From this value on, one such counter says as much as two (study of Backblaze's data of 2026-Q1, 351,000 drives). NVMe
-    /// has no such figure.
+    /// From this value on, one such counter predicts as much as two (study of Backblaze's data of 2026-Q1, 351,000
+    /// drives). NVMe has no such figure.
     pub fn high(self) -> Option<u64> {
         match self {
             CounterKind::Reallocated => Some(102),
@@ -75,8 +75,8 @@ impl CounterKind {
     }
 }
 
-/// The counters of one reading. Of packed values the part that counts: Seagate packs three 16-bit counters into 188, the lowest
-/// of which has all time-outs (an Exos X16's 0x000C_000C_000C is 12, not 51,540,393,996).
+/// Decodes the counters of one reading. Of packed values only the meaningful part counts: Seagate packs three 16-bit
+/// counters into 188, the lowest of which has all time-outs (an Exos X16's 0x000C_000C_000C is 12, not 51,540,393,996).
 pub fn decode(facts: &SmartFacts) -> BTreeMap<CounterKind, u64> {
     let mut counters = BTreeMap::new();
     for attribute in &facts.attributes {
@@ -101,17 +101,17 @@ pub fn decode(facts: &SmartFacts) -> BTreeMap<CounterKind, u64> {
     counters
 }
 
-/// Degrees Celsius. In attribute 194 (and 190) the low byte is the temperature now, signed; above it drives pack the extremes
-/// (98,784,247,834 is 26, with 23 the lowest).
+/// The temperature in degrees Celsius. In attribute 194 (and 190) the low byte is the present temperature, signed;
+/// drives pack the extremes above it (98,784,247,834 is 26, with 23 the lowest).
 pub fn celsius(facts: &SmartFacts) -> Option<i32> {
     let of = |id| facts.attributes.iter().find(|attribute| attribute.id == id);
     let packed = of(194).or_else(|| of(190)).map(|attribute| i32::from(attribute.raw as u8 as i8));
-    // Sensors that say more are broken, or say nothing.
+    // A sensor outside this range is broken, or absent.
     facts.celsius.or(packed).filter(|celsius| (-40..=120).contains(celsius))
 }
 
-/// How long growth counts as such. The chance of more errors is 1 % ten weeks after the last (Schroeder, Damouras & Gill,
-/// FAST'10, section 4).
+/// For how many seconds growth counts. The chance of more errors is 1 % ten weeks after the last (Schroeder, Damouras &
+/// Gill, FAST'10, section 4).
 pub const GROWTH_MEMORY: u64 = 70 * DAY;
 
 /// The history of one counter.
@@ -119,25 +119,25 @@ pub const GROWTH_MEMORY: u64 = 70 * DAY;
 pub struct CounterHistory {
     /// The last reading.
     pub value: u64,
-    /// By how much it has grown of late: since growth began that has not paused for [`GROWTH_MEMORY`].
+    /// Recent growth: since the start of a growth that has not paused for [`GROWTH_MEMORY`].
     pub growth: u64,
-    /// When that began,
+    /// When that growth started.
     pub since: UnixSeconds,
-    /// and when it last grew; 0 for never.
+    /// When the counter last grew; 0: never.
     pub grew: UnixSeconds,
-    /// The latest reading was lower than `value`, of a counter that only rises: it is believed when another one says so.
+    /// Was the latest reading lower than `value`, for a counter that only rises? A second lower reading is accepted.
     pub is_doubted: bool,
 }
 
 impl CounterHistory {
-    /// The first reading: whatever it is, nobody saw it grow.
+    /// The first reading, of any value: its growth was not seen.
     pub fn new(value: u64) -> CounterHistory {
         CounterHistory { value, growth: 0, since: UnixSeconds(0), grew: UnixSeconds(0), is_doubted: false }
     }
 
-    /// Another reading. One that falls (a pending sector was written over; a drive was reset) is no growth, nor is what comes
-    /// back below nothing: growth is counted from the last reading. Of one that only rises a single lower reading is a slip of the
-    /// drive: some show nothing for once, and go on where they were.
+    /// Another reading. A fall (a pending sector was overwritten; a drive was reset) is no growth; growth is counted
+    /// from the last reading. A single lower reading of a counter that only rises is taken for a slip of the drive:
+    /// some show 0 once, and then continue where they were.
     pub fn read(&mut self, now: UnixSeconds, value: u64, only_rises: bool) {
         if value < self.value && only_rises && !std::mem::replace(&mut self.is_doubted, true) {
             return;

@@ -1,4 +1,4 @@
-//! What goes into the watch and what comes out: plain values, the contract of its pumps.
+//! Events into the watch and operations out of it: plain values, the contract with its pumps.
 
 use crate::facts::{ArrayFacts, DiskFacts, SessionNews, SessionSubject, SmartReading, SubjectKey};
 use crate::hold::HoldBack;
@@ -7,132 +7,134 @@ use crate::rows::{MessageRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
 use scrubjay_core::units::{Nanos, UnixSeconds};
 
-/// What a person asks for.
+/// A person's command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonCommand {
-    /// Read nothing for so many seconds.
+    /// Read nothing for this many seconds.
     PauseFor(u64),
-    /// Go on.
+    /// End the pause.
     Resume,
-    /// Read this disk or array now, out of its turn and before others that wait; what holds it back for another reason holds on.
+    /// Read this disk or array now, out of its turn and before others that wait; any other reason to hold it back remains.
     ScrubNow(SubjectKey),
-    /// Be silent about what is open now of this subject, until it grows.
+    /// Send no messages about the open incidents of this subject until they grow.
     Accept(IncidentSubject),
-    /// Send a test, with a code, by every channel.
+    /// Send a test message, with a code, by every channel.
     TestAlerts,
-    /// A code that came by some channel.
+    /// Confirm a code that came by some channel.
     Confirm(String),
-    /// A disk, or an array, was taken out for good.
+    /// Forget a disk or array that was taken out for good.
     Forget(IncidentSubject),
 }
 
-/// Something that happened. Disks are called by the kernel's names; a name is given to another disk only after it was told
-/// that its disk is gone. A disk that is seen under another name has moved, once the old one is told to be gone; if both stay for
-/// minutes, they are two disks of one identity.
+/// An event. Disks are called by the kernel's names; the pump gives a name to another disk only after the event that
+/// its disk is gone. A disk that is seen under another name has moved, once its old name is gone; if both names stay
+/// for minutes, they are two disks with one identity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchEvent {
-    /// A disk is there, or has changed.
+    /// A disk is present, or has changed.
     DiskSeen(DiskFacts),
-    /// The disk of this name is not there any more.
+    /// The disk of this name is gone.
     DiskGone(String),
-    /// An array is there, or has changed.
+    /// An array is present, or has changed.
     ArraySeen(ArrayFacts),
-    /// The array with this UUID is not there any more.
+    /// The array with this UUID is gone.
     ArrayGone(String),
-    /// SMART of the disk of this name was read, or not.
+    /// The result of reading the SMART data of the disk of this name.
     Smart(String, SmartReading),
-    /// A session on this disk or array reports. After a start the pump also tells, as stopped, what sessions have kept, with the
-    /// date they were begun with.
+    /// A report of a session on this disk or array. After a start the pump also reports what sessions have kept, as
+    /// stopped, with the date with which they were begun.
     Session(SessionSubject, SessionNews),
-    /// In the hour of the week that just ended this disk or array could have been read for this share of the time, within its
-    /// budget: 0 to 1.
+    /// The share (0 to 1) of the hour of the week that just ended in which this disk or array could have been read
+    /// within its budget.
     IdleHour(SessionSubject, usize, f32),
-    /// The machine runs on battery, or not any more.
+    /// Whether the machine runs on battery.
     OnBattery(bool),
-    /// Are all arrays of this machine seen, as far as is known? Not until this says so; nor where there are pools and arrays of
-    /// which nothing more can be told.
+    /// Whether all arrays of this machine are seen, as far as is known. They are not until this event says so, nor
+    /// where there are pools and arrays that cannot be examined.
     ArraysKnown(bool),
-    /// A person commands.
+    /// A person's command.
     Command(PersonCommand),
-    /// The settings were read anew.
+    /// The settings were read again.
     Settings(Box<WatchSettings>),
     /// The message of this number was accepted by its channel.
     MessageSent(u64),
-    /// It was not.
+    /// The message of this number was not accepted.
     MessageFailed(u64),
-    /// The clock is synchronised with another one, or is not. While nothing is said of it, a clock that is far from what it showed
-    /// before is believed when it has stayed so for hours; so the pump tells this first after a start, and when it changes.
+    /// Whether the clock is synchronised with another one. If this is not known, a clock that is far from what it
+    /// showed before is trusted only when it has stayed so for hours; so the pump sends this event first after a start,
+    /// and when it changes.
     ClockSynchronised(bool),
-    /// Time has passed, and all that happened has been told.
+    /// Time has passed, and all events so far were sent.
     Tick,
 }
 
-/// Something that the watch wants done. The pump does one after the other, in order; it does not begin the next before rows are
-/// durable.
+/// An operation that the watch asks for. The pump carries out one after the other, in order; it does not begin the next
+/// before rows are durable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchOp {
-    /// Make these rows durable, and remove those, all or none.
+    /// Make these rows durable and remove the rows with those keys, all or none.
     Keep(Vec<WatchRow>, Vec<RowKey>),
     /// Read the SMART data of the disk of this name; do not wake it.
     ReadSmart(String),
-    /// On this disk or array go on with the pass of this number, which began then, and add no more latency than this to requests
-    /// of others, as a mean over them. What was read before that date does not count: if what the session has kept is of another
-    /// pass, or began before it (numbers begin anew when a disk was forgotten or a data base is lost), the pass begins; if it is
-    /// of this one, and complete, it says so once more: the watch may have been killed before that was durable.
+    /// Continue the pass of this number on this disk or array, which began at this date, with no more than this mean
+    /// slowdown of foreground requests. Reads before that date do not count: if the session's kept progress is of
+    /// another pass, or began before it (numbers start again when a disk was forgotten or a data base is lost), the
+    /// pass starts over; if it is of this pass, and complete, the session reports that once more: the watch may have
+    /// been killed before it was durable.
     BeginSession(SessionSubject, u32, UnixSeconds, Nanos),
-    /// End the session on this disk or array, and keep where it is; one that does not say within an hour that it did hangs.
+    /// End the session on this disk or array, and keep its progress; a session that does not report its end within an
+    /// hour hangs.
     StopSession(SessionSubject, HoldBack),
-    /// Send this message, and say what came of it within a quarter of an hour: then it has failed, and may be sent twice.
+    /// Send this message, and report the result within a quarter of an hour: after that it has failed, and may be sent twice.
     Send(Box<MessageRow>),
-    /// The daily check went well: tell so whoever waits for it.
+    /// Report to the heartbeat's receiver that the daily check went well.
     Heartbeat,
 }
 
-/// Mistakes that can be made on purpose: tests of the tests. Without the feature `planted` nobody makes them, and the compiler
-/// leaves them out.
+/// Mistakes that can be planted, to test the tests. Without the feature `planted` the compiler leaves them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchBug {
     /// A message that was under way when the machine was killed is forgotten.
     ForgetUnderWay,
-    /// It is sent again, and not marked as possibly repeated.
+    /// A message that was under way then is sent again, but not marked as possibly repeated.
     RepeatUnmarked,
-    /// A message is handed to its channel before the row that says so is durable.
+    /// A message is handed to its channel before the row that records it is durable.
     SendBeforeKeep,
-    /// A disk of which nothing was heard for days is still called ok.
+    /// A disk that gave no answer for days is still called ok.
     GreenWhenStale,
-    /// A session that was stopped counts as a whole pass.
+    /// A stopped session counts as a whole pass.
     StoppedIsFinished,
-    /// That a date will be missed is said only when it was.
+    /// A missed date is reported only afterwards.
     WarnTooLate,
-    /// Reminders come although a person accepted what is so.
+    /// Reminders are sent for accepted incidents.
     RemindTheAccepted,
-    /// Members of an array are read all at once.
+    /// Members of an array are read at the same time.
     ReadMembersTogether,
     /// The range of a forecast is a third of what it should be.
     NarrowForecasts,
-    /// Disks are read at any hour, whatever the settings say.
+    /// Disks are read outside of their hours.
     IgnoreHours,
-    /// Disks are read although a person wants a pause.
+    /// Disks are read during a pause.
     IgnorePause,
-    /// Members of arrays that are degraded, rebuilt or checked are read.
+    /// Members of arrays that are degraded, rebuilding or checking are read.
     IgnoreArrays,
-    /// As many disks behind a controller are read at a time as want to be.
+    /// The limit of disks that are read at a time behind one controller is ignored.
     IgnoreController,
-    /// That something has become more is not told.
+    /// Growth is not reported.
     GrowthUntold,
-    /// That a disk is missing is not told.
+    /// A missing disk is not reported.
     MissingUntold,
-    /// That unreadable sectors meet in a stripe is not told.
+    /// Unreadable sectors that meet in a stripe are not reported.
     StripesUntold,
-    /// That a way for messages is not proven, or accepts nothing, is not told.
+    /// A channel that is not proven, or accepts nothing, is not reported.
     ChannelsUntold,
     /// Notices are sent in quiet hours.
     IgnoreQuiet,
-    /// Whatever a message tells waits for the end of quiet hours.
+    /// Urgent messages wait for the end of quiet hours, too.
     AllNotices,
-    /// There is no monthly report.
+    /// No monthly report is sent.
     NoReport,
-    /// The daily check is not told to whoever waits for it.
+    /// The heartbeat is not sent after a daily check.
     NoHeartbeat,
     /// The light of the arrays is always green.
     RedundancyGreen,
@@ -141,7 +143,7 @@ pub enum WatchBug {
 }
 
 impl WatchBug {
-    /// All of them.
+    /// All planted mistakes.
     pub const ALL: [WatchBug; 23] = [
         WatchBug::ForgetUnderWay,
         WatchBug::RepeatUnmarked,

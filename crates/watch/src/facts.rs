@@ -1,22 +1,22 @@
-//! What the pump tells of disks and arrays: values as the kernel and the drives gave them.
+//! Facts about disks and arrays, from the pump: values as the kernel and the drives give them.
 
 use scrubjay_core::layout::Layout;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::fmt;
 
-/// Names a disk for good: its WWN or serial number. Names such as `sda` are only where it is now.
+/// The permanent identity of a disk: its WWN or serial number. Kernel names such as `sda` are only its present place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiskKey(pub String);
 
 impl DiskKey {
-    /// The WWN if there is one, else the serial number, else the place: a disk that has neither is as good as its socket.
+    /// The WWN if there is one, else the serial number, else the place: without both a disk is identified by its socket.
     pub fn of(wwn: Option<&str>, serial: Option<&str>, place: &str) -> DiskKey {
         let given = |text: Option<&str>| text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         DiskKey(given(wwn).or_else(|| given(serial)).unwrap_or_else(|| format!("at {place}")))
     }
 
-    /// A number that is the same on every machine and in every version: FNV-1a (Fowler, Noll & Vo, 1991), then a mix of its
-    /// high bits into the low ones, as 0 to 1.
+    /// A number from 0 to 1 that is the same on every machine and in every version: FNV-1a (Fowler, Noll & Vo, 1991),
+    /// then a mix of its high bits into the low ones.
     pub fn spread(&self) -> f64 {
         let hash = self
             .0
@@ -33,25 +33,25 @@ impl fmt::Display for DiskKey {
     }
 }
 
-/// Names for good what is read in passes.
+/// The permanent identity of what is read in passes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SubjectKey {
     /// A disk.
     Disk(DiskKey),
-    /// An array, by its UUID: its own checker goes over it.
+    /// An array, by its UUID: its own checker reads it.
     Array(String),
 }
 
-/// What a session is on.
+/// The subject of a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SessionSubject {
-    /// The disk that the kernel calls so now.
+    /// The disk that has this kernel name now.
     Disk(String),
-    /// The array with this UUID: its own checker goes over it.
+    /// The array with this UUID: its own checker reads it.
     Array(String),
 }
 
-/// Whether it has moving parts.
+/// Whether a disk has moving parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaKind {
     /// A hard disk.
@@ -60,24 +60,24 @@ pub enum MediaKind {
     Flash,
 }
 
-/// A disk that is there.
+/// A disk that is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskFacts {
     /// Its identity.
     pub key: DiskKey,
-    /// The kernel's name for it now: what events and operations call it.
+    /// Its present kernel name, by which events and operations call it.
     pub name: String,
-    /// What the drive calls its model.
+    /// Its model, as the drive reports it.
     pub model: String,
-    /// The serial number, as it stands on the drive's label: people find it by that. None: it is not known.
+    /// The serial number as printed on the drive's label, by which people find it. `None`: not known.
     pub serial: Option<String>,
-    /// Where it sits, if the enclosure says so.
+    /// Its bay, if the enclosure reports it.
     pub bay: Option<String>,
-    /// The controller that it hangs on, if it shares it with others.
+    /// The controller that it is attached to, if it shares that with other disks.
     pub controller: Option<String>,
-    /// What it is made of.
+    /// Spinning or flash.
     pub media: MediaKind,
-    /// Its size; 0 if that cannot be told.
+    /// Its size in sectors; 0 if not known.
     pub sectors: u64,
 }
 
@@ -88,52 +88,52 @@ impl DiskFacts {
     }
 }
 
-/// What an array is doing by itself.
+/// What an array is doing on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrayActivity {
     /// Nothing.
     Idle,
     /// Its own check is running.
     Checking,
-    /// It fills a new member, or what a crash left.
+    /// It fills a new member, or resyncs after a crash.
     Rebuilding,
 }
 
 /// A member's place in an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayMember {
-    /// The kernel's name of the disk there; none if the place is empty.
+    /// The kernel's name of the disk there; `None`: the place is empty.
     pub disk: Option<String>,
-    /// Does it hold what it should?
+    /// Does it hold the data that it should?
     pub is_in_sync: bool,
     /// The sector of the disk at which the member's data begin.
     pub data_start: u64,
 }
 
-/// An array that is there: md, btrfs or a volume of ours.
+/// An array that is present: of md, a btrfs, or a volume of Scrubjay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayFacts {
     /// Its identity: the UUID.
     pub key: String,
-    /// What people call it: `md0`, `tank`.
+    /// Its name for people: `md0`, `tank`.
     pub name: String,
-    /// `RAID6`, as people say it.
+    /// Its RAID level for people: `RAID6`.
     pub level: String,
-    /// How many members may be missing before data are lost, when all are there.
+    /// How many members may be missing before data are lost, counted from all present.
     pub redundancy: u32,
     /// The places of its members.
     pub members: Vec<ArrayMember>,
     /// What it is doing.
     pub activity: ArrayActivity,
-    /// Where its chunks lie, if that is known, and how many sectors each has.
+    /// The layout of its chunks, if known, and the sectors of a chunk.
     pub layout: Option<(Layout, u64)>,
-    /// The sectors that its own checker goes over in one pass; none: there is none that the pump can drive.
+    /// The sectors that its own checker covers in one pass; `None`: it has no checker that the pump can drive.
     pub check_sectors: Option<u64>,
 }
 
 impl ArrayFacts {
-    /// How many more members may be lost, whichever they are; negative: some too many are. Where the layout is known, those count
-    /// that meet in a stripe: of mirrored pairs one each may be lost.
+    /// How many more members, whichever they are, may be lost; negative: too many are lost. If the layout is known,
+    /// lost members count together only where they meet in a stripe: each of several mirrored pairs may lose one.
     pub fn redundancy_left(&self) -> i64 {
         let is_lost = |member: &ArrayMember| !member.is_in_sync;
         let all = self.members.iter().filter(|member| is_lost(member)).count();
@@ -149,7 +149,7 @@ impl ArrayFacts {
         i64::from(self.redundancy) - met.unwrap_or(all) as i64
     }
 
-    /// Is one of its members missing or not in sync yet?
+    /// Is one of its members missing, or not in sync yet?
     pub fn is_degraded(&self) -> bool {
         self.members.iter().any(|member| !member.is_in_sync)
     }
@@ -160,7 +160,7 @@ impl ArrayFacts {
     }
 }
 
-/// One line of an ATA drive's table, as it stands there: the raw value may be packed.
+/// One line of an ATA drive's attribute table, unprocessed: the raw value may be packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtaAttribute {
     /// Its number, such as 5 or 197.
@@ -169,27 +169,27 @@ pub struct AtaAttribute {
     pub raw: u64,
 }
 
-/// What an NVMe drive says of itself.
+/// An NVMe drive's health log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeLog {
     /// Bits of `critical_warning`.
     pub critical_warning: u8,
-    /// Spare blocks left, percent,
+    /// Spare blocks left, percent.
     pub spare: u8,
-    /// and below what it counts as too few.
+    /// The percentage of spare blocks below which they are too few.
     pub spare_threshold: u8,
-    /// Endurance used, percent; may go beyond 100.
+    /// Endurance used, percent; may exceed 100.
     pub used: u8,
     /// Unrecovered data errors.
     pub media_errors: u64,
 }
 
-/// What a SCSI drive says of itself.
+/// A SCSI drive's error logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScsiLog {
     /// Sectors that were remapped since it left the factory.
     pub grown_defects: u64,
-    /// Reads, writes and verifications that could not be corrected.
+    /// Reads, writes and verifications with errors that could not be corrected.
     pub uncorrected: u64,
 }
 
@@ -198,13 +198,13 @@ pub struct ScsiLog {
 pub struct SmartFacts {
     /// The drive's own verdict, if it gives one: false is "failing".
     pub passed: Option<bool>,
-    /// An ATA drive's table.
+    /// An ATA drive's attribute table.
     pub attributes: Vec<AtaAttribute>,
     /// An NVMe drive's log.
     pub nvme: Option<NvmeLog>,
     /// A SCSI drive's logs.
     pub scsi: Option<ScsiLog>,
-    /// Degrees Celsius, if the drive says so outside of its table.
+    /// Degrees Celsius, if the drive reports it outside of its table.
     pub celsius: Option<i32>,
     /// Did its last self-test fail?
     pub is_self_test_failed: bool,
@@ -213,7 +213,7 @@ pub struct SmartFacts {
 }
 
 impl SmartFacts {
-    /// Is there anything in it that says how the drive is? Its heat does not.
+    /// Do the data say anything about the drive's health? Its temperature alone does not.
     pub fn says_something(&self) -> bool {
         let has_log = self.nvme.is_some() || self.scsi.is_some();
         self.passed.is_some() || !self.attributes.is_empty() || has_log || self.is_self_test_failed
@@ -223,18 +223,18 @@ impl SmartFacts {
 /// Why there are no SMART data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmartRefusal {
-    /// We may not ask.
+    /// This process lacks the permission.
     NoPermission,
     /// The drive, or the bridge before it, has none.
     NotSupported,
     /// There is no program to read them with, or it is too old.
     NoProgram,
-    /// It did not answer in time, or with nonsense.
+    /// The drive did not answer in time, or its answer made no sense.
     NoAnswer,
 }
 
 impl SmartRefusal {
-    /// For people: what is wrong, and what to do.
+    /// What is wrong and what to do, in words for people.
     pub fn words(self) -> &'static str {
         match self {
             SmartRefusal::NoPermission => "SMART may not be read: no permission (run as root)",
@@ -245,61 +245,61 @@ impl SmartRefusal {
     }
 }
 
-/// What came of reading SMART.
+/// The result of reading SMART.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SmartReading {
     /// The data.
     Facts(SmartFacts),
     /// The disk sleeps, and was not woken.
     Asleep,
-    /// None.
+    /// There are no data, for this reason.
     Refused(SmartRefusal),
 }
 
-/// What a session says of the pass that it is at.
+/// A session's report about its pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassReport {
-    /// Which pass, by the number that the session was begun with; 0 if it was begun by somebody else, such as a person.
+    /// The number of the pass with which the session was begun; 0 if another program or a person began it.
     pub pass: u32,
-    /// Nothing that this report counts was read before: of a session of ours what `BeginSession` gave it when this pass began, or
-    /// where it found all of it read by others, when that began. 0
-    /// if that is not known: then it counts only while the session runs, and of somebody else's only what it found.
+    /// Nothing that this report counts was read before this date: for a session of the watch the date from
+    /// `BeginSession` when this pass began, or if it found the pass read by others, the date when they began. 0 if not
+    /// known: then the report counts only while the session runs, and for a session of others only its findings count.
     pub begun: UnixSeconds,
-    /// A session of ours has read none of it: it was found read.
+    /// Did the watch's session read none of this pass, because it found it read by others?
     pub is_found: bool,
     /// Sectors of this pass with a verdict, earlier runs of the same pass included.
     pub done: u64,
-    /// The unreadable ones, in runs, ascending.
+    /// The unreadable sectors, in runs, ascending.
     pub unreadable: Vec<SectorRange>,
-    /// Reads of this pass that failed first and went well later.
+    /// Reads of this pass that failed first and succeeded later.
     pub retries: u64,
-    /// Of an array: rows or copies that were wrong in this pass, and were made right from the others.
+    /// For an array: rows or copies that were wrong in this pass, and were repaired from the others.
     pub corrected: u64,
-    /// Of an array: sectors whose copies or parity disagreed in this pass, and were left as they are.
+    /// For an array: sectors whose copies or parity disagreed in this pass, and were left as they are.
     pub mismatched: u64,
-    /// What the disk gave while it was being read, bytes a second; 0 if not measured.
+    /// Mean rate of the disk while it was read, in bytes a second; 0 if not measured.
     pub bytes_per_second: u64,
-    /// What one read of the usual size took, as a mean, in nanoseconds; 0 if not measured.
+    /// Mean time of one read of the usual size, in nanoseconds; 0 if not measured.
     pub service_nanos: u64,
 }
 
-/// What happened to a session. While one runs, something is told of it at least once an hour.
+/// News of a session. A running session sends some at least once an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionNews {
-    /// It is going on.
+    /// It goes on.
     Progress(PassReport),
-    /// Every sector has a verdict: the pass is over, and so is the session.
+    /// Every sector has a verdict: the pass and the session are over.
     Finished(PassReport),
-    /// It has stopped, as it was told to.
+    /// It has stopped, as requested.
     Stopped(PassReport),
     /// The disk answers, but not to reads: nothing is known of its medium.
     Failed(PassReport),
-    /// It could not begin, for a reason that says nothing about the disk: in words.
+    /// It could not begin, for this reason (in words), which does not concern the disk.
     Refused(String),
 }
 
 impl SessionNews {
-    /// What it says of the pass; none: it did not begin.
+    /// The report about the pass; `None`: the session did not begin.
     pub fn report(&self) -> Option<&PassReport> {
         match self {
             SessionNews::Progress(report)

@@ -1,29 +1,29 @@
-//! When a pass will end: the idle share of each hour of the week, and how wrong earlier forecasts were.
+//! Forecasts of when a pass ends: from the idle share of each hour of the week, and the errors of earlier forecasts.
 
 use crate::calendar::{HOUR, WEEK_HOURS};
 use crate::facts::{MediaKind, SubjectKey};
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Before anything was measured: a disk on a quiet machine is free for half of the time (a judgement; after a week it
-/// counts for nothing).
+/// The idle share before anything was measured: a disk on a quiet machine is free for half of the time (a judgement;
+/// after a week it has no weight).
 const SHARE_PRIOR: f32 = 0.5;
-/// A new week counts for so much, the past for the rest: after a month of another load the old one is forgotten.
+/// The weight of a new week; the past has the rest: after a month of another load the old one is forgotten.
 const SHARE_WEIGHT: f32 = 0.3;
 
-/// How much of each hour of the week a disk can be read within its budget, and how fast it then is.
+/// The share of each hour of the week in which a disk can be read within its budget, and its rate while it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleWeek {
-    /// 0 to 1, from Monday midnight on.
+    /// Shares from 0 to 1, from Monday midnight on.
     pub share: [f32; WEEK_HOURS],
-    /// Weeks that each was seen in.
+    /// In how many weeks each hour was measured.
     pub weeks: [u16; WEEK_HOURS],
-    /// Bytes a second while it is read.
+    /// The rate while it is read, in bytes a second.
     pub bytes_per_second: u64,
 }
 
 impl IdleWeek {
-    /// Nothing was seen yet. Disks of the time read 150 MB/s over all their tracks, flash on SATA 400.
+    /// Nothing was measured yet. Present disks read 150 MB/s on average over their tracks, flash on SATA 400.
     pub fn new(media: MediaKind) -> IdleWeek {
         let bytes_per_second = match media {
             MediaKind::Spinning => 150_000_000,
@@ -32,7 +32,7 @@ impl IdleWeek {
         IdleWeek { share: [SHARE_PRIOR; WEEK_HOURS], weeks: [0; WEEK_HOURS], bytes_per_second }
     }
 
-    /// An hour was seen.
+    /// Adds the measured share of an hour.
     pub fn observe(&mut self, hour: usize, share: f32) {
         let (Some(known), Some(weeks)) = (self.share.get_mut(hour), self.weeks.get_mut(hour)) else { return };
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { return };
@@ -41,14 +41,14 @@ impl IdleWeek {
         *weeks = weeks.saturating_add(1);
     }
 
-    /// The speed, measured over some time: the mean moves slowly, for inner tracks are slower.
+    /// Adds a measured rate. The mean moves slowly, because inner tracks are slower.
     pub fn measure(&mut self, bytes_per_second: u64) {
         if bytes_per_second > 0 {
             self.bytes_per_second = (self.bytes_per_second * 15 + bytes_per_second) / 16;
         }
     }
 
-    /// The share of an hour; of one never seen, the mean of those that were.
+    /// The share of each hour; for hours that were never measured, the mean of the others.
     fn shares(&self) -> [f32; WEEK_HOURS] {
         let seen = || self.share.iter().zip(&self.weeks).filter(|(_, weeks)| **weeks > 0).map(|(share, _)| *share);
         let count = seen().count();
@@ -56,12 +56,12 @@ impl IdleWeek {
         std::array::from_fn(|hour| if self.weeks[hour] > 0 { self.share[hour] } else { mean })
     }
 
-    /// Hours a week that it can be read, if the schedule lets it so much of each hour of the week.
+    /// Hours a week in which it can be read, if the schedule allows the share `open` of each hour of the week.
     pub fn hours_a_week(&self, open: &[f32; WEEK_HOURS]) -> f64 {
         self.shares().iter().zip(open).map(|(share, open)| f64::from(share * open)).sum()
     }
 
-    /// How long `bytes` take from an hour of the week on, most likely. None: more than a year.
+    /// The most likely time to read `bytes` from an hour of the week on, in seconds. `None`: more than a year.
     pub fn seconds_for(&self, bytes: f64, from_hour: usize, open: &[f32; WEEK_HOURS]) -> Option<u64> {
         let shares = self.shares();
         let hourly = self.bytes_per_second as f64 * HOUR as f64;
@@ -84,15 +84,14 @@ impl IdleWeek {
     }
 }
 
-/// How many forecasts are remembered.
+/// Ratios that are kept, at most.
 const RATIOS_MAX: usize = 96;
-/// What is assumed of forecasts before there are any: the ratios of what passes took to what was forecast, in a year of
-/// modelled hosts.
+/// Assumed ratios before there are any: the time that passes took over the forecast one, in a year of modelled hosts.
 const RATIOS_PRIOR: [f32; 8] = [0.78, 0.9, 0.95, 0.98, 1.02, 1.07, 1.15, 1.5];
 
-/// How wrong the forecasts of this machine were: what a pass took, as a multiple of what was forecast when it began. The range
-/// of the next one is taken from these, so it holds as often as it says, whatever the load is like (conformal prediction:
-/// Vovk, Gammerman & Shafer, "Algorithmic Learning in a Random World", 2005).
+/// Errors of the forecasts of this machine: the time that a pass took as a multiple of the forecast when it began. The
+/// range of the next forecast is taken from these, so it holds as often as stated, whatever the load is like (conformal
+/// prediction: Vovk, Gammerman & Shafer, "Algorithmic Learning in a Random World", 2005).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForecastErrors {
     /// The latest ratios, the oldest first.
@@ -100,7 +99,7 @@ pub struct ForecastErrors {
 }
 
 impl ForecastErrors {
-    /// A pass took `ratio` times as long as was forecast.
+    /// Adds the ratio of a finished pass: its time over the forecast one.
     pub fn add(&mut self, ratio: f32) {
         if ratio.is_finite() && ratio > 0.0 {
             self.ratios.push_back(ratio);
@@ -110,10 +109,10 @@ impl ForecastErrors {
         }
     }
 
-    /// Below the first lies one in ten, above the second one in ten.
+    /// The ratios below which one in ten lies, and above which one in ten lies.
     pub fn range(&self) -> (f64, f64) {
         let prior = RATIOS_PRIOR.len().saturating_sub(self.ratios.len() / 4);
-        // What is left of the prior stays even: the innermost go first.
+        // The rest of the prior stays balanced: the innermost ratios go first.
         let kept = RATIOS_PRIOR[..prior - prior / 2].iter().chain(&RATIOS_PRIOR[RATIOS_PRIOR.len() - prior / 2..]);
         let mut all: Vec<f32> = self.ratios.iter().chain(kept).copied().collect();
         all.sort_by(f32::total_cmp);
@@ -127,19 +126,19 @@ impl ForecastErrors {
     }
 }
 
-/// When a pass ends: in eight of ten cases between the first and the last.
+/// When a pass ends: with a probability of 80 % between `low` and `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassForecast {
-    /// With 10 % probability sooner.
+    /// The pass ends before this time with a probability of 10 %.
     pub low: UnixSeconds,
-    /// If all goes as it went.
+    /// The time if the load stays as it was.
     pub likely: UnixSeconds,
-    /// With 10 % probability later.
+    /// The pass ends after this time with a probability of 10 %.
     pub high: UnixSeconds,
 }
 
 impl PassForecast {
-    /// Of a pass that is read from `from` on, for so many seconds.
+    /// The forecast of a pass that is read from `from` on and most likely takes `seconds`.
     pub fn new(from: UnixSeconds, seconds: u64, errors: &ForecastErrors) -> PassForecast {
         let (low, high) = errors.range();
         let at = |factor: f64| UnixSeconds(from.0 + (seconds as f64 * factor) as u64);
@@ -147,18 +146,19 @@ impl PassForecast {
     }
 }
 
-/// What is expected of a pass.
+/// The expected course of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ForeseenPass {
-    /// It begins, or goes on, then.
+    /// When it begins or continues.
     pub starts: UnixSeconds,
-    /// Seconds that what is left of it takes from then on, most likely; none: more than a year, or not within one.
+    /// The most likely seconds that the rest of it takes from then on; `None`: more than a year, or it does not begin
+    /// within one.
     pub rest: Option<u64>,
-    /// When it ends; none: not within a year.
+    /// When it ends; `None`: not within a year.
     pub ends: Option<PassForecast>,
 }
 
-/// What is expected of the passes of all subjects.
+/// The expected course of the passes of all subjects.
 pub(crate) type AllForeseen = BTreeMap<SubjectKey, ForeseenPass>;
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     fn a_pass_takes_as_many_hours_as_the_week_has_idle_ones() {
         let mut week = IdleWeek::new(MediaKind::Spinning);
         week.bytes_per_second = 100_000_000;
-        // Free at night only, from 0 to 6.
+        // Idle at night only, from 0 to 6.
         (0..WEEK_HOURS).for_each(|hour| week.observe(hour, if hour % 24 < 6 { 1.0 } else { 0.0 }));
         let hour = 100e6 * HOUR as f64;
         assert_eq!(week.seconds_for(3.0 * hour, 0, &OPEN), Some(3 * HOUR));

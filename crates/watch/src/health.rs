@@ -1,4 +1,4 @@
-//! How a disk is: six words, each with its reasons, and how much each reason is worth.
+//! How a disk is: one of six words, with its reasons, and how much each reason is worth.
 
 use crate::counters::{CounterHistory, CounterKind};
 use scrubjay_core::units::UnixSeconds;
@@ -11,18 +11,18 @@ pub enum HealthState {
     Ok,
     /// It sleeps: what is known of it is old.
     Asleep,
-    /// Nobody knows.
+    /// Nothing is known of it.
     Unknown,
     /// Something is not as it should be, and may stay so for years.
     Watch,
-    /// It is not there.
+    /// It is absent.
     Missing,
     /// It should be replaced.
     Replace,
 }
 
 impl HealthState {
-    /// All of them.
+    /// All six.
     pub const ALL: [HealthState; 6] = [
         HealthState::Ok,
         HealthState::Asleep,
@@ -45,10 +45,10 @@ impl HealthState {
     }
 }
 
-/// What is known of how often disks with such a sign fail.
+/// How often disks with a sign fail, as far as was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BaseRate {
-    /// In words.
+    /// The rate in words.
     pub words: &'static str,
     /// Who counted.
     pub source: &'static str,
@@ -59,17 +59,17 @@ const BACKBLAZE: &str = "Backblaze's data of 2026-Q1, 351,000 drives";
 /// One counter of the medium above zero.
 const ONE_SIGN: BaseRate =
     BaseRate { words: "drives with one such sign fail 7.6 times as often within a week", source: BACKBLAZE };
-/// Two of them, or one that is high.
+/// Two counters of the medium above zero, or one that is high.
 const TWO_SIGNS: BaseRate = BaseRate {
     words: "drives with two such signs, or a high one, fail 74 times as often within a week",
     source: BACKBLAZE,
 };
-/// None.
+/// No sign at all.
 pub const NO_SIGN: BaseRate = BaseRate {
     words: "0.006 % of drives without a sign fail within a week; but a quarter of those that fail gave none",
     source: BACKBLAZE,
 };
-/// Growth; sectors that our own reads found.
+/// A growing counter, or unreadable sectors found by scrubbing.
 const MORE_ERRORS: BaseRate = BaseRate {
     words: "of drives with an unreadable sector 55 to 62 % have another within a month",
     source: "Bairavasundaram et al., SIGMETRICS'07, 1.53 million drives",
@@ -78,69 +78,69 @@ const MORE_ERRORS: BaseRate = BaseRate {
 /// One thing that speaks against a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HealthSign {
-    /// The drive says so itself.
+    /// The drive's own verdict is "failing".
     DriveSaysFailing,
-    /// Our own reads found sectors that cannot be read.
+    /// Scrubbing found this many unreadable sectors.
     UnreadableSectors(u64),
     /// A counter of the medium grows.
     Growth {
-        /// Which,
+        /// The counter.
         kind: CounterKind,
-        /// what it is now,
+        /// Its present value.
         value: u64,
-        /// by how much it grew,
+        /// Its growth.
         by: u64,
-        /// in how many days.
+        /// The days in which it grew.
         days: u64,
     },
-    /// A counter of the medium is above zero, and rests.
+    /// A counter of the medium is above zero, but does not grow.
     Level {
-        /// Which,
+        /// The counter.
         kind: CounterKind,
-        /// what it is,
+        /// Its value.
         value: u64,
-        /// and whether it is high, or not the only one.
+        /// Is it high, or not the only one above zero?
         is_grave: bool,
     },
     /// An NVMe drive raised bits of its critical warning (other than temperature).
     NvmeWarning(u8),
-    /// An NVMe drive has too few spare blocks: so many percent.
+    /// An NVMe drive has too few spare blocks; the percentage that is left.
     SpareLow(u8),
-    /// A flash drive's endurance is used, percent.
+    /// The used part of a flash drive's endurance, percent.
     Worn(u8),
     /// The drive's own test failed.
     SelfTestFailed,
-    /// It answers questions, but no reads: so many sessions ended so.
+    /// The drive answers commands, but no reads; this many sessions in sequence ended so.
     NoReads(u32),
     /// Reads are answered up to a place, and none behind it.
     ReadsEnd {
-        /// So many sessions ended so,
+        /// How many sessions in sequence ended so.
         sessions: u32,
-        /// when they had read so many percent.
+        /// The place, in percent of the disk.
         percent: u8,
     },
-    /// A pass got no verdict on some sectors, and was closed without them.
+    /// A pass was closed without a verdict on some sectors.
     NoVerdict {
-        /// On how many,
+        /// How many sectors.
         sectors: u64,
-        /// and whether that is an eighth of the disk or more.
+        /// Is that an eighth of the disk or more?
         is_much: bool,
     },
-    /// Reads that went well only the second time.
+    /// This many reads succeeded only at the second attempt.
     Retries(u64),
-    /// It takes this many percent longer for a read than it used to, and than others of its model.
+    /// A read takes this many percent longer than it used to, and than reads of others of its model.
     Slower(u32),
     /// A cable, a port or a power supply: transfer errors grow.
     Cable {
-        /// Which counter,
+        /// The counter.
         kind: CounterKind,
-        /// and by how much.
+        /// Its growth.
         by: u64,
     },
 }
 
 impl HealthSign {
-    /// Does it alone say that the disk is to be replaced?
+    /// The state that this sign alone means for the disk.
     pub fn state(&self) -> HealthState {
         match self {
             HealthSign::DriveSaysFailing
@@ -155,7 +155,7 @@ impl HealthSign {
         }
     }
 
-    /// For people.
+    /// The sign in words for people.
     pub fn words(&self) -> String {
         match self {
             HealthSign::DriveSaysFailing => "the drive itself says that it is failing".into(),
@@ -183,7 +183,7 @@ impl HealthSign {
         }
     }
 
-    /// What it is worth, where somebody counted.
+    /// The base rate of failures, if one was counted.
     pub fn base_rate(&self) -> Option<BaseRate> {
         match self {
             HealthSign::Level { kind: CounterKind::MediaErrors, .. } => None, // Backblaze counted SATA disks
@@ -194,12 +194,12 @@ impl HealthSign {
         }
     }
 
-    /// How much of what there is, by stable names: what "it has grown" is measured by. Things that only are so count as one.
+    /// Amounts by stable names: an incident has grown if one of them rises. A sign without an amount counts 1.
     pub fn amounts(&self) -> Vec<(String, u64)> {
         let (name, amount) = match *self {
             HealthSign::DriveSaysFailing => ("verdict", 1),
             HealthSign::UnreadableSectors(count) => ("unreadable", count),
-            // A counter is one thing, whether it still grows or rests.
+            // A counter has one name, whether it grows or not.
             HealthSign::Growth { kind, value, .. } | HealthSign::Level { kind, value, .. } => (kind.key(), value),
             HealthSign::Cable { kind, by } => (kind.key(), by),
             HealthSign::NvmeWarning(bits) => {
@@ -218,14 +218,14 @@ impl HealthSign {
     }
 }
 
-/// What the drive said last, as far as it bears on its health.
+/// The drive's latest report, as far as it concerns its health.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriveWord {
-    /// Its own verdict; none: it gave none.
+    /// Its own verdict; `None`: it gave none.
     pub passed: Option<bool>,
-    /// Bits of an NVMe drive's warning.
+    /// Bits of an NVMe drive's critical warning.
     pub nvme_warning: u8,
-    /// Its spare blocks, percent, where they are too few.
+    /// Its spare blocks in percent, if they are too few.
     pub spare_low: Option<u8>,
     /// Endurance used, percent.
     pub used: u8,
@@ -233,35 +233,35 @@ pub struct DriveWord {
     pub is_self_test_failed: bool,
 }
 
-/// What our own reads say.
+/// Evidence from scrubbing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnEvidence {
     /// Unreadable sectors.
     pub unreadable: u64,
-    /// Reads that went well only the second time.
+    /// Reads that succeeded only at the second attempt.
     pub retries: u64,
-    /// Sessions, one after the other, that could read nothing, or nothing more.
+    /// Sessions in sequence that could read nothing, or nothing more.
     pub failed_sessions: u32,
-    /// Where in the pass that was: percent of the disk; none: at its beginning.
+    /// The place in the pass where they ended, in percent of the disk; `None`: its beginning.
     pub reads_end: Option<u8>,
-    /// Sectors of which the last pass got no verdict,
+    /// Sectors on which the last pass got no verdict.
     pub unjudged: u64,
-    /// of so many.
+    /// All sectors of the disk.
     pub sectors: u64,
-    /// What a read takes now, beside the disk's own past: percent more; only if its siblings do not, too.
+    /// How much longer a read takes than in the disk's own past, in percent, beyond the same figure of its siblings.
     pub slower_percent: u32,
 }
 
-/// NVMe's bit for temperature: no reason to replace anything.
+/// NVMe's warning bit for temperature, which is no reason to replace a disk.
 const NVME_TEMPERATURE: u8 = 0x02;
-/// Endurance used, from which on it is said (smartctl's users do at 90; the drive's promise ends at 100).
+/// Used endurance in percent from which on it is a sign (smartctl's users are warned at 90; the drive's promise ends at 100).
 const WORN_PERCENT: u8 = 90;
-/// One lost session may be a cable that was touched.
+/// Failed sessions in sequence from which on they are a sign: a single one may be a cable that was touched.
 const FAILED_SESSIONS: u32 = 3;
-/// Half as long again: noise of a mean over a whole pass is a few percent.
+/// Slowing in percent from which on it is a sign: the noise of a mean over a whole pass is a few percent.
 const SLOWER_PERCENT: u32 = 50;
 
-/// Everything that speaks against a disk, the gravest first.
+/// All signs against a disk, the gravest first.
 pub fn signs(
     now: UnixSeconds,
     word: &DriveWord,
@@ -320,7 +320,7 @@ pub fn signs(
     signs
 }
 
-/// The gravest of them; none if there are none.
+/// The gravest state of the signs; `None`: there are no signs.
 pub fn gravest(signs: &[HealthSign]) -> Option<HealthState> {
     signs.iter().map(HealthSign::state).max()
 }

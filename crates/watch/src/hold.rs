@@ -6,43 +6,43 @@ use scrubjay_core::units::UnixSeconds;
 /// What holds a scrub back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HoldBack {
-    /// It is not its turn: its next pass begins then.
+    /// Its next pass is not due to begin before this time.
     NotDue(UnixSeconds),
-    /// A person said so; until then.
+    /// A person asked for a pause until this time.
     Paused(UnixSeconds),
-    /// Outside of the hours in which it may be read; they begin then.
+    /// It is outside of the hours in which it may be read; they begin at this time.
     WindowClosed(UnixSeconds),
-    /// An array of that name has not all its members, and needs those it has.
+    /// The array of this name lacks members, and needs those it has.
     Degraded(String),
-    /// An array of that name is being rebuilt.
+    /// The array of this name is being rebuilt.
     Rebuilding(String),
-    /// An array of that name is being checked by its own checker, which reads this disk.
+    /// The array of this name runs a check that the watch did not begin, which reads this disk.
     OtherCheck(String),
-    /// The drive is at a long test of its own.
+    /// The drive runs a long self-test.
     SelfTest,
     /// The machine runs on battery.
     OnBattery,
-    /// So many degrees Celsius.
+    /// It has this temperature, in degrees Celsius, which is too hot.
     TooHot(i32),
-    /// It sleeps; it will be woken then at the latest.
+    /// It sleeps, and will be woken at this time at the latest.
     Asleep(UnixSeconds),
-    /// Another member of the array of that name is being read.
+    /// Another member of the array of this name is being read.
     MemberBusy(String),
-    /// The array of that name is being read by its own checker, as we wish.
+    /// The array of this name is being read by its own checker, on behalf of the watch.
     ArrayBusy(String),
-    /// As many disks of its controller as may be are being read.
+    /// The permitted number of disks behind its controller are being read.
     ControllerBusy,
-    /// It does not answer reads; the next attempt is then.
+    /// It does not answer reads; the next attempt is at this time.
     NoReads(UnixSeconds),
-    /// It could not be scrubbed, for this reason, which is none of the disk's; the next attempt is then.
+    /// It could not be scrubbed, for this reason, which does not concern the disk; the next attempt is at this time.
     Refused(String, UnixSeconds),
-    /// Its size cannot be told.
+    /// Its size is not known.
     SizeUnknown,
-    /// Its size has changed: its pass begins anew.
+    /// Its size has changed: its pass begins again.
     Resized,
     /// Its session does not answer.
     Hangs,
-    /// It is not there.
+    /// It is absent.
     Missing,
 }
 
@@ -60,7 +60,7 @@ impl HoldBack {
         }
     }
 
-    /// For people.
+    /// The reason in words for people.
     pub fn words(&self, calendar: &dyn Calendar) -> String {
         let time = |at: &UnixSeconds| show_time(calendar, *at);
         match self {

@@ -1,20 +1,20 @@
-//! Hours of the day, such as "01:00-07:00", on any date, whatever the clock on the wall does that night.
+//! Hours of the day, such as "01:00-07:00", on any date, also when clocks change that night.
 
 use crate::calendar::{Calendar, DAY, LocalDay, LocalTime};
 use scrubjay_core::units::UnixSeconds;
 
-/// Hours of each day, by the clock on the wall. They may go past midnight. Where the clock jumps over their beginning, they
-/// begin as much later; in a night that has an hour twice they begin with the first.
+/// Hours of each day, in local time. They may extend past midnight. If the clock skips their beginning, they begin as
+/// much later; in a night that has an hour twice they begin with the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DailyHours {
     /// The minute of the day at which they begin, 0 to 1439.
     pub from: u32,
-    /// The minute at which they end. As early as `from` or earlier: on the next day; the same minute is a whole day.
+    /// The minute at which they end. If it is before `from`, on the next day; the same minute means a whole day.
     pub to: u32,
 }
 
 impl DailyHours {
-    /// The ones of a date, from the first instant to the one behind the last.
+    /// The hours of a date: the first instant, and the one behind the last.
     fn of(self, day: LocalDay, calendar: &dyn Calendar) -> (UnixSeconds, UnixSeconds) {
         let last = if self.to <= self.from { LocalDay(day.0 + 1) } else { day };
         let instant = |day, minute: u32| calendar.instant(LocalTime { day, second: minute * 60 });
@@ -50,7 +50,7 @@ impl DailyHours {
     }
 }
 
-/// `01:00-07:00`.
+/// Such as `01:00-07:00`.
 impl std::fmt::Display for DailyHours {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let DailyHours { from, to } = self;
@@ -64,7 +64,7 @@ impl std::fmt::Display for DailyHours {
 impl std::str::FromStr for DailyHours {
     type Err = String;
 
-    /// `01:00-07:00`, or `22-6`.
+    /// Parses `01:00-07:00`, or `22-6`.
     fn from_str(text: &str) -> Result<DailyHours, String> {
         let minute = |time: &str| -> Option<u32> {
             let (hour, minute) = time.trim().split_once(':').unwrap_or((time.trim(), "0"));
@@ -76,7 +76,7 @@ impl std::str::FromStr for DailyHours {
         };
         let parsed = text.split_once('-').and_then(|(from, to)| Some((minute(from)?, minute(to)?)));
         match parsed {
-            // One who writes "22-22" means nothing or everything; "0-24" is the whole day.
+            // "22-22" is ambiguous: nothing or everything. The whole day is "0-24".
             Some((from, to)) if from == to => Err(format!(
                 "`{text}` begin and end at the same minute: write 01:00-07:00, or 00:00-24:00 for the whole day"
             )),
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Every minute of the days.
+    /// The open minutes of these days.
     fn minutes_open(hours: DailyHours, days: std::ops::Range<u64>) -> usize {
         let all = (days.start * DAY..days.end * DAY).step_by(60);
         all.filter(|&second| hours.holds(UnixSeconds(second), &Jumps)).count()

@@ -1,30 +1,30 @@
-//! Incidents: one for each subject and kind; told when something changes, and again, ever more seldom, while nothing does.
+//! Incidents: one for each subject and kind; reported when something changes, and again at growing intervals.
 
 use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::facts::DiskKey;
 use scrubjay_core::units::UnixSeconds;
 
-/// What an incident is about.
+/// The subject of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IncidentSubject {
     /// A disk.
     Disk(DiskKey),
     /// An array, by its UUID.
     Array(String),
-    /// A way for messages, by its name.
+    /// A channel for messages, by its name.
     Channel(String),
 }
 
-/// What has happened.
+/// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IncidentKind {
     /// A disk is to be watched or replaced.
     Health,
-    /// A disk or an array is not there.
+    /// A disk or an array is missing.
     Missing,
-    /// Nobody knows how a disk is, for a day or longer.
+    /// A disk's state has not been known for a day or longer.
     Unknown,
-    /// Sectors of a disk or an array will not have been read in time, or have not.
+    /// Sectors of a disk or an array will not be read by their date, or were not.
     Unread,
     /// A disk's or an array's sessions cannot begin for a day or longer, or one hangs.
     Stuck,
@@ -34,16 +34,16 @@ pub enum IncidentKind {
     Stripes,
     /// An array's own checker found data that cannot be rebuilt.
     Lost,
-    /// It found copies or parity that disagree: made right from the others, or left as they are.
+    /// An array's own checker found copies or parity that disagree: repaired from the others, or left as they are.
     Disagreement,
-    /// It is not proven that messages arrive this way.
+    /// It is not proven that messages arrive by this channel.
     Unproven,
-    /// Messages are not accepted this way, for a day or longer.
+    /// This channel has accepted no message for a day or longer.
     Undelivered,
 }
 
 impl IncidentKind {
-    /// One word for it.
+    /// The kind in one word.
     pub fn word(self) -> &'static str {
         match self {
             IncidentKind::Health => "health",
@@ -61,28 +61,28 @@ impl IncidentKind {
     }
 }
 
-/// Names an incident.
+/// The key of an incident.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IncidentKey {
-    /// What it is about.
+    /// Its subject.
     pub subject: IncidentSubject,
-    /// What happened.
+    /// What is wrong with it.
     pub kind: IncidentKind,
 }
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// In working hours.
+    /// Can wait for working hours.
     Notice,
-    /// Soon: quiet hours do not hold it.
+    /// Should be known soon: not held in quiet hours.
     Replace,
-    /// Data are lost, or the next failure will lose some: quiet hours do not hold it.
+    /// Data are lost, or the next failure will lose some: not held in quiet hours.
     Loss,
 }
 
 impl Urgency {
-    /// One word for it.
+    /// The urgency in one word.
     pub fn word(self) -> &'static str {
         match self {
             Urgency::Notice => "notice",
@@ -92,45 +92,45 @@ impl Urgency {
     }
 }
 
-/// How things stand with the subject of an incident, now.
+/// The present condition of the subject of an incident.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// How much it matters.
     pub urgency: Urgency,
-    /// What speaks for it, and how much of each there is, ascending by name: "grown" is when one of them has risen, or is new.
-    /// Unlike things are never summed: thousands of errors of a cable must not hide a few sectors.
+    /// The signs with their amounts, ascending by name: the condition has "grown" when one of them has risen, or is
+    /// new. Unlike things are never summed: thousands of errors of a cable must not hide a few sectors.
     pub amounts: Vec<(String, u64)>,
-    /// In one line, without the first word: for a lock screen.
+    /// The condition in one line, without the first word: for a lock screen.
     pub headline: String,
-    /// What is to be said besides, line by line.
+    /// Further lines of the message.
     pub lines: Vec<String>,
-    /// The controller that the subject hangs on.
+    /// The controller that the subject is attached to.
     pub controller: Option<String>,
 }
 
 /// Why a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageReason {
-    /// It has happened.
+    /// An incident has opened.
     Opened,
-    /// It has become more.
+    /// It has grown.
     Grown,
-    /// It is still so: the how-manieth reminder, from 1.
+    /// It is unchanged: the number of the reminder, from 1.
     Reminder(u32),
     /// It is over.
     Resolved,
-    /// The report of the month.
+    /// The monthly report.
     Report,
     /// A test, with a code.
     Test,
 }
 
-/// Incidents are told so long after they open: those with one cause open together.
+/// Seconds between the opening of an incident and its message: incidents with one cause open together.
 pub const GATHER: u64 = 5 * MINUTE;
-/// What grows is told once a day at most, unless it matters more than before.
+/// Growth is reported once in this many seconds at most, unless the urgency rises.
 pub const GROWN_EVERY: u64 = DAY;
-/// From so many on, incidents of one kind behind one controller are told as one: the cause is likely the controller's, a
-/// cable's or a power supply's.
+/// From this number on, incidents of one kind behind one controller are one message: the cause is likely the
+/// controller, a cable or a power supply.
 pub const TOGETHER_MIN: usize = 3;
 
 /// The pause before the reminder of this number (from 0), in seconds: 1, 2, 4, 8, 16, 32 days and 32 from then on (smartd's
@@ -139,45 +139,46 @@ pub fn reminder_pause(number: u32) -> u64 {
     DAY << number.min(5)
 }
 
-/// An incident that is open.
+/// An open incident.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncidentRow {
-    /// Which.
+    /// Its key.
     pub key: IncidentKey,
-    /// Since when.
+    /// When it opened.
     pub opened: UnixSeconds,
-    /// How things stood last.
+    /// Its latest condition.
     pub condition: Condition,
-    /// When it was last told; none: never.
+    /// When its last message was written; `None`: never.
     pub told: Option<UnixSeconds>,
-    /// What was told, or accepted, sign by sign, ascending by name. It follows what becomes less, so that what comes back is told.
+    /// The amounts that were reported or accepted, ascending by sign. They follow amounts that fall, so that a return
+    /// is reported.
     pub known: Vec<(String, u64)>,
-    /// How urgent that was.
+    /// The urgency that was reported or accepted.
     pub known_urgency: Urgency,
-    /// Since when there is less of something than is known; none: there is not.
+    /// Since when an amount has been below `known`; `None`: none is.
     pub less_since: Option<UnixSeconds>,
-    /// Reminders since it was told.
+    /// Reminders since the last message of another kind.
     pub reminders: u32,
-    /// A person accepts it, until it grows beyond what is known.
+    /// Has a person accepted it, until it grows beyond `known`?
     pub is_accepted: bool,
-    /// The message that began the thread, by its number.
+    /// The number of the message that began its thread.
     pub thread: Option<u64>,
 }
 
-/// How much of a sign there is.
+/// The amount of a sign.
 fn amount(amounts: &[(String, u64)], sign: &str) -> u64 {
     amounts.iter().find(|(known, _)| known == sign).map_or(0, |(_, amount)| *amount)
 }
 
 impl Condition {
-    /// Is there more of something than was known, or something new?
+    /// Is an amount or the urgency above what was known, or is a sign new?
     pub fn is_beyond(&self, known: &[(String, u64)], urgency: Urgency) -> bool {
         self.urgency > urgency || self.amounts.iter().any(|(sign, now)| *now > amount(known, sign))
     }
 }
 
 impl IncidentRow {
-    /// Opens one.
+    /// Opens an incident.
     pub fn new(key: IncidentKey, now: UnixSeconds, condition: Condition) -> IncidentRow {
         let (known, known_urgency) = (condition.amounts.clone(), condition.urgency);
         IncidentRow {
@@ -194,25 +195,25 @@ impl IncidentRow {
         }
     }
 
-    /// Has it become more than was told, or accepted?
+    /// Has it grown beyond what was reported or accepted?
     pub fn is_grown(&self) -> bool {
         self.condition.is_beyond(&self.known, self.known_urgency)
     }
 
-    /// Is there less of something than was told, or accepted?
+    /// Is an amount or the urgency below what was reported or accepted?
     fn is_less(&self) -> bool {
         let now = |sign: &String| amount(&self.condition.amounts, sign);
         self.condition.urgency < self.known_urgency || self.known.iter().any(|(sign, known)| now(sign) < *known)
     }
 
-    /// How long there must be less of it until more is told anew: what comes and goes within the hour is one thing. Of dates, one
-    /// slice of a pass after the other may be late, for a week.
+    /// For how many seconds amounts must stay lower until a rise is reported again: what comes and goes within the hour
+    /// is one event. One slice of a pass after the other may be late, for a week.
     fn flaps_within(&self) -> u64 {
         if self.key.kind == IncidentKind::Unread { 7 * DAY } else { HOUR }
     }
 
-    /// Forgets what was known of something that has become less, once it has stayed so. Gives whether the row has changed, and
-    /// when to look again.
+    /// Lowers the known amounts to the present ones, once those have stayed lower. Returns whether the row has changed,
+    /// and when to check again.
     pub fn ease(&mut self, now: UnixSeconds) -> (bool, Option<UnixSeconds>) {
         if !self.is_less() {
             return (self.less_since.take().is_some(), None);
@@ -248,7 +249,7 @@ impl IncidentRow {
         reminder_pause(number) / DAY
     }
 
-    /// What is so now is known, besides what was.
+    /// Raises the known amounts to the present ones.
     fn learn(&mut self) {
         let Condition { amounts, urgency, .. } = &self.condition;
         self.known.retain(|(sign, known)| amount(amounts, sign) < *known);
@@ -258,7 +259,7 @@ impl IncidentRow {
         self.known_urgency = self.known_urgency.max(*urgency);
     }
 
-    /// It has been told.
+    /// Records that a message was written.
     pub fn tell(&mut self, now: UnixSeconds, reason: MessageReason, message: u64) {
         self.told = Some(now);
         self.learn();
@@ -269,7 +270,7 @@ impl IncidentRow {
         self.thread.get_or_insert(message);
     }
 
-    /// A person has seen it, and wants to hear of it only if it becomes more.
+    /// Records that a person has seen it, and wants messages only if it grows.
     pub fn accept(&mut self) {
         self.learn();
         self.is_accepted = true;

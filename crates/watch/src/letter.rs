@@ -1,4 +1,4 @@
-//! The texts of messages: the first line fits a lock screen, the whole has 20 lines at most.
+//! The texts of messages: the first line fits a lock screen, and a message has at most 20 lines.
 
 use crate::calendar::{days, show_date, show_time};
 use crate::incident::{IncidentKey, IncidentKind, IncidentRow, MessageReason, Urgency};
@@ -6,18 +6,18 @@ use crate::state::Watch;
 use crate::words::counted;
 use scrubjay_core::units::UnixSeconds;
 
-/// Lines of a message.
+/// Lines of a message, at most.
 pub const LINES_MAX: usize = 20;
-/// Characters of a subject: what a phone shows of it when locked is about as much.
+/// Characters of a subject, at most: about as much as a locked phone shows.
 pub const SUBJECT_MAX: usize = 120;
 
-/// What a message says.
+/// The text of a message.
 pub(crate) struct LetterText {
     pub subject: String,
     pub body: String,
 }
 
-/// Cuts what is too long, between characters.
+/// Cuts a text that is too long, between characters.
 fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
@@ -25,7 +25,7 @@ fn cut(text: &str, characters: usize) -> String {
     }
 }
 
-/// Lists incidents behind other lines, as many as there is room for.
+/// Appends incidents to lines, as many as there is room for.
 fn list(lines: &mut Vec<String>, incidents: &[&IncidentRow], show: impl Fn(&IncidentRow) -> String) {
     let shown = LINES_MAX.saturating_sub(lines.len() + 1);
     lines.extend(incidents.iter().take(shown).map(|incident| show(incident)));
@@ -34,12 +34,12 @@ fn list(lines: &mut Vec<String>, incidents: &[&IncidentRow], show: impl Fn(&Inci
     }
 }
 
-/// Is it likely that many of these at once have one cause in the machine, and not in the disks?
+/// Is it likely that many of these at once have a common cause in the machine, not in the disks?
 pub(crate) fn is_common_cause(kind: IncidentKind, urgency: Urgency) -> bool {
     kind == IncidentKind::Missing || kind == IncidentKind::Health && urgency == Urgency::Replace
 }
 
-/// What several disks have, of a kind that is none of these.
+/// The common problem of several disks, if their kind has no other text.
 fn of_several(kind: IncidentKind) -> &'static str {
     match kind {
         IncidentKind::Unknown => "nobody knows how they are",
@@ -49,7 +49,7 @@ fn of_several(kind: IncidentKind) -> &'static str {
     }
 }
 
-/// Puts it together. A subject is one line, whatever a drive calls itself.
+/// Puts a message together. The subject is one line, even if a drive's name has control characters.
 fn letter(subject: &str, lines: Vec<String>) -> LetterText {
     let subject: String = subject.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
     let lines: Vec<String> = lines.into_iter().take(LINES_MAX).collect();
@@ -57,7 +57,7 @@ fn letter(subject: &str, lines: Vec<String>) -> LetterText {
 }
 
 impl Watch {
-    /// Of one incident.
+    /// The message about one incident.
     pub(crate) fn incident_letter(
         &self,
         incident: &IncidentRow,
@@ -94,7 +94,7 @@ impl Watch {
         letter(&subject, lines)
     }
 
-    /// Of several disks at once, of one kind: behind one controller, if it is named.
+    /// The message about several disks with incidents of one kind: behind one controller, if that is named.
     pub(crate) fn common_letter(
         &self,
         keys: &[IncidentKey],
@@ -133,7 +133,7 @@ impl Watch {
         letter(&subject, lines)
     }
 
-    /// What is open, for a channel that is new.
+    /// The message to a new channel about the open incidents.
     pub(crate) fn open_letter(&self, open: &[IncidentRow], now: UnixSeconds) -> LetterText {
         let host = &self.settings.host;
         let mut open: Vec<&IncidentRow> = open.iter().collect();
@@ -149,7 +149,7 @@ impl Watch {
         letter(&subject, lines)
     }
 
-    /// A test.
+    /// A test message.
     pub(crate) fn test_letter(&self, channel: &str, code: &str) -> LetterText {
         let host = &self.settings.host;
         letter(
@@ -161,7 +161,7 @@ impl Watch {
         )
     }
 
-    /// The report of the month, also when all is well.
+    /// The monthly report, which is sent also when all is well.
     pub(crate) fn report_letter(&self, channel: &str, code: &str, now: UnixSeconds) -> LetterText {
         let status = self.status(now);
         let mut lines = vec![status.sentence.clone()];

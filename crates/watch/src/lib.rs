@@ -1,8 +1,8 @@
-//! The watch: when each disk is read, how each is, who is told, and whether anybody hears it.
+//! The watch: decides when each disk is read, how each one is, who is notified, and whether notifications arrive.
 //!
-//! **Never:** I/O, a clock, a thread, chance, `unsafe`, serde. Time is an argument, the calendar a value; rows that must survive go
-//! out as operations and come back by [`Watch::restore`]. Two pumps are to run it: the simulator's in virtual time
-//! (`sim::host`), and a daemon's.
+//! **Never:** I/O, a clock, a thread, chance, `unsafe`, serde. Time is an argument, the calendar a value; rows that
+//! must survive are emitted as operations and come back by [`Watch::restore`]. Two pumps run it: the simulator's in
+//! virtual time (`sim::host`), and the daemon's.
 //!
 //! ```text
 //! disks, arrays, SMART, sessions, idle hours, people, channels --> Watch --> read this disk with that budget, or stop
@@ -10,9 +10,9 @@
 //!                      rows <--> a data base <-- Keep --------------+--> status: the sentence, four lights, what to do
 //! ```
 //!
-//! Inside: `arrivals` and `observe` learn; `schedule` with `hold` and `forecast` says what is read when; `health` and `risk` judge;
-//! `conditions` says what is wrong now, `telling` who is told of it when, `letter` in which words, and `outbox` sends it. `turn` joins
-//! them.
+//! Inside: `arrivals` and `observe` take events; `schedule` with `hold` and `forecast` decides what is read when;
+//! `health` and `risk` judge; `conditions` lists present problems, `telling` decides when each is reported to whom,
+//! `letter` words it, and `outbox` sends it. `turn` joins them.
 //!
 //! ```
 //! use scrubjay_watch::{Watch, calendar::UtcCalendar, events::*, facts::*, settings::WatchSettings};

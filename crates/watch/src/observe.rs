@@ -1,4 +1,4 @@
-//! What the watch learns from events: SMART is read, sessions report.
+//! What the watch learns from events: SMART readings and reports of sessions.
 
 use crate::calendar::{HOUR, MINUTE, after};
 use crate::counters::{self, CounterHistory};
@@ -12,25 +12,25 @@ use crate::rows::{RowKey, SessionRefusal};
 use crate::state::{DiskLive, DiskState, Watch};
 use scrubjay_core::units::UnixSeconds;
 
-/// A disk that was too hot is read again when it is so many degrees cooler.
+/// Degrees Celsius by which a disk that was too hot must cool down before it is read again.
 const COOLER: i32 = 5;
-/// After reads failed, the next attempt is so much later.
+/// Seconds until the next attempt after reads failed.
 const READS_AGAIN: u64 = 6 * HOUR;
-/// After so many sessions that got no further a pass that has most of the disk is closed without the rest.
+/// Sessions in sequence without progress after which a pass that covers most of the disk is closed without the rest.
 const CLOSED_AFTER: u32 = 3;
-/// After a session could not begin, or ended by itself before it got any further, the next attempt is so much later;
+/// Seconds until the next attempt after a session could not begin, or ended by itself without progress.
 const BEGIN_AGAIN: u64 = HOUR;
-/// and so much, if it got further.
+/// Seconds until the next attempt after a session ended by itself with progress.
 const GO_ON: u64 = MINUTE;
 
 impl Watch {
-    /// A drive answered, or not. Is there anything in it that was not so the last time?
+    /// Takes the result of a SMART reading. Returns whether anything in it has changed since the last one.
     pub(crate) fn smart(&mut self, now: UnixSeconds, name: &str, reading: SmartReading) -> bool {
         let (spinning, flash) = (self.settings.celsius_max, self.settings.celsius_max_flash);
         let Some(disk) = self.disk_by_name(name) else { return false };
         let limit = if disk.row.facts.media == MediaKind::Flash { flash } else { spinning };
         if disk.live.asked.0 == 0 {
-            return false; // nobody asked this disk yet: it is of the one that had the name before
+            return false; // this disk was not asked yet: the answer is of the disk that had the name before
         }
         let mut is_news = !std::mem::replace(&mut disk.live.is_answered, true);
         let state = |disk: &DiskState| {
@@ -99,7 +99,7 @@ impl Watch {
                 reading.live.session = SessionPhase::None;
                 refuse(reading, now, why);
             }
-            (None, _) => return, // of a session that we know nothing of
+            (None, _) => return, // of a session that the watch did not begin
             (Some(report), _) if report.pass == 0 => by_others(reading, now, &news, report),
             (Some(report), _) if reading.live.is_resized && report.pass == before.finished + 1 && news.is_end() => {
                 (reading.live.session, reading.live.is_resized) = (SessionPhase::None, false);
@@ -133,8 +133,8 @@ impl Watch {
     }
 }
 
-/// Is this of the pass that goes on? A session that says since when it reads is known by that; for one that does not the pump
-/// vouches as long as it runs.
+/// Is this report of the pass that is under way? The date in the report decides; if it has none, the pump vouches for
+/// it while the session runs.
 fn is_current(reading: &ReadingState, report: &PassReport) -> bool {
     let passes = &reading.row.passes;
     let is_running = matches!(reading.live.session, SessionPhase::Running | SessionPhase::Stopping);
@@ -142,19 +142,19 @@ fn is_current(reading: &ReadingState, report: &PassReport) -> bool {
     passes.begun.0 > 0 && report.pass == passes.finished + 1 && is_of_it && !reading.live.is_resized
 }
 
-/// News of the pass that goes on.
+/// Takes news of the pass that is under way.
 fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
     let is_further = report.done > reading.row.passes.done;
     let is_by_itself = reading.live.session == SessionPhase::Running;
     if is_by_itself {
-        reading.live.is_heard = true; // one that was told to end is not done by going on
+        reading.live.is_heard = true; // progress of a session that was told to end is no sign of its end
     }
     reading.idle.measure(report.bytes_per_second);
     if is_further {
-        reading.row.failed_sessions = 0; // it does answer
+        reading.row.failed_sessions = 0; // the disk answers
     }
     if is_further || matches!(news, SessionNews::Failed(_) | SessionNews::Finished(_)) {
-        reading.row.refused = None; // and it could begin
+        reading.row.refused = None; // the session could begin
     }
     match news {
         SessionNews::Stopped(_) if is_hasty => reading.row.passes.finish(now, report),
@@ -167,7 +167,7 @@ fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, rep
             reading.live.reads_again = after(now, READS_AGAIN);
             let passes = &mut reading.row.passes;
             if reading.row.failed_sessions >= CLOSED_AFTER && passes.done > passes.sectors / 2 {
-                passes.close(); // so that the rest of the disk is read again in its time
+                passes.close(); // so that the rest of the disk is read again when it is due
                 (reading.row.failed_sessions, reading.row.forecast) = (0, None);
             }
         }
@@ -187,7 +187,7 @@ fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, rep
     }
 }
 
-/// News of a session that somebody else began.
+/// Takes news of a session that another program or a person began.
 fn by_others(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
     let is_whole = matches!(news, SessionNews::Finished(_)) && report.begun.0 > 0;
     reading.row.passes.read_by_others(now, report, is_whole);
@@ -200,10 +200,10 @@ fn by_others(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, r
     }
 }
 
-/// Why a session is not begun again at once that nobody had told to stop.
+/// The reason for a delay after a session ended that was not told to stop.
 const BY_ITSELF: &str = "its session ended by itself";
 
-/// A session did not begin, or got nowhere: the next one is later. A pass of which nothing is read yet has not begun.
+/// Delays the next session after one that did not begin, or made no progress. A pass without any read sectors has not begun.
 fn refuse(reading: &mut ReadingState, now: UnixSeconds, why: &str) {
     let since = reading.row.refused.as_ref().map_or(now, |refused| refused.since);
     reading.row.refused = Some(SessionRefusal { since, last: now, why: why.to_owned() });
@@ -216,7 +216,7 @@ fn refuse(reading: &mut ReadingState, now: UnixSeconds, why: &str) {
 fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {
     disk.live.celsius = counters::celsius(facts);
     let Some(celsius) = disk.live.celsius else {
-        disk.live.is_hot = false; // nobody measures it
+        disk.live.is_hot = false; // there is no measurement
         return;
     };
     if celsius > limit {

@@ -1,4 +1,4 @@
-//! Messages on their way: what is sent when, what came of it, and what becomes of it when channels come and go.
+//! Messages on their way: when each is sent, how its delivery ends, and what changes of channels do to it.
 
 use crate::calendar::{DAY, HOUR, MINUTE, after, elapsed};
 use crate::channel::ChannelRow;
@@ -10,20 +10,20 @@ use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeSet;
 
-/// A channel that has not answered for so long has not accepted the message: no mail server takes longer (RFC 5321, 4.5.3.2: ten
-/// minutes for the end of the data).
+/// Seconds after which an unanswered message counts as not accepted: mail servers take no longer (RFC 5321, 4.5.3.2:
+/// ten minutes for the end of the data).
 const ANSWER_MAX: u64 = 15 * MINUTE;
-/// A message that was tried, and waits for so long, is to be seen in the lights.
+/// Seconds for which a message that was tried must wait until the lights show it.
 pub(crate) const WAITS_LONG: u64 = 4 * HOUR;
 
 impl Watch {
-    /// Hands out what may be sent now, by each channel one at a time, the oldest first.
+    /// Sends messages that are due, one at a time by each channel, the oldest first.
     pub(crate) fn send_due(&mut self, now: UnixSeconds) {
         let is_silent = |row: &&mut MessageRow| row.is_under_way && row.next_attempt <= now;
         let silent: Vec<u64> = self.outbox.values_mut().filter(is_silent).map(|row| row.number).collect();
         for number in silent {
             self.message_failed(now, number);
-            self.outbox.entry(number).and_modify(|row| row.may_be_repeated = true); // who knows
+            self.outbox.entry(number).and_modify(|row| row.may_be_repeated = true); // it may have arrived
         }
         let quiet = self.settings.quiet.filter(|_| !self.is_planted(WatchBug::IgnoreQuiet));
         let quiet = quiet.filter(|quiet| quiet.holds(now, &*self.calendar));
@@ -33,7 +33,7 @@ impl Watch {
         let mut sends = Vec::new();
         for row in self.outbox.values_mut().filter(|row| self.channels.contains_key(&row.channel)) {
             let is_held = row.urgency == Urgency::Notice && row.reason != MessageReason::Test;
-            // Quiet hours without an end hold nothing longer than a day.
+            // If quiet hours never end, a message is held for a day at most.
             let is_held = is_held && elapsed(now, row.written) < DAY;
             if let Some(quiet) = quiet.filter(|_| is_held) {
                 wake = wake.min(quiet.next_edge(now, &*self.calendar)).min(after(row.written, DAY));
@@ -58,7 +58,7 @@ impl Watch {
             (channel.failing_since, channel.delivered) = (None, Some(now));
             self.changed.insert(RowKey::Channel(row.channel.clone()));
         }
-        // It accepts again: what waits for it goes now, in its order.
+        // The channel accepts again: its waiting messages go now, in order.
         for waiting in self.outbox.values_mut().filter(|waiting| waiting.channel == row.channel && waiting.attempts > 0)
         {
             if !waiting.is_under_way && waiting.next_attempt > now {
@@ -68,7 +68,7 @@ impl Watch {
         }
     }
 
-    /// There is something new for a channel: the oldest that waits is tried before it, so that nothing overtakes it.
+    /// Brings a channel's oldest waiting message forward because a new one was written, so that the order is kept.
     pub(crate) fn try_oldest_of(&mut self, now: UnixSeconds, channel: &str) {
         let oldest = self.outbox.values_mut().find(|row| row.channel == channel && row.attempts > 0);
         if let Some(row) = oldest.filter(|row| !row.is_under_way && row.next_attempt > now) {
@@ -89,7 +89,7 @@ impl Watch {
         }
     }
 
-    /// The channels are these.
+    /// Replaces the channels by these.
     pub(crate) fn take_channels(&mut self, now: UnixSeconds, channels: &[AlertChannel]) {
         let is_same = |row: &ChannelRow| {
             channels.iter().any(|channel| channel.name == row.name && channel.fingerprint == row.fingerprint)
@@ -106,14 +106,14 @@ impl Watch {
                 self.changed.insert(RowKey::Channel(name.clone()));
             }
         }
-        // Without any channel all of it waits for one.
+        // Without any channel all messages wait for one.
         if !self.channels.is_empty() {
             self.hand_down(now);
         }
     }
 
-    /// What waits for channels that are new, or not there: what is still so is told to new ones as it is now; that something is
-    /// over is handed on, once.
+    /// Passes on messages for channels that are new or gone: open incidents will be reported to new channels in their
+    /// present state, so those messages are dropped; a message that an incident is over is passed on, once.
     fn hand_down(&mut self, now: UnixSeconds) {
         let is_new = |channel: Option<&ChannelRow>| channel.is_none_or(|channel| !channel.is_caught_up);
         let waiting: Vec<u64> =
@@ -124,12 +124,12 @@ impl Watch {
             let is_open = |key: &IncidentKey| self.incidents.get(key).is_some_and(|incident| incident.told.is_some());
             let is_told_anew = row.reason != MessageReason::Resolved && row.about.iter().any(is_open);
             if !is_told_anew && self.channels.contains_key(&row.channel) {
-                continue; // it goes by this one, whatever its settings are now
+                continue; // the channel still exists, whatever its settings are now
             }
             self.outbox.remove(&number);
             self.dropped.insert(RowKey::Message(number));
             if row.reason != MessageReason::Resolved {
-                continue; // what is over is told by its last message
+                continue; // if the incident is over, its last message reports that
             }
             let heirs = self.channels.values().filter(|channel| channel.known_since >= row.written);
             for channel in heirs.map(|channel| channel.name.clone()).collect::<Vec<_>>() {

@@ -4,72 +4,73 @@ use crate::calendar::{after, elapsed};
 use crate::facts::PassReport;
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 
-/// Slices of a pass. A date is wrong by the time that one slice takes at most, and always to the safe side; with sixteen that
-/// is two days of a pass that takes all the month.
+/// Slices of a pass. A slice's date is early by the time that one slice takes, at most; with sixteen that is two days
+/// of a pass that takes a whole month.
 pub const SLICES: usize = 16;
 
-/// Runs of unreadable sectors that are remembered of a disk. One with more is beyond discussion.
+/// Runs of unreadable sectors that are remembered of a disk, at most. A disk with more must be replaced in any case.
 pub const RUNS_MAX: usize = 256;
 
-/// What passes have left of one disk. Every pass takes the sectors in the same order, so a slice holds the same sectors each
-/// time; it is dated by when its reading began.
+/// The history of one subject's passes. Every pass takes the sectors in the same order, so a slice has the same sectors
+/// each time; its date is when its reading began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassHistory {
-    /// The disk's size.
+    /// The disk's size in sectors.
     pub sectors: u64,
     /// Since when the disk is known: a slice that was never read is due as if it had been read then.
     pub known_since: UnixSeconds,
-    /// When the pass that is going on began; 0: none is.
+    /// When the pass under way began; 0: none is.
     pub begun: UnixSeconds,
-    /// Its sectors with a verdict.
+    /// Sectors of the pass under way with a verdict.
     pub done: u64,
-    /// When the reading of each of its slices began; 0: not yet.
+    /// When the reading of each slice of the pass under way began; 0: not yet.
     pub touched: [UnixSeconds; SLICES],
-    /// When each slice was last read whole (its beginning); 0: never.
+    /// When the last complete reading of each slice began; 0: never.
     pub read: [UnixSeconds; SLICES],
     /// Passes that were finished.
     pub finished: u32,
-    /// Unreadable sectors of the pass that is going on.
+    /// Unreadable sectors of the pass under way.
     pub unreadable: Vec<SectorRange>,
-    /// Those of the last one that was finished.
+    /// Unreadable sectors of the last finished pass.
     pub unreadable_before: Vec<SectorRange>,
-    /// Reads that went well only the second time: of the pass that is going on, and of the last one.
+    /// Reads of the pass under way that succeeded only at the second attempt.
     pub retries: u64,
-    /// See above.
+    /// Reads of the last finished pass that succeeded only at the second attempt.
     pub retries_before: u64,
-    /// What the checker of an array found, and made right or left, in the pass that is going on,
+    /// What an array's checker found in the pass under way.
     pub flaws: ArrayFlaws,
-    /// and in the last one that was finished.
+    /// What an array's checker found in the last finished pass.
     pub flaws_before: ArrayFlaws,
-    /// Sectors at the end of the tour of which the last pass got no verdict: it was closed without them. 0: it was whole.
+    /// Sectors at the end of the tour on which the last pass got no verdict, as it was closed without them. 0: it was
+    /// complete.
     pub unjudged: u64,
-    /// The latest report.
+    /// When the latest report came.
     pub reported: UnixSeconds,
 }
 
-/// What the checker of an array finds that a disk cannot: that its members disagree.
+/// Findings of an array's checker that a disk does not have: its members disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrayFlaws {
-    /// Rows or copies that were wrong, and were made right from the others.
+    /// Rows or copies that were wrong, and were repaired from the others.
     pub corrected: u64,
     /// Sectors whose copies or parity disagree, and were left as they are.
     pub mismatched: u64,
 }
 
 impl ArrayFlaws {
-    /// Those of a report.
+    /// The flaws in a report.
     fn of(report: &PassReport) -> ArrayFlaws {
         ArrayFlaws { corrected: report.corrected, mismatched: report.mismatched }
     }
 
-    /// Of each the more.
+    /// The larger count of each kind.
     fn max(self, other: ArrayFlaws) -> ArrayFlaws {
         ArrayFlaws { corrected: self.corrected.max(other.corrected), mismatched: self.mismatched.max(other.mismatched) }
     }
 }
 
 impl PassHistory {
-    /// A disk of which nothing was read yet.
+    /// The history of a disk of which nothing was read yet.
     pub fn new(sectors: u64, now: UnixSeconds) -> PassHistory {
         PassHistory {
             sectors,
@@ -90,8 +91,8 @@ impl PassHistory {
         }
     }
 
-    /// The disk has another size. Its slices are other sectors now, so none of them counts as read; what was found stays known until
-    /// a whole pass has gone over it.
+    /// Records that the disk's size has changed. Its slices are other sectors now, so none of them counts as read;
+    /// findings stay known until a whole pass is finished.
     pub fn resize(&mut self, sectors: u64, now: UnixSeconds) {
         let new = PassHistory::new(sectors, now);
         let (finished, known) = (self.finished, self.known_unreadable());
@@ -100,7 +101,7 @@ impl PassHistory {
         *self = PassHistory { finished, unreadable_before: known, retries_before, flaws_before, ..new };
     }
 
-    /// A session begins, or goes on.
+    /// Records that a session begins or continues.
     pub fn begin(&mut self, now: UnixSeconds) {
         if self.begun.0 == 0 {
             self.begun = now;
@@ -108,7 +109,7 @@ impl PassHistory {
         self.reported = now;
     }
 
-    /// It was not begun after all, if nothing of it was read. Gives whether that is so.
+    /// Takes the beginning of a pass back if nothing of it was read. Returns whether it did.
     pub fn retract(&mut self) -> bool {
         let is_unread = self.done == 0 && self.touched[0].0 == 0;
         if is_unread {
@@ -117,20 +118,21 @@ impl PassHistory {
         is_unread
     }
 
-    /// The first sector of a slice (by the tour), and of the one behind the last.
+    /// The first sector of a slice in the order of the tour; for [`SLICES`], the number of sectors.
     fn start(&self, slice: usize) -> u64 {
         (u128::from(self.sectors) * slice as u128 / SLICES as u128) as u64
     }
 
-    /// A session reports. What it read it read after its last report; what it found read by others, since the date that it says.
+    /// Takes a report of the watch's session. Newly read sectors were read since its last report; sectors that it found
+    /// read by others, since the date in the report.
     pub fn report(&mut self, now: UnixSeconds, report: &PassReport) {
         let done = report.done.min(self.sectors);
         if done < self.done {
-            // The session lost its state, and began again: what it had touched it has not.
+            // The session lost its state and began again, so slices it had begun are unread.
             let kept = (0..SLICES).filter(|&slice| self.start(slice) < done).count();
             self.touched[kept..].fill(UnixSeconds(0));
         }
-        // A session says when its pass began by the clock of then, which may have been ahead: dates do not tell the one from the other.
+        // A session dates its pass by the clock of that time, which may have been ahead; so `is_found` decides.
         let since = if report.is_found { report.begun } else { self.reported }.min(now);
         for slice in 0..SLICES {
             if self.start(slice) >= done {
@@ -144,13 +146,13 @@ impl PassHistory {
             }
         }
         (self.done, self.reported, self.retries) = (done, now, report.retries);
-        // What was told once was so, also if a session has lost count.
+        // A finding once reported stays, even if the session's count falls.
         self.flaws = self.flaws.max(ArrayFlaws::of(report));
         self.unreadable = union(&self.unreadable, &report.unreadable);
     }
 
-    /// Somebody else's session reports. What it found is known; what it read counts only if it read all of the disk, for in which
-    /// order it went is not known, and as if it had read all of it when it began.
+    /// Takes a report of a session of others. Its findings count; its reads count only if it read all of the disk,
+    /// because their order is not known, and as if all was read when it began.
     pub fn read_by_others(&mut self, now: UnixSeconds, report: &PassReport, is_whole: bool) {
         if !is_whole {
             self.unreadable_before = union(&self.unreadable_before, &report.unreadable);
@@ -169,18 +171,18 @@ impl PassHistory {
         }
     }
 
-    /// The pass is over.
+    /// Ends a complete pass.
     pub fn finish(&mut self, now: UnixSeconds, report: &PassReport) {
         self.report(now, &PassReport { done: self.sectors, ..report.clone() });
-        // All of it was read: what this pass does not name can be read again.
+        // All sectors were read: those that this pass does not list are readable again.
         (self.unreadable_before, self.unreadable) = (union(&[], &report.unreadable), Vec::new());
         (self.unjudged, self.retries_before) = (0, std::mem::take(&mut self.retries));
         self.flaws_before = std::mem::take(&mut self.flaws);
         self.end();
     }
 
-    /// The pass gets no further: it ends without a verdict on the rest. What it has read is dated, the slice that is open is not, and
-    /// what was known of the rest stays known.
+    /// Ends a pass that makes no progress, without a verdict on the rest. Complete slices are dated, the open slice is
+    /// not, and earlier findings in the rest stay known.
     pub fn close(&mut self) {
         self.unjudged = self.sectors - self.done;
         (self.unreadable_before, self.unreadable) = (self.known_unreadable(), Vec::new());
@@ -194,43 +196,44 @@ impl PassHistory {
         self.finished += 1;
     }
 
-    /// The slices that the last pass could judge: all, but for those that it was closed without.
+    /// The slices that the last pass could judge: all except those that it was closed without.
     fn judged(&self) -> impl Iterator<Item = usize> {
         let end = self.sectors.saturating_sub(self.unjudged);
         (0..SLICES).filter(move |&slice| self.unjudged == 0 || self.start(slice + 1) <= end)
     }
 
-    /// When the first slice is due that can be judged: what cannot be is tried again with the others, not before.
+    /// When the first slice is due that can be judged; one that cannot is tried again with the others, not earlier.
     pub fn planned_due(&self, every: u64) -> UnixSeconds {
         self.judged().map(|slice| after(self.dated(slice), every)).min().unwrap_or_else(|| self.due(every))
     }
 
-    /// Has all been read that can be judged?
+    /// Were all slices read that can be judged?
     pub fn is_read(&self) -> bool {
         self.judged().all(|slice| self.read[slice].0 > 0)
     }
 
-    /// When the sector that waits longest was read; none: some were never read.
+    /// When the sector that has waited longest was read; `None`: some were never read.
     pub fn oldest(&self) -> Option<UnixSeconds> {
         self.read.iter().copied().min().filter(|oldest| oldest.0 > 0)
     }
 
-    /// The date of a slice, as far as its being due goes.
+    /// The date from which a slice's due date is computed.
     fn dated(&self, slice: usize) -> UnixSeconds {
         if self.read[slice].0 == 0 { self.known_since } else { self.read[slice] }
     }
 
-    /// When the first slice is due that must be read every `every` seconds.
+    /// When the first slice is due if each must be read every `every` seconds.
     pub fn due(&self, every: u64) -> UnixSeconds {
         (0..SLICES).map(|slice| after(self.dated(slice), every)).min().unwrap_or_default()
     }
 
-    /// The share of the pass that is left, 0 to 1.
+    /// The unread share of the pass, 0 to 1.
     pub fn rest(&self) -> f64 {
         1.0 - self.done as f64 / self.sectors.max(1) as f64
     }
 
-    /// By how many seconds the first slice to be late is late, if the rest takes `rest_seconds` from `begin` on, evenly.
+    /// The largest lateness of a slice in seconds, if the rest takes `rest_seconds` from `begin` on, at a constant
+    /// rate; 0: none is late.
     pub fn lateness(&self, begin: UnixSeconds, rest_seconds: u64, every: u64) -> u64 {
         let rest = self.rest().max(1e-9);
         let done = 1.0 - rest;
@@ -242,22 +245,22 @@ impl PassHistory {
         late.max().unwrap_or(0)
     }
 
-    /// The unreadable runs that are known: those of this pass and, until it is over, those of the last one.
+    /// The known unreadable runs: those of the pass under way and, until it is over, those of the last one.
     pub fn known_unreadable(&self) -> Vec<SectorRange> {
         union(&self.unreadable, &self.unreadable_before)
     }
 
-    /// What the checker of an array found in this pass and, until it is over, in the last one.
+    /// The known flaws of an array: the larger counts of the pass under way and, until it is over, of the last one.
     pub fn known_flaws(&self) -> ArrayFlaws {
         self.flaws.max(self.flaws_before)
     }
 
-    /// How many sectors that is.
+    /// The number of known unreadable sectors.
     pub fn unreadable_sectors(&self) -> u64 {
         self.known_unreadable().iter().map(|run| run.count()).sum()
     }
 
-    /// No date may lie behind `now`: the clock has been set back.
+    /// Moves dates later than `now` to `now`, because the clock was set back.
     pub fn clamp(&mut self, now: UnixSeconds) {
         let dates = [&mut self.known_since, &mut self.begun, &mut self.reported];
         for date in dates.into_iter().chain(&mut self.touched).chain(&mut self.read) {
@@ -266,7 +269,7 @@ impl PassHistory {
     }
 }
 
-/// The sectors of both, in runs, ascending; of many runs the first.
+/// The sectors of both lists, in runs, ascending; beyond [`RUNS_MAX`] runs the first.
 fn union(one: &[SectorRange], other: &[SectorRange]) -> Vec<SectorRange> {
     let mut all: Vec<SectorRange> = one.iter().chain(other).copied().filter(|run| !run.is_empty()).collect();
     all.sort_by_key(|run| run.start);

@@ -1,4 +1,4 @@
-//! When each pass will begin, or go on: who waits for whom, played forward in the schedule's own order.
+//! Forecasts when each pass begins or continues, by playing the schedule forward in its own order.
 
 use crate::calendar::{DAY, after};
 use crate::forecast::{AllForeseen, ForeseenPass};
@@ -8,15 +8,15 @@ use crate::subject::WatchedSubject;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Subjects of which only so many are read at a time: when each of these places is free.
+/// When each of the places is free, for subjects of which only a limited number is read at a time.
 type Places = Vec<UnixSeconds>;
 
 impl Watch {
-    /// What is expected of all passes.
+    /// The expected course of all passes.
     pub(crate) fn foresee(&self, now: UnixSeconds) -> AllForeseen {
         let arrays: Vec<_> = self.arrays_there().collect();
         let mut of_arrays: Vec<Places> = vec![vec![now]; arrays.len()];
-        // Of most disks one look tells that they are in none.
+        // For most disks one look-up shows that they are members of no array.
         let members: BTreeSet<&str> =
             arrays.iter().flat_map(|array| &array.members).filter_map(|member| member.disk.as_deref()).collect();
         let mut of_controllers: BTreeMap<&str, Places> = BTreeMap::new();
@@ -30,7 +30,8 @@ impl Watch {
                 subject,
             ));
         }
-        // As the schedule does: those that are being read, then whoever may begin first; of several the one that is due first.
+        // The schedule's order: subjects being read, then by the earliest possible beginning, wanted ones first, then
+        // by due date.
         order.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut foreseen = BTreeMap::new();
         for ((_, ready, .., key), subject) in order {
@@ -50,11 +51,11 @@ impl Watch {
             let mut firsts: Vec<&mut UnixSeconds> =
                 shared.into_iter().filter_map(|places| places.iter_mut().min()).collect();
             let starts = firsts.iter().map(|first| **first).fold(ready, UnixSeconds::max);
-            // A pause without an end has no forecast.
+            // Without an end of the pause there is no forecast.
             let rest = self.rest_seconds(subject, starts).filter(|_| starts < after(now, 366 * DAY));
             let ends = starts.0.saturating_add(rest.unwrap_or(u64::MAX));
             firsts.iter_mut().for_each(|first| **first = UnixSeconds(ends));
-            // What was wrong with forecasts so far is wrong with those of the subjects that it waits for, too.
+            // The errors of earlier forecasts apply to the subjects that it waits for, too.
             let wait = starts.0 - ready.0;
             let ends = rest.map(|rest| self.forecast_from(ready, wait.saturating_add(rest)));
             foreseen.insert(key, ForeseenPass { starts, rest, ends });
@@ -62,7 +63,7 @@ impl Watch {
         foreseen
     }
 
-    /// When a subject could be read if no other stood in its way: now, if it is not known until when it is held.
+    /// When a subject could be read if no other stood in its way: now, if the end of its hold-back is not known.
     fn ready(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> UnixSeconds {
         let ReadingState { row, live, .. } = subject.reading();
         let begins = if row.passes.begun.0 > 0 || live.is_wanted { now } else { self.begins(subject) };

@@ -1,4 +1,4 @@
-//! How the reading of a disk, or of an array by its own checker, stands.
+//! The state of reading a disk, or an array by its own checker.
 
 use crate::calendar::{HOUR, MINUTE};
 use crate::facts::MediaKind;
@@ -7,50 +7,50 @@ use crate::passes::PassHistory;
 use crate::rows::ReadingRow;
 use scrubjay_core::units::UnixSeconds;
 
-/// A session that runs is to tell something once an hour; one of which nothing was heard for so long hangs;
+/// Seconds without news after which a running session hangs; it is to report once an hour.
 const SILENT_MAX: u64 = 6 * HOUR;
-/// and so does one that was told to end, and does not.
+/// Seconds after which a session hangs that was told to end and did not.
 const STOPPING_MAX: u64 = HOUR;
 
-/// What a subject's session is at.
+/// The phase of a subject's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionPhase {
     /// There is none.
     None,
-    /// It reads.
+    /// The watch's session reads.
     Running,
-    /// It was told to end, and has not said that it did.
+    /// It was told to end, and has not reported its end.
     Stopping,
-    /// Somebody else reads it.
+    /// A session of others reads.
     Foreign,
 }
 
-/// What is known of the reading only while the subject is there.
+/// The state of reading that is known only while the subject is present.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadingLive {
-    /// Its session.
+    /// The phase of its session.
     pub session: SessionPhase,
-    /// For so many seconds nothing was heard of the session.
+    /// Seconds since the last news of the session.
     pub silence: u64,
-    /// Something was, since the last turn.
+    /// Was there news since the last turn?
     pub is_heard: bool,
-    /// Sectors with a verdict when the session was begun.
+    /// Sectors with a verdict when the session began.
     pub done_before: u64,
-    /// The session was begun for another size.
+    /// Was the session begun for another size?
     pub is_resized: bool,
-    /// After reads failed: not before this.
+    /// No new session before this time, because reads failed.
     pub reads_again: UnixSeconds,
     /// Why the last session could not begin, and when the next attempt is.
     pub refusal: Option<(String, UnixSeconds)>,
-    /// Seconds that a whole pass takes, most likely; none: more than a year.
+    /// The most likely seconds of a whole pass; `None`: more than a year.
     pub need: Option<u64>,
-    /// The next pass must begin then, to be over in time.
+    /// When the next pass must begin, at the latest, to end in time.
     pub begin_by: UnixSeconds,
-    /// A person wants this pass now: it comes before those of others.
+    /// Does a person want this pass now? Then it comes before others.
     pub is_wanted: bool,
 }
 
-/// How its reading stands.
+/// The state of reading a subject.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadingState {
     pub row: ReadingRow,
@@ -65,7 +65,7 @@ impl ReadingState {
         ReadingState::restored(row, IdleWeek::new(media))
     }
 
-    /// Nobody has seen the subject yet.
+    /// The state of a subject that has not been seen since a start.
     pub fn restored(row: ReadingRow, idle: IdleWeek) -> ReadingState {
         let live = ReadingLive {
             session: SessionPhase::None,
@@ -82,7 +82,7 @@ impl ReadingState {
         ReadingState { row, idle, live }
     }
 
-    /// Does its session not answer? What waits for it goes on.
+    /// Does its session give no answer? Then subjects that wait for it go on.
     pub fn hangs(&self) -> bool {
         match self.live.session {
             SessionPhase::Running => self.live.silence >= SILENT_MAX,
@@ -91,12 +91,12 @@ impl ReadingState {
         }
     }
 
-    /// Is it being read, as far as anybody knows?
+    /// Is it being read, as far as is known?
     pub fn is_busy(&self) -> bool {
         self.live.session != SessionPhase::None && !self.hangs()
     }
 
-    /// So much time has passed since the last turn. What a clock that is set adds says nothing, so no turn adds much.
+    /// Adds the time since the last turn. It is capped, because a clock that is set adds time that did not pass.
     pub fn note_silence(&mut self, passed: u64) {
         if std::mem::take(&mut self.live.is_heard) {
             self.live.silence = 0;
@@ -108,11 +108,11 @@ impl ReadingState {
             SessionPhase::Running | SessionPhase::Foreign => self.live.silence += passed.min(2 * HOUR),
         }
         if self.live.session == SessionPhase::Foreign && self.live.silence >= SILENT_MAX {
-            self.live.session = SessionPhase::None; // nobody said that it ended
+            self.live.session = SessionPhase::None; // its end was not reported
         }
     }
 
-    /// The subject has another size. Gives whether it had.
+    /// Takes the subject's size. Returns whether it has changed.
     pub fn resize(&mut self, sectors: u64, now: UnixSeconds) -> bool {
         let is_other = self.row.passes.sectors != sectors;
         if is_other {

@@ -1,10 +1,10 @@
-//! What an array risks: stripes in which unreadable sectors of several members meet.
+//! The risk of an array: stripes in which unreadable sectors of several members meet.
 
 use crate::facts::ArrayFacts;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 use std::collections::BTreeMap;
 
-/// Damaged stripes that are looked at of one array. One with more is beyond discussion.
+/// Damaged stripes of one array that are examined, at most. An array with more must be attended to in any case.
 const STRIPES_MAX: usize = 4096;
 
 /// A stripe in which more than one chunk is bad, or one too many.
@@ -16,18 +16,18 @@ pub struct SharedStripe {
     pub members: Vec<usize>,
     /// How many more chunks of it may be lost; negative: it cannot be rebuilt.
     pub left: i64,
-    /// Data in its bad chunks: what is at stake.
+    /// The data in its bad chunks that are at stake, in bytes.
     pub bytes: Bytes,
 }
 
-/// What is known of an array's stripes.
+/// The damaged stripes of an array, as far as is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StripeRisk {
     /// Stripes with an unreadable sector on some member.
     pub damaged: u64,
-    /// Those in which two members' meet, or that cannot be rebuilt, by number.
+    /// The stripes in which unreadable sectors of two or more members meet, or that cannot be rebuilt, by number.
     pub shared: Vec<SharedStripe>,
-    /// Is the array's layout known? Without it nothing can be said of stripes.
+    /// Is the array's layout known? Without it nothing is known of stripes.
     pub is_known: bool,
 }
 
@@ -38,10 +38,10 @@ impl StripeRisk {
     }
 }
 
-/// Looks where the unreadable sectors of an array's members meet. `unreadable` tells those of a disk, by the kernel's name.
+/// Finds where the unreadable sectors of an array's members meet. `unreadable` returns those of a disk, by the kernel's name.
 pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<SectorRange>) -> StripeRisk {
     let Some((layout, chunk)) = array.layout.filter(|(layout, chunk)| {
-        *chunk > 0 && layout.disks() == array.members.len() // an array that is being reshaped has other places
+        *chunk > 0 && layout.disks() == array.members.len() // an array that is being reshaped has another layout
     }) else {
         return StripeRisk::default();
     };
@@ -68,7 +68,7 @@ pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<S
         };
         let bad: Vec<usize> = (0..shape.slots()).filter(is_bad).collect();
         let left = shape.parity as i64 - bad.len() as i64;
-        // Of a mirror either chunk holds the data; of other arrays the data chunks do.
+        // In a mirror either chunk holds the data; in other arrays the data chunks do.
         let data = bad.iter().filter(|&&slot| slot < shape.data).count() as u64;
         let bytes = Bytes(data.max(u64::from(left < 0)) * chunk * SECTOR_BYTES);
         (members.len() > 1 || left < 0).then(|| SharedStripe { stripe, members: members.clone(), left, bytes })
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn halves_of_different_mirrors_do_not_meet() {
         let ten = array(LayoutKind::Raid1, Shape { data: 1, parity: 1 }, 4);
-        // Which disks are a pair is the layout's word.
+        // The layout defines which disks are a pair.
         let pair = ten.layout.unwrap().0.place(0, 1).disk;
         let first = ten.layout.unwrap().0.place(0, 0).disk;
         let is_pair = [first, pair] == [0, 1];

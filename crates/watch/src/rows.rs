@@ -1,4 +1,4 @@
-//! What must survive: rows, each with a key. A machine that was killed is rebuilt of them.
+//! Durable state: rows, each with a key. A machine that was killed is rebuilt from them.
 
 use crate::calendar::{HOUR, MINUTE, after};
 use crate::channel::ChannelRow;
@@ -11,84 +11,84 @@ use crate::passes::PassHistory;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::BTreeMap;
 
-/// Of the machine as a whole.
+/// The state of the machine as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostRow {
-    /// The latest date that was seen.
+    /// The latest trusted time.
     pub latest: UnixSeconds,
     /// The number of the next message.
     pub next_message: u64,
-    /// A person's pause ends then; 0: there is none.
+    /// When a person's pause ends; 0: there is none.
     pub paused_until: UnixSeconds,
-    /// How long it was to be.
+    /// The length of the pause, in seconds.
     pub paused_for: u64,
     /// The month of the last report ([`crate::calendar::LocalDay::month_number`]); 0: there was none.
     pub reported_month: i64,
-    /// The last daily check.
+    /// When the last daily check was made.
     pub checked: UnixSeconds,
-    /// How wrong forecasts were.
+    /// The errors of forecasts.
     pub errors: ForecastErrors,
 }
 
-/// Sessions that could not begin, or got nowhere, one after the other.
+/// Sessions in sequence that could not begin, or made no progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRefusal {
-    /// When the first one could not,
+    /// When the first one failed.
     pub since: UnixSeconds,
-    /// and the last one,
+    /// When the last one failed.
     pub last: UnixSeconds,
-    /// and why.
+    /// Why the last one failed.
     pub why: String,
 }
 
-/// Of the reading of a disk, or of an array by its own checker.
+/// The state of reading a disk, or an array by its own checker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadingRow {
     /// When each part was last read.
     pub passes: PassHistory,
-    /// Sessions, one after the other, that could read nothing more.
+    /// Sessions in sequence that could read nothing more.
     pub failed_sessions: u32,
-    /// Its sessions cannot begin, or get nowhere; none: they can.
+    /// Sessions that could not begin or made no progress; `None`: the last one did.
     pub refused: Option<SessionRefusal>,
-    /// What was forecast when the pass that is going on began, and for how many seconds.
+    /// The forecast when the pass under way began, and its length in seconds.
     pub forecast: Option<(PassForecast, u64)>,
 }
 
-/// Of a disk.
+/// The state of a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskRow {
-    /// What it was when last seen.
+    /// Its facts when it was last seen.
     pub facts: DiskFacts,
     /// Its counters.
     pub counters: BTreeMap<CounterKind, CounterHistory>,
-    /// Its own word.
+    /// The drive's latest report.
     pub word: DriveWord,
     /// When SMART was last read; 0: never.
     pub smart_read: UnixSeconds,
-    /// Since when nobody could read it, of one that does not sleep; 0: it could be read the last time.
+    /// Since when SMART could not be read, of a disk that does not sleep; 0: the last reading succeeded.
     pub unknown_since: UnixSeconds,
-    /// The mean time of a read in its first passes (three at most), in nanoseconds,
+    /// The mean time of a read in its first passes (three at most), in nanoseconds.
     pub service_first: Vec<u64>,
-    /// and in the last one.
+    /// The mean time of a read in its last pass, in nanoseconds.
     pub service_last: u64,
 }
 
-/// A message on its way, by one channel.
+/// A message on its way by one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageRow {
-    /// Unique, rising.
+    /// Its number: unique, rising.
     pub number: u64,
-    /// The channel.
+    /// The name of the channel.
     pub channel: String,
     /// Its Message-ID, the same at every attempt.
     pub id: String,
-    /// The Message-ID of the first message of its thread, if it is not that.
+    /// The Message-ID of the first message of its thread; `None`: this is the first.
     pub reply_to: Option<String>,
     /// Why it is sent.
     pub reason: MessageReason,
-    /// The incidents that it tells of.
+    /// The incidents that it is about.
     pub about: Vec<IncidentKey>,
-    /// How much it matters.
+    /// The highest urgency of these.
     pub urgency: Urgency,
     /// The subject: fits a lock screen.
     pub subject: String,
@@ -98,19 +98,20 @@ pub struct MessageRow {
     pub written: UnixSeconds,
     /// Attempts that failed.
     pub attempts: u32,
-    /// Not before this; of one that is under way: what is not heard until then has failed.
+    /// No attempt before this time; while it is under way: it has failed if there is no answer by then.
     pub next_attempt: UnixSeconds,
-    /// It was handed to the channel, and nothing was heard yet.
+    /// Was it handed to the channel, without an answer yet?
     pub is_under_way: bool,
-    /// It was under way when the machine was killed: it may arrive twice.
+    /// Was it under way when the machine was killed? Then it may arrive twice.
     pub may_be_repeated: bool,
 }
 
-/// After a failure the next attempt is a minute later, then two, four, and so on up to this.
+/// The longest pause between attempts, in seconds: after a failure the next attempt is a minute later, then two, four,
+/// and so on.
 const RETRY_MAX: u64 = 4 * HOUR;
 
 impl MessageRow {
-    /// An attempt failed.
+    /// Records that an attempt failed.
     pub fn failed(&mut self, now: UnixSeconds) {
         self.is_under_way = false;
         self.next_attempt = after(now, RETRY_MAX.min(60 << self.attempts.min(10)));
@@ -121,11 +122,11 @@ impl MessageRow {
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchRow {
-    /// Of the machine.
+    /// The state of the machine.
     Host(HostRow),
-    /// Of a disk.
+    /// The state of a disk.
     Disk(Box<DiskRow>),
-    /// Of the reading of a disk or an array.
+    /// The state of reading a disk or an array.
     Reading(SubjectKey, Box<ReadingRow>),
     /// The idleness of a disk or an array.
     Idle(SubjectKey, Box<IdleWeek>),
@@ -139,14 +140,14 @@ pub enum WatchRow {
     Channel(ChannelRow),
 }
 
-/// Names a row.
+/// The key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKey {
-    /// Of the machine.
+    /// The machine's row.
     Host,
-    /// Of a disk.
+    /// A disk's row.
     Disk(DiskKey),
-    /// Of the reading of a disk or an array.
+    /// The row of reading a disk or an array.
     Reading(SubjectKey),
     /// The idleness of a disk or an array.
     Idle(SubjectKey),
@@ -161,7 +162,7 @@ pub enum RowKey {
 }
 
 impl WatchRow {
-    /// Its key: a row replaces the one that has the same.
+    /// Its key: a row replaces the one with the same key.
     pub fn key(&self) -> RowKey {
         match self {
             WatchRow::Host(_) => RowKey::Host,
@@ -175,7 +176,7 @@ impl WatchRow {
         }
     }
 
-    /// No date may lie behind `now`: the clock has been set back.
+    /// Moves dates later than `now` to `now`, because the clock was set back.
     pub fn clamp(&mut self, now: UnixSeconds) {
         let back = |date: &mut UnixSeconds| *date = (*date).min(now);
         match self {
@@ -195,7 +196,7 @@ impl WatchRow {
             WatchRow::Reading(_, row) => {
                 row.passes.clamp(now);
                 row.refused.iter_mut().flat_map(|refused| [&mut refused.since, &mut refused.last]).for_each(back);
-                row.forecast = None; // it was made of dates that were not
+                row.forecast = None; // it was computed from dates that were wrong
             }
             WatchRow::Idle(..) | WatchRow::Array(_) => {}
             WatchRow::Incident(row) => {
@@ -214,7 +215,7 @@ impl WatchRow {
     }
 }
 
-/// A clock that goes back by less is being corrected: nothing is dated anew.
+/// A clock that goes back by less, in seconds, is being corrected: no date is changed.
 pub const CLOCK_SLACK: u64 = 5 * MINUTE;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which disk, or array, is read now, and what holds the others back.
+//! The schedule: which disk or array is read now, and what holds the others back.
 
 use crate::calendar::{DAY, HOUR, MINUTE, WEEK_HOURS, after};
 use crate::events::{WatchBug, WatchOp};
@@ -13,38 +13,39 @@ use crate::subject::WatchedSubject;
 use scrubjay_core::units::{Nanos, SECTOR_BYTES, UnixSeconds};
 use std::collections::BTreeMap;
 
-/// Passes are planned to end so long before they are due; whatever is not read then is spoken of. A week, and a day for the
-/// message to be late.
+/// Seconds before their due date at which passes are planned to end; what is unread then is reported. A week, and a day
+/// for the message to be late.
 pub const MARGIN: u64 = 8 * DAY;
-/// A pass is given so many times the time that it most likely takes.
+/// The time that is planned for a pass, as a multiple of its most likely time.
 const PATIENCE: f64 = 1.5;
-/// Passes that would begin at one time are spread over so long.
+/// Seconds over which passes are spread that would begin at the same time.
 const SPREAD: u64 = 3 * DAY;
-/// First passes begin within this, in seconds: whoever has just installed it wants to see that it reads.
+/// Seconds within which first passes begin: a person who has just installed it wants to see that it reads.
 const FIRST_SPREAD: f64 = HOUR as f64;
 
-/// While a session is to end, it is looked after so often.
+/// Seconds between checks while a session is to end.
 const LOOK_AGAIN: u64 = 10 * MINUTE;
 
 impl Watch {
-    /// The margin, of settings with shorter terms in proportion.
+    /// The margin in seconds; shorter in proportion if sectors are due more often.
     pub(crate) fn margin(&self) -> u64 {
         MARGIN.min(self.settings.every / 4)
     }
 
-    /// How much of each hour of the week the hours leave.
+    /// The share of each hour of the week in which reading is allowed.
     fn open_hours(&self) -> [f32; WEEK_HOURS] {
         let hours = self.settings.between;
         std::array::from_fn(|hour| hours.map_or(1.0, |hours| hours.share_of_hour((hour % 24) as u32) as f32))
     }
 
-    /// The bytes of a disk, or of what an array's checker goes over.
+    /// The bytes of a disk, or those that an array's checker covers.
     fn bytes(reading: &ReadingState) -> f64 {
         reading.row.passes.sectors as f64 * SECTOR_BYTES as f64
     }
 
-    /// How long each pass takes, and when it must begin so that it, and those that wait for it (an array and its members; disks
-    /// behind one controller), are read by their dates: the latest schedule in the order of the dates, from the last one back.
+    /// Computes how long each pass takes, and when it must begin at the latest so that it, and those that wait for it
+    /// (an array and its members; disks behind one controller), are read by their dates: planned backwards from the
+    /// last due date.
     pub(crate) fn reckon_needs(&mut self, now: UnixSeconds) {
         let open = self.open_hours();
         let hour = self.calendar.local(now).week_hour();
@@ -83,13 +84,13 @@ impl Watch {
         }
     }
 
-    /// When the pass to come should begin: a margin before it must, and spread.
+    /// When the next pass should begin: earlier than it must by the margin and the spread.
     fn should_begin(&self, subject: WatchedSubject<'_>) -> UnixSeconds {
         let spread = (subject.spread() * SPREAD as f64) as u64;
         UnixSeconds(subject.reading().live.begin_by.0.saturating_sub(self.margin() + spread))
     }
 
-    /// When the next pass begins. The first one at once, but for the spread: nobody has read it yet.
+    /// When the next pass begins. The first pass begins at once, except for the spread, because nothing was read yet.
     pub(crate) fn begins(&self, subject: WatchedSubject<'_>) -> UnixSeconds {
         let passes = &subject.reading().row.passes;
         match passes.is_read() {
@@ -98,7 +99,7 @@ impl Watch {
         }
     }
 
-    /// The disks that are read with a subject: itself, or the members of an array that are there.
+    /// The disks that are read with a subject: itself, or the members of an array that are present.
     fn disks_of<'a>(&'a self, subject: WatchedSubject<'a>) -> Vec<&'a DiskState> {
         match subject {
             WatchedSubject::Disk(disk) => vec![disk],
@@ -109,7 +110,7 @@ impl Watch {
         }
     }
 
-    /// What holds a subject back by itself, whether or not it is being read.
+    /// What holds a subject back, other subjects aside, whether or not it is being read.
     pub(crate) fn held(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
         let reading = subject.reading();
         if !subject.is_there() {
@@ -155,16 +156,16 @@ impl Watch {
         if let Some(hours) = hours {
             return Some(HoldBack::WindowClosed(hours.next_edge(now, &*self.calendar)));
         }
-        // One that is being read is awake, whatever was heard of it before.
+        // A disk that is being read is awake, whatever its last SMART reading was.
         let is_asleep = disks.iter().any(|disk| disk.live.asleep.is_some());
         if is_asleep && reading.live.session == SessionPhase::None && now < self.should_begin(subject) {
-            // It is woken so early that its pass ends in time.
+            // It is woken early enough for its pass to end in time.
             return Some(HoldBack::Asleep(self.should_begin(subject)));
         }
         None
     }
 
-    /// Who else is being read that may not be read beside it.
+    /// Another subject being read that excludes reading this one at the same time.
     fn in_the_way(&self, subject: WatchedSubject<'_>) -> Option<HoldBack> {
         let key = subject.key();
         let is_busy = |other: &WatchedSubject<'_>| other.reading().is_busy() && other.key() != key;
@@ -180,7 +181,7 @@ impl Watch {
         let WatchedSubject::Disk(disk) = subject else { return None };
         let controller = disk.row.facts.controller.as_ref()?;
         let is_behind = |disk: &DiskState| disk.row.facts.controller.as_ref() == Some(controller);
-        // An array's check reads all members at once, however many those are: beside it nothing else is read there.
+        // An array's check reads all its members at once, so nothing else is read behind their controllers.
         let is_full = self
             .subjects()
             .filter(is_busy)
@@ -190,7 +191,7 @@ impl Watch {
         (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
     }
 
-    /// What holds a subject back that is not being read; none: it could begin.
+    /// What holds a subject back that is not being read; `None`: it can begin.
     pub(crate) fn hold_back(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
         let (begins, passes) = (self.begins(subject), &subject.reading().row.passes);
         if subject.is_there() && passes.sectors == 0 {
@@ -198,7 +199,7 @@ impl Watch {
         }
         let is_wanted = subject.reading().live.is_wanted;
         if subject.is_there() && passes.begun.0 == 0 && now < begins && !is_wanted {
-            // Within its hours.
+            // Not before its hours.
             let opens = self.settings.between.filter(|hours| !hours.holds(begins, &*self.calendar));
             let begins = opens.map_or(begins, |hours| hours.next_edge(begins, &*self.calendar));
             let paused = self.host.paused_until;
@@ -208,22 +209,22 @@ impl Watch {
         self.held(subject, now).or_else(|| self.in_the_way(subject))
     }
 
-    /// A person wants this subject to be read now: its pass begins, which a restart does not forget, and it comes before others that wait.
-    /// Whatever holds it back but its turn holds it back as before.
+    /// Lets a subject be read now because a person wants it: its pass begins, which survives a restart, and comes
+    /// before others that wait. All hold-backs except its turn remain.
     pub(crate) fn bring_forward(&mut self, now: UnixSeconds, key: &SubjectKey) {
         if !self.subject(key).is_some_and(WatchedSubject::is_there) {
             return;
         }
         let Some(reading) = self.reading_mut(key).filter(|reading| reading.row.passes.sectors > 0) else { return };
         reading.live.is_wanted = true;
-        // What a session reads is dated by its reports: nothing may come between them.
+        // Reads of a session are dated by its reports, so the beginning of its pass must not change.
         if reading.live.session == SessionPhase::None && reading.row.passes.begun.0 == 0 {
             reading.row.passes.begin(now);
             self.changed.insert(RowKey::Reading(key.clone()));
         }
     }
 
-    /// Stops what must not go on, and begins what may: what a person wants, then the oldest first.
+    /// Stops sessions that must not go on, and begins those that may: what a person wants first, then by due date.
     pub(crate) fn schedule(&mut self, now: UnixSeconds) {
         let mut waiting: Vec<(bool, UnixSeconds, SubjectKey)> = Vec::new();
         let mut stops = Vec::new();
@@ -252,7 +253,7 @@ impl Watch {
         for (key, why) in stops {
             let name = self.subject(&key).and_then(WatchedSubject::name);
             let Some(reading) = self.reading_mut(&key) else { continue };
-            // One that hung before it was told to end hangs on.
+            // A session that hung before it was told to end still hangs.
             reading.live.silence = if reading.hangs() { reading.live.silence } else { 0 };
             reading.live.session = SessionPhase::Stopping;
             wake = after(now, LOOK_AGAIN);
@@ -260,7 +261,7 @@ impl Watch {
         }
         self.wake_at(wake);
         waiting.sort();
-        // Members of an array that waits for the last of them do not begin anew before it.
+        // While an array waits for some of its members, its other members do not begin again before it.
         let mut kept: Vec<String> = Vec::new();
         for (.., key) in waiting {
             let Some(subject) = self.subject(&key) else { continue };
@@ -276,11 +277,11 @@ impl Watch {
         }
     }
 
-    /// What a session on a subject may cost the requests of others.
+    /// The goal for the mean slowdown of a session on a subject.
     pub(crate) fn budget_of(&self, subject: WatchedSubject<'_>) -> Nanos {
         let media = match subject {
             WatchedSubject::Disk(disk) => disk.row.facts.media,
-            // What others feel of an array's check is what the slowest of its members makes them wait.
+            // The slowdown by an array's check is that of its slowest member.
             WatchedSubject::Array(..) => {
                 let disks = self.disks_of(subject);
                 let is_flash = !disks.is_empty() && disks.iter().all(|disk| disk.row.facts.media == MediaKind::Flash);
@@ -292,7 +293,7 @@ impl Watch {
 
     fn begin(&mut self, now: UnixSeconds, key: &SubjectKey) {
         let Some(subject) = self.subject(key) else { return };
-        // One that a person asked for begins to be read only here.
+        // For a subject that a person asked for, reading starts only here.
         let ReadingState { row, live, .. } = subject.reading();
         let is_new = row.passes.begun.0 == 0 || live.is_wanted && row.passes.done == 0 && row.forecast.is_none();
         let forecast = if is_new { self.forecast_of(subject, now) } else { None };
@@ -310,20 +311,20 @@ impl Watch {
         self.changed.insert(RowKey::Reading(key.clone()));
     }
 
-    /// Seconds that the rest of a pass takes from now on, most likely.
+    /// The most likely seconds that the rest of a pass takes from now on.
     pub(crate) fn rest_seconds(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<u64> {
         let hour = self.calendar.local(now).week_hour();
         let reading = subject.reading();
         reading.idle.seconds_for(Self::bytes(reading) * reading.row.passes.rest(), hour, &self.open_hours())
     }
 
-    /// When a pass will end that goes on, or begins, now; and how many seconds that most likely are.
+    /// The forecast of a pass that continues or begins now, and its most likely seconds.
     fn forecast_of(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<(PassForecast, u64)> {
         let seconds = self.rest_seconds(subject, now)?;
         Some((self.forecast_from(now, seconds), seconds))
     }
 
-    /// When something will end that most likely takes so many seconds from `from` on.
+    /// The forecast of something that most likely takes `seconds` from `from` on.
     pub(crate) fn forecast_from(&self, from: UnixSeconds, seconds: u64) -> PassForecast {
         let mut forecast = PassForecast::new(from, seconds, &self.host.errors);
         if self.is_planted(WatchBug::NarrowForecasts) {
@@ -333,7 +334,7 @@ impl Watch {
         forecast
     }
 
-    /// A pass is over: how wrong was what was said when it began?
+    /// Records the error of the forecast of a pass that is over.
     pub(crate) fn note_forecast(&mut self, now: UnixSeconds, key: &SubjectKey) {
         let Some(reading) = self.reading_mut(key) else { return };
         if let Some((forecast, seconds)) = reading.row.forecast.take() {
@@ -343,7 +344,7 @@ impl Watch {
         }
     }
 
-    /// What would help a disk that is not read in time.
+    /// Advice for a disk that is not read in time.
     pub(crate) fn help(&self, reading: &ReadingState) -> String {
         let open = self.open_hours();
         let seen = reading.idle.hours_a_week(&open);

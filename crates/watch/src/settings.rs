@@ -1,52 +1,54 @@
-//! What a person may set, and what is assumed if not.
+//! The settings of the watch, with their defaults.
 
 use crate::calendar::{DAY, HOUR};
 use crate::facts::MediaKind;
 use crate::hours::DailyHours;
 use scrubjay_core::units::Nanos;
 
-/// Where messages go.
+/// A channel for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlertChannel {
-    /// Names it: `email`, `ntfy`.
+    /// Its name: `email`, `ntfy`.
     pub name: String,
-    /// Changes with any of its settings: what was proven of others is not proven of these.
+    /// Changes with any of its settings: a proof of other settings does not hold for these.
     pub fingerprint: u64,
 }
 
 /// The settings of the watch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchSettings {
-    /// What the machine is called in messages.
+    /// The machine's name in messages.
     pub host: String,
-    /// Every sector is read within so many seconds: 35 days (the seed of the idea, Louwrentius 2020, says once a month; TrueNAS'
-    /// threshold is 35 days).
+    /// Every sector is read within this many seconds: 35 days (the seed of the idea, Louwrentius 2020, says once a
+    /// month; TrueNAS' threshold is 35 days).
     pub every: u64,
-    /// Only within these hours of the day, if any are given.
+    /// Disks are read only within these hours of the day; `None`: at any hour.
     pub between: Option<DailyHours>,
     /// Messages wait for the end of these hours, unless a disk is to be replaced or data are lost.
     pub quiet: Option<DailyHours>,
-    /// Disks that are read at a time behind one controller.
+    /// Disks that are read at a time behind one controller, at most.
     pub controller_max: usize,
-    /// No hard disk is read that is hotter, in degrees Celsius.
+    /// A hard disk above this temperature is not read, in degrees Celsius.
     pub celsius_max: i32,
-    /// Nor a flash disk that is hotter than this.
+    /// A flash disk above this temperature is not read, in degrees Celsius.
     pub celsius_max_flash: i32,
-    /// Seconds between two readings of SMART: 4 hours. More often, and some drives never fall asleep, for each reading starts
-    /// their timer anew. A disk that is being read is asked once an hour: it is awake, and may become too hot.
+    /// Seconds between two readings of SMART: 4 hours. If it were read more often, some drives would never fall asleep,
+    /// because each reading restarts their timer. A disk that is being read is asked once an hour: it is awake, and may
+    /// become too hot.
     pub smart_every: u64,
-    /// Where messages go.
+    /// The channels for messages.
     pub channels: Vec<AlertChannel>,
-    /// So many seconds of the calendar pass while something answers that takes a second: 1 but in tests with a fast calendar. How
-    /// long answers are waited for is multiplied by it.
+    /// Seconds of the calendar that pass while an answer takes one second: 1 except in tests with a fast calendar. Time
+    /// limits for answers are multiplied by it.
     pub pace: u64,
-    /// What codes are made of: any number, the same as long as the machine is.
+    /// The seed of codes: any number that does not change on this machine.
     pub secret: u64,
 }
 
 impl Default for WatchSettings {
-    /// 35 days, at any hour, 8 disks behind one controller (a SAS adapter of eight lanes carries them at full speed), 50 degrees;
-    /// flash 70, which is where SATA ones are specified to end and NVMe ones begin to slow down (a judgement).
+    /// 35 days, at any hour, 8 disks behind one controller (a SAS adapter of eight lanes carries them at full speed),
+    /// 50 degrees Celsius; for flash 70, where SATA drives are specified to end and NVMe drives begin to slow down (a
+    /// judgement).
     fn default() -> WatchSettings {
         WatchSettings {
             host: "localhost".to_owned(),
@@ -64,8 +66,8 @@ impl Default for WatchSettings {
     }
 }
 
-/// The latency that a session may add to requests of others, as a mean over all of them: a tenth of what Louwrentius ("IOPS
-/// and latency", 2020) calls acceptable in all, 20 ms of a hard disk and a few of flash.
+/// The goal for the mean slowdown of foreground requests by a session: a tenth of the latency that Louwrentius ("IOPS
+/// and latency", 2020) calls acceptable in all, 20 ms for a hard disk and a few for flash.
 pub fn budget(media: MediaKind) -> Nanos {
     match media {
         MediaKind::Spinning => Nanos(2_000_000),

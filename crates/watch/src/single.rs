@@ -1,4 +1,4 @@
-//! How a disk is by one reading of SMART, for whoever has no history of it: the signs of the watch, without growth.
+//! How a disk is by one reading of SMART, without a history of it: the signs of the watch, without growth.
 
 use crate::counters::{self, CounterHistory};
 use crate::facts::SmartReading;
@@ -6,7 +6,7 @@ use crate::health::{self, HealthSign, HealthState, OwnEvidence};
 use crate::observe::word;
 use scrubjay_core::units::UnixSeconds;
 
-/// How a disk is, and why. Without a reading it is at best asleep or unknown.
+/// The state of a disk, and its signs. Without a reading it is at best asleep or unknown.
 pub fn judge(reading: &SmartReading, own: &OwnEvidence) -> (HealthState, Vec<HealthSign>) {
     let (word, counters, best) = match reading {
         SmartReading::Facts(facts) if !facts.says_something() => {
@@ -17,7 +17,7 @@ pub fn judge(reading: &SmartReading, own: &OwnEvidence) -> (HealthState, Vec<Hea
         SmartReading::Refused(_) => (Default::default(), Default::default(), HealthState::Unknown),
     };
     let counters = counters.into_iter().map(|(kind, value)| (kind, CounterHistory::new(value))).collect();
-    // Nothing has grown yet, so the date says nothing.
+    // There is no growth in a single reading, so the date does not matter.
     let signs = health::signs(UnixSeconds(0), &word, &counters, own);
     (health::gravest(&signs).unwrap_or(best), signs)
 }

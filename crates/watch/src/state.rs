@@ -1,4 +1,4 @@
-//! What the watch knows: rows that survive, and what of disks is known only while they are there.
+//! The state of the watch: rows that survive, and the state of disks that is known only while they are present.
 
 use crate::calendar::{Calendar, HOUR, MINUTE, elapsed};
 use crate::channel::ChannelRow;
@@ -14,40 +14,40 @@ use crate::settings::WatchSettings;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// SMART data that are older say nothing any more: a day, and some hours for a disk that was asleep at the wrong time.
+/// Seconds after which SMART data are out of date: a day, and some hours for a disk that was asleep when it was to be read.
 pub const STALE: u64 = 26 * HOUR;
-/// A disk or an array that is gone for so long is missing; until then somebody may be changing a cable.
+/// Seconds after which an absent disk or array is missing; until then a cable may be being changed.
 pub const GONE: u64 = 10 * MINUTE;
 
-/// What a drive said of its heat and its tests holds so long: two readings that did not come.
+/// Seconds for which a drive's last temperature and self-test count: two readings that failed.
 const LAPSE: u64 = 8 * HOUR;
 
-/// What is known of a disk only while it is there.
+/// The state of a disk that is known only while it is present.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskLive {
-    /// The kernel's name, while it is there.
+    /// The kernel's name, while it is present.
     pub name: Option<String>,
-    /// Since when it is there, or is not.
+    /// Since when it is present, or absent.
     pub since: UnixSeconds,
-    /// Why SMART was not read the last time.
+    /// Why the last SMART reading failed.
     pub refused: Option<SmartRefusal>,
-    /// Asleep since then.
+    /// Since when it sleeps.
     pub asleep: Option<UnixSeconds>,
-    /// Has it been answered since it is there whether SMART can be read?
+    /// Has there been a result of reading SMART since it appeared?
     pub is_answered: bool,
-    /// When its drive last said something.
+    /// When the drive last gave SMART data.
     pub spoke: UnixSeconds,
-    /// Its temperature.
+    /// Its temperature, in degrees Celsius.
     pub celsius: Option<i32>,
-    /// It was too hot, and has not cooled down yet.
+    /// Was it too hot, and has it not cooled down yet?
     pub is_hot: bool,
-    /// It is at a long test of its own.
+    /// Does the drive run a long self-test?
     pub is_self_testing: bool,
-    /// When SMART was last asked for; 0: not yet.
+    /// When its SMART data were last requested; 0: not yet.
     pub asked: UnixSeconds,
 }
 
-/// A disk.
+/// The state of a disk.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskState {
     pub row: DiskRow,
@@ -70,7 +70,7 @@ impl DiskState {
         DiskState::restored(row, reading, now)
     }
 
-    /// Nobody has seen it yet.
+    /// The state of a disk that has not been seen since a start.
     pub fn restored(row: DiskRow, reading: ReadingState, now: UnixSeconds) -> DiskState {
         let live = DiskLive {
             name: None,
@@ -87,7 +87,7 @@ impl DiskState {
         DiskState { row, reading, live }
     }
 
-    /// `bay 3 (ZL2ABCDE)`: what people can find it by.
+    /// What people find it by: `bay 3 (ZL2ABCDE)`.
     pub fn label(&self) -> String {
         let facts = &self.row.facts;
         match &facts.bay {
@@ -96,12 +96,12 @@ impl DiskState {
         }
     }
 
-    /// Is it too hot to be read, as far as is known? What nobody has measured for long is not.
+    /// Is it too hot to be read, as far as is known? An old measurement does not count.
     pub fn is_hot(&self, now: UnixSeconds) -> bool {
         self.live.is_hot && elapsed(now, self.live.spoke) < LAPSE
     }
 
-    /// Is it at a long test of its own, as far as is known?
+    /// Does the drive run a long self-test, as far as is known?
     pub fn is_self_testing(&self, now: UnixSeconds) -> bool {
         self.live.is_self_testing && elapsed(now, self.live.spoke) < LAPSE
     }
@@ -110,12 +110,12 @@ impl DiskState {
         self.live.name.is_none() && elapsed(now, self.live.since) >= GONE
     }
 
-    /// Is there no word of its own, or none that is new enough?
+    /// Are there no SMART data, or only data that are out of date?
     pub fn is_stale(&self, now: UnixSeconds) -> bool {
         self.row.smart_read.0 == 0 || elapsed(now, self.row.smart_read) >= STALE
     }
 
-    /// All that speaks against it. `slower` is by how many percent its reads take longer, beyond its siblings'.
+    /// All signs against it. `slower`: by how many percent its reads take longer, beyond its siblings'.
     pub fn signs(&self, now: UnixSeconds, slower: u32) -> Vec<HealthSign> {
         let passes = &self.reading.row.passes;
         let own = OwnEvidence {
@@ -130,7 +130,7 @@ impl DiskState {
         health::signs(now, &self.row.word, &self.row.counters, &own)
     }
 
-    /// By how many percent a read takes longer than in the first passes, 0 if not or not known.
+    /// By how many percent a read takes longer than in the first passes; 0 if it does not, or that is not known.
     pub fn drift_percent(&self) -> u32 {
         let mut first = self.row.service_first.clone();
         first.sort_unstable();
@@ -139,17 +139,17 @@ impl DiskState {
     }
 }
 
-/// An array.
+/// The state of an array.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayState {
     pub facts: ArrayFacts,
-    /// Not there since then; none: it is there.
+    /// Since when it is absent; `None`: it is present.
     pub gone: Option<UnixSeconds>,
-    /// How its own check stands; none: nothing here can drive one.
+    /// The state of its own check; `None`: the pump cannot drive one.
     pub reading: Option<ReadingState>,
 }
 
-/// The machine that watches over disks. See the crate's head.
+/// The machine that watches over disks. See the crate's documentation.
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) settings: WatchSettings,
@@ -158,61 +158,61 @@ pub struct Watch {
     pub(crate) host: HostRow,
     pub(crate) disks: BTreeMap<DiskKey, DiskState>,
     pub(crate) names: BTreeMap<String, DiskKey>,
-    /// What was seen under these names, with an identity that is still elsewhere, since when.
+    /// Disks seen under these names whose identity is still present under another name, and since when.
     pub(crate) sightings: BTreeMap<String, (DiskFacts, UnixSeconds)>,
     pub(crate) arrays: BTreeMap<String, ArrayState>,
     pub(crate) incidents: BTreeMap<IncidentKey, IncidentRow>,
     pub(crate) outbox: BTreeMap<u64, MessageRow>,
     pub(crate) channels: BTreeMap<String, ChannelRow>,
-    /// How many codes were typed that were wrong, since each channel was sent its own.
+    /// Wrong codes that were typed since each channel was sent its own.
     pub(crate) wrong_codes: BTreeMap<String, u32>,
     pub(crate) is_on_battery: bool,
-    /// Are there no arrays but those that are seen?
+    /// Are the arrays that are seen all that there are?
     pub(crate) are_arrays_known: bool,
-    /// What is to be done, in order,
+    /// Operations for the pump, in order.
     pub(crate) ops: VecDeque<WatchOp>,
-    /// and what comes behind the rows that go with it.
+    /// Operations that must follow the rows which are to be kept first.
     pub(crate) acts: Vec<WatchOp>,
     pub(crate) changed: BTreeSet<RowKey>,
     pub(crate) dropped: BTreeSet<RowKey>,
-    /// When it last looked at everything.
+    /// The time of the last turn.
     pub(crate) turned: UnixSeconds,
-    /// When to look again.
+    /// When the next turn is due.
     pub(crate) wake: UnixSeconds,
-    /// Has it begun: was there a time yet that it believes?
+    /// Has it resumed: has there been a trusted time yet?
     pub(crate) is_resumed: bool,
-    /// Has what an earlier machine left under way been marked?
+    /// Have the messages been marked that were under way when an earlier machine ended?
     pub(crate) is_marked: bool,
-    /// Is what passes need reckoned up, of the disks and arrays that there are?
+    /// Are the needs of passes computed for the present disks and arrays?
     pub(crate) is_reckoned: bool,
-    /// What was last foreseen for messages, and when.
+    /// The last forecasts for messages, and when they were made.
     pub(crate) foreseen: (UnixSeconds, AllForeseen),
-    /// When it was last put in words what speaks against a disk.
+    /// When the signs of each disk were last put in words.
     pub(crate) worded: BTreeMap<DiskKey, UnixSeconds>,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }
 
 impl Watch {
-    /// Is this mistake to be made?
+    /// Is this mistake planted?
     #[cfg(feature = "planted")]
     pub(crate) fn is_planted(&self, mistake: WatchBug) -> bool {
         self.planted == Some(mistake)
     }
 
-    /// No mistake is made on purpose.
+    /// No mistake can be planted.
     #[cfg(not(feature = "planted"))]
     pub(crate) const fn is_planted(&self, _: WatchBug) -> bool {
         false
     }
 
-    /// From now on it makes this mistake.
+    /// Plants a mistake, or none.
     #[cfg(feature = "planted")]
     pub fn plant(&mut self, mistake: Option<WatchBug>) {
         self.planted = mistake;
     }
 
-    /// Come back then, at the latest.
+    /// Asks for the next turn at this time at the latest.
     pub(crate) fn wake_at(&mut self, at: UnixSeconds) {
         self.wake = self.wake.min(at);
     }
@@ -221,7 +221,7 @@ impl Watch {
         self.disks.get_mut(self.names.get(name)?)
     }
 
-    /// A row as it is to be kept; none: it is not there any more.
+    /// The row of a key; `None`: it no longer exists.
     fn row(&self, key: &RowKey) -> Option<WatchRow> {
         Some(match key {
             RowKey::Host => WatchRow::Host(self.host.clone()),
@@ -235,7 +235,7 @@ impl Watch {
         })
     }
 
-    /// Puts the rows that changed in front of what is to be done after them.
+    /// Emits the rows that changed, in front of the operations that must follow them.
     pub(crate) fn flush(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let rows: Vec<WatchRow> = changed.iter().filter_map(|key| self.row(key)).collect();
@@ -250,7 +250,7 @@ impl Watch {
         }
     }
 
-    /// How a disk is, and why.
+    /// The state of a disk, and its signs.
     pub(crate) fn health(&self, disk: &DiskState, now: UnixSeconds) -> (HealthState, Vec<HealthSign>) {
         let signs = disk.signs(now, self.slower_percent(disk));
         let gravest = health::gravest(&signs);
@@ -267,7 +267,8 @@ impl Watch {
         (state, signs)
     }
 
-    /// By how many percent reads of a disk take longer than they used to, beyond what its siblings of the same model do.
+    /// By how many percent reads of a disk take longer than they used to, beyond the same figure of its siblings of the
+    /// same model.
     fn slower_percent(&self, disk: &DiskState) -> u32 {
         let own = disk.drift_percent();
         if own == 0 {

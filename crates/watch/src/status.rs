@@ -24,84 +24,84 @@ pub enum LightColour {
     Green,
     /// Not known.
     Grey,
-    /// Something is to be looked after.
+    /// Something is to be attended to.
     Yellow,
     /// Something is to be done.
     Red,
-    /// There is nothing of the kind.
+    /// There is nothing of this kind.
     None,
 }
 
-/// One of the four.
+/// One of the four lights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLight {
     /// `Disks`, `Redundancy`, `All sectors read`, `Alerts`.
     pub name: &'static str,
     /// Its colour.
     pub colour: LightColour,
-    /// The same in words.
+    /// What it shows, in words.
     pub words: String,
 }
 
-/// A disk as the status shows it.
+/// The status of a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskStanding {
     /// Its identity.
     pub key: DiskKey,
-    /// The kernel's name, while it is there.
+    /// The kernel's name, while it is present.
     pub name: Option<String>,
-    /// What it was when last seen.
+    /// Its facts when it was last seen.
     pub facts: DiskFacts,
-    /// How it is,
+    /// Its state.
     pub health: HealthState,
-    /// and why.
+    /// The signs against it.
     pub signs: Vec<HealthSign>,
-    /// How its reading stands.
+    /// The status of its reading.
     pub reading: ReadingStanding,
 }
 
-/// An array as the status shows it.
+/// The status of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrayStanding {
-    /// What it was when last seen.
+    /// Its facts when it was last seen.
     pub facts: ArrayFacts,
-    /// Is it there?
+    /// Is it present?
     pub is_there: bool,
-    /// How its own check stands; none: nothing here can drive one.
+    /// The status of its own check; `None`: the watch cannot drive one.
     pub reading: Option<ReadingStanding>,
 }
 
-/// How the reading of a disk, or of an array by its own checker, stands.
+/// The status of reading a disk, or an array by its own checker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadingStanding {
-    /// Sectors that could not be read; of an array: nor rebuilt.
+    /// Sectors that could not be read; for an array: nor rebuilt.
     pub unreadable: u64,
-    /// What an array's checker found wrong besides.
+    /// Further findings of an array's checker.
     pub flaws: ArrayFlaws,
-    /// The share of the pass under way that is read, 0 to 1; none: it has not begun.
+    /// The share of the pass under way that is read, 0 to 1; `None`: it has not begun.
     pub pass_share: Option<f64>,
-    /// What others may lose by it, as a mean over their requests.
+    /// The goal for the mean slowdown of foreground requests.
     pub budget: Nanos,
-    /// When its oldest sector was read; none: some never were.
+    /// When its oldest sector was read; `None`: some were never read.
     pub oldest_read: Option<UnixSeconds>,
     /// When the first of its sectors is due.
     pub due: UnixSeconds,
     /// Is it being read?
     pub is_read: bool,
-    /// Else why not.
+    /// If not, why not.
     pub held: Option<HoldBack>,
     /// When the next pass ends.
     pub forecast: Option<PassForecast>,
-    /// By how many seconds the first of its sectors will most likely be late; 0: none will. None: there is no end to be seen.
+    /// By how many seconds its first due sector will most likely be late; 0: none will be. `None`: no end is in sight.
     pub lateness: Option<u64>,
 }
 
-/// What is to be shown to a person.
+/// The status that is shown to a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchStatus {
-    /// "Am I safe?"
+    /// The answer to "Am I safe?", in one sentence.
     pub sentence: String,
-    /// Disks, redundancy, sectors, alerts.
+    /// One light each for disks, redundancy, sectors and alerts.
     pub lights: [StatusLight; 4],
     /// What to do now: three things at most, and how many more there are.
     pub to_do: Vec<String>,
@@ -109,26 +109,26 @@ pub struct WatchStatus {
     pub disks: Vec<DiskStanding>,
     /// Each array, by UUID.
     pub arrays: Vec<ArrayStanding>,
-    /// What is wrong now, accepted or not: what matters most comes first.
+    /// Open incidents, accepted or not: the most urgent first.
     pub incidents: Vec<IncidentRow>,
-    /// The ways for messages.
+    /// The channels for messages.
     pub channels: Vec<ChannelRow>,
-    /// The numbers of messages that wait.
+    /// The numbers of messages that wait to be accepted.
     pub waiting: Vec<u64>,
-    /// A person's pause ends then.
+    /// When the pause that a person asked for ends.
     pub paused_until: Option<UnixSeconds>,
 }
 
-/// What is to be done at once, in the status.
+/// Entries of `to_do` in the status, at most.
 const TO_DO_MAX: usize = 3;
 
-/// What is being rebuilt, or brought in sync after a crash, has not what it should have.
+/// Is it being rebuilt, or resynced after a crash, so that it lacks redundancy?
 fn is_rebuilt(array: &ArrayFacts) -> bool {
     array.activity == ArrayActivity::Rebuilding
 }
 
 impl Watch {
-    /// How things stand.
+    /// The status now.
     pub fn status(&self, now: UnixSeconds) -> WatchStatus {
         let foreseen = self.foresee(now);
         let disks: Vec<DiskStanding> =
@@ -148,7 +148,7 @@ impl Watch {
             self.read_light(&disks, &arrays, now),
             self.alerts_light(now),
         ];
-        // What is old cannot be told from what is new by a clock that is not believed.
+        // By a clock that is not trusted, old data cannot be told from new.
         for light in lights.iter_mut().filter(|light| light.colour == LightColour::Green && self.clock.is_doubted()) {
             light.colour = LightColour::Grey;
         }
@@ -159,7 +159,7 @@ impl Watch {
         let count = open.len();
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
         let unknown = lights.iter().filter(|light| light.colour == LightColour::Grey).count();
-        // What a light shows before it is told, and nobody has accepted.
+        // Problems that a light shows although no incident reports them yet, and none was accepted.
         let is_untold = |light: &&StatusLight| {
             matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
         };
@@ -203,7 +203,7 @@ impl Watch {
         }
     }
 
-    /// Is there something accepted that this light shows?
+    /// Is an accepted incident among those that this light shows?
     fn is_accepted(&self, light: &str) -> bool {
         self.incidents.keys().any(|IncidentKey { subject, kind }| match (light, subject) {
             ("Disks", IncidentSubject::Disk(_)) => {
@@ -217,7 +217,7 @@ impl Watch {
         })
     }
 
-    /// What to do now: what cannot wait, then that it would be told, then the rest.
+    /// What to do now: what cannot wait first, then alerts that would not arrive, then the rest.
     fn to_do(&self, open: &[&IncidentRow], alerts: LightColour) -> Vec<String> {
         let of = |incident: &&&IncidentRow| match (&incident.key.subject, incident.key.kind) {
             (IncidentSubject::Disk(key), IncidentKind::Unknown) => {
@@ -298,7 +298,7 @@ impl Watch {
 
     fn redundancy_light(&self) -> StatusLight {
         let light = |colour, words| StatusLight { name: "Redundancy", colour, words };
-        // The worst of all: gone, then degraded, the least redundancy first, then at work, then without any.
+        // The worst array of all: absent, then degraded, then the least redundancy, then rebuilding.
         let worst = self.arrays.values().min_by_key(|array| {
             let facts = &array.facts;
             (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))

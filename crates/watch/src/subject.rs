@@ -8,12 +8,12 @@ use crate::state::{ArrayState, DiskState, Watch};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WatchedSubject<'a> {
     Disk(&'a DiskState),
-    /// By its own checker.
+    /// Read by its own checker.
     Array(&'a ArrayState, &'a ReadingState),
 }
 
 impl<'a> WatchedSubject<'a> {
-    /// None of an array whose checker cannot be driven.
+    /// `None`: the array's checker cannot be driven.
     pub fn of_array(array: &'a ArrayState) -> Option<WatchedSubject<'a>> {
         array.reading.as_ref().map(|reading| WatchedSubject::Array(array, reading))
     }
@@ -32,7 +32,7 @@ impl<'a> WatchedSubject<'a> {
         }
     }
 
-    /// 0 to 1, the same for ever: so that not all passes begin at one time.
+    /// A constant from 0 to 1, so that not all passes begin at the same time.
     pub fn spread(self) -> f64 {
         match self {
             WatchedSubject::Disk(disk) => disk.row.facts.key.spread(),
@@ -40,7 +40,7 @@ impl<'a> WatchedSubject<'a> {
         }
     }
 
-    /// What the pump calls it; none: it is not there.
+    /// The pump's name for it; `None`: it is absent.
     pub fn name(self) -> Option<SessionSubject> {
         match self {
             WatchedSubject::Disk(disk) => disk.live.name.clone().map(SessionSubject::Disk),
@@ -57,7 +57,7 @@ impl<'a> WatchedSubject<'a> {
         }
     }
 
-    /// Does an array read what this one does?
+    /// Does the array `other` use a disk that this subject reads?
     pub fn is_in(self, other: &ArrayFacts) -> bool {
         match self {
             WatchedSubject::Disk(disk) => disk.live.name.as_deref().is_some_and(|name| other.has(name)),
@@ -68,7 +68,7 @@ impl<'a> WatchedSubject<'a> {
         }
     }
 
-    /// What people can find it by.
+    /// What people find it by.
     pub fn label(self) -> String {
         match self {
             WatchedSubject::Disk(disk) => disk.label(),
@@ -78,12 +78,12 @@ impl<'a> WatchedSubject<'a> {
 }
 
 impl Watch {
-    /// All that is read in passes: the disks, then the arrays whose checkers can be driven; also what is not there.
+    /// All that is read in passes: the disks, then the arrays whose checkers can be driven; absent ones included.
     pub(crate) fn subjects(&self) -> impl Iterator<Item = WatchedSubject<'_>> {
         self.disks.values().map(WatchedSubject::Disk).chain(self.arrays.values().filter_map(WatchedSubject::of_array))
     }
 
-    /// One of them; none: there is no such thing.
+    /// The subject of a key; `None`: there is none.
     pub(crate) fn subject(&self, key: &SubjectKey) -> Option<WatchedSubject<'_>> {
         match key {
             SubjectKey::Disk(key) => self.disks.get(key).map(WatchedSubject::Disk),
@@ -107,7 +107,7 @@ impl Watch {
         self.disks.values_mut().map(|disk| &mut disk.reading).chain(arrays)
     }
 
-    /// What the pump calls so; none: nothing is, now.
+    /// The subject that the pump calls by this name; `None`: it is not present.
     pub(crate) fn key_of(&self, subject: &SessionSubject) -> Option<SubjectKey> {
         match subject {
             SessionSubject::Disk(name) => self.names.get(name).cloned().map(SubjectKey::Disk),

@@ -1,4 +1,4 @@
-//! Who is told what, when: incidents open, grow and end; messages are written.
+//! Decides which messages are written when: incidents open, grow and end.
 
 use crate::calendar::{HOUR, after};
 use crate::channel;
@@ -11,24 +11,24 @@ use crate::state::Watch;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reports are not written before this hour of the day.
+/// The hour of the day before which no report is written.
 const REPORT_HOUR: u32 = 8;
 
-/// Reminders of so many disks at once are one message.
+/// Reminders of this many disks at once are one message.
 const REMINDERS_MIN: usize = 10;
 
-/// What incidents have in common that are told as one: of disks, of one kind.
+/// What incidents have in common that are reported in one message: they are of disks, and of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Together {
     kind: IncidentKind,
     urgency: Urgency,
-    /// The controller behind which the cause may be; none: there is no such, or the kind has other causes.
+    /// The controller that may be the cause; `None`: there is none, or the kind has other causes.
     controller: Option<String>,
     reminder: u32,
 }
 
 impl Together {
-    /// None: it is told by itself.
+    /// `None`: the incident is reported by itself.
     fn of(incident: &IncidentRow, reason: MessageReason) -> Option<Together> {
         let reminder = match reason {
             MessageReason::Opened => 0,
@@ -51,7 +51,7 @@ impl Together {
 }
 
 impl Watch {
-    /// Opens, changes and ends incidents as things stand, and writes the messages that are due.
+    /// Opens, updates and ends incidents according to the conditions, and writes the messages that are due.
     pub(crate) fn tell(&mut self, now: UnixSeconds, conditions: Conditions) {
         for (key, condition) in &conditions.found {
             match self.incidents.get_mut(key) {
@@ -82,14 +82,14 @@ impl Watch {
         self.tell_due(now);
     }
 
-    /// An incident is over: whoever was told of it is told so.
+    /// Ends an incident, and reports that to the channels that had reported it.
     fn resolve(&mut self, now: UnixSeconds, key: &IncidentKey) {
         let Some(incident) = self.incidents.remove(key) else { return };
         self.dropped.insert(RowKey::Incident(key.clone()));
         if incident.told.is_some() {
             let text = self.incident_letter(&incident, MessageReason::Resolved, now);
             let about = vec![key.clone()];
-            // A channel that is new beside others has not heard of it.
+            // A channel that was added beside others has not reported it.
             let caught_up = self.channels.values().filter(|channel| channel.is_caught_up);
             let mut by: Vec<String> = caught_up.map(|channel| channel.name.clone()).collect();
             if by.is_empty() {
@@ -145,7 +145,7 @@ impl Watch {
         }
     }
 
-    /// A channel that is new hears of what is open and was told to others, as it is now.
+    /// Reports to new channels the open incidents that were reported by others, in their present condition.
     fn catch_up(&mut self, now: UnixSeconds) {
         let new: Vec<String> = self
             .channels
@@ -176,7 +176,7 @@ impl Watch {
         }
     }
 
-    /// Writes a message about incidents, and notes that they were told.
+    /// Writes a message about incidents, and records it with them.
     fn announce(
         &mut self,
         now: UnixSeconds,
@@ -195,7 +195,7 @@ impl Watch {
         }
     }
 
-    /// Does a message about this incident go by that channel? Of a channel that is not trusted the others tell.
+    /// Is a message about this incident sent by that channel? Trouble with a channel is reported by the others.
     fn goes_by(key: &IncidentKey, channel: &str) -> bool {
         key.subject != IncidentSubject::Channel(channel.to_owned())
     }
@@ -204,7 +204,7 @@ impl Watch {
         self.channels.keys().any(|channel| Self::goes_by(key, channel))
     }
 
-    /// Writes a message for each channel; gives the number of its thread.
+    /// Writes a message for each channel; returns the number of its thread.
     fn write(
         &mut self,
         now: UnixSeconds,
@@ -219,7 +219,7 @@ impl Watch {
     }
 
     /// Writes a message for each of these channels.
-    #[allow(clippy::too_many_arguments)] // all that a message is
+    #[allow(clippy::too_many_arguments)] // all parts of a message
     fn write_by(
         &mut self,
         channels: Vec<String>,
@@ -264,8 +264,8 @@ impl Watch {
         first
     }
 
-    /// Writes a test for each channel, or a report, with a code for each: the same that one has which is still to be sent, so
-    /// that whichever of them a person reads is right.
+    /// Writes a test or a report for each channel, with a code for each. A channel whose last code is still to be sent
+    /// gets the same again, so that either message has the right one.
     pub(crate) fn write_with_codes(&mut self, now: UnixSeconds, reason: MessageReason) {
         let names: Vec<String> = self.channels.keys().cloned().collect();
         let first = self.host.next_message;
@@ -292,12 +292,12 @@ impl Watch {
         });
     }
 
-    /// The report of the month, once, when its first day has come.
+    /// Writes the monthly report, once, when the first day of the month has come.
     pub(crate) fn report_when_due(&mut self, now: UnixSeconds) {
         let local = self.calendar.local(now);
         let month = local.day.month_number();
         if self.host.reported_month == 0 {
-            self.host.reported_month = month; // the first month has no beginning
+            self.host.reported_month = month; // the watch began in the middle of its first month
             self.changed.insert(RowKey::Host);
         }
         let is_time = local.second >= REPORT_HOUR * HOUR as u32 && !self.is_planted(WatchBug::NoReport);

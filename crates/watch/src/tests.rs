@@ -1,4 +1,4 @@
-//! The machine as a pump drives it: small scenes.
+//! Small scenes of the machine, driven as by a pump.
 
 mod arrivals;
 mod checked;
@@ -124,7 +124,7 @@ fn a_window_opens_and_closes_and_one_that_never_opens_is_spoken_of_in_time() {
     assert_eq!(rig.running, ["sda"]);
     rig.wait(6 * HOUR);
     assert_eq!(rig.running, [""; 0]);
-    // Nobody reads: the session gets nowhere. A week before the date at the latest it is said, with what would help.
+    // The session makes no progress. A week before the due date at the latest that is reported, with advice.
     rig.wait(25 * DAY + HOUR);
     let told: Vec<&MessageRow> =
         rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Unread)).collect();
@@ -305,7 +305,7 @@ fn a_message_under_way_at_a_crash_is_sent_again_under_its_id_and_marked() {
     while let Some(op) = rig.watch.poll_op() {
         if let WatchOp::Send(row) = op {
             assert!(!row.may_be_repeated);
-            first = Some(row.id.clone()); // it leaves, and then the power fails
+            first = Some(row.id.clone()); // it is sent, and then the power fails
         } else {
             rig.act(op, &mut VecDeque::new());
         }
@@ -338,7 +338,7 @@ fn alerts_are_proven_by_a_code_and_unproven_ones_are_told_by_the_others() {
     let told: Vec<_> =
         rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| (&*row.channel, &*row.subject)).collect();
     assert_eq!(told, [("email", "[nas1] NOTICE alerts by ntfy: never proven")]);
-    // A test that waits to be sent, and another: whichever is read, its code is right.
+    // A test waits to be sent, and another is written: both have the right code.
     rig.is_up = false;
     rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
     rig.wait(HOUR);
@@ -355,7 +355,7 @@ fn alerts_are_proven_by_a_code_and_unproven_ones_are_told_by_the_others() {
     let typed = code(&rig, "ntfy");
     rig.tell(WatchEvent::Command(PersonCommand::Confirm(typed)));
     assert!(matches!(rig.watch.channels["ntfy"].proof(rig.now), ProofState::Proven(_)));
-    // Other settings: what was proven is not.
+    // With other settings the channel is no longer proven.
     let mut changed = two;
     changed.channels[0].fingerprint = 2;
     rig.tell(WatchEvent::Settings(Box::new(changed)));

@@ -15,7 +15,8 @@ use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 impl Watch {
-    /// Goes on from the rows that were kept; without any it begins. What was under way may be repeated, and is marked so.
+    /// Restores the machine from the rows that were kept; without rows it starts new. Messages that were under way may
+    /// be repeated, and are marked.
     pub fn restore(
         now: UnixSeconds,
         settings: WatchSettings,
@@ -73,7 +74,7 @@ impl Watch {
             }
         }
         for array in watch.arrays.values_mut() {
-            // Of one whose checker was never driven nothing was kept.
+            // If the array's checker was never driven there is no such row.
             if !readings.contains_key(&SubjectKey::Array(array.facts.key.clone())) {
                 array.reading = None;
             }
@@ -90,7 +91,7 @@ impl Watch {
         watch
     }
 
-    /// Messages that were under way may have arrived.
+    /// Marks messages that were under way, which may have arrived.
     fn mark_repeats(&mut self, now: UnixSeconds) {
         if self.is_planted(WatchBug::ForgetUnderWay) {
             self.dropped
@@ -105,11 +106,11 @@ impl Watch {
         }
     }
 
-    /// The first time that is believed.
+    /// Resumes at the first trusted time.
     fn take_up(&mut self, now: UnixSeconds) {
         self.is_resumed = true;
         self.check_clock(now);
-        // It is from now on that anything is, or is not, seen.
+        // Presence and absence count from now on.
         self.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
         self.arrays.values_mut().filter(|array| array.gone.is_some()).for_each(|array| array.gone = Some(now));
         if self.host.checked.0 == 0 {
@@ -121,8 +122,8 @@ impl Watch {
         self.flush();
     }
 
-    /// Takes note of what happened. `now` may run backwards: then no date is left in the future. While it cannot be believed, what
-    /// happens is kept, and nothing is done.
+    /// Takes an event. `now` may run backwards: then no date is left in the future. While `now` is not trusted, events
+    /// are kept, and nothing is done.
     pub fn handle(&mut self, now: UnixSeconds, event: WatchEvent) {
         if let WatchEvent::ClockSynchronised(is_synchronised) = event {
             self.clock.note(is_synchronised);
@@ -141,13 +142,13 @@ impl Watch {
         self.note(now, event);
     }
 
-    /// Something happened, at a time that is believed.
+    /// Takes an event at a trusted time.
     fn note(&mut self, now: UnixSeconds, event: WatchEvent) {
         if !std::mem::replace(&mut self.is_marked, true) {
             self.mark_repeats(now);
         }
         self.check_clock(now);
-        // What goes on as it went asks for no decision.
+        // Events that report no change need no decision.
         let is_usual = matches!(
             event,
             WatchEvent::IdleHour(..) | WatchEvent::Smart(..) | WatchEvent::Session(_, SessionNews::Progress(_))
@@ -183,12 +184,12 @@ impl Watch {
         self.flush();
     }
 
-    /// The next thing to do, in order.
+    /// The next operation, in order.
     pub fn poll_op(&mut self) -> Option<WatchOp> {
         self.ops.pop_front()
     }
 
-    /// When to tick again at the latest.
+    /// When to send the next tick at the latest.
     pub fn poll_timeout(&self) -> UnixSeconds {
         self.wake
     }
@@ -198,12 +199,12 @@ impl Watch {
         &*self.calendar
     }
 
-    /// The time zone is another one.
+    /// Changes the time zone.
     pub fn change_calendar(&mut self, calendar: Box<dyn Calendar>) {
         self.calendar = calendar;
     }
 
-    /// Messages that were not accepted yet.
+    /// The number of messages that were not accepted yet.
     pub fn messages_waiting(&self) -> usize {
         self.outbox.len()
     }
@@ -275,7 +276,7 @@ impl Watch {
             }
             PersonCommand::ScrubNow(key) => self.bring_forward(now, &key),
             PersonCommand::Accept(subject) => {
-                // Of what was told, if anything was: what has opened since then the person cannot have seen.
+                // If anything was reported, only that is accepted: the person cannot have seen incidents that opened later.
                 let is_meant = |incident: &IncidentRow| {
                     incident.key.subject == subject && (!incident.is_accepted || incident.is_grown())
                 };
@@ -291,7 +292,7 @@ impl Watch {
             PersonCommand::TestAlerts => self.write_with_codes(now, MessageReason::Test),
             PersonCommand::Confirm(code) => self.confirm(now, &code),
             PersonCommand::Forget(IncidentSubject::Disk(key)) => {
-                // One that is there would be seen again at once.
+                // A disk that is present would be seen again at once.
                 if self.disks.get(&key).is_some_and(|disk| disk.live.name.is_none()) {
                     self.disks.remove(&key);
                     let subject = SubjectKey::Disk(key.clone());
@@ -305,11 +306,11 @@ impl Watch {
                     self.dropped.extend([RowKey::Array(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
                 }
             }
-            PersonCommand::Forget(IncidentSubject::Channel(_)) => {} // the settings say which there are
+            PersonCommand::Forget(IncidentSubject::Channel(_)) => {} // the settings define the channels
         }
     }
 
-    /// A person, or somebody who guesses, typed a code.
+    /// Takes a code that was typed by a person, or by somebody who guesses.
     fn confirm(&mut self, now: UnixSeconds, code: &str) {
         if let Some(channel) = self.channels.values_mut().find(|channel| channel.code.as_deref() == Some(code.trim())) {
             channel.confirm(now, code);
@@ -328,7 +329,7 @@ impl Watch {
         }
     }
 
-    /// If the clock was set back: whatever happened "later" happened now at the latest.
+    /// If the clock was set back, moves all later dates to `now`.
     fn check_clock(&mut self, now: UnixSeconds) {
         if after(now, CLOCK_SLACK) >= self.host.latest {
             self.host.latest = self.host.latest.max(now);
@@ -347,7 +348,7 @@ impl Watch {
             row.clamp(now);
             self.changed.insert(row.key());
             match row {
-                // A month may begin twice; a report of one that is far off was written by a wrong clock.
+                // A month may begin twice; a report of a month far ahead was written by a wrong clock.
                 WatchRow::Host(row) => {
                     self.host = HostRow { latest: now, reported_month: row.reported_month.min(month + 1), ..row }
                 }

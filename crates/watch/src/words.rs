@@ -1,11 +1,11 @@
-//! Small words of messages: counts, names as a shell takes them, sizes as they stand on labels.
+//! Small words of messages: counts, names quoted for a shell, sizes as on labels.
 
-/// `1 message`, `2 messages`.
+/// A count with its noun: `1 message`, `2 messages`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A name as a word of a shell's command line.
+/// A name quoted as a word of a shell's command line.
 pub fn typed(name: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "._-:/+@".contains(char);
     match !name.is_empty() && name.chars().all(is_plain) {
@@ -14,7 +14,7 @@ pub fn typed(name: &str) -> String {
     }
 }
 
-/// As it stands on the label of a disk: 16.0 TB are 16 times 10^12 bytes.
+/// A size as on the label of a disk: 16.0 TB are 16 times 10^12 bytes.
 pub fn label_size(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
     let bytes = bytes as f64;

@@ -1,6 +1,7 @@
-//! Who may do what: reading is for whoever can reach the page on this machine; acting, and reading from elsewhere, is for who has the
-//! key. Nothing is remembered but the key, and for some minutes which links were used: links, sessions and forms carry marks
-//! (HMAC-SHA-256) that only it can make.
+//! Access rights: on this machine everyone may read; acting, and reading from elsewhere, needs the key.
+//!
+//! The server remembers only the key, and for some minutes which links were used: links, sessions and forms carry
+//! marks (HMAC-SHA-256) that only the key can make.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -9,40 +10,40 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-/// A link that was printed is good for so long, in seconds.
+/// Seconds for which a printed link is valid.
 pub const LINK_TIME: u64 = 600;
-/// A session is good for so long.
+/// Seconds for which a session is valid.
 pub const SESSION_TIME: u64 = 12 * 3600;
-/// The name of its cookie.
+/// The name of the session's cookie.
 const COOKIE: &str = "scrubjay";
 /// Characters of a key: 32 bytes in hexadecimal.
 const KEY_LENGTH: usize = 64;
-/// Links that were used within the time they are good for; beyond so many none is taken until some have run out.
+/// Used links that are remembered while they would be valid; beyond that no link is accepted until some expire.
 const USED_MAX: usize = 1024;
 
-/// A session that is good.
+/// A valid session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageSession {
-    /// Forms of it carry this.
+    /// The mark that its forms carry.
     pub form_mark: String,
 }
 
-/// Who may do what.
+/// The access rights of the page.
 #[derive(Debug)]
 pub struct PageAccess {
     key: Option<hmac::Key>,
-    /// Names that this page has, in lower case, without a port.
+    /// Names of this page, in lower case, without a port.
     names: Vec<String>,
-    /// Links from before are not taken: which of them were used is not known.
+    /// Links from before this time are refused, because it is not known which of them were used. In seconds since 1970.
     since: u64,
-    /// Links that were used: until when each is good, and its mark.
+    /// Used links: when each expires, and its mark.
     used: Mutex<Vec<(u64, String)>>,
 }
 
-/// A new key.
+/// Makes a new key.
 ///
 /// # Errors
-/// The kernel gives no chance.
+/// The kernel gives no random bytes.
 pub fn new_key() -> io::Result<String> {
     let mut bytes = [0; KEY_LENGTH / 2];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the kernel gives no chance"))?;
@@ -55,25 +56,26 @@ pub fn is_key(text: &str) -> bool {
 }
 
 impl PageAccess {
-    /// With this key, or without: then nobody may act. `names` are what the page may be called besides `localhost` and addresses.
+    /// Access with this key, or without one: then no client may act. `names`: names of the page besides `localhost` and
+    /// addresses.
     pub fn new(key: Option<&str>, names: &[String]) -> PageAccess {
         let key = key.map(|key| hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()));
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         PageAccess { key, names, since: 0, used: Mutex::default() }
     }
 
-    /// The same, of a process that has begun at this time.
+    /// Refuses links from before this time, the start of the process.
     pub fn since(self, now: u64) -> PageAccess {
         PageAccess { since: now, ..self }
     }
 
-    /// Can anybody act at all?
+    /// Is there a key, so that a client may act?
     pub fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Is this page called so? A name that somebody else's name server turned to us (DNS rebinding) is not ours. An address is: it
-    /// takes no name server to reach it.
+    /// Is this a name of the page? A name that a foreign name server directs here (DNS rebinding) is not. An address
+    /// is, because no name server is involved.
     pub fn is_ours(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         if let Some((inside, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -83,26 +85,26 @@ impl PageAccess {
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.names.iter().any(|ours| ours == name)
     }
 
-    /// The path of a link that opens a session, once, within some minutes from `now` on.
+    /// The path of a link that opens a session, once, within [`LINK_TIME`] from `now` on.
     pub fn link(&self, now: u64) -> Option<String> {
         let until = now + LINK_TIME;
-        // Two links of one second are two links.
+        // Two links of the same second must differ.
         let once = &new_key().ok()?[..16];
         let mark = self.mark("link", &format!("{until}.{once}"))?;
         Some(format!("/login?until={until}&once={once}&mark={mark}"))
     }
 
-    /// What `/metrics` and `/api` are read with from elsewhere: `Authorization: Bearer ...`. Nobody can act with it.
+    /// The token for reading `/metrics` and `/api` from elsewhere: `Authorization: Bearer ...`. It permits no actions.
     pub fn read_key(&self) -> Option<String> {
         self.mark("read", "")
     }
 
-    /// Is it that?
+    /// Does this header carry the token?
     pub fn may_read(&self, authorization: Option<&str>) -> bool {
         authorization.and_then(|text| text.strip_prefix("Bearer ")).is_some_and(|mark| self.is_mark("read", "", mark))
     }
 
-    /// The cookie of a new session, if the link is good; `link` are its values by name. It is used up.
+    /// The cookie of a new session, if the link is valid; `link` returns its values by name. The link is used up.
     pub fn log_in<'l>(&self, link: impl Fn(&str) -> Option<&'l str>, now: u64, is_encrypted: bool) -> Option<String> {
         let (until, once, mark) = (link("until")?, link("once")?, link("mark")?);
         if !self.is_mark("link", &format!("{until}.{once}"), mark) {
@@ -119,7 +121,7 @@ impl PageAccess {
         Some(format!("{COOKIE}={ends}.{mark}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_TIME}{secure}"))
     }
 
-    /// Marks a link as used; false: it was, or too many are remembered.
+    /// Marks a link as used; false: it was used before, or too many are remembered.
     fn use_up(&self, until: u64, mark: &str, now: u64) -> bool {
         let mark = mark.to_ascii_lowercase();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +138,7 @@ impl PageAccess {
         format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
     }
 
-    /// The session that these cookies are of, if it is good.
+    /// The session of these cookies, if it is valid.
     pub fn session(&self, cookies: Option<&str>, now: u64) -> Option<PageSession> {
         let value = |cookie: &str| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('=').map(str::to_owned);
         let cookie = cookies?.split(';').find_map(value)?;
@@ -152,7 +154,7 @@ impl PageAccess {
         Some(hex(hmac::sign(self.key.as_ref()?, format!("{purpose}:{of}").as_bytes()).as_ref()))
     }
 
-    /// Compares in a time that tells nothing.
+    /// Compares a mark in constant time.
     fn is_mark(&self, purpose: &str, of: &str, mark: &str) -> bool {
         let Some((key, bytes)) = self.key.as_ref().zip(unhex(mark)) else { return false };
         hmac::verify(key, format!("{purpose}:{of}").as_bytes(), &bytes).is_ok()
@@ -160,7 +162,7 @@ impl PageAccess {
 }
 
 impl PageSession {
-    /// Was this form made for this session?
+    /// Was the form with this mark made for this session?
     pub fn is_form(&self, mark: Option<&str>) -> bool {
         mark.is_some_and(|mark| {
             let (one, other) = (mark.as_bytes(), self.form_mark.as_bytes());

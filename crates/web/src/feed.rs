@@ -1,5 +1,5 @@
-//! What is shown: asked of the daemon now and then by one thread, so that a thousand visitors cost it no more than one. While nobody
-//! looks it is asked seldom.
+//! The feed of the pages: one thread asks the daemon at intervals, so that a thousand visitors cost it no more than one.
+//! While there are no visitors it asks rarely.
 
 use scrubjay_jobs::control::past::PastDocument;
 use scrubjay_jobs::control::{WatchAnswer, WatchClient, WatchClientError, WatchDocument, WatchRequest};
@@ -10,27 +10,27 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Asked so often while somebody looks,
+/// The interval of requests to the daemon while the page has visitors.
 const EVERY: Duration = Duration::from_secs(4);
-/// and so often while nobody does.
+/// The interval while it has none.
 const EVERY_UNSEEN: Duration = Duration::from_secs(60);
-/// Somebody who has asked within this looks.
+/// How long a visitor counts after a request.
 const INTEREST: Duration = Duration::from_secs(90);
-/// The past changes slowly.
+/// The interval of requests for the past, which changes slowly.
 const PAST_EVERY: Duration = Duration::from_secs(60);
-/// A picture that is older is asked for anew before it is shown.
+/// The age of a picture from which on a new one is requested before it is shown.
 const STALE: Duration = Duration::from_secs(10);
-/// What is older than this, in seconds, is not shown as if it were so now: whoever asks hangs.
+/// The age in seconds from which on a picture is not shown as the present state: the asking thread hangs.
 const OLD: u64 = 150;
-/// For so long.
+/// How long a request for the page waits for a newer picture.
 const FRESHEN_MAX: Duration = Duration::from_millis(1500);
-/// The past that is shown, in seconds.
+/// The length of the past that is shown, in seconds.
 pub const PAST_SPAN: u64 = 366 * 86_400;
 
-/// Asks the daemon, or who stands in for it.
+/// Sends a request to the daemon, or to a replacement of it.
 pub type AskWatch = Box<dyn Fn(&WatchRequest) -> Result<WatchAnswer, String> + Send + Sync>;
 
-/// Over this socket.
+/// Asks the daemon at this socket.
 pub fn over(socket: PathBuf) -> AskWatch {
     Box::new(move |request| {
         let asked = WatchClient::connect(&socket).and_then(|mut client| client.ask(request));
@@ -46,7 +46,7 @@ pub fn over(socket: PathBuf) -> AskWatch {
     })
 }
 
-/// Answers as they were recorded, to everything that looks; nothing can be done to them.
+/// Answers requests from a recording; actions are refused.
 fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
     Box::new(move |request| {
         let of = |disk: Option<&str>| {
@@ -66,48 +66,48 @@ fn recorded(status: WatchDocument, past: PastDocument) -> AskWatch {
     })
 }
 
-/// Of which time a picture is.
+/// The time to which a picture applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureTime {
-    /// Things are so.
+    /// The present.
     Now,
-    /// They were so, and may not be any more.
+    /// The past: the picture may no longer apply.
     Old,
-    /// It is a recording: they are so nowhere.
+    /// It is a recording, and applies nowhere.
     Recorded,
 }
 
-/// What is known.
+/// The data for the pages.
 #[derive(Clone, Debug, Default)]
 pub struct SeenPicture {
-    /// How things stood when the daemon last answered; none: it never has.
+    /// The daemon's last status; `None`: it has never answered.
     pub status: Option<Arc<WatchDocument>>,
-    /// What had happened.
+    /// The past that was last read.
     pub past: Option<Arc<PastDocument>>,
-    /// When it last answered.
+    /// When the daemon last answered.
     pub answered: Option<Instant>,
-    /// Why it does not now.
+    /// Why it does not answer now.
     pub trouble: Option<String>,
-    /// Why there is no past: the history is refused.
+    /// Why there is no past: reading the history is refused.
     pub past_trouble: Option<String>,
-    /// Is it a recording, and not of a watch that runs?
+    /// Is it a recording, and not of a running watch?
     pub is_recording: bool,
-    /// Rises when anything but its age changes.
+    /// Rises when anything except the age changes.
     pub number: u64,
 }
 
 impl SeenPicture {
-    /// How old it is, in seconds.
+    /// Its age, in seconds.
     pub fn age(&self) -> u64 {
         self.answered.map_or(0, |at| at.elapsed().as_secs())
     }
 
-    /// Is it as things are?
+    /// Does it show the present state?
     pub fn is_fresh(&self) -> bool {
         self.time() == PictureTime::Now
     }
 
-    /// Of which time is it?
+    /// The time to which it applies.
     pub fn time(&self) -> PictureTime {
         let is_seeing = self.status.as_ref().is_some_and(|status| !status.is_blind);
         match self.trouble.is_none() && is_seeing && self.age() < OLD {
@@ -126,7 +126,7 @@ struct FeedState {
     is_hurried: bool,
 }
 
-/// What is shown, and who asks for it.
+/// The picture for the pages, and the function that asks for it.
 pub struct PictureFeed {
     ask: AskWatch,
     state: Mutex<FeedState>,
@@ -135,12 +135,12 @@ pub struct PictureFeed {
 }
 
 impl PictureFeed {
-    /// A feed of what `ask` answers. Nothing is asked before somebody wants it, or [`PictureFeed::keep_up`] is called.
+    /// A feed of the answers of `ask`. It asks when a picture is requested, or from [`PictureFeed::keep_up`] on.
     pub fn new(ask: AskWatch) -> Arc<PictureFeed> {
         Arc::new(PictureFeed { ask, state: Mutex::default(), changed: Condvar::new(), hurry: Condvar::new() })
     }
 
-    /// A feed of a recording, which says of everything that it is one.
+    /// A feed of a recording, which is marked as such everywhere.
     pub fn of_recording(status: WatchDocument, past: PastDocument) -> Arc<PictureFeed> {
         let state =
             FeedState { seen: SeenPicture { is_recording: true, ..SeenPicture::default() }, ..FeedState::default() };
@@ -148,10 +148,10 @@ impl PictureFeed {
         Arc::new(PictureFeed { ask, state: Mutex::new(state), changed: Condvar::new(), hurry: Condvar::new() })
     }
 
-    /// Asks from now on, in a thread of its own.
+    /// Starts a thread that asks from now on.
     ///
     /// # Errors
-    /// There is no thread to be had.
+    /// No thread can be started.
     pub fn keep_up(self: &Arc<PictureFeed>) -> std::io::Result<()> {
         let feed = Arc::clone(self);
         thread::Builder::new().name("feed".into()).spawn(move || {
@@ -167,12 +167,12 @@ impl PictureFeed {
         Ok(())
     }
 
-    /// What is known now; something is asked for if that is old.
+    /// The present picture; if it is old, a newer one is requested first.
     pub fn latest(&self) -> SeenPicture {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let before = state.wanted.replace(Instant::now());
         let is_old = state.seen.answered.is_none_or(|at| at.elapsed() > STALE);
-        // Where nothing is answered nobody waits again and again.
+        // If the daemon does not answer, requests do not wait again and again.
         let has_tried = state.seen.trouble.is_some() && before.is_some_and(|at| at.elapsed() < STALE);
         if is_old && !has_tried {
             state.is_hurried = true;
@@ -185,7 +185,7 @@ impl PictureFeed {
         state.seen.clone()
     }
 
-    /// Waits until there is something newer than this number, or for so long. Gives its number.
+    /// Waits until there is a picture newer than this number, for `wait` at most. Returns its number.
     pub fn newer(&self, number: u64, wait: Duration) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.wanted = Some(Instant::now());
@@ -193,10 +193,10 @@ impl PictureFeed {
         waited.unwrap_or_else(PoisonError::into_inner).0.seen.number
     }
 
-    /// Asks for something else than what is shown to all; afterwards the picture is not what it was, if something was done.
+    /// Sends a request of one visitor; after an action a new picture is needed.
     ///
     /// # Errors
-    /// In words: the daemon does not answer, or refuses.
+    /// The daemon does not answer, or refuses; the text says why.
     pub fn ask(&self, request: &WatchRequest) -> Result<WatchAnswer, String> {
         let answer = match (self.ask)(request)? {
             WatchAnswer::Refused { why } => return Err(shown(&why)),
@@ -209,10 +209,10 @@ impl PictureFeed {
         Ok(answer)
     }
 
-    /// The past; of a disk, in full.
+    /// The past of all disks, or in full of one disk.
     ///
     /// # Errors
-    /// In words: the history is refused, or nobody answers.
+    /// Reading the history is refused, or there is no answer; the text says why.
     pub fn ask_past(&self, request: &WatchRequest) -> Result<PastDocument, String> {
         match self.ask(request)? {
             WatchAnswer::Past(past) => Ok(cleaned(&*past)),
@@ -220,7 +220,7 @@ impl PictureFeed {
         }
     }
 
-    /// Asks how things stand, and sometimes what happened.
+    /// Requests the status, and at longer intervals the past.
     pub fn look(&self) {
         let status = match self.ask(&WatchRequest::Status) {
             Ok(WatchAnswer::Status(status)) => Ok(cleaned(&*status)),
@@ -235,7 +235,7 @@ impl PictureFeed {
             Ok(now) if is_past_old => {
                 let since = now.saturating_sub(PAST_SPAN);
                 Some(self.ask_past(&WatchRequest::Past { since }).map(|mut past| {
-                    // The first page of a machine with one disk shows that in full.
+                    // The front page of a machine with one disk shows it in full.
                     if let [disk] = &past.disks[..] {
                         let of_disk = self.ask_past(&WatchRequest::PastOfDisk { disk: disk.key.clone(), since });
                         past.disks = of_disk.map_or(past.disks, |past| past.disks);
@@ -249,7 +249,7 @@ impl PictureFeed {
         let mut is_other = false;
         match status {
             Ok(status) => {
-                // That time has passed is no news.
+                // The time alone is no change.
                 let mut before = state.seen.status.as_deref().cloned().unwrap_or_default();
                 before.time = status.time;
                 is_other |= before != status || state.seen.trouble.is_some();
@@ -268,8 +268,8 @@ impl PictureFeed {
                 (state.seen.past, state.seen.past_trouble) = (Some(Arc::new(past)), None);
                 state.past_at = Some(Instant::now());
             }
-            // What cannot be read any more is not known: beside a status that is new it would pass for new. It is asked for again at
-            // the next look.
+            // A past that cannot be read now is dropped: beside a new status it would be taken for new. The next look
+            // asks again.
             Some(Err(why)) => {
                 is_other |= state.seen.past_trouble.as_ref() != Some(&why);
                 (state.seen.past, state.seen.past_trouble, state.past_at) = (None, Some(why), None);
@@ -283,12 +283,13 @@ impl PictureFeed {
     }
 }
 
-/// What disks and others called themselves commands no terminal and turns no line, wherever it is shown.
+/// Removes control characters from texts that disks or others chose: they must not control a terminal or reverse a line
+/// anywhere.
 fn shown(text: &str) -> String {
     scrubjay_jobs::control::told::shown(text).into_owned()
 }
 
-/// The same with every text in it so.
+/// Does the same to every text of a document.
 pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
     fn clean(value: &mut serde_json::Value) {
         match value {
@@ -302,7 +303,7 @@ pub fn cleaned<T: Serialize + DeserializeOwned + Default>(document: &T) -> T {
         clean(&mut value);
         serde_json::from_value(value)
     });
-    // What is made of a document is one; if not, nothing is known rather than something foul.
+    // The cleaned JSON still is such a document; if it were not, an empty one is better than an unclean one.
     cleaned.unwrap_or_default()
 }
 
@@ -325,7 +326,7 @@ mod tests {
         let status = |is_blind| WatchDocument { is_blind, ..WatchDocument::default() };
         for is_blind in [false, true] {
             let answers = recorded(status(is_blind), PastDocument::default());
-            let feed = PictureFeed::new(answers); // as if a watch said it
+            let feed = PictureFeed::new(answers); // as if a watch had answered
             feed.look();
             let seen = feed.latest();
             assert_eq!(seen.is_fresh(), !is_blind);
@@ -345,7 +346,7 @@ mod tests {
         assert!(metrics.contains("scrubjay_watch_up 0\n") && metrics.contains("scrubjay_recording 1\n"), "{metrics}");
     }
 
-    /// A history that is newer, or damaged: the daemon runs, and refuses to read it.
+    /// A history that is newer, or damaged: the daemon runs, but refuses to read it.
     #[test]
     fn a_history_that_is_refused_leaves_nothing_of_it_standing() {
         let is_refused = Arc::new(std::sync::atomic::AtomicBool::new(false));

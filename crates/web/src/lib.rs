@@ -1,7 +1,7 @@
-//! The page, the metrics and the summary: they show what the watch knows.
+//! The page, the metrics and the summary: they show the status of the watch.
 //!
-//! **Never:** devices, state, policy. What is shown comes over the daemon's socket, in the documents and with the words that
-//! `scrubjay status` has; what a person does here goes back there.
+//! **Never:** devices, state, policy. All data come over the daemon's socket, as the documents and in the words of
+//! `scrubjay status`; a person's actions go back there.
 //!
 //! ```text
 //! daemon <-- socket --> feed (one thread asks, all look) --> site: page, disk page, /api/v1/summary, /metrics, /events

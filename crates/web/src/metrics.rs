@@ -1,21 +1,21 @@
-//! The metrics, as Prometheus reads them: text, version 0.0.4.
+//! The metrics in the text format of Prometheus, version 0.0.4.
 //!
-//! Written by hand, not by prometheus-client: that library writes OpenMetrics, whose `info` type, `# EOF` and names of counters neither
-//! node_exporter's textfile collector nor `promtool check metrics` take, and it keeps counters of its own, where here each answer
-//! is made anew of what the watch says. What is left to a library would be two escapes.
+//! Written by hand, not by prometheus-client: that library writes OpenMetrics, whose `info` type, `# EOF` and names of
+//! counters neither node_exporter's textfile collector nor `promtool check metrics` accept, and it keeps counters of
+//! its own, while here each answer is made from the watch's status. What a library would save is two escapes.
 
 use crate::feed::SeenPicture;
 use scrubjay_jobs::control::past::DiskPast;
 use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, DiskEntry, WatchDocument};
 use std::fmt::Write as _;
 
-/// What the answer is said to be.
+/// The content type of the answer.
 pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The words for how a disk is.
+/// The words for the state of a disk.
 const STATES: [&str; 6] = ["ok", "watch", "replace", "asleep", "unknown", "missing"];
 
-/// A text that is being written: one family after the other.
+/// A text that is being written, one family after the other.
 #[derive(Default)]
 struct MetricsText(String);
 
@@ -23,7 +23,7 @@ struct MetricsText(String);
 type Labels<'l> = &'l [(&'l str, &'l str)];
 
 impl MetricsText {
-    /// A family; what `samples` does not write is not known, and is left out. A family without samples is left out, too.
+    /// Writes a family; samples that are not known are left out, and so is a family without samples.
     fn family(&mut self, name: &str, kind: &str, help: &str, samples: impl FnOnce(&mut dyn FnMut(Labels<'_>, f64))) {
         let mut lines = String::new();
         samples(&mut |labels, value| {
@@ -40,7 +40,7 @@ impl MetricsText {
         }
     }
 
-    /// A gauge of things that have one label: their name, and what is known.
+    /// Writes a gauge of things with one label: each thing's name, and its value if known.
     fn gauges<'a, T: 'a>(
         &mut self,
         name: &str,
@@ -67,12 +67,12 @@ impl MetricsText {
     }
 }
 
-/// A label's value.
+/// Escapes a label's value.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// All that is known.
+/// The metrics of a picture.
 pub fn of(picture: &SeenPicture) -> String {
     let mut text = MetricsText::default();
     let version = env!("CARGO_PKG_VERSION");
@@ -177,7 +177,7 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
     }
 }
 
-/// What is old says of nothing that it is well: it is left out.
+/// Is a value written? An old picture must not state that anything is well.
 fn is_told(name: &str, value: f64, is_fresh: bool) -> bool {
     is_fresh || value == 0.0 || !matches!(name, "array_present" | "smart_passed")
 }
@@ -364,7 +364,7 @@ mod tests {
         assert!(!of_drive(None).contains("nvme_percentage"));
     }
 
-    /// A picture of which everything is known.
+    /// A picture in which everything is known.
     fn whole_picture() -> SeenPicture {
         use scrubjay_jobs::control::past::{CounterEntry, DriveSays, PastDocument};
         let some = Some(1);
@@ -403,8 +403,8 @@ mod tests {
         }
     }
 
-    /// The table of docs/web.md, made of what is written: a metric without a row, a row without a metric, another label or another
-    /// text is a failure.
+    /// Compares the table of docs/web.md with the metrics: a metric without a row, a row without a metric, another
+    /// label or another text is a failure.
     #[test]
     fn the_documentation_has_each_metric_with_its_labels_and_its_text() {
         let text = of(&whole_picture());

@@ -1,4 +1,4 @@
-//! What is at which path, and who is let in.
+//! The paths of the site, and who may use them.
 
 use crate::access::{PageAccess, PageSession};
 use crate::assets;
@@ -15,16 +15,16 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// An event stream is told so often that it still is.
+/// The longest silence on an event stream.
 const PULSE: Duration = Duration::from_secs(10);
-/// What came of an action is kept for so many sessions until they look.
+/// Sessions whose result of an action is kept until they load a page, at most.
 const SAID_MAX: usize = 16;
-/// So many actions and links at once, and so many a second.
+/// Actions and links of one client at once, and a second.
 const ACTS: (f64, f64) = (12.0, 0.2);
-/// Nobody pauses for longer here: what the command line allows.
+/// The longest pause in seconds: the same as on the command line.
 const PAUSE_MAX: u64 = 90 * 86_400;
 
-/// The page of a machine.
+/// The site of a machine.
 pub struct WatchSite {
     feed: Arc<PictureFeed>,
     access: PageAccess,
@@ -33,14 +33,14 @@ pub struct WatchSite {
 }
 
 impl WatchSite {
-    /// Shows what the feed has to whom the access lets in.
+    /// Shows the feed's data to those whom `access` permits.
     pub fn new(feed: Arc<PictureFeed>, access: PageAccess) -> WatchSite {
         WatchSite { feed, access, acts: Mutex::new(RateLimit::new(ACTS.0, ACTS.1)), said: Mutex::default() }
     }
 
     fn look(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
         let path = request.path.as_str();
-        // What came of an action is for whom the browser shows it, not for a page that renews itself meanwhile.
+        // The result of an action is shown to the person, not to a page that refreshes itself.
         let hears = session.filter(|_| request.field("x-renew").is_none());
         if let Some(asset) = assets::find(path) {
             return asset.response();
@@ -70,7 +70,8 @@ impl WatchSite {
         let Some(disk) = called(seen, name) else { return missing("No disk here is called so.") };
         let request = WatchRequest::PastOfDisk { disk: disk.key.clone(), since: seen.time.saturating_sub(PAST_SPAN) };
         let past = self.feed.ask_past(&request);
-        // Where nobody answers, what was known of it in short is as old as all else here. A history that is refused is not known at all.
+        // If the daemon does not answer, its short history is as old as all other data here. If it refuses to read
+        // the history, the short history is dropped.
         let picture = match &past {
             Err(why) if picture.trouble.is_none() => {
                 SeenPicture { past: None, past_trouble: Some(why.clone()), ..picture.clone() }
@@ -97,7 +98,7 @@ impl WatchSite {
     fn summary(&self) -> HttpResponse {
         let summary = summary::PageSummary::of(&self.feed.latest());
         match serde_json::to_string(&summary) {
-            // Whoever pastes it into a page pastes no tag.
+            // So that JSON pasted into an HTML page contains no tag.
             Ok(body) => HttpResponse::new(200, "application/json", body.replace('<', "\\u003c")),
             Err(error) => HttpResponse::plain(500, &error.to_string()),
         }
@@ -108,7 +109,7 @@ impl WatchSite {
         HttpResponse::new(200, metrics::KIND, metrics::of(&picture))
     }
 
-    /// What came of what this session did.
+    /// Takes the result of this session's last action.
     fn take_said(&self, session: &PageSession) -> Option<String> {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let at = said.iter().position(|(of, _)| *of == session.form_mark)?;
@@ -124,7 +125,7 @@ impl WatchSite {
         said.push_back((session.form_mark.clone(), words));
     }
 
-    /// Does something for a session whose own form asks for it.
+    /// Carries out an action for a session, if its own form asks for it.
     fn act(&self, request: &HttpRequest, session: Option<&PageSession>) -> HttpResponse {
         let Some(session) = session else {
             return HttpResponse::plain(403, "to act here takes a link: sudo scrubjay web --print-link");
@@ -151,7 +152,7 @@ impl WatchSite {
         HttpResponse::elsewhere(&self.back(request))
     }
 
-    /// The page that a form was on: that of a disk that there is, or the first one.
+    /// The page to which a form leads back: that of an existing disk, or the front page.
     fn back(&self, request: &HttpRequest) -> String {
         let named = request.filled("subject").filter(|_| request.filled("back") == Some("disk"));
         let picture = self.feed.latest();
@@ -159,7 +160,7 @@ impl WatchSite {
         disk.map_or_else(|| "/".to_owned(), |disk| format!("/d/{}", encoded(&disk.key)))
     }
 
-    /// Sessions are counted by themselves, and so are those who have none: no stranger takes an owner's turn.
+    /// Each session has its own limit, and so have clients without one: a stranger cannot use up an owner's limit.
     fn may_act_again(&self, session: Option<&PageSession>, peer: HttpPeer) -> bool {
         let caller = session.map_or_else(|| HttpCaller::from(peer.address), known);
         self.acts.lock().unwrap_or_else(PoisonError::into_inner).take(caller, Instant::now())
@@ -188,7 +189,7 @@ impl HttpSite for WatchSite {
             return HttpResponse::plain(421, "this page has another name: scrubjay web --name NAME");
         }
         let now = now();
-        // Says nothing but that somebody is here.
+        // States only that the server runs.
         if request.path == "/healthz" && request.method != HttpMethod::Post {
             return HttpResponse::plain(200, "ok");
         }
@@ -239,7 +240,7 @@ impl HttpSite for WatchSite {
     }
 }
 
-/// Seconds since 1970.
+/// The present time in seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
@@ -248,22 +249,22 @@ fn known(session: &PageSession) -> HttpCaller {
     HttpCaller::Known(session.form_mark.clone())
 }
 
-/// Did another page send this? A browser says where a form comes from; one that says nothing has its cookie and its mark.
+/// Did another site send this form? Browsers state the origin; one that does not still has its cookie and its mark.
 fn is_from_elsewhere(request: &HttpRequest, peer: HttpPeer) -> bool {
     let host = request.field("host").unwrap_or_default();
     let scheme = if peer.is_encrypted { "https" } else { "http" };
     let has = |name: &str| request.fields.iter().any(|(field, _)| field == name);
-    // In front of us there may be who encrypts.
+    // A proxy in front of this server may add encryption.
     let is_ours = |origin: &str| origin == format!("{scheme}://{host}") || origin == format!("https://{host}");
     let site = request.field("sec-fetch-site");
-    // A browser that is to say nobody where it comes from calls its own page's origin `null`, and still says that it is the same.
+    // A browser that may not state the origin sends `null` for its own page's, and still states that it is the same origin.
     let is_same = |origin: &str| is_ours(origin) || origin == "null" && site == Some("same-origin");
     let is_other_origin = has("origin") && !request.field("origin").is_some_and(is_same);
     let is_other_site = has("sec-fetch-site") && !matches!(site, Some("same-origin" | "none"));
     is_other_origin || is_other_site
 }
 
-/// What a form asks for.
+/// The request of a form.
 fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
     let lacks = |what: &str| HttpResponse::plain(400, &format!("the form lacks {what}"));
     let subject = || {
@@ -288,7 +289,7 @@ fn wanted(request: &HttpRequest) -> Result<WatchRequest, HttpResponse> {
     })
 }
 
-/// The disk that is called so: by identity, serial number, or the kernel's name.
+/// Finds a disk by identity, serial number, or the kernel's name.
 fn called<'s>(seen: &'s WatchDocument, name: &str) -> Option<&'s DiskEntry> {
     let by = |is: &dyn Fn(&DiskEntry) -> bool| seen.disks.iter().find(|disk| is(disk));
     by(&|disk| disk.key == name)
@@ -308,7 +309,7 @@ fn too_often() -> HttpResponse {
     HttpResponse::plain(429, "too often: wait a minute").with("Retry-After", "60")
 }
 
-/// Nothing is known, and why.
+/// The answer if nothing is known, with the reason.
 fn unknown(picture: &SeenPicture) -> HttpResponse {
     let why =
         picture.trouble.clone().unwrap_or_else(|| "the watch has not answered yet: load the page once more".to_owned());

@@ -1,4 +1,4 @@
-//! `/api/v1/summary`: a few numbers for tiles on other people's pages (Homepage, Home Assistant, Uptime Kuma).
+//! `/api/v1/summary`: a few numbers for tiles on other dashboards (Homepage, Home Assistant, Uptime Kuma).
 
 use crate::feed::SeenPicture;
 use scrubjay_jobs::control::told::date;
@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 pub struct PageSummary {
     schema: u32,
     host: String,
-    /// When this was so; null: the watch has never answered.
+    /// When this was the status; null: the watch has never answered.
     time: Option<u64>,
-    /// Is it as things are now? If not, nothing in here says that anything is well.
+    /// Is it the present status? If not, nothing in here is proof that anything is well.
     is_fresh: bool,
-    /// Is it a recording, and not of a watch that runs? Then it is not fresh.
+    /// Is it a recording, and not of a running watch? Then it is not fresh.
     is_recording: bool,
     /// The worst word of any disk; `problem` if disks are well and something else is not; `unknown` if it is not fresh.
     verdict: String,
-    /// "Am I safe?", or why that is not known.
+    /// The answer to "Am I safe?", or why it is not known.
     text: String,
     /// Open incidents that nobody has accepted.
     problems: ProblemCounts,
@@ -29,7 +29,7 @@ pub struct PageSummary {
     arrays: ArrayCounts,
     scrub: ScrubSummary,
     alerts: AlertSummary,
-    /// Null: the watch has never answered.
+    /// The age of the status in seconds; null: the watch has never answered.
     data_age_s: Option<u64>,
 }
 
@@ -52,22 +52,22 @@ struct StateCounts {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct ArrayCounts {
-    /// All members are there and in sync.
+    /// Arrays whose members are all present and in sync.
     healthy: usize,
     degraded: usize,
-    /// They were healthy when the watch last saw them.
+    /// Arrays that were healthy when the watch last saw them.
     unknown: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct ScrubSummary {
-    /// When the oldest sector of all was read; null: some never were.
+    /// When the oldest sector of all was read; null: some were never read.
     oldest_read: Option<u64>,
     /// When the first sector is due.
     due: Option<u64>,
     /// When the last of the passes under way ends, most likely; null: none is under way, or no end is in sight.
     eta: Option<u64>,
-    /// How many disks and arrays are being read, or would be if nobody used them.
+    /// How many disks and arrays are being read, or only wait for the foreground.
     running: usize,
     /// What the first of those that wait waits for.
     waiting_reason: Option<String>,
@@ -75,14 +75,14 @@ struct ScrubSummary {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct AlertSummary {
-    /// When the way that was proven last was; null: none ever was.
+    /// When a channel was last proven; null: none ever was.
     proven: Option<u64>,
-    /// What the first way that fails was answered.
+    /// The error of the first channel that fails.
     last_error: Option<String>,
 }
 
 impl PageSummary {
-    /// Of what is known.
+    /// The summary of a picture.
     pub fn of(picture: &SeenPicture) -> PageSummary {
         let Some(seen) = picture.status.as_deref() else {
             let text = picture.trouble.clone().unwrap_or_else(|| "the watch has not answered yet".to_owned());
@@ -121,7 +121,7 @@ fn problems(seen: &WatchDocument) -> ProblemCounts {
     ProblemCounts { notice: is_open("notice"), replace: is_open("replace"), loss: is_open("loss") }
 }
 
-/// Arrays and alerts count, too: disks that are well do not make all well.
+/// The verdict. Arrays and alerts count, too: disks that are well do not make all well.
 fn verdict(seen: &WatchDocument) -> String {
     let open = problems(seen);
     let is_bad = open.replace + open.loss > 0 || seen.lights.iter().any(|light| light.colour == "red");
@@ -136,7 +136,7 @@ fn lights(seen: &WatchDocument, is_fresh: bool) -> BTreeMap<String, String> {
     seen.lights.iter().map(|light| (light.name.clone(), colour(&light.colour))).collect()
 }
 
-/// What is old is not known.
+/// The counts of disks by state; in an old picture good states are unknown.
 fn disks(disks: &[DiskEntry], is_fresh: bool) -> StateCounts {
     let count = |word: &str| disks.iter().filter(|disk| disk.health == word).count();
     let (ok, asleep, unknown) = (count("ok"), count("asleep"), count("unknown"));
@@ -171,7 +171,7 @@ fn scrub(seen: &WatchDocument, is_fresh: bool) -> ScrubSummary {
     let running: Vec<&&ReadingEntry> = all.iter().filter(is_running).collect();
     let waits = running.iter().find(|reading| reading.activity == "waiting");
     ScrubSummary {
-        // None before Some: one that was never read is the oldest.
+        // `None` is less than `Some`: a subject that was never read is the oldest.
         oldest_read: all.iter().map(|reading| reading.oldest_read).min().flatten(),
         due: all.iter().map(|reading| reading.due).min(),
         eta: running.iter().filter_map(|reading| reading.forecast.map(|forecast| forecast.likely)).max(),
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Who reads this relies on each of these.
+    /// Programs that read the summary rely on each of these fields.
     #[test]
     fn the_schema_is_what_was_promised() {
         let json = serde_json::to_value(PageSummary::of(&picture(None))).unwrap();

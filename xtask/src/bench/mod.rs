@@ -1,4 +1,4 @@
-//! Benchmarks: what both have in common. Nothing here decides whether a test passes.
+//! Benchmarks, and what they have in common. Nothing here decides whether a test passes.
 
 pub mod budget;
 pub mod scrub;
@@ -9,20 +9,20 @@ use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Sorts, and gives the one in the middle.
+/// Sorts the numbers, and returns the one in the middle.
 fn median(numbers: &mut [f64]) -> f64 {
     numbers.sort_by(f64::total_cmp);
     numbers[numbers.len() / 2]
 }
 
-/// Builds in release mode.
+/// Builds with cargo in release mode.
 fn build(arguments: &[&str]) -> Result<()> {
     let built = Command::new("cargo").args(["build", "--quiet", "--release"]).args(arguments).status()?;
     ensure!(built.success(), "cargo build --release {} fails", arguments.join(" "));
     Ok(())
 }
 
-/// What a command prints.
+/// Runs a command, and returns its output.
 ///
 /// # Errors
 /// When it cannot be run, or fails.
@@ -40,7 +40,7 @@ fn number_after(text: &str, key: &str) -> Option<f64> {
     rest[..end].parse().ok()
 }
 
-/// A file or folder that goes when this does.
+/// A file or folder; dropping it removes it.
 struct Scratch(PathBuf);
 
 impl Scratch {

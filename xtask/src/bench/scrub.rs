@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: how fast a scrub without policy is, beside fio reading the same thing in the same way.
+//! `cargo xtask bench`: the speed of a scrub without policy, compared with fio reading the same target in the same way.
 //!
-//! The two take turns, and who goes first changes each round, so that a disk that warms up or a neighbour that wakes
-//! up favours neither. The median of the rounds is compared.
+//! The two take turns, and each round another one goes first, so that a disk that warms up or a neighbour that becomes
+//! active favours neither. The medians of the rounds are compared.
 
 use super::{Scratch, build, median, number_after, output_of};
 use crate::place::target_folder;
@@ -11,17 +11,17 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Rounds; odd, so that the median is one of them.
+/// Rounds (count); odd, so that the median is one of them.
 const ROUNDS: usize = 5;
-/// The size of the file made when none is named: more than a second on a fast NVMe disk.
+/// The size of the file made when none is named, in bytes: more than a second on a fast NVMe disk.
 const SAMPLE_BYTES: u64 = 4 << 30;
-/// The size of both's requests. fio keeps as many at the disk as the scrub says it does.
+/// The request size of both. fio keeps as many requests at the disk as the scrub reports.
 const REQUEST: &str = "1MiB";
 
-/// Compares on the file or block device named, or on a file made for it.
+/// Compares the two on the file or block device named, or on a file made for it.
 ///
 /// # Errors
-/// When one of the two cannot be run, or says something unexpected.
+/// When one of the two cannot be run, or has unexpected output.
 pub fn run(arguments: &[String]) -> Result<bool> {
     if Command::new("fio").arg("--version").output().is_err() {
         println!("fio is not installed; on Debian, as root: apt-get install --no-install-recommends fio");
@@ -72,10 +72,10 @@ fn print(bytes: u64, ours: &mut [f64], fios: &mut [f64]) {
     println!("{:<24} {:>10.3}", "scrub / fio", median(fios) / median(ours));
 }
 
-/// What a scrub says of itself.
+/// What a scrub reports of itself.
 struct ScrubFigure {
     seconds: f64,
-    /// Requests at the disk at a time; 1 if it does not say.
+    /// Requests at the disk at a time; 1 if the scrub reports none.
     depth: u32,
 }
 
@@ -91,7 +91,7 @@ fn scrub(target: &Path, state: &Path) -> Result<ScrubFigure> {
     Ok(ScrubFigure { seconds, depth: number_after(&text, "\"depth\":").map_or(1, |depth| depth as u32) })
 }
 
-/// fio's own measure: the run time of the one job, from its terse output (version 3, milliseconds in field 9).
+/// fio's own measurement: the run time of the one job, from its terse output (version 3, milliseconds in field 9).
 fn fio_seconds(target: &Path, depth: u32) -> Result<f64> {
     let mut fio = Command::new("fio");
     fio.args(["--name=read", "--rw=read", "--direct=1", "--bs=1M", "--ioengine=io_uring", "--readonly"]);
@@ -103,7 +103,7 @@ fn fio_seconds(target: &Path, depth: u32) -> Result<f64> {
     Ok(millis / 1000.0)
 }
 
-/// Makes the file to read. Its bytes are written, and differ: a hole or a run of zeroes is not read from the disk.
+/// Makes the file to read, of written bytes that differ: a hole or a run of zeros might not be read from the disk.
 fn sample() -> Result<Scratch> {
     let scratch = Scratch(target_folder().join(format!("bench-sample-{}", std::process::id())));
     println!("making {} ({} GiB)", scratch.0.display(), SAMPLE_BYTES >> 30);

@@ -1,7 +1,7 @@
-//! `cargo xtask bench-traces`: how fast traces are read, simulated and tuned to, reading beside polars.
+//! `cargo xtask bench-traces`: the speed of reading, simulating and tuning with traces, and of reading compared with polars.
 //!
-//! All who read the same file take turns, each round in another order, every time in a process of its own that measures
-//! itself: so a neighbour that wakes up favours nobody, and no one finds memory that was mapped before.
+//! All programs that read the same file take turns, each round in another order, every time in a new process that measures
+//! itself: a neighbour that becomes active favours none of them, and none finds memory that is already mapped.
 
 use super::{Scratch, build, median, number_after, output_of};
 use crate::place::target_folder;
@@ -11,32 +11,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Rounds; odd, so that the median is one of them.
+/// Rounds (count); odd, so that the median is one of them.
 const ROUNDS: usize = 5;
-/// Of the model `mid-read`: ten million rows.
+/// Hours of the model `mid-read`: ten million rows.
 const HOURS: &str = "151";
-/// What both files may take, and some room: an MSR row is some 70 bytes.
+/// The space needed for both files, in bytes, with some reserve: an MSR row has some 70 bytes.
 const DISK_BYTES: u64 = 2 << 30;
-/// How often a process is asked for the memory it took so far. The kernel keeps the peak, so only its end matters.
+/// How often the peak memory of a process is sampled. The kernel keeps the peak, so only the last sample matters.
 const LOOK: Duration = Duration::from_millis(5);
-/// The peer: time, kind, offset, length and response, one thread, as few rows at a time as it likes.
+/// The competitor: time, kind, offset, length and response, one thread, batches as small as it likes.
 const POLARS: &str = "\
 import sys, time, polars
 begin = time.perf_counter()
 rows = polars.read_csv(sys.argv[1], has_header=False, columns=[0, 3, 4, 5, 6]).height
 print(f'{rows} rows; median {time.perf_counter() - begin:.4f}')";
 
-/// What is asked for.
+/// The command's options.
 struct TraceBenchOptions {
     hours: String,
     millions: String,
     keep: Option<PathBuf>,
 }
 
-/// Makes the files, measures, prints a table.
+/// Makes the files, measures, and prints a table.
 ///
 /// # Errors
-/// When something does not build or run, or says something unexpected.
+/// When something does not build or run, or has unexpected output.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let options = TraceBenchOptions::of(arguments)?;
     let (folder, _scratch) = match &options.keep {
@@ -76,14 +76,14 @@ impl TraceBenchOptions {
     }
 }
 
-/// The same rows twice.
+/// Two files with the same rows.
 struct Files {
     msr: PathBuf,
     parquet: PathBuf,
 }
 
 impl Files {
-    /// Makes those that are not there. `None`: the disk has no room for them.
+    /// Makes the files that do not exist. `None`: the disk has no room for them.
     fn make(folder: &Path, hours: &str) -> Result<Option<Files>> {
         let name = |ending: &str| folder.join(format!("mid-read-{hours}h.{ending}"));
         let files = Files { msr: name("csv"), parquet: name("parquet") };
@@ -136,7 +136,7 @@ fn reading(files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// From what `rate`, and the peer, say.
+/// Million rows per second, from the output of `rate` or of the competitor.
 fn rows_a_second(command: &mut Command) -> Result<f64> {
     let text = output_of(command)?;
     let rows: Option<f64> = text.split(' ').next().and_then(|rows| rows.parse().ok());
@@ -144,7 +144,7 @@ fn rows_a_second(command: &mut Command) -> Result<f64> {
     Ok(rows / seconds / 1e6)
 }
 
-/// Somebody who is measured.
+/// A program to be measured.
 struct Racer<'a> {
     name: &'static str,
     lap: Box<dyn FnMut() -> Result<f64> + 'a>,
@@ -157,7 +157,7 @@ impl<'a> Racer<'a> {
     }
 }
 
-/// One warm-up for all, which is not counted: the files come into the page cache. Then the rounds.
+/// Runs the rounds, after one that is not counted and brings the files into the page cache.
 fn race(racers: &mut [Racer]) -> Result<()> {
     let count = racers.len();
     for round in 0..=ROUNDS {
@@ -195,7 +195,7 @@ fn tuning(files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// What `tune` says of itself, and the kernel of it.
+/// What `tune` reports of itself, and its peak memory by the kernel.
 struct TuneFigure {
     requests: f64,
     read_seconds: f64,
@@ -206,14 +206,14 @@ struct TuneFigure {
 fn tune(file: &Path, on_one_core: bool) -> Result<TuneFigure> {
     let program = target_folder().join("release/scrubjay");
     let mut tune = if on_one_core {
-        // taskset becomes the program, so the process that is looked at is the right one.
+        // taskset becomes the program by exec, so the process sampled is the right one.
         let mut taskset = Command::new("taskset");
         taskset.args(["-c", "0"]).arg(program);
         taskset
     } else {
         Command::new(program)
     };
-    // A pipe could be full before anybody reads it.
+    // Not a pipe, which could fill up before it is read.
     let answer = file.with_extension("json");
     let mut child = tune.arg("tune").arg(file).arg("--json").stdout(File::create(&answer)?).spawn().context("tune")?;
     let mut peak_kib = 0.0f64;
@@ -234,7 +234,7 @@ fn tune(file: &Path, on_one_core: bool) -> Result<TuneFigure> {
     })
 }
 
-/// The example's own rounds, one to a line: names and numbers.
+/// Prints the example's own rounds, one per line: names and numbers.
 fn simulating(millions: &str) -> Result<()> {
     let speed = target_folder().join("release/examples/speed");
     let text = output_of(Command::new(speed).args(["--millions", millions]))?;

@@ -1,11 +1,11 @@
-//! SPDX licence expressions: what may be chosen, by `A OR B`, `A AND B`, `A WITH X`, brackets, and the old `A/B`.
+//! SPDX licence expressions, resolved into choices: `A OR B`, `A AND B`, `A WITH X`, brackets, and the old `A/B`.
 
 use std::collections::BTreeSet;
 
-/// Licences that hold together. A `WITH` is part of the name.
+/// Licences that apply together. A `WITH` is part of the name.
 pub type Choice = BTreeSet<String>;
 
-/// All that may be chosen, in the order in which it is offered; `None` when the text is no such expression.
+/// All choices, in the order of the expression; `None`: the text is no such expression.
 pub fn choices(text: &str) -> Option<Vec<Choice>> {
     let spaced = text.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();

@@ -1,5 +1,5 @@
-//! `cargo xtask licences` and `cargo xtask notices`: what we are made of may be used, comes from where it should, and is
-//! told to whoever gets the program.
+//! `cargo xtask licences` and `cargo xtask notices`: all dependencies have allowed licences, come from crates.io, and are
+//! listed in NOTICES.
 
 mod expression;
 pub mod package;
@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use package::{Package, is_apache, packages};
 use std::fmt::Write;
 
-/// What goes with the program.
+/// The file of licence texts that is shipped with the program.
 const NOTICES: &str = "NOTICES";
-/// Where packages may come from.
+/// The only allowed source of packages.
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// The files that say where they come from.
+/// The files that state the sources of packages.
 const LOCKS: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
 
 const HEAD: &str = "\
@@ -24,11 +24,11 @@ Used under the Apache License 2.0, whose text is in LICENSE-APACHE:
 
 ";
 
-/// Looks at the licences of everything that is built, tests and tools included; at where it comes from; and whether the
-/// notices are those of what is shipped. True when all is well.
+/// Checks the licences of everything that is built, tests and tools included; its sources; and whether the notices are
+/// those of the packages shipped. True when there are no findings.
 ///
 /// # Errors
-/// When cargo does not tell, or a file cannot be read.
+/// When cargo fails, or a file cannot be read.
 pub fn run(_arguments: &[String]) -> Result<bool> {
     let all = packages(&["--workspace", "--edges", "normal,build,dev"])?;
     let mut findings: Vec<String> = all
@@ -51,7 +51,7 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
 /// Writes the notices.
 ///
 /// # Errors
-/// When a package has no licence text, or cargo does not tell.
+/// When a package has no licence text, or cargo fails.
 pub fn write(_arguments: &[String]) -> Result<bool> {
     let shipped = shipped()?;
     std::fs::write(NOTICES, notices(&shipped)?).context(NOTICES)?;
@@ -59,12 +59,12 @@ pub fn write(_arguments: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// What is linked into the program: no tests, and nothing that only runs while it is built.
+/// The packages linked into the program: without those for tests, or for the build only.
 fn shipped() -> Result<Vec<Package>> {
     packages(&["--package", "scrubjay", "--edges", "normal,no-proc-macro"])
 }
 
-/// The lines of a lock file that name another source than the registry.
+/// The lines of a lock file that name another source than crates.io.
 fn foreign_sources(lock: &str) -> Vec<(usize, String)> {
     let lines = lock.lines().enumerate().filter_map(|(index, line)| Some((index + 1, line.strip_prefix("source = ")?)));
     let foreign = lines.filter(|(_, source)| source.trim_matches('"') != SOURCE);

@@ -1,11 +1,11 @@
-//! The packages that we are made of: what cargo says of them, and their licence files in its registry.
+//! The packages that the project depends on: what cargo reports of them, and their licence files in its registry.
 
 use super::expression::{Choice, choices};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What may be used, and shipped in a program under MIT or Apache-2.0 with no more than a notice. The first one that a
+/// Licences that are allowed in a program under MIT or Apache-2.0, and demand no more than a notice. The first one that a
 /// package offers is chosen.
 const ALLOWED: &[&str] = &[
     "Apache-2.0",
@@ -15,24 +15,24 @@ const ALLOWED: &[&str] = &[
     "BSD-3-Clause",
     "Zlib",
     "bzip2-1.0.6",
-    "0BSD", // asks for nothing at all
+    "0BSD", // has no conditions
     "Unicode-3.0",
     "CC0-1.0",
     "Apache-2.0 WITH LLVM-exception",
 ];
 
-/// One package of others'.
+/// One third-party package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Package {
-    /// As `Cargo.toml` has it.
+    /// Its name in `Cargo.toml`.
     pub name: String,
-    /// The same.
+    /// Its version in `Cargo.toml`.
     pub version: String,
-    /// Its licence expression, as it says.
+    /// Its licence expression in `Cargo.toml`.
     pub licence: String,
 }
 
-/// The packages in the output of `cargo tree --format {p}|{l}|`, each once; those that lie in this repository left out.
+/// The packages in the output of `cargo tree --format {p}|{l}|`, each once, without those of this repository.
 fn read(tree: &str) -> Result<Vec<Package>> {
     let mut packages = Vec::new();
     for line in tree.lines() {
@@ -51,11 +51,11 @@ fn read(tree: &str) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// What `cargo tree` lists with these arguments, for the machines that packages are made for. Asks the registry for what
-/// is not there yet.
+/// What `cargo tree` lists with these arguments, for the target that packages are made for. Fetches from the registry what
+/// is missing.
 ///
 /// # Errors
-/// When cargo cannot tell.
+/// When cargo fails.
 pub fn packages(arguments: &[&str]) -> Result<Vec<Package>> {
     let fixed =
         ["tree", "--locked", "--target", "x86_64-unknown-linux-gnu", "--prefix", "none", "--format", "{p}|{l}|"];
@@ -65,7 +65,7 @@ pub fn packages(arguments: &[&str]) -> Result<Vec<Package>> {
 }
 
 impl Package {
-    /// The licences that we use it under; `None` when none is allowed.
+    /// The licences under which it is used; `None`: none is allowed.
     pub fn chosen(&self) -> Option<Choice> {
         let rank = |choice: &Choice| -> Option<usize> {
             let ranks = choice.iter().map(|name| ALLOWED.iter().position(|allowed| allowed == name));
@@ -92,11 +92,11 @@ impl Package {
             .with_context(|| format!("{} {} is not in {}: run cargo fetch", self.name, self.version, sources.display()))
     }
 
-    /// The texts to be handed on, by file name: all, or where there was a choice those that are named for what was chosen;
-    /// and what it wants to be noticed. Of the Apache License no text: it is ours, too.
+    /// The texts to be shipped, by file name: all, or where there was a choice those named for the chosen licence; and its
+    /// notices. No text of the Apache License, which is the project's own, too.
     ///
     /// # Errors
-    /// When there is no text where one is needed, or it cannot be read.
+    /// When a required text is missing, or cannot be read.
     pub fn texts(&self) -> Result<Vec<(String, String)>> {
         let chosen = self.chosen().with_context(|| format!("{}: {} is not allowed", self.name, self.licence))?;
         let files = files(&self.folder()?)?;
@@ -113,7 +113,7 @@ pub fn is_apache(chosen: &Choice) -> bool {
     chosen.len() == 1 && chosen.contains("Apache-2.0")
 }
 
-/// Which of these files are to be handed on, of a package with this licence expression.
+/// Which of these files are to be shipped, for a package with this licence expression.
 fn wanted(licence: &str, chosen: &Choice, names: &[&str]) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     let (notices, licences): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| is_notice(name));
@@ -134,7 +134,7 @@ fn is_notice(name: &str) -> bool {
     name.to_lowercase().starts_with("notice")
 }
 
-/// The files in a package's folder that are named as licences and notices are, in the order of their names.
+/// The files in a package's folder that are named like licences and notices, sorted by name.
 fn files(folder: &Path) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {

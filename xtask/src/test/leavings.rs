@@ -1,38 +1,38 @@
-//! What a run leaves in the checkout: nothing may lie there afterwards, or be changed, that was not so before.
+//! What a test run leaves in the checkout: nothing may be added or changed there.
 
 use crate::place;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
-/// What git says is not as in the last commit, what it ignores included, one entry a path; but not what cargo builds.
+/// Paths that differ from the last commit by `git status`, ignored ones included, without the folders that cargo builds in.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Checkout(BTreeSet<String>);
 
 impl Checkout {
-    /// The checkout as it is now.
+    /// The state of the checkout now.
     ///
     /// # Errors
-    /// Why that cannot be told: no git, or no checkout.
+    /// When it cannot be determined, and why: no git, or no checkout.
     pub fn now() -> Result<Checkout, String> {
         let mut git = Command::new("git");
-        // A clone that belongs to another user (a container's volume) is fine: nothing is run from it.
+        // A clone that belongs to another user (a container's volume) is fine: nothing is executed from it.
         git.args(["-c", "safe.directory=*", "--no-optional-locks", "status", "--porcelain", "-z", "--ignored"]);
         let output = git.stdin(Stdio::null()).output().map_err(|error| format!("no git here: {error}"))?;
         if !output.status.success() {
             return Err("this is no checkout of git's".to_owned());
         }
-        // What cargo builds, it marks.
+        // Cargo marks its folders so.
         let is_cache = |path: &str| place::root().join(path).join("CACHEDIR.TAG").exists();
         Ok(Checkout::read(&String::from_utf8_lossy(&output.stdout), is_cache))
     }
 
-    /// From the output of `git status --porcelain -z`, without the folders that are somebody's cache.
+    /// Parses the output of `git status --porcelain -z`, without folders that are caches.
     pub(super) fn read(status: &str, is_cache: impl Fn(&str) -> bool) -> Checkout {
         let is_left = |entry: &&str| !entry.get(3..).is_some_and(&is_cache);
         Checkout(status.split_terminator('\0').filter(is_left).map(str::to_owned).collect())
     }
 
-    /// What there is now that was not there `before`, one entry a path: `?? file` is new, ` M file` changed.
+    /// The entries that are not in `before`, one per path: `?? file` is new, ` M file` changed.
     pub fn since(&self, before: &Checkout) -> Vec<String> {
         self.0.difference(&before.0).cloned().collect()
     }

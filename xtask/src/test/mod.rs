@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold, in steps; what cannot be run here is said loudly.
+//! `cargo xtask test`: runs all checks, in steps; steps that cannot be run here are reported.
 
 mod leavings;
 mod packages;
@@ -15,13 +15,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use steps::{BUILD, LONG_STEPS, STEPS, TestStep};
 
-/// The exit status by which a step's command says "this cannot be run here" (as in Automake's test protocol).
+/// The exit status by which a step's command reports "this cannot be run here" (as in Automake's test protocol).
 pub const STATUS_NOT_RUN: i32 = 77;
 
-/// The word for the daily loop: the steps that have a short form, in that.
+/// The argument for the daily loop: only the steps with a short form, in that form.
 const SMOKE: &str = "smoke";
 
-/// The word for what takes too long for every time.
+/// The argument for the steps that take too long for every run.
 const LAB_LONG: &str = "lab-long";
 
 /// How a step ended.
@@ -32,7 +32,7 @@ enum StepOutcome {
     NotRun(String),
 }
 
-/// What the summary tells of a step.
+/// A step's row in the summary.
 struct SummaryRow {
     name: &'static str,
     outcome: StepOutcome,
@@ -40,17 +40,17 @@ struct SummaryRow {
 }
 
 impl SummaryRow {
-    /// Was this to be the build, and did it fail?
+    /// Is it the build, and did it fail?
     fn is_no_build(&self) -> bool {
         self.name == BUILD && self.outcome == StepOutcome::Failed
     }
 }
 
 /// Runs all steps, or those with every word of `arguments` in their name; with the word `smoke`, their short forms, if they
-/// have one; with the word `lab-long`, the long ones instead. True when none failed, and nothing was left in the checkout.
+/// have one; with the word `lab-long`, the long steps instead. True when none failed, and nothing was left in the checkout.
 ///
 /// # Errors
-/// When no step has that name.
+/// When no step has such a name.
 pub fn run(arguments: &[String]) -> Result<bool> {
     let chosen = chosen(arguments);
     ensure!(
@@ -74,7 +74,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(!rows.iter().any(|row| row.outcome == StepOutcome::Failed))
 }
 
-/// Runs steps one after the other; those that go beside the others, one after the other beside them.
+/// Runs steps one after the other. Those that may run beside the others form a second sequence, in a thread.
 fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
     let rows: Mutex<Vec<(usize, SummaryRow)>> = Mutex::default();
     let go = |index: usize, output: &mut Option<String>| {
@@ -103,13 +103,13 @@ fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What is said before a step.
+/// The lines printed before a step.
 fn head(steps: &[TestStep], index: usize) -> String {
     let TestStep { name, command, .. } = steps[index];
     format!("=== {}/{} {name}\n    {}\n", index + 1, steps.len(), command.join(" "))
 }
 
-/// The steps to be run, each with the command to be run.
+/// The steps to run, with the commands to run.
 fn chosen(arguments: &[String]) -> Vec<TestStep> {
     let (smoke, words): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| *word == SMOKE);
     let (long, words): (Vec<&String>, Vec<&String>) = words.into_iter().partition(|word| *word == LAB_LONG);
@@ -118,7 +118,7 @@ fn chosen(arguments: &[String]) -> Vec<TestStep> {
     if smoke.is_empty() { named.collect() } else { named.filter_map(TestStep::short).collect() }
 }
 
-/// Whether the run left anything behind.
+/// Whether the run left anything in the checkout.
 fn left(before: Result<Checkout, String>, after: Result<Checkout, String>) -> StepOutcome {
     let (before, after) = match (before, after) {
         (Ok(before), Ok(after)) => (before, after),
@@ -131,7 +131,7 @@ fn left(before: Result<Checkout, String>, after: Result<Checkout, String>) -> St
     if left.is_empty() { StepOutcome::Passed } else { StepOutcome::Failed }
 }
 
-/// Runs a step; what it prints is for the terminal, or for `output` if there is one.
+/// Runs a step; its output goes to the terminal, or is added to `output` if there is one.
 fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> StepOutcome {
     if step.needs_build && !is_built {
         return StepOutcome::NotRun("nothing was built".to_owned());
@@ -145,7 +145,7 @@ fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> Step
     }
     let mut command = Command::new(step.command[0]);
     command.args(&step.command[1..]).envs(step.environment.iter().copied()).stdin(Stdio::null());
-    command.env("SCRUBJAY", place::target_folder().join("release/scrubjay")); // what the lab's scripts run
+    command.env("SCRUBJAY", place::target_folder().join("release/scrubjay")); // the program that the lab's scripts run
     let ended = match output {
         None => command.status(),
         Some(text) => read(command, text),
@@ -163,18 +163,18 @@ fn outcome(step: &TestStep, is_built: bool, output: &mut Option<String>) -> Step
     }
 }
 
-/// Runs a command to its end; everything that it prints is added to `text`.
+/// Runs a command to its end; all its output is added to `text`.
 fn read(mut command: Command, text: &mut String) -> io::Result<ExitStatus> {
     let (mut output, ours) = io::pipe()?;
     let mut child = command.stdout(ours.try_clone()?).stderr(ours).spawn()?;
-    drop(command); // and with it our ends of the pipe
+    drop(command); // it holds this process's write ends of the pipe
     let mut bytes = Vec::new();
     output.read_to_end(&mut bytes)?;
     text.push_str(&String::from_utf8_lossy(&bytes));
     child.wait()
 }
 
-/// Whether the step's cargo command is there, if need be after asking rustup for it.
+/// Whether the step's cargo command exists; asks rustup to install it if necessary.
 fn has_component(step: &TestStep, component: &str) -> bool {
     let runs = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
@@ -185,7 +185,7 @@ fn has_component(step: &TestStep, component: &str) -> bool {
     is_there() || (runs("rustup", &["component", "add", component]) && is_there())
 }
 
-/// The very last line, which machines read.
+/// The last line, which is machine-readable.
 fn counts(rows: &[SummaryRow]) -> String {
     let count = |wanted: fn(&StepOutcome) -> bool| rows.iter().filter(|row| wanted(&row.outcome)).count();
     let passed = count(|outcome| *outcome == StepOutcome::Passed);

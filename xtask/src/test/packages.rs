@@ -1,133 +1,133 @@
-//! The Debian packages that the lab needs: one table, and how to get them.
+//! The Debian packages that the lab needs: one table, and how to install them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A disk with bad sectors on this machine (tests/lab/faulty-disk) and how its test reads results.
+/// For a disk with bad sectors on this machine (tests/lab/faulty-disk), and its test.
 pub const FAULTY_DISK: &[&str] = &[
-    "nbdkit",            // the server whose plugin is the disk
+    "nbdkit",            // the server; its plugin is the disk
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse: the server's disk as a file
     "fuse3",             // fusermount3
     "mount",             // losetup: the file as a block device
-    "jq",                // reads the scrubber's JSON
+    "jq",                // reads JSON
 ];
 
-/// Disks that are measured, and who measures beside.
+/// For disks that are measured, with fio for comparison.
 pub const BENCH_DISK: &[&str] = &[
-    "nbdkit",            // the server whose plugin is a slow disk (tests/lab/faulty-disk)
+    "nbdkit",            // the server; its plugin is a slow disk (tests/lab/faulty-disk)
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse: the server's disk as a file
     "fuse3",             // fusermount3
     "mount",             // losetup
-    "fio",               // the other engine, and who else uses a disk
-    "jq",                // reads the JSON
+    "fio",               // the measurement to compare with, and the foreground
+    "jq",                // reads JSON
 ];
 
-/// What a served volume under the watch needs.
+/// For a served volume under the watch.
 pub const WATCHED_VOLUME: &[&str] = &[
     "fio",     // writes to it, as a client
-    "jq",      // reads our JSON
+    "jq",      // reads JSON
     "sqlite3", // reads the history
 ];
 
-/// The watch with disks, a mail server and an HTTP receiver. (The mail server itself comes by pip.)
+/// For the watch with disks, a mail server and an HTTP receiver. (The mail server itself is installed by pip.)
 pub const WATCHED: &[&str] = &[
-    "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit",            // the server; its plugin is a disk (tests/lab/faulty-disk)
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse: the server's disk as a file
     "fuse3",             // fusermount3
     "mount",             // losetup
-    "python3-venv",      // where pip puts the mail server
+    "python3-venv",      // where pip installs the mail server
     "openssl",           // its certificates
-    "sqlite3",           // looks at the history from outside
-    "jq",                // reads the answers
+    "sqlite3",           // reads the history independently
+    "jq",                // reads JSON
 ];
 
-/// The Python package in environments of its own.
+/// For the Python package, in environments of its own.
 pub const PYTHON: &[&str] = &[
-    "python3-venv", // where pip puts the wheel, and what tries it
+    "python3-venv", // where pip installs the wheel, and its test tools
 ];
 
-/// The page in a browser. (node with npm comes from Debian or from elsewhere: where there is none the step is not run.)
+/// For the page in a browser. (node with npm comes from Debian or from elsewhere: without one the step is not run.)
 pub const PAGE: &[&str] = &[
     "chromium",          // the browser
     "prometheus",        // promtool
-    "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit",            // the server; its plugin is a disk (tests/lab/faulty-disk)
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse
     "fuse3",             // fusermount3
     "mount",             // losetup
-    "curl",              // asks
-    "jq",                // reads the answers
+    "curl",              // makes requests
+    "jq",                // reads JSON
 ];
 
-/// The page as an enemy meets it.
+/// For attacks on the page.
 pub const PAGE_SECURITY: &[&str] = &[
-    "curl",       // asks
-    "python3",    // asks as no browser would
+    "curl",       // makes requests
+    "python3",    // makes requests that no browser makes
     "openssl",    // a certificate
     "util-linux", // setpriv
     "jq",         // reads and writes recordings
 ];
 
-/// What tries what is in contrib/.
+/// For the tests of contrib/.
 pub const CONTRIB: &[&str] = &[
     "prometheus", // promtool
-    "curl",       // asks
-    "jq",         // reads
+    "curl",       // makes requests
+    "jq",         // reads JSON
 ];
 
-/// What the test of the capture runs.
+/// For the test of the capture.
 pub const CAPTURE: &[&str] = &[
     "fio",   // makes the requests, and counts them
     "mount", // losetup: a file as a block device
     "jq",    // reads the counts
 ];
 
-/// Other people's clients of network block devices.
+/// For third-party clients of network block devices.
 pub const CLIENTS: &[&str] = &[
     "libnbd-bin",     // nbdinfo, nbdcopy
-    "python3-libnbd", // nbdsh, and the client that remembers
+    "python3-libnbd", // nbdsh, and the client that records acknowledged writes
     "qemu-utils",     // qemu-img, qemu-io
     "fio",            // its nbd engine
     "mount",          // losetup: members whose requests the kernel counts
     "jq",             // reads JSON
 ];
 
-/// Arrays of disks that have one head each, as `probe` sees them.
+/// For `probe` on arrays of disks with one head each.
 pub const ARRAYS: &[&str] = &[
-    "nbdkit",            // the server whose plugin is a disk (tests/lab/faulty-disk)
+    "nbdkit",            // the server; its plugin is a disk (tests/lab/faulty-disk)
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse: a disk as a file, and a volume as one
     "fuse3",             // fusermount3
     "mount",             // losetup
     "fio",               // fills the volume
-    "jq",                // reads the answers
+    "jq",                // reads JSON
 ];
 
-/// Arrays that are a file system of their own (tests/lab/array.c), as `probe` sees and rewrites them.
+/// For `probe` on arrays that are file systems of this project's own (tests/lab/array.c).
 pub const ARRAYS_OF_OURS: &[&str] = &[
     "gcc",            // compiles it
-    "libc6-dev",      // its headers
-    "linux-libc-dev", // FUSE's
+    "libc6-dev",      // headers of the C library
+    "linux-libc-dev", // headers of FUSE
     "mount",          // losetup
     "util-linux",     // addpart
-    "fio",            // the stranger
-    "jq",             // reads the answers
+    "fio",            // the foreground
+    "jq",             // reads JSON
 ];
 
-/// File systems on a volume, as a loop device over a FUSE file over NBD.
+/// For file systems on a volume, as a loop device over a FUSE file over NBD.
 pub const FILE_SYSTEMS: &[&str] = &[
     "libnbd-bin",  // nbdfuse
     "fuse3",       // fusermount3
@@ -137,125 +137,125 @@ pub const FILE_SYSTEMS: &[&str] = &[
     "jq",          // reads findings
 ];
 
-/// A btrfs on loop devices.
+/// For a btrfs on loop devices.
 pub const BTRFS: &[&str] = &[
     "mount",       // losetup
     "btrfs-progs", // mkfs.btrfs, its scrub, btrfs-map-logical
     "e2fsprogs",   // filefrag: where a file lies
-    "fio",         // somebody else
-    "jq",          // reads the scrubber's JSON
+    "fio",         // the foreground
+    "jq",          // reads JSON
 ];
 
-/// A mounted btrfs on disks with one head each (tests/lab/faulty-disk), and somebody who reads it.
+/// For a mounted btrfs on disks with one head each (tests/lab/faulty-disk), and a foreground.
 pub const BTRFS_BESIDE_LOAD: &[&str] = &[
-    "nbdkit",            // the server whose plugin is a disk
+    "nbdkit",            // the server; its plugin is a disk
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse: the server's disk as a file
     "fuse3",             // fusermount3
     "mount",             // losetup
     "btrfs-progs",       // mkfs.btrfs, its scrub
-    "fio",               // who reads
-    "jq",                // reads the scrubber's JSON
+    "fio",               // the foreground
+    "jq",                // reads JSON
 ];
 
-/// A member of a volume whose backend can be stopped.
+/// For a member of a volume whose backend can be stopped.
 pub const HANGING: &[&str] = &[
     "nbdkit",         // the backend
     "libnbd-bin",     // nbdfuse: the backend as a file
     "mount",          // losetup: the file as a member
-    "python3-libnbd", // the client that remembers
+    "python3-libnbd", // the client that records acknowledged writes
     "fuse3",          // fusermount3
     "jq",             // reads JSON
 ];
 
-/// A virtual machine with this machine's files (tests/lab/guest) and what its test runs inside.
+/// For a virtual machine with this machine's files (tests/lab/guest), and its test inside.
 pub const GUEST: &[&str] = &[
     "qemu-system-x86", // the machine
     "busybox-static",  // its first file system
     "kmod",            // modprobe, depmod
     "xz-utils",        // unpacks kernel modules
     "zstd",            // unpacks the kernel
-    "binutils",        // readelf: is it unpacked?
+    "binutils",        // readelf: checks the unpacked kernel
     "dmsetup",         // dm-integrity, inside
     "cryptsetup-bin",  // integritysetup, inside
-    "jq",              // reads the scrubber's JSON
+    "jq",              // reads JSON
 ];
 
-/// A btrfs in a virtual machine.
+/// For a btrfs in a virtual machine.
 pub const GUEST_BTRFS: &[&str] = &[
     "qemu-system-x86", // the machine
     "busybox-static",  // its first file system
     "kmod",            // modprobe, depmod
     "xz-utils",        // unpacks kernel modules
     "zstd",            // unpacks the kernel
-    "binutils",        // readelf: is it unpacked?
+    "binutils",        // readelf: checks the unpacked kernel
     "btrfs-progs",     // mkfs.btrfs, btrfs, btrfs-map-logical
     "e2fsprogs",       // filefrag
-    "fio",             // somebody else
-    "jq",              // reads the answers
+    "fio",             // the foreground
+    "jq",              // reads JSON
 ];
 
-/// The same, for file systems on arrays.
+/// For file systems on arrays in a virtual machine.
 pub const GUEST_FILE_SYSTEMS: &[&str] = &[
     "qemu-system-x86", // the machine
     "busybox-static",  // its first file system
     "kmod",            // modprobe, depmod
     "xz-utils",        // unpacks kernel modules
     "zstd",            // unpacks the kernel
-    "binutils",        // readelf: is it unpacked?
+    "binutils",        // readelf: checks the unpacked kernel
     "mdadm",           // md arrays, inside
     "dmsetup",         // devices of the device mapper, inside
     "fdisk",           // sfdisk: partitions, inside
     "e2fsprogs",       // mkfs.ext4, debugfs
     "xfsprogs",        // mkfs.xfs, xfs_db
-    "perl",            // looks for the truth
-    "jq",              // reads the answers
+    "perl",            // finds the file independently
+    "jq",              // reads JSON
 ];
 
-/// What lies at a sector of a btrfs and of a volume's member.
+/// For the contents of a sector of a file system or of a volume's member, on this machine.
 pub const HOST_SECTORS: &[&str] = &[
     "mount",       // losetup
     "btrfs-progs", // mkfs.btrfs
     "e2fsprogs",   // mkfs.ext4, debugfs
     "xfsprogs",    // mkfs.xfs, xfs_db, xfs_logprint
     "libnbd-bin",  // nbdcopy: fills the volume
-    "perl",        // looks for the truth
-    "jq",          // reads the answers
+    "perl",        // finds the file independently
+    "jq",          // reads JSON
 ];
 
-/// The same, for arrays of disks that have one head each.
+/// For arrays of disks with one head each, in a virtual machine.
 pub const GUEST_ARRAYS: &[&str] = &[
     "qemu-system-x86",   // the machine
     "busybox-static",    // its first file system
     "kmod",              // modprobe, depmod
     "xz-utils",          // unpacks kernel modules
     "zstd",              // unpacks the kernel
-    "binutils",          // readelf: is it unpacked?
-    "nbdkit",            // the server whose plugin is a disk, inside
+    "binutils",          // readelf: checks the unpacked kernel
+    "nbdkit",            // the server; its plugin is a disk, inside
     "nbdkit-plugin-dev", // its header
     "gcc",               // compiles the plugin
-    "libc6-dev",         // likewise
+    "libc6-dev",         // headers of the C library
     "libnbd-bin",        // nbdfuse, inside
     "fuse3",             // fusermount3, inside
     "mount",             // losetup, inside
     "mdadm",             // md arrays, inside
     "dmsetup",           // disks one behind the other, inside
     "fio",               // a load beside a check, inside
-    "jq",                // reads the answers
+    "jq",                // reads JSON
     "e2fsprogs",         // mkfs.ext4, inside
-    "openssl",           // makes what fills an array, inside
+    "openssl",           // makes the contents of an array, inside
 ];
 
-/// The same, for a volume as a block device there.
+/// For a volume as a block device, in a virtual machine.
 pub const GUEST_VOLUME: &[&str] = &[
     "qemu-system-x86", // the machine
     "busybox-static",  // its first file system
     "kmod",            // modprobe, depmod
     "xz-utils",        // unpacks kernel modules
     "zstd",            // unpacks the kernel
-    "binutils",        // readelf: is it unpacked?
+    "binutils",        // readelf: checks the unpacked kernel
     "e2fsprogs",       // mkfs.ext4, e2fsck, inside
     "util-linux",      // fstrim, blkdiscard, inside
     "fio",             // the load, inside
@@ -263,7 +263,7 @@ pub const GUEST_VOLUME: &[&str] = &[
     "jq",              // reads JSON
 ];
 
-/// Those of `wanted` that are not installed, each once.
+/// The packages of `wanted` that are not installed, each once.
 pub fn missing(wanted: &[&'static str]) -> Vec<&'static str> {
     let mut missing: Vec<&str> = wanted.iter().copied().filter(|package| !is_installed(package)).collect();
     missing.sort_unstable();
@@ -271,7 +271,7 @@ pub fn missing(wanted: &[&'static str]) -> Vec<&'static str> {
     missing
 }
 
-/// Installs `packages` when this is root on Debian; otherwise says what would.
+/// Installs `packages` when this is root on Debian; otherwise prints the command.
 pub fn install(packages: &[&str]) {
     if packages.is_empty() {
         return;
@@ -283,7 +283,7 @@ pub fn install(packages: &[&str]) {
     }
     println!("{}", install_line(packages));
     if !apt_install(packages) {
-        // No package lists yet, or stale ones.
+        // There are no package lists yet, or they are stale.
         let _ = apt(&["update", "-q"]);
         let _ = apt_install(packages);
     }

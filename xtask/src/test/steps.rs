@@ -1,6 +1,6 @@
-//! The steps of `cargo xtask test`: a table, in the order in which they tell the most the soonest.
+//! The steps of `cargo xtask test`: a table, in the order in which failures show up soonest.
 //!
-//! Those that wait for disks more than they reckon go beside the others, once there is what they need.
+//! Steps that mostly wait for disks run beside the others, once their packages and the build are there.
 
 use super::packages::{
     ARRAYS, ARRAYS_OF_OURS, BENCH_DISK, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
@@ -8,14 +8,14 @@ use super::packages::{
     PYTHON, WATCHED, WATCHED_VOLUME,
 };
 
-/// One step.
+/// A step.
 #[derive(Clone, Copy)]
 pub struct TestStep {
-    /// What it proves, as the summary says it.
+    /// What it proves, as the summary states it.
     pub name: &'static str,
     /// The program and its arguments, run in the root of the repository.
     pub command: &'static [&'static str],
-    /// Environment for it.
+    /// Its environment variables.
     pub environment: &'static [(&'static str, &'static str)],
     /// The rustup component that it needs.
     pub component: Option<&'static str>,
@@ -23,26 +23,26 @@ pub struct TestStep {
     pub packages: &'static [&'static str],
     /// Whether it needs target/release/scrubjay.
     pub needs_build: bool,
-    /// Whether it goes beside those that follow: it mostly waits.
+    /// Whether it runs beside the steps that follow, because it mostly waits.
     pub is_beside: bool,
-    /// What of it is run in the daily loop.
+    /// What runs of it in the daily loop.
     pub smoke: Smoke,
 }
 
-/// What of a step is run in the daily loop (`cargo xtask test smoke`), which is to be over in less than three minutes where
-/// everything was built before.
+/// What runs of a step in the daily loop (`cargo xtask test smoke`), which must take less than three minutes when
+/// everything is built.
 #[derive(Clone, Copy)]
 pub enum Smoke {
     /// None of it.
     Nothing,
     /// All of it.
     All,
-    /// This command in the place of its own.
+    /// This command instead of its own.
     Only(&'static [&'static str]),
 }
 
 impl TestStep {
-    /// The step as it is run in the daily loop, if it is.
+    /// The step in the daily loop; `None`: it does not run there.
     pub fn short(self) -> Option<TestStep> {
         match self.smoke {
             Smoke::Nothing => None,
@@ -63,18 +63,18 @@ const PLAIN: TestStep = TestStep {
     smoke: Smoke::Nothing,
 };
 
-/// What all of the lab is.
+/// The defaults of the lab's steps.
 const LAB: TestStep = TestStep { needs_build: true, is_beside: true, ..PLAIN };
 
-/// What all of the long ones are. (They run what `make build` has left in target/release.)
+/// The defaults of the long steps. (They run what `make build` left in target/release.)
 const LONG: TestStep = TestStep { ..PLAIN };
 
 /// The name of the step that builds what the lab runs.
 pub const BUILD: &str = "build";
 
 /// All steps. The tests are built in the release profile: they share the dependencies of the build, and the simulator's
-/// tests run ten times as fast. Whatever is built is chosen from the whole workspace: what is chosen decides which features
-/// the dependencies have, and with others they, and all above them, are built once more.
+/// tests run ten times as fast. Every build selects the whole workspace: the selection decides which features the
+/// dependencies have, and with other features they, and all that depends on them, would be rebuilt.
 pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "format",
@@ -98,8 +98,8 @@ pub const STEPS: &[TestStep] = &[
     },
     TestStep {
         name: "the fuzz targets compile",
-        // In the same folder as ours: most of what they depend on was checked there. The fuzzer itself is C++, and nothing
-        // is linked with it here.
+        // In the same target folder as the workspace, where most dependencies are checked already. The fuzzer itself is C++,
+        // and nothing is linked with it here.
         command: &["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked", "--target-dir", "target"],
         environment: &[("CUSTOM_LIBFUZZER_PATH", "/dev/null")],
         ..PLAIN
@@ -107,7 +107,7 @@ pub const STEPS: &[TestStep] = &[
     TestStep { name: "licences of all that we are made of", command: &["cargo", "xtask", "licences"], ..PLAIN },
     TestStep {
         name: BUILD,
-        // `--tests` are those of libraries and programs, too, where a manifest does not say that there are none.
+        // `--tests` includes those of libraries and programs, except where a manifest states that there are none.
         command: &["cargo", "test", "--release", "--workspace", "--tests", "--no-run"],
         ..PLAIN
     },
@@ -216,11 +216,11 @@ pub const STEPS: &[TestStep] = &[
     TestStep {
         name: "unit and integration tests",
         command: &["cargo", "test", "--release", "--workspace", "--tests", "--no-fail-fast"],
-        environment: &[("SCRUBJAY_CLIENTS", "none")], // the next step runs them
+        environment: &[("SCRUBJAY_CLIENTS", "none")], // a step of its own runs them
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
-    // These three compute all the time: beside the others they would take the machine from them.
+    // These three compute all the time: beside other steps they would slow those down.
     TestStep {
         name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],
@@ -270,7 +270,7 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::Only(&["cargo", "xtask", "years", "--profile", "smoke", "10"]),
         ..PLAIN
     },
-    // Every scheme, three minutes or so on two cores, in all.
+    // All schemes; the storms take about three minutes on two cores in total.
     TestStep {
         name: "storm: members lost and replaced",
         command: &["cargo", "xtask", "seeds", "4000", "--faultless", "--crashless"],
@@ -291,7 +291,7 @@ pub const STEPS: &[TestStep] = &[
     },
 ];
 
-/// What takes too long for `make test`, on two cores without KVM: `cargo xtask test lab-long`, one after the other.
+/// Steps that take too long for `make test`, on two cores without KVM: `cargo xtask test lab-long`, one after the other.
 pub const LONG_STEPS: &[TestStep] = &[
     TestStep {
         name: "md and dm in a virtual machine, probed",

@@ -1,14 +1,14 @@
 //! Rule: the files of a crate do not use each other in circles.
 //!
 //! File A uses file B when a path in A (`crate::b::X`, `super::b::X`, `b::X` below `mod b;`) leads into B. Declaring a
-//! module is not using it, tests do not count, and a path through a re-export leads to the file that defines the name.
+//! module is not a use, tests do not count, and a path through a re-export leads to the file that defines the name.
 //!
-//! One shape is allowed, because it is the house's way to extend things, "one new file and one line in a table": a
-//! `mod.rs` holds a contract (a trait, and the types it speaks of) and the table of its implementations, each a child
-//! file. There the parent names the child in the table, and the child names the parent's contract. So a child's use of
-//! its own parent is forgiven when the parent defines a trait, and what is used is a type, a trait or a constant that
-//! the parent itself defines. It is forgiven between these two only: a longer circle that leaves the family through
-//! another file is still a circle. To use a parent's *functions* stays forbidden: move them to a file of their own.
+//! One shape is allowed, because it is how the project is extended ("one new file and one line in a table"): a `mod.rs` with
+//! a contract (a trait, and the types in it) and the table of its implementations, each a child file. There the parent
+//! names the child in the table, and the child names the parent's contract. A child's use of its own parent is therefore
+//! forgiven when the parent defines a trait, and the thing used is a type, a trait or a constant that the parent itself
+//! defines. It is forgiven between these two only: a longer circle through a file outside the parent's folder still counts.
+//! A use of the parent's *functions* stays forbidden: they belong in a file of their own.
 
 use super::code;
 use super::finding::TidyFinding;
@@ -16,13 +16,13 @@ use super::paths::{Paths, UsePath};
 use crate::tree::{SourceFile, Tree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Longer chains of re-exports are loops.
+/// A chain of more re-exports (count) is taken for a loop.
 const REEXPORTS_MAX: usize = 8;
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in tree.rust() {
-        // Binaries beside the main one, tests and examples are crates of one file, as far as we are concerned.
+        // Further binaries, tests and examples count as crates of one file.
         if let Some((root, _)) = file.path.split_once("/src/").filter(|(_, rest)| !rest.starts_with("bin/")) {
             crates.entry(root).or_default().push(file);
         }
@@ -30,8 +30,8 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     crates.into_values().flat_map(|files| Graph::of(&files).findings()).collect()
 }
 
-/// Of each crate (its folder) the groups of modules of the top level that use each other in a circle, though none of their
-/// files does.
+/// For each crate (its folder): the groups of top-level modules that use each other in a circle, even though their files
+/// do not.
 pub fn of_modules(tree: &Tree) -> BTreeMap<String, Vec<Vec<String>>> {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in tree.rust() {
@@ -42,19 +42,19 @@ pub fn of_modules(tree: &Tree) -> BTreeMap<String, Vec<Vec<String>>> {
     crates.into_iter().map(|(root, files)| (root.to_owned(), Graph::of(&files).circles_of_modules())).collect()
 }
 
-/// The files of one crate, by index, and who uses whom.
+/// The files of one crate, by index, and which uses which.
 struct Graph<'a> {
     modules: Vec<Module<'a>>,
-    /// Lines of use, by (from, to).
+    /// Line of the first use, by (from, to).
     edges: BTreeMap<(usize, usize), usize>,
-    /// Those of a child to its parent's contract.
+    /// Line of the first use of a parent's contract by its child, by (child, parent).
     forgiven: BTreeMap<(usize, usize), usize>,
 }
 
 /// One file as a module.
 struct Module<'a> {
     file: &'a SourceFile,
-    /// Its path from the crate's root, which is empty.
+    /// Its path from the crate's root, whose own path is empty.
     path: Vec<String>,
     paths: Paths,
 }
@@ -79,7 +79,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// The file that defines what a path in `from` names, and the name: re-exports on the way are followed.
+    /// The file that defines what a path in `from` names, and the name. Follows re-exports.
     fn definition<'u>(&'u self, from: usize, used: &'u UsePath) -> (usize, Option<&'u str>) {
         let (mut at, mut item) = self.resolve(from, used);
         for _ in 0..REEXPORTS_MAX {
@@ -91,7 +91,7 @@ impl<'a> Graph<'a> {
         (at, item)
     }
 
-    /// The file that a path written in `from` leads to, and the first name behind it.
+    /// The file that a path in `from` leads to, and the first name behind it.
     fn resolve<'u>(&self, from: usize, used: &'u UsePath) -> (usize, Option<&'u str>) {
         let mut at: Vec<&str> = self.modules[from].path.iter().chain(&used.inside).map(String::as_str).collect();
         let mut rest = used.segments.iter().map(String::as_str).peekable();
@@ -123,7 +123,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The file of a module. `lib.rs` and `main.rs` share the root: each is its own, the other files' is `lib.rs`.
+    /// The file of a module. `lib.rs` and `main.rs` share the root: each is its own; for the other files it is `lib.rs`.
     fn module(&self, from: usize, path: &[&str]) -> Option<usize> {
         if path.is_empty() && self.modules[from].path.is_empty() {
             return Some(from);
@@ -131,7 +131,7 @@ impl<'a> Graph<'a> {
         self.modules.iter().position(|module| module.path == path)
     }
 
-    /// Whether `parent` is the module right above `child`, and declares it.
+    /// Whether `parent` is the module directly above `child`, and declares it.
     fn is_parent(&self, parent: usize, child: usize) -> bool {
         let (parent, child) = (&self.modules[parent], &self.modules[child]);
         child
@@ -157,7 +157,7 @@ impl<'a> Graph<'a> {
         findings
     }
 
-    /// Modules of the top level that reach each other; the root, which declares them all, does not count.
+    /// Top-level modules that reach each other; the root, which declares them all, does not count.
     fn circles_of_modules(&self) -> Vec<Vec<String>> {
         let top = |index: usize| self.modules[index].path.first().map(String::as_str);
         let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -189,7 +189,7 @@ impl<'a> Graph<'a> {
         circles.into_iter().collect()
     }
 
-    /// A circle that starts with the forgiven use of `parent` by `child`, and leaves the family on its way back.
+    /// A circle that starts with the forgiven use of `parent` by `child`, and returns through a file outside their folder.
     fn stranger_circle(&self, child: usize, parent: usize) -> Option<Vec<usize>> {
         let family = &self.modules[parent].path;
         let strangers = (0..self.modules.len()).filter(|&index| !self.modules[index].path.starts_with(family));
@@ -201,7 +201,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// A shortest way along the uses from `start` to `end` (at least one step), with both, over files that `may` be.
+    /// A shortest way along the uses from `start` to `end` (at least one step), with both ends, over files that `may` allows.
     fn route(&self, start: usize, end: usize, may: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
         let mut came_from: BTreeMap<usize, usize> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
@@ -242,7 +242,7 @@ fn module_path(path: &str) -> Vec<String> {
     parts
 }
 
-/// Whether `item` is a part of the contract that a file with this text holds.
+/// Whether `item` is part of the contract in a file with this text.
 fn is_contract(text: &str, item: Option<&str>) -> bool {
     let code = code::without_prose(text);
     let words: Vec<&str> =

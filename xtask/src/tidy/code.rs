@@ -1,6 +1,6 @@
-//! Just enough of Rust's grammar to tell code from prose.
+//! Just enough of Rust's grammar to distinguish code from prose (comments, strings and characters).
 
-/// `text` with comments, strings and character literals turned into spaces. Lines and byte offsets stay.
+/// `text` with comments, strings and character literals replaced by spaces. Lines and byte offsets stay.
 pub fn without_prose(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
@@ -17,7 +17,7 @@ pub fn without_prose(text: &str) -> String {
     String::from_utf8(out).expect("prose is blanked by whole characters")
 }
 
-/// `code` (the output of [`without_prose`]) with every item under `#[cfg(test)]` turned into spaces, too.
+/// `code` (the output of [`without_prose`]) with every item under `#[cfg(test)]` replaced by spaces, too.
 pub fn without_tests(code: &str) -> String {
     const ATTRIBUTE: &str = "#[cfg(test)]";
     let mut out = code.as_bytes().to_vec();
@@ -36,7 +36,7 @@ pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Where the prose that starts at `at` ends; `at` when none starts there.
+/// The end of the prose that starts at `at`; `at` itself if none starts there.
 fn prose_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     match rest[0] {
@@ -81,7 +81,7 @@ fn string_len(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Zero for a raw identifier, or any other word that begins with `r`.
+/// Length of the raw string at the start of `rest`; 0 for a raw identifier, or any other word that begins with `r`.
 fn raw_string_len(rest: &[u8]) -> usize {
     let hashes = rest[1..].iter().take_while(|&&b| b == b'#').count();
     if rest.get(1 + hashes) != Some(&b'"') {
@@ -93,7 +93,7 @@ fn raw_string_len(rest: &[u8]) -> usize {
     len.map_or(rest.len(), |len| body + len + close.len())
 }
 
-/// Zero for a lifetime.
+/// Length of the character literal at the start of `rest`; 0 for a lifetime.
 fn char_len(rest: &[u8]) -> usize {
     match rest.get(1) {
         Some(b'\\') => {

@@ -1,5 +1,5 @@
-//! Rule: what ARCHITECTURE.md says of where the next one goes is so: the folders and the tables that it names are there, and
-//! each trace format has what belongs beside it.
+//! Rule: what ARCHITECTURE.md states on where extensions go is true: the folders and the tables that it names exist, and
+//! each trace format has a seed.
 
 use super::code;
 use super::finding::TidyFinding;
@@ -9,7 +9,7 @@ use crate::tree::Tree;
 /// The heading above the table.
 const HEADING: &str = "## Where the next one goes";
 
-/// What declares a table: `const POLICIES`, `enum Command`, `struct`.
+/// Keywords that declare a table: `const POLICIES`, `enum Command`, `struct`.
 const KINDS: [&str; 5] = ["const", "static", "enum", "struct", "trait"];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
@@ -31,7 +31,7 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     findings
 }
 
-/// Each trace format of the table has a seed: the fuzzer begins with it, and tests tell formats apart by it.
+/// Each trace format of the table has a seed: the fuzzer starts with it, and tests distinguish formats by it.
 fn formats(tree: &Tree) -> Vec<TidyFinding> {
     const TABLE: &str = "crates/trace/src/formats/mod.rs";
     let Some(table) = tree.files.iter().find(|file| file.path == TABLE) else { return Vec::new() };
@@ -40,7 +40,7 @@ fn formats(tree: &Tree) -> Vec<TidyFinding> {
         let Some(name) = line.trim().strip_prefix("name: \"").and_then(|rest| rest.strip_suffix("\",")) else {
             continue;
         };
-        // Most seeds are no text, and not in the tree.
+        // Most seeds are not text, and so not in the tree.
         if !root().join("fuzz/seeds").join(name).is_dir() {
             findings.push(TidyFinding::at(TABLE, number, format!("`{name}` lacks a seed in fuzz/seeds/{name}/")));
         }
@@ -48,7 +48,7 @@ fn formats(tree: &Tree) -> Vec<TidyFinding> {
     findings
 }
 
-/// A file of this path, below `crates/` or not; for `NAME`, any in its place.
+/// Is there a file of this path, below `crates/` or not? `NAME` in it stands for any name.
 fn is_there(tree: &Tree, path: &str) -> bool {
     let (start, rest) = path.split_once("NAME").unwrap_or((path, ""));
     tree.files.iter().any(|file| {
@@ -57,7 +57,7 @@ fn is_there(tree: &Tree, path: &str) -> bool {
     })
 }
 
-/// The last name of the path is declared in a file whose path has the first.
+/// Is the last name of `path` declared in a file whose path contains the first name?
 fn is_declared(tree: &Tree, path: &str) -> bool {
     let names: Vec<&str> = path.split("::").collect();
     let (module, mut name) = (names[0], names[names.len() - 1]);

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// One thing that is against a rule.
+/// One violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TidyFinding {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     pub path: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
     /// What is wrong there.
     pub what: String,
 }
 
 impl TidyFinding {
-    /// At `path:line`: `what`.
+    /// The finding `what` at `path:line`.
     pub fn at(path: &str, line: usize, what: impl Into<String>) -> TidyFinding {
         TidyFinding { path: path.to_owned(), line, what: what.into() }
     }

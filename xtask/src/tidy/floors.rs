@@ -1,11 +1,11 @@
-//! Rule: the house has floors, and dependencies between its crates only point down.
+//! Rule: the crates form layers ("floors" in ARCHITECTURE.md), and dependencies between them only point down.
 
 use super::finding::TidyFinding;
 use super::manifest::{Dependency, Manifest};
 use crate::tree::Tree;
 use std::collections::BTreeMap;
 
-/// The floor of each crate in `crates/`. `xtask` is no floor: it stands beside the house, and nothing may lean on it.
+/// The floor of each crate in `crates/`. `xtask` has none: no crate may depend on it.
 const FLOORS: &[(&str, u32)] = &[
     ("code", 1),
     ("chart", 1),
@@ -24,16 +24,16 @@ const FLOORS: &[(&str, u32)] = &[
     ("cli", 7),
 ];
 
-/// The crates that stand on nothing but the one named with them: what decides is pure.
+/// Crates that may depend on nothing but the one named with them, because their code must be pure.
 const PURE: [(&str, &str); 2] = [("core", "scrubjay-code"), ("watch", "scrubjay-core")];
 
-/// The crate that tests alone may use: it does not ship.
+/// The crate that only tests may use: it does not ship.
 const TESTS_ONLY: &str = "proof";
 
 /// The crate whose tests may use anything.
 const TOP: &str = "cli";
 
-/// The crates of the house by their folder's name.
+/// The project's crates, by the name of their folder.
 type Rooms = BTreeMap<String, CrateRoom>;
 
 struct CrateRoom {
@@ -62,13 +62,13 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     findings
 }
 
-/// A crate, its floor, and those of ours that what ships of it depends on.
+/// A crate, its floor, and the project's crates that it depends on, not counting dev-dependencies.
 pub struct CrateFloor {
-    /// Its folder's name.
+    /// Name of its folder.
     pub name: String,
-    /// From 1, at the ground.
+    /// Its floor, from 1, the lowest.
     pub floor: u32,
-    /// Their folders' names.
+    /// Names of the folders of the crates that it depends on.
     pub uses: Vec<String>,
 }
 
@@ -101,13 +101,13 @@ fn floor(name: &str) -> Option<u32> {
     FLOORS.iter().find(|(room, _)| *room == name).map(|&(_, floor)| floor)
 }
 
-/// The folder of one of our own packages. A package that the house's naming claims counts even if it has no folder.
+/// The folder of one of the project's packages. A package named like one of the project's counts even without a folder.
 fn room_of<'a>(rooms: &'a Rooms, package: &'a str) -> Option<&'a str> {
     let by_manifest = rooms.iter().find(|(_, room)| room.manifest.name == package).map(|(name, _)| name.as_str());
     by_manifest.or_else(|| package.strip_prefix("scrubjay-")).or_else(|| (package == "xtask").then_some("xtask"))
 }
 
-/// What is wrong with this dependency of `name`.
+/// What is wrong with this dependency of `name`; `None`: nothing.
 fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String> {
     let package = &dependency.package;
     let pure = PURE.iter().find(|(pure, _)| *pure == name).map(|(_, only)| *only);
@@ -128,7 +128,7 @@ fn against(rooms: &Rooms, name: &str, dependency: &Dependency) -> Option<String>
     (!is_down).then(|| format!("{name} (floor {from}) depends on {target} (floor {to}): arrows point down"))
 }
 
-/// Crates that reach themselves; a dev-dependency can do that (Cargo refuses the other circles).
+/// Crates that depend on themselves through others. A dev-dependency can cause that (Cargo refuses the other circles).
 fn circles(rooms: &Rooms) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (name, room) in rooms {
@@ -147,7 +147,7 @@ fn circles(rooms: &Rooms) -> Vec<TidyFinding> {
     findings
 }
 
-/// The rooms that `name` depends on, in its tests too. Not itself: a crate's tests may switch on its own features.
+/// The crates that `name` depends on, in its tests, too. Not itself: a crate's tests may enable its own features.
 fn targets<'a>(rooms: &'a Rooms, name: &str) -> Vec<&'a str> {
     let dependencies = rooms.get(name).map_or(&[][..], |room| &room.manifest.dependencies);
     dependencies.iter().filter_map(|d| room_of(rooms, &d.package)).filter(|target| *target != name).collect()

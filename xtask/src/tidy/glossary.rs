@@ -3,7 +3,7 @@
 use super::finding::TidyFinding;
 use crate::tree::Tree;
 
-/// Where the words stand, in the first column of the table after this heading.
+/// The file of the words, which stand in the first column of the table after this heading.
 const PATH: &str = "docs/glossary.md";
 const HEADING: &str = "## Words that were given up";
 
@@ -26,11 +26,11 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     findings
 }
 
-/// Each word that was given up, and what to say instead.
+/// Each word that was given up, and its replacement.
 fn retired(glossary: &str) -> Vec<(&str, &str)> {
     let rows = glossary.lines().skip_while(|line| *line != HEADING).filter_map(|line| line.strip_prefix("| "));
     let cells = rows.filter_map(|row| row.trim_end_matches(" |").split_once(" | "));
-    // The first row is the table's head.
+    // The first row is the head of the table.
     cells.skip(1).flat_map(|(words, instead)| words.split(", ").map(move |word| (word, instead))).collect()
 }
 

@@ -1,27 +1,27 @@
-//! What a `Cargo.toml` says of names and dependencies: the little of TOML that our own manifests use.
+//! Names and dependencies in a `Cargo.toml`: the little of TOML that the project's manifests use.
 
-/// The parts that the rules look at.
+/// The parts of a manifest that the rules check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// `package.name`.
     pub name: String,
-    /// In the order of the file.
+    /// Its dependencies, in the order of the file.
     pub dependencies: Vec<Dependency>,
 }
 
-/// One line of a dependency table.
+/// One row of a dependency table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dependency {
     /// The package's name, also where the table renames it.
     pub package: String,
     /// Whether only tests, examples and benches get it.
     pub is_dev: bool,
-    /// Where it stands, from 1.
+    /// Its line, from 1.
     pub line: usize,
 }
 
 impl Manifest {
-    /// Reads a manifest; what it does not know it passes over.
+    /// Parses a manifest; ignores what it does not know.
     pub fn parse(text: &str) -> Manifest {
         let mut manifest = Manifest::default();
         let mut table = String::new();
@@ -52,7 +52,8 @@ impl Manifest {
     }
 }
 
-/// Also true of `target.'cfg(...)'.dependencies`, `dev-dependencies` and `build-dependencies`; not of the workspace's.
+/// Whether a table has dependencies: also `target.'cfg(...)'.dependencies`, `dev-dependencies` and `build-dependencies`,
+/// but not the workspace's.
 fn is_dependencies(table: &str) -> bool {
     let kind = table.rsplit_once('.').map_or(table, |(_, kind)| kind);
     table != "workspace.dependencies" && matches!(kind, "dependencies" | "dev-dependencies" | "build-dependencies")

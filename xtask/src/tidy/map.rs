@@ -1,10 +1,10 @@
-//! `cargo xtask tidy --map`: the house as it stands, in lines: floors, arrows, circles, lengths and names.
+//! `cargo xtask tidy --map`: the structure of the project, in lines: floors, dependencies, circles, lengths and names.
 
 use super::{circles, floors, names};
 use crate::tree::Tree;
 use std::fmt::Write as _;
 
-/// The map, to be printed.
+/// The map as text.
 pub fn of(tree: &Tree) -> String {
     let mut map = String::new();
     let places = floors::places(tree);

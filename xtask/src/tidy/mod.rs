@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the rules of the house that no compiler checks. A rule is a file and a line in the table.
+//! `cargo xtask tidy`: the project's rules that no compiler checks. A rule is a file and a row in the table.
 
 mod circles;
 mod code;
@@ -21,24 +21,24 @@ use crate::tree::Tree;
 use anyhow::{Result, bail};
 use finding::TidyFinding;
 
-/// Looks at the whole tree, says all that is against the rule.
+/// Checks the whole tree, and returns all violations of the rule.
 type Rule = fn(&Tree) -> Vec<TidyFinding>;
 
 const RULES: &[Rule] = &[
-    floors::check,    // arrows between crates point down
-    rooms::check,     // the scrub, the volume and the probe do not know one another
+    floors::check,    // dependencies between crates point down
+    rooms::check,     // the scrub, the volume, the probe and the bench do not use one another
     circles::check,   // no circles between the files of a crate
-    length::check,    // no file that nobody can read in one go
-    words::check,     // nothing left undone
-    unsafety::check,  // `unsafe` where it belongs, and explained
-    opening::check,   // every source says first what it is
-    names::check,     // no type bears the name of another
-    glossary::check,  // words that were given up stay so
-    extension::check, // where ARCHITECTURE.md says that the next one goes, there it goes
-    text::check,      // no stray white space, nothing that points out of the repository
+    length::check,    // no file that is too long
+    words::check,     // nothing left undone, no test switched off
+    unsafety::check,  // `unsafe` only where it belongs, and explained
+    opening::check,   // every source begins with a line on what it is
+    names::check,     // no two types with the same name
+    glossary::check,  // no words that were given up
+    extension::check, // extensions go where ARCHITECTURE.md states
+    text::check,      // no trailing white space, nothing that points out of the repository
 ];
 
-/// Prints every finding, one a line; true when there is none. With `--map`: how the house stands, instead.
+/// Prints every finding, one per line; true when there is none. With `--map`: prints the structure of the project instead.
 ///
 /// # Errors
 /// When the tree cannot be read.

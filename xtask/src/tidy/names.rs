@@ -1,21 +1,21 @@
-//! Rule: no two types bear one name. A reader who meets `Kind` should not have to ask which of eleven it is.
+//! Rule: no two types have the same name. A reader who meets `Kind` should not have to ask which of eleven it is.
 
 use super::code;
 use super::finding::TidyFinding;
 use crate::tree::{SourceFile, Tree};
 use std::collections::BTreeMap;
 
-/// What declares a type.
+/// Keywords that declare a type.
 const KINDS: [&str; 4] = ["struct", "enum", "trait", "union"];
 
-/// A type, where it is declared.
+/// A type and its declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared<'a> {
     /// Its name.
     pub name: String,
-    /// The file.
+    /// Path of the file.
     pub path: &'a str,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
 }
 
@@ -31,12 +31,12 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
     shared.iter().filter_map(finding).collect()
 }
 
-/// Every type that the house declares outside its tests, in the order of the files.
+/// Every type that the project declares outside its tests, in the order of the files.
 pub fn types(tree: &Tree) -> Vec<Declared<'_>> {
     tree.rust().filter(|file| is_product(&file.path)).flat_map(of_file).collect()
 }
 
-/// Those whose name another one bears, too.
+/// The types whose name another type has, too.
 pub fn shared<'a>(types: &[Declared<'a>]) -> Vec<Declared<'a>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for declared in types {
@@ -45,12 +45,12 @@ pub fn shared<'a>(types: &[Declared<'a>]) -> Vec<Declared<'a>> {
     types.iter().filter(|declared| counts[declared.name.as_str()] > 1).cloned().collect()
 }
 
-/// So many of so many.
+/// `count` as a percentage of `of`.
 pub fn percent(count: usize, of: usize) -> f64 {
     count as f64 * 100.0 / of.max(1) as f64
 }
 
-/// Is it a source of what ships, or of the chores, and not of a test?
+/// Is it a source of what ships or of xtask, and not of a test?
 fn is_product(path: &str) -> bool {
     path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
@@ -60,7 +60,7 @@ fn of_file(file: &SourceFile) -> Vec<Declared<'_>> {
     let mut found = Vec::new();
     for (index, line) in code.lines().enumerate() {
         let mut words = line.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty());
-        // `pub(in crate::x) struct Name`, `union Name`; and nothing but visibility before it.
+        // `pub(in crate::x) struct Name`, `union Name`: nothing but visibility may come before it.
         let before = |word: &&str| matches!(*word, "pub" | "crate" | "super" | "self" | "in");
         let kind = words.by_ref().find(|word| !before(word));
         if let (Some(true), Some(name)) = (kind.map(|kind| KINDS.contains(&kind)), words.next()) {

@@ -1,4 +1,4 @@
-//! Rule: the first line of every source file says what it is.
+//! Rule: the first line of every source file states what it is.
 
 use super::finding::TidyFinding;
 use crate::tree::Tree;

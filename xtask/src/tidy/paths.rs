@@ -1,9 +1,9 @@
-//! The paths that a source file writes down: in `use` items, flattened, and inline.
+//! The paths in a source file: in `use` items, flattened, and inline.
 
 use super::code;
 use std::collections::BTreeSet;
 
-/// What one file says of modules.
+/// The modules and paths in one file.
 #[derive(Debug, Default)]
 pub struct Paths {
     /// The modules that it declares to be in files of their own (`mod x;`), at its top level.
@@ -15,13 +15,13 @@ pub struct Paths {
 /// One path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UsePath {
-    /// Its parts; `*` for all of a module.
+    /// Its segments; `*` for everything in a module.
     pub segments: Vec<String>,
-    /// The name that a `use` gives it here; empty for an inline path.
+    /// The name that a `use` binds it to here; empty for an inline path.
     pub name: String,
-    /// The inline modules it stands in, outermost first.
+    /// The inline modules around it, outermost first.
     pub inside: Vec<String>,
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
 }
 
@@ -34,12 +34,12 @@ enum Token<'a> {
 }
 
 impl Paths {
-    /// Reads a file's text; what only its tests say is left out.
+    /// Parses a file's text, without its tests.
     pub fn of(text: &str) -> Paths {
         let code = code::without_tests(&code::without_prose(text));
         let tokens = tokens(&code);
         let mut paths = Paths { children: children(&tokens), uses: Vec::new() };
-        // The braces we are in; those of an inline module with its name.
+        // The open braces; those of an inline module with its name.
         let mut braces: Vec<Option<&str>> = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
@@ -112,7 +112,7 @@ fn inline_module<'a>(tokens: &[(Token<'a>, usize)], at: usize) -> Option<&'a str
     }
 }
 
-/// Reads one tree of a `use` item from `at` on, behind `prefix`; gives where it ends.
+/// Parses one tree of a `use` item from `at` on, behind `prefix`; returns where it ends.
 fn use_tree(
     tokens: &[(Token, usize)],
     mut at: usize,
@@ -145,7 +145,7 @@ fn use_tree(
             Token::Word(name) => path.push(name.to_owned()),
             Token::Mark(b'*') => path.push("*".to_owned()),
             Token::Mark(_) => {
-                at -= 1; // `,` `}` `;` belong to the caller
+                at -= 1; // the caller handles `,` `}` `;`
                 break;
             }
         }
@@ -157,7 +157,7 @@ fn use_tree(
     at
 }
 
-/// Reads `a::b::c` from `at` on; gives it, unless it is none of ours, and where it ends.
+/// Parses `a::b::c` from `at` on. Returns it, unless it starts outside the crate, and where it ends.
 fn inline_path(tokens: &[(Token, usize)], at: usize) -> (Option<Vec<String>>, usize) {
     let mut path = Vec::new();
     let mut end = at;
@@ -169,7 +169,7 @@ fn inline_path(tokens: &[(Token, usize)], at: usize) -> (Option<Vec<String>>, us
         }
         end += 1;
     }
-    // `::a::b` and `<T>::b` start elsewhere; `pub(in crate::a)` uses nothing.
+    // `::a::b` and `<T>::b` start elsewhere; `pub(in crate::a)` is not a use.
     let before = at.checked_sub(1).map(|before| tokens[before].0);
     let is_visibility = before == Some(Token::Word("in")) && at >= 2 && tokens[at - 2].0 == Token::Mark(b'(');
     ((before != Some(Token::Join) && !is_visibility).then_some(path), end)

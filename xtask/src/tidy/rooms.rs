@@ -1,12 +1,12 @@
-//! Rule: the rooms of `core` do not know one another, and the ground that they share knows none of them.
+//! Rule: the parts of `core` ("rooms" in ARCHITECTURE.md) do not use one another, and the shared files use none of them.
 
 use super::finding::TidyFinding;
 use super::paths::Paths;
 use crate::tree::Tree;
 
-/// Where they lie.
+/// The folder of the rooms.
 const ROOT: &str = "crates/core/src/";
-/// Each is a folder; what lies beside them is the ground.
+/// The rooms, each a folder; everything else is shared.
 const ROOMS: [&str; 4] = ["scrub", "volume", "probe", "bench"];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
@@ -16,7 +16,7 @@ pub fn check(tree: &Tree) -> Vec<TidyFinding> {
         else {
             continue;
         };
-        // The root of the crate declares them.
+        // The root of the crate declares the rooms.
         if top == "lib.rs" && rest.is_empty() {
             continue;
         }

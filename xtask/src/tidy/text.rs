@@ -1,9 +1,9 @@
-//! Rule: no trailing white space, and nothing that points out of the repository, in any text file.
+//! Rule: no text file has trailing white space, or a path that points out of the repository.
 
 use super::finding::TidyFinding;
 use crate::tree::Tree;
 
-/// A path beside the clone: nobody else has it. (In two parts, so that this line may stand.)
+/// A path outside the clone, which no other clone has. (In two parts, so that this line passes.)
 const OUTSIDE: &str = concat!("..", "/shared");
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {

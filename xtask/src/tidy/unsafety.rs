@@ -1,10 +1,10 @@
-//! Rule: `unsafe` stands only in the crates that need it, and each time a comment above says why it is sound.
+//! Rule: `unsafe` stands only in the crates that need it, and each time a comment above explains why it is sound.
 
 use super::code;
 use super::finding::TidyFinding;
 use crate::tree::{SourceFile, Tree};
 
-/// Where `unsafe` may stand: the kernel's own words, and the vector instructions.
+/// The crates that may have `unsafe`: for the kernel's interfaces, and for vector instructions.
 const ALLOWED: &[&str] = &["crates/device/", "crates/code/"];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {
@@ -35,7 +35,7 @@ fn in_file(file: &SourceFile) -> Vec<TidyFinding> {
     findings
 }
 
-/// Whether the line has the keyword, other than in the type of a function pointer.
+/// Whether the line has the keyword, except in the type of a function pointer.
 fn has_unsafe(line: &str) -> bool {
     const KEYWORD: &str = "unsafe";
     line.match_indices(KEYWORD).any(|(at, _)| {
@@ -47,15 +47,15 @@ fn has_unsafe(line: &str) -> bool {
     })
 }
 
-/// Whether what follows `unsafe` is `fn(` or `extern "C" fn(` (the string is blank here): a type has no name.
+/// Whether `unsafe` is followed by `fn(` or `extern "C" fn(` (the string is blank here), without a name: a type.
 fn names_fn_type(after: &str) -> bool {
     let after = after.trim_start();
     let after = after.strip_prefix("extern").map_or(after, str::trim_start);
     after.strip_prefix("fn").is_some_and(|rest| rest.trim_start().starts_with('('))
 }
 
-/// Whether the comment above the line, or above the statement that the line continues, says `SAFETY:` (or, as rustdoc
-/// wants it for an `unsafe fn`, `# Safety`).
+/// Whether the comment above the line, or above the statement that the line continues, contains `SAFETY:` (or, as rustdoc
+/// requires for an `unsafe fn`, `# Safety`).
 fn is_explained(lines: &[&str], code_lines: &[&str], index: usize) -> bool {
     let mut in_comment = false;
     for above in (0..index).rev() {

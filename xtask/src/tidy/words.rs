@@ -4,8 +4,8 @@ use super::code;
 use super::finding::TidyFinding;
 use crate::tree::Tree;
 
-/// Looked for in code only; prose and strings may speak of them. Put together here, so that a plain search of the tree finds
-/// none either.
+/// Words that must not occur in code; prose and strings may have them. In two parts each, so that a plain search of the tree
+/// does not find these.
 const WORDS: &[&str] = &[concat!("todo", "!"), concat!("unimplemented", "!"), concat!("#[", "ignore")];
 
 pub fn check(tree: &Tree) -> Vec<TidyFinding> {

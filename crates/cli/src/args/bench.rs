@@ -188,7 +188,7 @@ pub enum BenchEngine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchDepths(pub Vec<u32>);
 
-/// `1,2,4..64`: a range goes by powers of two.
+/// Parses a list of depths such as `1,2,4..64`: a range goes by powers of two.
 fn depths(text: &str) -> Result<BenchDepths, String> {
     let wrong = || format!("`{text}` is no list of depths: numbers from 1 to {DEPTH_MAX}, such as 1,2,4..64");
     let number =
@@ -215,14 +215,14 @@ fn depths(text: &str) -> Result<BenchDepths, String> {
     Ok(BenchDepths(all))
 }
 
-/// From what tells nothing any more to what nobody waits for.
+/// Parses a number of seconds: less gives no result, and more is longer than a person waits.
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>().ok();
     let fitting = seconds.filter(|seconds| (0.02..=3600.0).contains(seconds));
     fitting.ok_or_else(|| format!("`{text}`: seconds, from 0.02 to 3600"))
 }
 
-/// What a volume may have as a chunk.
+/// Parses the size of a chunk, as a volume may have it.
 fn chunk(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text)?;
     if size.0.is_power_of_two() && (CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&size.0) {
@@ -231,7 +231,7 @@ fn chunk(text: &str) -> Result<Bytes, String> {
     Err(format!("`{text}` is no chunk: a power of two, 512 to 4MiB"))
 }
 
-/// From what no cache should be mistaken for, to what no measurement needs.
+/// Parses a size of memory: less fits into caches, and more serves no measurement.
 fn memory(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text)?;
     if (Bytes::mib(1)..=Bytes::gib(64)).contains(&size) {

@@ -1,6 +1,6 @@
-//! The exit codes, as the help pages show them.
+//! The exit codes in the help pages.
 
-/// Of the whole command, and of verbs that read disks.
+/// For the whole command, and for verbs that read disks.
 pub const ALL: &str = "\
 Exit codes:
   0    clean: every sector asked for was verified
@@ -10,7 +10,7 @@ Exit codes:
   4    no permission
   130  paused by a signal; start again to go on";
 
-/// Of verbs that read traces.
+/// For verbs that read traces.
 pub const TRACES: &str = "\
 Exit codes:
   0    done
@@ -18,7 +18,7 @@ Exit codes:
   2    bad usage, or not a trace
   4    no permission";
 
-/// Of verbs that work on volumes.
+/// For verbs that work on volumes.
 pub const VOLUMES: &str = "\
 Exit codes:
   0    done, all is well
@@ -27,7 +27,7 @@ Exit codes:
   3    done, and problems were found
   4    no permission";
 
-/// Of the verb that probes.
+/// For the verb that probes.
 pub const PROBE: &str = "\
 Exit codes:
   0    answered (\"one disk\" and \"not measurable here\" are answers)
@@ -37,7 +37,7 @@ Exit codes:
   4    no permission
   130  stopped by a signal: what is known was printed";
 
-/// Of the verbs that measure disks.
+/// For the verbs that measure disks.
 pub const BENCH: &str = "\
 Exit codes:
   0    measured
@@ -47,7 +47,7 @@ Exit codes:
   4    no permission
   130  stopped by a signal: what is known was printed";
 
-/// Of verbs that say how a disk is.
+/// For verbs that report how a disk is.
 pub const HEALTH: &str = "\
 Exit codes:
   0    ok: nothing that is known speaks against the disk
@@ -56,7 +56,7 @@ Exit codes:
   3    watch, replace, asleep, unknown or missing
   4    no permission, so it is unknown";
 
-/// Of the watch, and of verbs that talk to it.
+/// For the watch, and for verbs that talk to it.
 pub const WATCH: &str = "\
 Exit codes:
   0    done

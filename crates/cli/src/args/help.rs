@@ -1,16 +1,15 @@
-//! How the help of a command is laid out, from one text a command: `-h` short, `--help` with the examples first, and the
-//! sections of its man page.
+//! The layout of a command's help, from one text: `-h` short, `--help` with examples first, and the man page's sections.
 
 use clap::Command;
 
-/// What the text after the options of a command consists of; any part may be empty.
+/// The parts of the text after the options of a command; any part may be empty.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HelpText {
-    /// The lines of `Examples:`, without that.
+    /// The lines below `Examples:`.
     pub examples: String,
     /// Paragraphs, each on a line of its own.
     pub notes: String,
-    /// The lines of `Exit codes:`, without that.
+    /// The lines below `Exit codes:`.
     pub exit_codes: String,
 }
 
@@ -18,7 +17,7 @@ const EXAMPLES: &str = "Examples:";
 const EXIT_CODES: &str = "Exit codes:";
 
 impl HelpText {
-    /// Of a command as it is declared, with all of it in `after_help`.
+    /// The parts of a command as it is declared, with the whole text in `after_help`.
     pub fn of(command: &Command) -> HelpText {
         let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let mut parts = HelpText::default();
@@ -27,7 +26,7 @@ impl HelpText {
             part = match line {
                 EXAMPLES => &mut parts.examples,
                 EXIT_CODES => &mut parts.exit_codes,
-                // What follows examples and an empty line are notes.
+                // An empty line ends the examples; notes follow.
                 "" => &mut parts.notes,
                 _ => part,
             };
@@ -43,7 +42,7 @@ impl HelpText {
     }
 }
 
-/// The same command and all below it: `-h` shows the options, `--help` examples, options, notes and exit codes.
+/// Lays out the command and all below it: `-h` shows the options, `--help` examples, options, notes and exit codes.
 pub fn laid_out(command: Command) -> Command {
     let HelpText { examples, notes, exit_codes } = HelpText::of(&command);
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
@@ -62,10 +61,10 @@ pub fn laid_out(command: Command) -> Command {
     command.mut_subcommands(laid_out)
 }
 
-/// The narrowest terminal that shows examples as they are.
+/// Columns of the narrowest terminal that shows examples as they are.
 const EXAMPLE_WIDTH: usize = 80;
 
-/// Examples no wider than a terminal: what a longer one does is said above it.
+/// Fits examples into a terminal: the description of a long one is put above it.
 fn within(examples: &str) -> String {
     let lines = examples.lines().map(|line| {
         let words = line.trim_start();
@@ -77,7 +76,7 @@ fn within(examples: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Puts each paragraph on a line of its own, for whoever shows it to wrap: lines that follow one another, not indented.
+/// Puts each paragraph on a line of its own, to be wrapped later: adjacent lines without indent are joined.
 fn flow(text: &str) -> String {
     let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
     let mut lines = text.lines().peekable();

@@ -13,7 +13,7 @@ Examples:
   scrubjay simulate integrity --synthetic table3 --chunk 8KiB   twelve workloads of the literature
   scrubjay simulate integrity usr.csv --json";
 
-/// So many requests are drawn of each made-up workload: the shares of disk I/Os stand to a tenth of a percent.
+/// Requests of each generated workload by default: enough for shares of disk I/Os precise to a tenth of a percent.
 pub const REQUESTS: u32 = 200_000;
 
 /// Arguments of `simulate integrity`.
@@ -64,7 +64,7 @@ pub enum Synthetic {
     Table3,
 }
 
-/// Whole sectors, up to what anybody stripes by.
+/// Parses the size of a chunk: whole sectors, up to 64 MiB.
 fn chunk(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text)?;
     if size.0 == 0 || !size.0.is_multiple_of(512) || size > Bytes::mib(64) {

@@ -156,16 +156,16 @@ pub enum Generated {
     },
 }
 
-/// The table as it is declared: the texts of its help in one piece each.
+/// The command table as it is declared: the text of each help in one piece.
 pub fn table() -> Command {
     Cli::command()
 }
 
-/// What the words of this process ask for; where they are wrong, or ask for help, it ends here.
+/// Parses the arguments of this process; if they are wrong, or ask for help, the process ends here.
 pub fn parse() -> Cli {
     let matches = help::laid_out(table()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     matches.unwrap_or_else(|told| {
-        // Help that could not be written is no success; a reader that left has seen enough.
+        // Help that could not be written is a failure, unless the reader closed its end.
         let written = told.print().and_then(|()| io::stdout().flush());
         let is_lost = written.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
         std::process::exit(if is_lost { Exit::Failed as i32 } else { told.exit_code() })

@@ -1,4 +1,4 @@
-//! Options that set parameters of idle policies: one for each row of the library's table that one of the policies heeds.
+//! Options that set parameters of idle policies: one for each row of the library's table that a policy uses.
 
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
@@ -15,7 +15,7 @@ pub type ScrubParameters = ParameterArgs<false>;
 /// Options of all policies that can be simulated.
 pub type SimulatedParameters = ParameterArgs<true>;
 
-/// What was given.
+/// The parameters that were given.
 #[derive(Clone, Debug, Default)]
 pub struct ParameterArgs<const SIMULATED: bool> {
     /// Each parameter that was given, and its value.

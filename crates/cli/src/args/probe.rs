@@ -80,17 +80,17 @@ pub enum ProbeMode {
     Paper,
 }
 
-/// What the published prober reads at once, and the smallest chunk that it looks for (Denehy et al. 2004, section 2.2).
+/// Bytes of a read by the published prober, and the smallest chunk that it looks for (Denehy et al. 2004, section 2.2).
 pub const BLOCK: Bytes = Bytes(4 << 10);
-/// Smaller patterns are not looked for by the fast prober, which steps by them.
+/// The smallest limit of patterns in bytes: the fast prober looks for patterns in steps of this.
 const PATTERN_MIN: u64 = 16 << 10;
-/// More requests in a trial are not kept in memory.
+/// Requests of a trial, at most, as they are kept in memory.
 const REQUESTS_MAX: usize = 100_000;
-/// A block is what is read at once, and thousands are at a time.
+/// Bytes of a block, at most: it is read at once, and thousands of reads are kept at a time.
 const BLOCK_MAX: u64 = 1 << 20;
 
 impl ProbeMethodArgs {
-    /// What of it makes no sense on any device, in one line.
+    /// Why the options make no sense for any device, in one line.
     pub fn refusal(&self) -> Option<String> {
         let empty = [
             ("--max-pattern", self.max_pattern.0 == 0),

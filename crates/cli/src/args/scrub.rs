@@ -111,7 +111,7 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// Those that were given.
+    /// The settings that were given.
     pub fn settings(&self) -> Settings {
         let SettingsArgs { policy, parameters, order, region, segment, verify, state, detector } = self.clone();
         Settings { policy, parameters: parameters.given, order, region, segment, verify, state, detector }
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// What is done where nothing is given, but for the policy's parameters (`jobs::parameter`), the state folder and the
+    /// The defaults of all settings except the policy's parameters (`jobs::parameter`), the state folder and the
     /// detector, which depend on the machine.
     fn defaults() -> Settings {
         Settings {

@@ -34,7 +34,7 @@ At most 32 clients are served at a time; their buffers take at most 256 MiB toge
 
 const TLS: &str = "TLS";
 
-/// Permissions, in octal.
+/// Parses permissions in octal.
 fn mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
     mode.ok_or_else(|| format!("`{text}` is no mode: write 600, 660 or 666"))

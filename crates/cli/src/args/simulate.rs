@@ -96,7 +96,7 @@ pub struct SimulateScrub {
     pub json: bool,
 }
 
-/// How many times as often.
+/// Parses a factor from 1 to 1000.
 fn factor(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (1.0..=1000.0).contains(number));
     number.ok_or_else(|| format!("`{text}` is no number from 1 to 1000"))

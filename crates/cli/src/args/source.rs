@@ -29,7 +29,8 @@ pub struct Traces {
     pub device: Vec<String>,
 }
 
-/// The name of a format: any is taken here, to be refused in one line where it is looked up; shells complete those known.
+/// A parser for the name of a format: it accepts any name, which is refused in one line where it is looked up; shells
+/// complete the known names.
 #[derive(Clone)]
 struct FormatName;
 

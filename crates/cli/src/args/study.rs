@@ -180,7 +180,7 @@ pub struct Out {
     pub folder: PathBuf,
 }
 
-/// A disk on which there is something to compare.
+/// Parses the size of a disk that is large enough to compare orders on.
 fn disk_size(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text)?;
     if (SweepSetup::DISK_MIN..=SweepSetup::DISK_MAX).contains(&size) {

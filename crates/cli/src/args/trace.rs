@@ -201,7 +201,7 @@ pub struct TraceGenerateArgs {
     pub destination: Destination,
 }
 
-/// A century at the most.
+/// Parses a number of hours, less than a century.
 fn hours(text: &str) -> Result<f64, String> {
     let hours: f64 = text.parse().map_err(|_| format!("`{text}` is no number of hours"))?;
     let is_sound = hours > 0.0 && hours < 876_600.0;

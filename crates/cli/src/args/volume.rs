@@ -130,13 +130,13 @@ pub struct Inspect {
     pub json: bool,
 }
 
-/// A layout by its name.
+/// A parser for the name of a layout.
 pub(super) fn layout() -> impl TypedValueParser<Value = LayoutKind> {
     let names = LayoutKind::ALL.map(LayoutKind::name);
     PossibleValuesParser::new(names).map(|name| LayoutKind::by_name(&name).expect("it is one of the names"))
 }
 
-/// A scheme by its name.
+/// A parser for the name of a scheme.
 fn scheme() -> impl TypedValueParser<Value = Scheme> {
     let names = Scheme::ALL.map(Scheme::name);
     PossibleValuesParser::new(names).map(|name| Scheme::by_name(&name).expect("it is one of the names"))

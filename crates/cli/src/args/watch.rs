@@ -6,7 +6,7 @@ use scrubjay_daemon::time::TestCalendar;
 use scrubjay_jobs::quantity;
 use std::path::PathBuf;
 
-/// After the options of `status`.
+/// The text after the options of `status`.
 pub const STATUS: &str = "\
 Examples:
   sudo scrubjay status           the sentence, what to do, arrays, disks, running scrubs
@@ -15,19 +15,19 @@ Examples:
 
 It reads no disk, wakes none, and writes nothing.";
 
-/// After the options of `plan`.
+/// The text after the options of `plan`.
 pub const PLAN: &str = "\
 Examples:
   sudo scrubjay plan    when each disk is read, until when most likely, and what holds it back
 
 Ranges hold in eight of ten cases. The watch must be running.";
 
-/// After the options of `resume`.
+/// The text after the options of `resume`.
 pub const RESUME: &str = "\
 Examples:
   sudo scrubjay resume";
 
-/// After the options of `check`.
+/// The text after the options of `check`.
 pub const CHECK: &str = "\
 Examples:
   sudo scrubjay check    CRITICAL: bay 3 (ZL2ABCDE) should be replaced | disks_ok=7;; ...
@@ -38,7 +38,7 @@ Exit codes:
   2    CRITICAL: something is to be done
   3    UNKNOWN: the watch does not run; or nothing is wrong but that not all is known";
 
-/// After the options of `doctor`.
+/// The text after the options of `doctor`.
 pub const DOCTOR: &str = "\
 Examples:
   sudo scrubjay doctor    what keeps Scrubjay from working here, and what to do about it
@@ -191,7 +191,7 @@ pub struct PauseArgs {
     pub time: u64,
 }
 
-/// Whole seconds of a time, up to 90 days.
+/// Parses a time of whole seconds, up to 90 days.
 fn seconds(text: &str) -> Result<u64, String> {
     match quantity::span(text)? {
         0 => Err(format!("`{text}` is less than a second")),

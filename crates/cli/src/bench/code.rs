@@ -1,4 +1,4 @@
-//! `scrubjay bench code`: parities, checksums and appendices of one shape of stripe, beside memcpy and ISA-L.
+//! `scrubjay bench code`: parities, checksums and appendices of one shape of stripe, compared with memcpy and ISA-L.
 
 use super::machine::HostMachine;
 use super::rounds::{self, BenchSetting, Entrant, Rate};
@@ -15,15 +15,15 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// So few bytes stay in the second-level cache of anything with AVX2. (One stripe may be more.)
+/// Bytes that fit into the second-level cache of any processor with AVX2. (One stripe may be more.)
 const CACHED_BYTES: usize = 256 << 10;
 
-/// How long a turn is.
+/// The shortest length of a turn.
 const TURN: Duration = Duration::from_millis(20);
 
 /// Measures, and prints the table.
 pub fn run(args: &BenchCode) -> Result<Exit> {
-    let machine = HostMachine::look(); // before we are what keeps it busy
+    let machine = HostMachine::look(); // before this process itself keeps it busy
     let setting = BenchSetting::of(args, TURN);
     let code = Code::new(args.data.into(), args.parity.into()).expect("the arguments are in range");
     let chunk = args.chunk.0 as usize;
@@ -56,15 +56,15 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// What is measured, as it is called.
+/// The label of a measurement.
 #[derive(Clone, Debug, Serialize)]
 struct MeasuredLabel {
-    /// Whose: a path of ours, or ISA-L.
+    /// Whose code it is: a code path of Scrubjay, or ISA-L.
     by: &'static str,
     what: String,
 }
 
-/// Everybody, in the order of the table.
+/// All entrants, in the order of the table.
 fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(MeasuredLabel, Entrant<'r>)> {
     let contender = |by, who: Contender, code: Code| {
         let stripe_bytes = who.data_bytes(&code, chunk);
@@ -100,7 +100,7 @@ const fn name(path: Path) -> &'static str {
     }
 }
 
-/// The yardstick, the best path, the others, the rival.
+/// The order of the table: the yardstick, the best code path, the others, the rival.
 fn order(by: &str) -> usize {
     ["memory", "AVX-512", "AVX2", "scalar", "ISA-L"].into_iter().position(|known| known == by).expect("a known one")
 }
@@ -115,13 +115,13 @@ struct CodeBenchDocument {
     chunk_bytes: usize,
     rounds: u32,
     has_isal: bool,
-    /// How many bytes are touched again and again, appendices aside.
+    /// Bytes of the two working sets that are touched repeatedly, without appendices.
     #[serde(rename = "set_bytes")]
     sets: [usize; 2],
     results: Vec<RateRow>,
 }
 
-/// Somebody's rates, in the order of the sets.
+/// The rates of one entrant, in the order of the sets.
 #[derive(Debug, Serialize)]
 struct RateRow {
     #[serde(flatten)]
@@ -155,14 +155,14 @@ fn print(result: &CodeBenchDocument, out: &mut impl Write) -> io::Result<()> {
     warn_of_noise(machine, results.iter().flat_map(|row| &row.rates), out)
 }
 
-/// `12.3`, with a mark when the rounds differ.
+/// A rate in GB/s, such as `12.3`, with a mark if the rounds differ.
 pub(super) fn show(rate: &Rate) -> String {
     let giga = rate.median / 1e9;
     let mark = if rate.is_noisy() { "~" } else { "" };
     if giga < 9.95 { format!("{mark}{giga:.2}") } else { format!("{mark}{giga:.1}") }
 }
 
-/// Says whether the figures are to be trusted.
+/// Warns if the figures are not to be trusted.
 pub(super) fn warn_of_noise<'r>(
     machine: &HostMachine,
     rates: impl Iterator<Item = &'r Rate> + Clone,

@@ -1,8 +1,8 @@
-//! `scrubjay bench code --figure7`: encoding under each scheme, by the disks of a stripe and by the chunk.
+//! `scrubjay bench code --figure7`: encoding under each scheme, by the disks of a stripe and by the chunk size.
 //!
-//! Li & Lee 2014, section VII-A and Figure 7. They make parities with GF-Complete and checksums with Crcutil, or with the
-//! CRC32 instruction; here it is what a volume does, and checksums by tables (slicing-by-8) for comparison. The sums of the
-//! appendices' own fields, some 30 to 200 bytes a chunk, are made with instructions in both.
+//! After Li & Lee 2014, section VII-A and Figure 7. They compute parities with GF-Complete and checksums with Crcutil,
+//! or with the CRC32 instruction; here it is done as in a volume, and with table-driven checksums (slicing-by-8) for
+//! comparison. The sums of the appendices' own fields, some 30 to 200 bytes a chunk, use instructions in both cases.
 
 use super::code::{show, warn_of_noise};
 use super::machine::HostMachine;
@@ -21,12 +21,12 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// How long a turn is: there are many.
+/// The shortest length of a turn; there are many turns.
 const TURN: Duration = Duration::from_millis(10);
 
 /// Measures, and prints the tables.
 pub fn run(args: &BenchCode) -> Result<Exit> {
-    let machine = HostMachine::look(); // before we are what keeps it busy
+    let machine = HostMachine::look(); // before this process itself keeps it busy
     let setting = BenchSetting::of(args, TURN);
     let seconds = setting.turn.as_secs_f64() * f64::from(setting.rounds) * (points().len() * curves().len()) as f64;
     if seconds > 1.0 {
@@ -45,7 +45,7 @@ pub fn run(args: &BenchCode) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Measures for a page.
+/// Measures the speeds for a page.
 ///
 /// # Errors
 /// When there is not enough memory.
@@ -53,7 +53,7 @@ pub fn sweep(setting: &BenchSetting) -> Result<Vec<Speed>> {
     Ok(measure(setting)?.iter().map(|measured| measured.speed).collect())
 }
 
-/// One figure of the figure, and how it came about.
+/// One speed of the figure, with its rate.
 struct Measured {
     speed: Speed,
     rate: Rate,
@@ -115,7 +115,7 @@ impl Figure7Row {
     }
 }
 
-/// A table for each number of parities: a line for each shape and chunk, a column for each curve.
+/// Prints a table for each number of parities: a line for each shape and chunk, a column for each curve.
 fn print(measured: &[Measured], machine: &HostMachine, setting: &BenchSetting, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "One core of {}", machine.told())?;
     writeln!(out, "GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory)?;

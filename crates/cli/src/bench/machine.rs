@@ -1,21 +1,21 @@
-//! What a measurement depends on: the processor, and what else it does meanwhile.
+//! What a measurement depends on: the processor, and the other load on it.
 
 use serde::Serialize;
 use std::fs;
 use std::thread;
 
-/// This machine, now.
+/// This machine at one time.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostMachine {
-    /// As the kernel calls the processor; `unknown processor` where it does not.
+    /// The kernel's name of the processor; `unknown processor` without one.
     processor: String,
     cores: usize,
-    /// Processes that ran or wanted to, on average over the last minute.
+    /// Running or runnable processes, on average over the last minute.
     load_average: Option<f64>,
 }
 
 impl HostMachine {
-    /// Looks.
+    /// Reads the present state.
     pub fn look() -> HostMachine {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -26,20 +26,20 @@ impl HostMachine {
         }
     }
 
-    /// `AMD EPYC, 4 cores, load average 0.12`.
+    /// In words: `AMD EPYC, 4 cores, load average 0.12`.
     pub fn told(&self) -> String {
         let cores = if self.cores == 1 { "1 core".to_owned() } else { format!("{} cores", self.cores) };
         let load = self.load_average.map_or_else(String::new, |load| format!(", load average {load:.2}"));
         format!("{}, {cores}{load}", self.processor)
     }
 
-    /// Is so much else going on that figures say little? Half a core of others can take every other turn.
+    /// Is the other load so high that figures are not reliable? Half a core of load can delay every other turn.
     pub fn is_busy(&self) -> bool {
         self.load_average.is_some_and(|load| load > 0.5)
     }
 }
 
-/// How many bytes of memory can be had; nothing when nobody says.
+/// Bytes of memory that are available; `None`: not known.
 pub fn available_memory() -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
     let kib: u64 = after(&info, "MemAvailable")?.split(' ').next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! `scrubjay bench`: how fast things are on this machine: disks, and code.
+//! `scrubjay bench`: the speed of disks and of code on this machine.
 
 mod code;
 mod disk;
@@ -16,7 +16,7 @@ use crate::args::{BenchArgs, Benched};
 use crate::exit::Exit;
 use anyhow::Result;
 
-/// Measures.
+/// Runs the measurement that was asked for.
 pub fn run(args: &BenchArgs) -> Result<Exit> {
     match &args.what {
         Benched::Disk(args) => disk::run(args),

@@ -1,4 +1,4 @@
-//! The clock: who is measured takes turns with all others, round by round; the median of the rounds counts.
+//! Measuring in rounds: in each round all entrants take a turn; the median of the rounds counts.
 
 use super::machine::available_memory;
 use crate::args::BenchCode;
@@ -10,37 +10,37 @@ use scrubjay_core::units::Bytes;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the clock as much data is worked on as makes the looks cheap.
+/// Bytes of data between two readings of the clock, so that these cost little.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Rounds of which the faster and the slower half differ by more than this share are noise.
+/// The noise limit: the spread between the quartiles of the rounds as a share of the median.
 const SPREAD_MAX: f64 = 0.1;
 
-/// How long, how often and on how much is measured.
+/// The length, number and memory of turns.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchSetting {
-    /// Worked on by those who shall not find it in the cache.
+    /// Memory for stripes that are not to be found in the cache.
     pub memory: Bytes,
-    /// Turns of each.
+    /// Turns of each entrant.
     pub rounds: u32,
-    /// Each turn lasts at least so long.
+    /// The shortest length of a turn.
     pub turn: Duration,
 }
 
 impl BenchSetting {
-    /// To see that it works.
+    /// A short run to see that it works.
     pub const QUICK: BenchSetting = BenchSetting { memory: Bytes::mib(64), rounds: 3, turn: Duration::from_millis(1) };
 
-    /// Enough for a page of figures, in a quarter of a minute.
+    /// A setting for a page of figures, in a quarter of a minute.
     pub const PAGE: BenchSetting = BenchSetting { memory: Bytes::mib(256), rounds: 5, turn: Duration::from_millis(10) };
 
-    /// What the arguments say.
+    /// The setting of the arguments.
     pub fn of(args: &BenchCode, turn: Duration) -> BenchSetting {
         let BenchCode { memory, rounds, quick, .. } = *args;
         if quick { BenchSetting::QUICK } else { BenchSetting { memory, rounds, turn } }
     }
 
-    /// Takes the memory.
+    /// Allocates the memory.
     ///
     /// # Errors
     /// When the machine does not have that much to spare.
@@ -54,28 +54,28 @@ impl BenchSetting {
     }
 }
 
-/// Somebody who is measured.
+/// Code that is measured.
 pub struct Entrant<'w> {
-    /// The shape, and the path.
+    /// Its shape and code path.
     pub code: Code,
-    /// Bytes after each chunk.
+    /// Bytes of the appendix after each chunk.
     pub appendix: usize,
-    /// How many bytes of a stripe count.
+    /// Bytes of a stripe that count for the rate.
     pub stripe_bytes: usize,
-    /// What is done with each stripe.
+    /// The work on each stripe.
     pub work: Box<dyn FnMut(&mut BenchStripe) + 'w>,
 }
 
-/// Bytes a second.
+/// A rate over all rounds, in bytes a second.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rate {
-    /// Of all rounds, the one in the middle.
+    /// The median of the rounds.
     #[serde(rename = "bytes_per_second")]
     pub median: f64,
     /// A quarter of the rounds were slower.
     #[serde(rename = "bytes_per_second_low")]
     low: f64,
-    /// A quarter were faster.
+    /// A quarter of the rounds were faster.
     #[serde(rename = "bytes_per_second_high")]
     high: f64,
 }
@@ -87,16 +87,17 @@ impl Rate {
         Rate { median: rounds[rounds.len() / 2], low: rounds[quarter], high: rounds[rounds.len() - 1 - quarter] }
     }
 
-    /// Do the rounds differ so much that the figure says little?
+    /// Do the rounds differ so much that the figure is not reliable?
     pub fn is_noisy(&self) -> bool {
         self.high - self.low > SPREAD_MAX * self.median
     }
 }
 
-/// Measures all of them on stripes with such chunks that touch so many bytes; for each the rates, set by set.
+/// Measures all entrants on stripes with chunks of `chunk` bytes, for each number of touched bytes in `sets`; returns
+/// the rates of each entrant, set by set.
 ///
 /// # Errors
-/// When not a single stripe finds room.
+/// When there is no room for a single stripe.
 pub fn measure(
     memory: &mut Memory,
     setting: &BenchSetting,
@@ -115,13 +116,13 @@ pub fn measure(
     Ok(rounds.into_iter().map(|sets| sets.into_iter().map(Rate::of).collect()).collect())
 }
 
-/// One turn: bytes a second.
+/// Runs one turn; returns the rate in bytes a second.
 fn turn(memory: &mut Memory, least: Duration, chunk: usize, touched: usize, entrant: &mut Entrant) -> Result<f64> {
     let Entrant { code, appendix, stripe_bytes, work } = entrant;
     let room = memory.stripes(code.clone(), chunk, *appendix, touched);
     let mut stripes = room.map_err(|least| Usage(format!("--memory: a stripe takes {}", Bytes(least as u64))))?;
     let step = STEP_BYTES.div_ceil(*stripe_bytes);
-    // What the cache can hold is to be there.
+    // Warms up the cache.
     stripes.run(step.min(stripes.count()), &mut *work);
     let mut done = 0;
     let begun = Instant::now();
@@ -161,7 +162,8 @@ mod tests {
         assert!(rates.len() == 2 && rates.iter().flatten().all(|rate| rate.median > 0.0));
         assert!(measure(&mut memory, &setting, 1 << 20, &[0], &mut entrants).is_err(), "no room");
         drop(entrants);
-        // 32 stripes of 8 KiB are 256 KiB; before, one fill: of 64 KiB 5 and 4 stripes, of 1 MiB 32 and 32 stripes.
+        // 32 stripes of 8 KiB are 256 KiB; the warm-up before is one step: of 64 KiB 5 and 4 stripes, of 1 MiB 32 and
+        // 32 stripes.
         assert_eq!((first, second), (2 * (32 + 5 + 32 + 32), 2 * (32 + 4 + 32 + 32)));
     }
 }

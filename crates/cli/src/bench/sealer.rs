@@ -1,4 +1,4 @@
-//! All that a volume makes for a stripe that is written as a whole: parities, checksums, appendices.
+//! Computes what a volume writes with a complete stripe: parities, checksums, appendices.
 
 use scrubjay_code::bench::BenchStripe;
 use scrubjay_code::{Code, Path};
@@ -8,13 +8,14 @@ use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, Version};
 use scrubjay_study::integrity::speed::ChecksumWay;
 
-/// Of which array the stripes are: of none that exists.
+/// The identity of the stripes' array, which does not exist.
 const ARRAY: u64 = 0x7363_7275_626a_6179;
 
-/// Seals stripes of one code under one scheme, and remembers the number of the last write.
+/// Seals stripes of one code under one scheme, and counts the writes.
 pub struct Sealer {
     scheme: Scheme,
-    /// Sums chunk by chunk: a code of no parities, whose data are all chunks. Without, they are made with the parities.
+    /// Computes sums chunk by chunk: a code without parities, whose data are all chunks. `None`: sums are computed with
+    /// the parities.
     apart: Option<Code>,
     sums: Vec<u32>,
     entries: Vec<ListEntry>,
@@ -22,7 +23,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// For stripes of `code`.
+    /// A sealer for stripes of `code`.
     pub fn new(code: &Code, scheme: Scheme, sums: ChecksumWay) -> Sealer {
         let plain = || Code::new(code.slots(), 0).expect("as many slots as a code has").with_path(Path::Scalar);
         Sealer {
@@ -34,13 +35,13 @@ impl Sealer {
         }
     }
 
-    /// What follows each chunk, in whole sectors.
+    /// Bytes of the appendix of each chunk, in whole sectors.
     pub fn appendix_bytes(&self) -> usize {
         let need = tag::appendix_need(self.entries.len());
         if self.scheme.has_appendix() { need.next_multiple_of(SECTOR_BYTES as usize) } else { 0 }
     }
 
-    /// Makes all of it for one stripe.
+    /// Computes parities, checksums and appendices of one stripe.
     pub fn seal(&mut self, stripe: &mut BenchStripe) {
         let Sealer { scheme, apart, sums, entries, writes } = self;
         stripe.with_chunks(|code, data, parity| match apart {
@@ -86,7 +87,7 @@ mod tests {
 
     const CHUNK: usize = 1024;
 
-    /// Everything of the last of three stripes.
+    /// All bytes of the last of three stripes.
     fn sealed(scheme: Scheme, sums: ChecksumWay) -> Vec<Vec<u8>> {
         let code = Code::new(4, 2).unwrap();
         let mut sealer = Sealer::new(&code, scheme, sums);

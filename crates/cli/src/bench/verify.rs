@@ -21,17 +21,17 @@ use scrubjay_jobs::verify_bench::BenchVerifyDocument;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Turns a minute of the fastest disk there was: no turn is shorter.
+/// Revolutions a minute of the fastest disks that were made: no revolution is shorter.
 const RPM_MAX: u32 = 15_000;
 
-/// What was measured.
+/// All measurements.
 struct VerifyOutcomeAll {
     times: Vec<ResponseTimes>,
     missing: Vec<MissingWay>,
     cache_note: Option<String>,
 }
 
-/// Measures.
+/// Runs the measurement.
 pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
     let stop = signals::flag()?;
     args.page.as_deref().map_or(Ok(()), |folder| check_folder("--page", folder))?;
@@ -82,7 +82,7 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
     })
 }
 
-/// With the read cache as it is, and switched off where that can be done.
+/// Measures with the read cache as it is, and switched off where that is possible.
 fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) -> Result<VerifyOutcomeAll> {
     let is_shown = !args.no_progress && io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
@@ -97,10 +97,10 @@ fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) ->
     };
     let seed = clock::now().0;
     let failed = "the disk did not answer";
-    // Who holds it may be measuring it, too, with the cache as he has set it.
+    // Another holder of the disk may be measuring it, too, with a cache setting of its own.
     let is_ours = !args.keep_cache && disk.is_block_device() && !disk.is_scrubbed();
     let off = match disk.disk().filter(|_| is_ours) {
-        // The cache is the whole disk's, whichever part is measured.
+        // The cache belongs to the whole disk, whichever part is measured.
         Some(node) => {
             let key = inventory::identity(&node.name).map_or_else(|| disk.key(), |id| id.key());
             ReadCacheOff::switch(node, &key).map_err(Some)
@@ -170,7 +170,7 @@ fn print(
     measured.cache_note.as_ref().map_or(Ok(()), |note| print_prose(out, "note    ", &format!("{note}."), width))
 }
 
-/// Median response times by size.
+/// Prints median response times by size.
 fn table(times: &[ResponseTimes], out: &mut impl Write) -> io::Result<()> {
     let Some(first) = times.first() else { return Ok(()) };
     writeln!(out, "\nMedian response times, one behind the other")?;
@@ -196,7 +196,7 @@ fn short(cache: ReadCache) -> &'static str {
     }
 }
 
-/// As figures 1 and 4 of Amvrosiadis et al. 2012.
+/// A figure like figures 1 and 4 of Amvrosiadis et al. 2012.
 fn figure(name: &str, verdicts: &[VerifyVerdict], times: &[ResponseTimes]) -> Page {
     let curve = |times: &ResponseTimes| {
         let points = times.sizes.iter().filter_map(|(size, times)| {

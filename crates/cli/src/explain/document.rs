@@ -7,11 +7,11 @@ use scrubjay_watch::counters;
 use scrubjay_watch::health::HealthSign;
 use serde::Serialize;
 
-/// Everything that is to be said of one disk.
+/// The explanation of one disk.
 #[derive(Serialize)]
 pub struct ExplainDocument {
     schema: u32,
-    /// `/dev/sda`; null: only a recording was judged.
+    /// The path, such as `/dev/sda`; null: only a recording was judged.
     path: Option<String>,
     model: Option<String>,
     serial: Option<String>,
@@ -22,7 +22,7 @@ pub struct ExplainDocument {
     /// ok, watch, replace, asleep, unknown or missing.
     state: &'static str,
     reasons: Vec<ReasonDocument>,
-    /// What the watch has against it besides; empty: nothing, or it does not run.
+    /// Further reasons of the watch; empty: there are none, or it does not run.
     watch_reasons: Vec<String>,
     /// The drive's own verdict; null: it gave none.
     drive_passed: Option<bool>,
@@ -30,14 +30,14 @@ pub struct ExplainDocument {
     below_threshold: Vec<String>,
     self_testing: bool,
     counters: Vec<CounterDocument>,
-    /// What a drive of this kind usually tells, and this one does not.
+    /// Facts that drives of this kind usually report and this one does not.
     not_told: Vec<&'static str>,
     celsius: Option<i32>,
     nvme: Option<NvmeDocument>,
     smartctl: SmartctlDocument,
-    /// Of our own scrubs; null: no disk was named.
+    /// The records of Scrubjay's scrubs; null: no disk was named.
     scrub: Option<FoundDocument>,
-    /// What cannot be known from one reading.
+    /// What one reading cannot show.
     not_known: Vec<String>,
     to_do: Vec<String>,
 }
@@ -45,7 +45,7 @@ pub struct ExplainDocument {
 #[derive(Serialize)]
 struct ReasonDocument {
     words: String,
-    /// What this alone would make of the disk.
+    /// The state that this sign alone means for the disk.
     state: &'static str,
     base_rate: Option<&'static str>,
     source: Option<&'static str>,
@@ -55,7 +55,7 @@ struct ReasonDocument {
 struct CounterDocument {
     words: &'static str,
     value: u64,
-    /// Does it tell of the medium, and not of cable or patience?
+    /// Is it a counter of the medium, and not of cable or patience?
     medium: bool,
 }
 
@@ -71,11 +71,11 @@ struct NvmeDocument {
 struct SmartctlDocument {
     version: Option<String>,
     exit_status: Option<u8>,
-    /// The bits 2 and 5 to 7 of the exit status in words: they decide nothing.
+    /// Bits 2 and 5 to 7 of the exit status in words: they do not affect the state.
     notes: Vec<&'static str>,
-    /// Why there are no SMART data, as one word; null: there are.
+    /// Why there are no SMART data, as one word; null: there are data.
     obstacle: Option<&'static str>,
-    /// The same in words.
+    /// The obstacle in words.
     error: Option<String>,
 }
 

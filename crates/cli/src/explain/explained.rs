@@ -1,4 +1,4 @@
-//! One disk, with all that is known of it: how it is, what to do, how the command ends.
+//! One disk with all that is known of it: its state, what to do, and the exit code.
 
 use crate::disks::ScrubRecord;
 use crate::exit::Exit;
@@ -10,29 +10,29 @@ use scrubjay_jobs::control::{DiskEntry, WatchDocument};
 use scrubjay_watch::health::{HealthSign, HealthState, OwnEvidence};
 use scrubjay_watch::{label_size, single, typed};
 
-/// Without a whole reading in so many seconds, a disk is due for one.
+/// Seconds after which a disk is due for a complete reading.
 const DUE_SECONDS: u64 = 35 * 86_400;
 
-/// Everything that is to be said of one disk.
+/// The explanation of one disk.
 pub struct Explained {
-    /// How it is called in sentences: `sda`.
+    /// Its name in sentences: `sda`.
     pub name: String,
-    /// The disk, if one was named,
+    /// The disk, if one was named.
     pub disk: Option<InventoryDisk>,
-    /// and what scrubs found on it.
+    /// The record of its scrubs.
     pub record: Option<ScrubRecord>,
-    /// The same disk as the watch sees it, if that runs.
+    /// The watch's entry of the disk, if the watch runs.
     pub watched: Option<DiskEntry>,
-    /// What smartctl said.
+    /// The answer of smartctl.
     pub answer: SmartctlAnswer,
-    /// How the disk is,
+    /// The state of the disk.
     pub state: HealthState,
-    /// and why.
+    /// The signs against it.
     pub signs: Vec<HealthSign>,
 }
 
 impl Explained {
-    /// Of a disk or a recording, by what is saved of its scrubs, and by what the watch says of it.
+    /// Explains a disk or a recording, with the saved state of its scrubs and the watch's status.
     pub fn of(disk: Option<InventoryDisk>, answer: SmartctlAnswer, watch: Option<&WatchDocument>) -> Explained {
         let record = disk.as_ref().map(|disk| ScrubRecord::of(disk, watch));
         let name = disk.as_ref().and_then(|disk| disk.path.file_name()).map(|name| name.to_string_lossy().into_owned());
@@ -42,24 +42,24 @@ impl Explained {
             .both()
     }
 
-    /// The worse of both judgements: the watch knows what grows, one reading does not.
+    /// Takes the worse of two judgements: the watch knows growth, one reading does not.
     fn both(mut self) -> Explained {
         let theirs = self.watched.as_ref().map(|watched| watched.health.as_str());
-        // What it does not know, or did not when it last asked, is no judgement.
+        // States below `watch`, such as unknown or asleep, are ignored: they are no judgement.
         let theirs = HealthState::ALL.into_iter().find(|state| Some(state.word()) == theirs);
         let theirs = theirs.filter(|state| *state >= HealthState::Watch);
         self.state = theirs.map_or(self.state, |theirs| theirs.max(self.state));
         self
     }
 
-    /// What the watch has against it, beyond what one reading shows.
+    /// The watch's reasons that one reading does not show.
     pub fn watch_reasons(&self) -> Vec<String> {
         let known: Vec<String> = self.signs.iter().map(HealthSign::words).collect();
         let reasons = self.watched.iter().flat_map(|watched| &watched.reasons);
         reasons.filter(|reason| !known.contains(reason)).cloned().collect()
     }
 
-    /// Of all that is known.
+    /// Explains a disk by these facts.
     pub fn by(
         name: String,
         disk: Option<InventoryDisk>,
@@ -82,28 +82,28 @@ impl Explained {
         self.answer.outcome.as_ref().err()
     }
 
-    /// What the drive, else the kernel, calls it.
+    /// Its model, by the drive, else by the kernel.
     pub fn model(&self) -> Option<&str> {
         self.answer.about.model.as_deref().or_else(|| self.disk.as_ref()?.model.as_deref())
     }
 
-    /// By the drive, else by the kernel.
+    /// Its serial number, by the drive, else by the kernel.
     pub fn serial(&self) -> Option<&str> {
         self.answer.about.serial.as_deref().or_else(|| self.disk.as_ref()?.serial.as_deref())
     }
 
-    /// By the kernel, else by the drive.
+    /// Its size, by the kernel, else by the drive.
     pub fn bytes(&self) -> Option<u64> {
         self.disk.as_ref().map(|disk| disk.bytes.0).or(self.answer.about.bytes)
     }
 
-    /// Does it spin? The kernel knows; a recording says how fast.
+    /// Does it spin? The kernel knows; a recording has the speed.
     pub fn is_spinning(&self) -> Option<bool> {
         let said = || self.answer.about.rotation.map(|rotation| rotation > 0);
         self.disk.as_ref().map(|disk| disk.is_rotational).or_else(said)
     }
 
-    /// One line: how it is.
+    /// Its state in one line.
     pub fn headline(&self) -> String {
         let name = &self.name;
         let reasons = match self.signs.len() + self.watch_reasons().len() {
@@ -120,7 +120,7 @@ impl Explained {
         }
     }
 
-    /// What to do, the first thing first.
+    /// What to do, the most urgent first.
     pub fn to_do(&self) -> Vec<String> {
         let device = self.disk.as_ref().map_or("DEVICE".to_owned(), |disk| shown_path(&disk.path));
         let mut to_do = Vec::new();
@@ -137,7 +137,7 @@ impl Explained {
             to_do.push(format!("See whether a test fails again: smartctl -t long {device}"));
         }
         let is_watched = self.watched.is_some();
-        // The watch reads by itself, and asks again.
+        // The watch reads and asks again without being told.
         let is_done = |obstacle: &&SmartObstacle| {
             is_watched && matches!(obstacle, SmartObstacle::NotSupported | SmartObstacle::OnlyItsWord)
         };
@@ -162,12 +162,12 @@ impl Explained {
         to_do
     }
 
-    /// As it is named on a command line.
+    /// Its name on a command line.
     fn name_to_type(&self) -> String {
         self.disk.as_ref().map_or("DISK".to_owned(), |_| self.name.clone())
     }
 
-    /// What the command ends with.
+    /// The exit code.
     pub fn exit(&self) -> Exit {
         match (self.state, self.obstacle()) {
             (HealthState::Ok, _) => Exit::Clean,
@@ -177,7 +177,7 @@ impl Explained {
     }
 }
 
-/// With a capital letter and a full stop, but for what ends in a command.
+/// Words as a sentence: with a capital letter and a full stop, except if they end in a command.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `scrubjay explain`: how one disk is, why, and what to do. Asks the drive by smartctl, or reads what smartctl once printed.
+//! `scrubjay explain`: the state of one disk, why, and what to do.
+//! It asks the drive by smartctl, or reads a recording of smartctl's output.
 
 mod document;
 mod explained;
@@ -47,7 +48,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     Ok(explained.exit())
 }
 
-/// What the drive says. Who is not root and hears nothing at all may read the device, but send it no commands.
+/// Asks the drive. If a user other than root gets no answer at all, the permission for commands to it is missing.
 fn ask(path: &Path, device_type: Option<&str>) -> SmartctlAnswer {
     let mut answer = Smartctl::default().with_device_type(device_type).read(path);
     if answer.outcome == Err(SmartObstacle::Silent) && own_uid() != 0 {
@@ -56,7 +57,7 @@ fn ask(path: &Path, device_type: Option<&str>) -> SmartctlAnswer {
     answer
 }
 
-/// The disk of this name.
+/// Finds the disk of this name.
 fn find(name: &str) -> Result<InventoryDisk> {
     let mut disks = inventory::find(name).context("cannot list the disks in /sys/block")?;
     match disks.len() {
@@ -73,7 +74,7 @@ fn find(name: &str) -> Result<InventoryDisk> {
     }
 }
 
-/// What smartctl once printed into a file.
+/// Parses a file with smartctl's output.
 fn recorded(file: &Path) -> Result<SmartctlAnswer> {
     let mut output = Vec::new();
     let mut open = || File::open(file)?.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut output);
@@ -89,7 +90,7 @@ fn recorded(file: &Path) -> Result<SmartctlAnswer> {
     Ok(parse::answer(&output, None))
 }
 
-/// A recording of another disk says nothing of this one.
+/// Refuses a recording of another disk.
 fn check_same(file: &Path, answer: &SmartctlAnswer, disk: &InventoryDisk) -> Result<()> {
     match (&answer.about.serial, &disk.serial) {
         (Some(theirs), Some(ours)) if theirs != ours => {

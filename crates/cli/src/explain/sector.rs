@@ -1,4 +1,4 @@
-//! `scrubjay explain DISK SECTOR`: what lies there, layer by layer, and what it means when it cannot be read.
+//! `scrubjay explain DISK SECTOR`: what lies there, layer by layer, and what its loss means.
 
 use super::sector_document::SectorDocument;
 use crate::exit::{Exit, Usage};
@@ -12,7 +12,7 @@ use scrubjay_jobs::sector;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Prints it.
+/// Prints the explanation.
 pub fn run(disk: &str, sectors: &str, is_json: bool) -> Result<Exit> {
     let range = sector::parse(sectors).map_err(Usage)?;
     let node = find(disk)?;
@@ -37,7 +37,7 @@ pub fn run(disk: &str, sectors: &str, is_json: bool) -> Result<Exit> {
     Ok(exit(&story, own_uid() == 0))
 }
 
-/// What is not known is never called well.
+/// The exit code; what is not known is never clean.
 fn exit(story: &SectorStory, is_root: bool) -> Exit {
     match story.ends.iter().any(|end| end.kind == EndKind::Unknown) {
         false => Exit::Clean,
@@ -46,7 +46,7 @@ fn exit(story: &SectorStory, is_root: bool) -> Exit {
     }
 }
 
-/// A device by its path or the kernel's name (a partition or an array, too), or a disk by its serial number.
+/// Finds a device by its path or the kernel's name (partitions and arrays, too), or a disk by its serial number.
 fn find(name: &str) -> Result<BlockNode> {
     let shown_name = shown(name);
     for path in [PathBuf::from(name), Path::new("/dev").join(name)] {

@@ -5,18 +5,18 @@ use scrubjay_device::above::{BlockNode, Keeper, SectorEnd, SectorLayer, SectorSt
 use scrubjay_jobs::sector;
 use serde::Serialize;
 
-/// Everything that is known of some sectors.
+/// The explanation of some sectors.
 #[derive(Serialize)]
 pub struct SectorDocument {
     schema: u32,
-    /// `/dev/sda`.
+    /// The path, such as `/dev/sda`.
     path: String,
-    /// In sectors of 512 bytes.
+    /// The first sector, of 512 bytes.
     start: u64,
     count: u64,
-    /// The way up, the lowest first.
+    /// The layers above the disk, the lowest first.
     layers: Vec<LayerDocument>,
-    /// What lies there; pieces of the sectors may end in different places.
+    /// What lies there; parts of the sectors may lie in different places.
     ends: Vec<EndDocument>,
 }
 
@@ -26,13 +26,13 @@ struct LayerDocument {
     device: String,
     /// device, partition, md, device-mapper, volume or btrfs.
     kind: &'static str,
-    /// Sectors of this device; null: none of its data.
+    /// The first sector on this device; null: it is none of its data.
     start: Option<u64>,
     count: Option<u64>,
     member: Option<usize>,
     stripe: Option<u64>,
     chunk_bytes: Option<u64>,
-    /// data, P, Q, mirror.
+    /// The role of the chunk: data, P, Q, mirror.
     role: Option<String>,
     words: String,
 }
@@ -44,14 +44,14 @@ struct EndDocument {
     count: u64,
     /// file, metadata, free, parity, outside, volume-data or unknown.
     kind: &'static str,
-    /// ext4, xfs or btrfs; null: no file system says it.
+    /// The file system that was asked: ext4, xfs or btrfs; null: none.
     file_system: Option<&'static str>,
     words: String,
     files: Vec<String>,
-    /// Can an array make the bytes again?
+    /// Can an array restore the bytes?
     is_kept: bool,
     keepers: Vec<KeeperDocument>,
-    /// What it means for people.
+    /// What it means, in words for people.
     meaning: String,
 }
 
@@ -60,13 +60,13 @@ struct KeeperDocument {
     name: String,
     what: String,
     is_able: bool,
-    /// Null: it is able.
+    /// Why it cannot restore the bytes; null: it can.
     why_not: Option<String>,
     command: String,
 }
 
 impl SectorDocument {
-    /// Of what was found.
+    /// Makes the document.
     pub fn of(node: &BlockNode, range: SectorRange, story: &SectorStory) -> SectorDocument {
         SectorDocument {
             schema: 1,

@@ -1,4 +1,4 @@
-//! What `explain` says to people: labelled paragraphs, no wider than 80 columns.
+//! The text of `explain`: labelled paragraphs, no wider than 80 columns.
 
 use super::explained::Explained;
 use crate::say::{prose_width, wrapped};
@@ -14,10 +14,10 @@ use scrubjay_watch::health::{HealthState, NO_SIGN};
 use scrubjay_watch::label_size;
 use std::io::{self, Write};
 
-/// Labels stand in the first columns.
+/// Columns of the labels.
 const LABEL: usize = 12;
 
-/// Writes all of it.
+/// Writes the whole text.
 pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let width = prose_width(width);
     for line in wrapped(&format!("{}.", explained.headline()), width) {
@@ -61,7 +61,7 @@ fn identity(explained: &Explained) -> String {
     if parts.is_empty() { "nothing is known of what it is".to_owned() } else { parts.join(", ") }
 }
 
-/// Each sign, and behind the last of those that are worth the same, what they are worth.
+/// The signs; the last one of those with the same base rate is followed by that rate.
 fn reasons(explained: &Explained) -> Vec<String> {
     let signs = &explained.signs;
     let mut reasons: Vec<String> = Vec::new();
@@ -97,7 +97,7 @@ fn drive(explained: &Explained) -> Vec<String> {
     says
 }
 
-/// The drive's own word.
+/// The drive's own verdict, in words.
 fn verdict(passed: Option<bool>) -> &'static str {
     match passed {
         Some(true) => "PASSED",
@@ -170,7 +170,7 @@ fn scrubs(explained: &Explained) -> Vec<String> {
     scrubs
 }
 
-/// How the watch reads it.
+/// How the watch reads the disk.
 fn watch(explained: &Explained) -> Vec<String> {
     let Some(DiskEntry { reading, .. }) = &explained.watched else { return Vec::new() };
     let pass = if reading.pass_share.is_some() { "this pass" } else { "the next pass" };
@@ -185,7 +185,7 @@ fn watch(explained: &Explained) -> Vec<String> {
     vec![format!("{due}{ends}; now: {}", now_of(reading))]
 }
 
-/// What one reading, or none, cannot tell.
+/// What cannot be known from one reading, or without one.
 pub fn unknown(explained: &Explained) -> Vec<String> {
     let mut unknown = Vec::new();
     match &explained.answer.outcome {

@@ -1,4 +1,4 @@
-//! Pages written into folders, where others may have files.
+//! Pages written into folders that may have other files.
 
 use super::write;
 use scrubjay_chart::{Exhibit, Page, Table};

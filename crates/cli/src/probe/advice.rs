@@ -1,33 +1,33 @@
-//! What to do with what is known: arguments for mkfs, LVM and the partition table.
+//! Advice from the results of a probe: arguments for mkfs, LVM and the partition table.
 
 use scrubjay_core::layout::LayoutKind;
 use scrubjay_core::probe::known::{KnownArray, RedundancyLevel};
 use scrubjay_core::probe::library::{LayoutFit, copies_of};
 
-/// Partitions begin there or later: room for boot loaders and tables, as every partitioner leaves it.
+/// The first byte of a partition, at least: room for boot loaders and tables, as every partitioner leaves it.
 const START_MIN: u64 = 1 << 20;
 
-/// Nobody is told to lay a file system by what is less sure.
+/// The least confidence of claims from which advice is given.
 pub const SURE_MIN: f64 = 0.9;
 
-/// What is to be formatted.
+/// The device that is to be formatted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatPlace {
-    /// Its name, as it is typed.
+    /// Its name on a command line.
     pub name: String,
-    /// The unit of partition tables there: its logical block, and 512 for a file.
+    /// Bytes of a sector in its partition table: its logical block, and 512 for a file.
     pub sector_bytes: u64,
-    /// A part of a disk has no parts.
+    /// Is it a partition? Then it is not partitioned itself.
     pub is_partition: bool,
 }
 
 impl FormatPlace {
-    /// A modelled array.
+    /// The place of a modelled array.
     pub fn modelled() -> FormatPlace {
         FormatPlace { name: "DEVICE".to_owned(), sector_bytes: 512, is_partition: false }
     }
 
-    /// What its first partition is called.
+    /// The name of its first partition.
     fn partition(&self) -> String {
         match self.name.chars().last() {
             _ if !self.name.starts_with("/dev/") && self.name != "DEVICE" => "PARTITION".to_owned(),
@@ -37,30 +37,30 @@ impl FormatPlace {
     }
 }
 
-/// One way in which the array may be understood, and what follows from it.
+/// One interpretation of the array, with its consequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The layouts that are read so: `raid0`.
+    /// The layouts with this interpretation, such as `raid0`.
     pub layouts: Vec<&'static str>,
     /// Data chunks of a stripe.
     pub data: u64,
-    /// The first chunk, counted from the phase, at which a stripe begins; nothing where that cannot be seen.
+    /// The first chunk, counted from the phase, at which a stripe begins; `None`: it cannot be seen.
     pub stripe_start: Option<u64>,
 }
 
-/// Every way in which it may be understood, those with the same stripes together.
+/// All interpretations; those with the same stripes are joined.
 pub fn readings(known: &KnownArray) -> Vec<Reading> {
     let mut readings: Vec<Reading> = Vec::new();
     for fit in fits(known) {
         let shape = fit.layout.shape();
-        // Stripes of one chunk and its copy: what a stripe is to a file system is a chunk on each disk.
+        // For stripes of one chunk and its copy, a file system's stripe is one chunk on each disk.
         let data = match known.classes.as_ref() {
             Some(classes) if copies_of(&fit.layout) > 1 => {
                 classes.value.iter().max().map_or(1, |most| *most as u64 + 1)
             }
             _ => shape.data as u64,
         };
-        // Where all rotations of the layout look alike, the start of a stripe cannot be seen.
+        // If all rotations of the layout look alike, the start of a stripe cannot be seen.
         let is_seen = fit.layout.pattern() > fit.layout.disks() as u64;
         let stripe_start = is_seen.then(|| (data - fit.shift % data) % data);
         let name = fit.layout.kind().name();
@@ -73,7 +73,7 @@ pub fn readings(known: &KnownArray) -> Vec<Reading> {
     readings
 }
 
-/// The layouts that fit the classes and, where that is known, the redundancy.
+/// The layouts that fit the classes and, if it is known, the redundancy.
 pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
     let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
     let level = known.level.as_ref().map(|claim| claim.value);
@@ -81,14 +81,14 @@ pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
     let is_of_level = |fit: &&LayoutFit| match level {
         None => true,
         Some(RedundancyLevel::Mirror(copies)) => copies_of(&fit.layout) == copies,
-        // Nobody reads what RAID-4 has beside striping.
+        // RAID-4's parity disk is never read, so its layout looks like striping.
         Some(RedundancyLevel::Raid0 | RedundancyLevel::Raid4) => parities(fit) == 0,
         Some(RedundancyLevel::Raid5) => parities(fit) == 1,
         Some(RedundancyLevel::Raid6) => parities(fit) == 2,
     };
     let of_level: Vec<LayoutFit> = fits.iter().filter(is_of_level).copied().collect();
     match level {
-        // Mirrors that are read from their first copies only: these are striped.
+        // Mirrors that are read from their first copies only look like striping.
         Some(RedundancyLevel::Mirror(_)) if of_level.is_empty() => {
             fits.iter().filter(|fit| fit.layout.kind() == LayoutKind::Raid0).copied().collect()
         }
@@ -96,8 +96,8 @@ pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
     }
 }
 
-/// Lines to be typed, with words before those that hold for one reading only. None where the layout is not sure enough to lay a
-/// file system by it.
+/// Command lines, with words before those that hold for one interpretation only. None if the layout is not certain
+/// enough to align a file system with it.
 pub fn lines(known: &KnownArray, place: &FormatPlace) -> Vec<String> {
     let (Some(chunk), Some(phase)) = (&known.chunk_bytes, &known.phase_bytes) else { return Vec::new() };
     if known.fits.as_ref().is_none_or(|fits| fits.confidence < SURE_MIN) || chunk.confidence < SURE_MIN {
@@ -117,7 +117,7 @@ pub fn lines(known: &KnownArray, place: &FormatPlace) -> Vec<String> {
 
 fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &FormatPlace) -> Vec<String> {
     let width = chunk * reading.data;
-    // The first byte at which a stripe begins, where that can be seen, else a chunk.
+    // The first byte at which a stripe begins; if that cannot be seen, a chunk.
     let first = phase + reading.stripe_start.unwrap_or(0) * chunk;
     let is_aligned = first.is_multiple_of(width);
     let name = &place.name;
@@ -129,7 +129,7 @@ fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &FormatPlace) ->
     if has_parity && reading.stripe_start.is_none() && !is_aligned {
         lines.push("# (chunks will be in place; where a stripe begins cannot be seen)".to_owned());
     }
-    // From 1 MiB on.
+    // At 1 MiB or later.
     let start = first + START_MIN.saturating_sub(first).div_ceil(width) * width;
     let table = format!("sfdisk {name} <<< 'start={}'", start / place.sector_bytes);
     let target = match (is_aligned, place.is_partition) {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_partition_begins_where_a_stripe_does_where_that_can_be_seen() {
-        // Left-asymmetric RAID-5 of three disks, from its second chunk on: the next stripe begins one chunk later.
+        // A left-asymmetric RAID-5 of three disks, from its second chunk on: the next stripe begins one chunk later.
         let layout = library::candidates(6, Some(1));
         let la = layout.into_iter().find(|fit| fit.layout.kind().name() == "raid5-la" && fit.shift == 1).unwrap();
         let known = known(&la.classes(), 64 << 10, 512);
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn parities_are_no_copies() {
-        // One chunk of data and two parities a stripe: its width is one chunk, whatever its classes.
+        // A stripe has one chunk of data and two parities, so its width is one chunk, whatever its classes.
         let known =
             KnownArray { level: Some(Claim::new(RedundancyLevel::Raid6, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
         assert!(readings(&known).iter().all(|reading| reading.data == 1), "{:?}", readings(&known));

@@ -1,4 +1,4 @@
-//! The JSON of `probe` and of each trial of `simulate array`.
+//! The JSON of `probe`, and of each trial of `simulate array`.
 
 use super::advice::{self, FormatPlace};
 use super::kernel::Kernel;
@@ -7,7 +7,7 @@ use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding};
 use serde::Serialize;
 
-/// One line. What is not known is null.
+/// One line of JSON. What is not known is null.
 #[derive(Debug, Serialize)]
 pub struct ProbeDocument {
     schema: u32,
@@ -15,7 +15,7 @@ pub struct ProbeDocument {
     chunk_bytes: Option<u64>,
     phase_bytes: Option<u64>,
     disks: Option<usize>,
-    /// Where each disk begins, if they lie one behind the other.
+    /// Where each disk begins, if they are concatenated.
     joined: Option<Vec<u64>>,
     copies: Option<usize>,
     /// The layouts that fit, by name, joined by `|`; `free` where none does.
@@ -25,7 +25,7 @@ pub struct ProbeDocument {
     write_ratio: Option<f64>,
     /// The class of each chunk of the pattern.
     classes: Option<Vec<usize>>,
-    /// The time of a read of each class, in medians.
+    /// Median read times of each class.
     class_times: Vec<f64>,
     findings: Vec<FindingDocument>,
     /// Why nothing could be measured.
@@ -50,7 +50,7 @@ struct Confidence {
     classes: Option<f64>,
 }
 
-/// Something a user should know.
+/// Something that the user should know.
 #[derive(Debug, Serialize)]
 struct FindingDocument {
     /// `unequal`, `slow`, `fast`, `lost`, `lost_copy`, `unknown`.
@@ -63,7 +63,7 @@ struct FindingDocument {
 }
 
 impl ProbeDocument {
-    /// Of what is known.
+    /// Makes the document.
     pub fn new(known: &KnownArray, spent: ProbeBudget, kernel: Option<Kernel>, place: &FormatPlace) -> ProbeDocument {
         ProbeDocument {
             schema: 1,

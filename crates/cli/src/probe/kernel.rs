@@ -1,44 +1,43 @@
-//! What the kernel claims of a device's geometry, and whether that is so.
+//! The kernel's claims about a device's geometry, compared with the measurement.
 
 use scrubjay_device::sysfs::DiskNode;
 use serde::Serialize;
 
-/// What USB bridges and disks say that have no optimal size: so many blocks, 33,553,920 bytes as a rule
-/// (util-linux#1221).
+/// Blocks in the bogus optimal size of USB bridges and disks that have none, 33,553,920 bytes as a rule (util-linux#1221).
 const BOGUS_BLOCKS: u64 = 65_535;
 
 /// The limits in `/sys/block/X/queue`, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Kernel {
-    /// Often the chunk, or just the physical block.
+    /// The minimum: often the chunk, or just the physical block.
     pub minimum_io_size: u64,
-    /// Usually the width of a stripe, or 0: nothing is known.
+    /// The optimum: usually the width of a stripe, or 0: not known.
     pub optimal_io_size: u64,
-    /// The first byte that is aligned, for blocks of the minimum; -1 where none is.
+    /// The first byte that is aligned, for blocks of the minimum; -1: none is.
     pub alignment_offset: i64,
-    /// The block that is written at once.
+    /// The size of a block that is written at once.
     pub physical_block_size: u64,
 }
 
 /// How a claim compares with what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelJudgement {
-    /// It says nothing.
+    /// The kernel claims nothing.
     Silent,
-    /// It is what was measured.
+    /// The claim matches the measurement.
     Right,
-    /// It is not.
+    /// The claim does not match the measurement.
     Wrong,
-    /// It cannot be: 65,535 blocks.
+    /// The claim is impossible: 65,535 blocks.
     Bogus,
-    /// It cannot be: not whole physical blocks.
+    /// The claim is impossible: not whole physical blocks.
     Odd,
-    /// Nothing was measured to compare it with.
+    /// Nothing was measured to compare the claim with.
     Open,
 }
 
 impl Kernel {
-    /// Of a disk, or of a part of it that begins so far from an aligned byte.
+    /// The claims for a disk, or for a part of it that begins this far from an aligned byte.
     pub fn of(disk: &DiskNode, alignment_offset: Option<i64>) -> Option<Kernel> {
         Some(Kernel {
             minimum_io_size: disk.number("queue/minimum_io_size")?,
@@ -48,7 +47,7 @@ impl Kernel {
         })
     }
 
-    /// The minimum against the chunk.
+    /// Compares the minimum with the chunk.
     pub fn minimum(&self, chunk_bytes: Option<u64>) -> KernelJudgement {
         match chunk_bytes {
             Some(chunk) if self.minimum_io_size == chunk => KernelJudgement::Right,
@@ -59,7 +58,7 @@ impl Kernel {
         }
     }
 
-    /// The optimum against the width of a stripe: one of these.
+    /// Compares the optimum with the possible widths of a stripe.
     pub fn optimum(&self, widths: &[u64]) -> KernelJudgement {
         match self.optimal_io_size {
             0 => KernelJudgement::Silent,
@@ -71,14 +70,14 @@ impl Kernel {
         }
     }
 
-    /// The alignment against the chunk and the first byte at which one begins.
+    /// Compares the alignment with the chunk and the first byte at which one begins.
     pub fn alignment(&self, chunk_and_phase: Option<(u64, u64)>) -> KernelJudgement {
         let Some((chunk, phase)) = chunk_and_phase else { return KernelJudgement::Open };
-        // What it speaks of: blocks of so many bytes.
+        // The claim concerns blocks of this many bytes.
         let grain = self.minimum_io_size.max(self.physical_block_size).max(1);
         match u64::try_from(self.alignment_offset) {
             Ok(offset) if offset % chunk == phase % chunk => KernelJudgement::Right,
-            // True of its blocks, but they are less than a chunk.
+            // It is true for its blocks, but they are smaller than a chunk.
             Ok(offset) if chunk > grain && offset % grain == phase % grain => KernelJudgement::Silent,
             _ => KernelJudgement::Wrong,
         }
@@ -94,7 +93,7 @@ fn is_bogus(size: u64) -> bool {
 }
 
 impl KernelJudgement {
-    /// In words.
+    /// The judgement in words.
     pub const fn words(self) -> &'static str {
         match self {
             KernelJudgement::Silent => "says nothing",

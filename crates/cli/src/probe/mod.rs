@@ -1,4 +1,4 @@
-//! `scrubjay probe`: how an array is laid out, from the times that its requests take.
+//! `scrubjay probe`: infers the layout of an array from the times of its requests.
 
 mod advice;
 mod document;
@@ -33,9 +33,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// A fast probe ends then, if nothing else was said: nine of ten are done in a tenth of it.
+/// The default time limit of a fast probe: nine of ten are done in a tenth of it.
 const FAST_TIME_MAX: Nanos = Nanos::from_secs(180);
-/// Of one block, so many are saved in one folder.
+/// Copies of one block that are saved in one folder, at most.
 const SAVED_MAX: usize = 100;
 
 /// Probes a device.
@@ -70,7 +70,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
     if let Err(ProbingError::Lost { blocks, .. }) = &served {
         blocks.iter().for_each(|(offset, held)| save(*offset, held));
     }
-    // What is known is told, whatever happened then.
+    // Results so far are printed, whatever happened.
     let (known, spent) = (prober.known(), prober.spent());
     let kernel = subject.block_device().and_then(|disk| Kernel::of(disk, subject.alignment_offset()));
     let name = args.device.display().to_string();
@@ -94,7 +94,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
     Ok(exit(&known, stop.load(Ordering::Relaxed)))
 }
 
-/// Draws it; where the files are is said on standard error, since standard output may be JSON.
+/// Draws the page; the names of the files go to standard error, as standard output may be JSON.
 fn plot(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path) -> Result<()> {
     match plot::write(known, spent, device, folder)?.as_slice() {
         [] => say(format_args!("scrubjay: --plot {}: nothing is known that could be drawn", folder.display())),
@@ -105,7 +105,7 @@ fn plot(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path) -> 
     Ok(())
 }
 
-/// Saves what could not be written back, which nobody else has and only its owner may read.
+/// Saves data that could not be written back: there is no other copy, and only the owner may read it.
 fn save(offset: u64, held: &[u8]) {
     let mut name = format!("scrubjay-block-at-{offset}");
     let mut saved = output::write_private(Path::new(&name), Existing::Kept, held);
@@ -155,7 +155,7 @@ fn exit_of(error: &ProbingError) -> Exit {
     }
 }
 
-/// One line that says what is known so far.
+/// A line that shows the results so far.
 struct ProbeProgress {
     line: ProgressBar,
     time_max: Nanos,

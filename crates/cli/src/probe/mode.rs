@@ -6,7 +6,7 @@ use scrubjay_core::probe::io::{ProbeBudget, ProbedDevice, Prober};
 use scrubjay_core::probe::known::KnownArray;
 use scrubjay_core::probe::paper::{TrialParameters, WriteGrowth, paper};
 
-/// The one that was asked for.
+/// The prober that was asked for.
 pub fn prober(
     how: &ProbeMethodArgs,
     device: ProbedDevice,

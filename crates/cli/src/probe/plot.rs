@@ -1,4 +1,4 @@
-//! The result of `probe` as a page with pictures: what was found, and what it was told from.
+//! The result of `probe` as a page with pictures: the findings, and the measurements behind them.
 
 use super::text;
 use crate::page;
@@ -9,8 +9,7 @@ use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::KnownArray;
 use std::path::{Path, PathBuf};
 
-/// Draws what is known into a folder, and gives the files, the page first. Nothing is written where there is nothing to
-/// be drawn.
+/// Draws the results into a folder, and returns the files, the page first. Nothing is written if there is nothing to draw.
 ///
 /// # Errors
 /// Those of [`page::write`].
@@ -30,7 +29,7 @@ pub fn write(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path
     page::write(&page, folder, StudyProvenance::new().all())
 }
 
-/// Those of which something is known.
+/// The exhibits for which there are data.
 fn exhibits(known: &KnownArray) -> Vec<Exhibit> {
     let scans = &known.scans;
     let mut found = Vec::new();

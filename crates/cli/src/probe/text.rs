@@ -10,12 +10,12 @@ use scrubjay_core::units::Bytes;
 use scrubjay_jobs::quantity::{show_count, show_exact, show_time};
 use std::io::{self, Write};
 
-/// Classes in one line of text.
+/// Classes in one line of text, at most.
 const CLASSES_A_LINE: usize = 32;
-/// Where no layout fits, so many classes are printed; the JSON has all.
+/// Classes that are printed if no layout fits, at most; the JSON has all.
 const CLASSES_MAX: usize = 512;
 
-/// Prints it.
+/// Prints the result.
 pub fn print(
     known: &KnownArray,
     spent: ProbeBudget,
@@ -39,7 +39,7 @@ pub fn print(
     kernel.map_or(Ok(()), |kernel| claims(known, kernel, out))
 }
 
-/// Prints what to do with it.
+/// Prints the advice.
 pub fn advise(known: &KnownArray, place: &FormatPlace, out: &mut impl Write) -> io::Result<()> {
     let advice = advice::lines(known, place);
     if !advice.is_empty() {
@@ -124,7 +124,7 @@ fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
-    // What is unsure is no measure for anybody.
+    // Uncertain values are not used for comparison.
     let sure = |claim: &&Claim<u64>| claim.confidence >= advice::SURE_MIN;
     let chunk = known.chunk_bytes.as_ref().filter(sure).map(|claim| claim.value);
     let widths: Vec<u64> = chunk
@@ -142,7 +142,7 @@ fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Resu
     )
 }
 
-/// How sure it is; nothing is said of what is as sure as the prober's last check makes it, or more.
+/// The confidence of a claim; empty if it is as high as the prober's last check can make it, or higher.
 fn sure<T>(claim: &Claim<T>) -> String {
     if claim.confidence >= 0.998 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
 }

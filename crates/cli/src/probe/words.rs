@@ -1,4 +1,4 @@
-//! What a prober knows, in words.
+//! The results of a prober, in words.
 
 use super::advice;
 use scrubjay_core::layout::LayoutKind;
@@ -6,7 +6,7 @@ use scrubjay_core::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding,
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity::show_time;
 
-/// The layouts that fit, by name; `free` where none does, nothing where that is not known, or where there is one disk.
+/// The layouts that fit, by name; `free` if none does, `None` if that is not known, or there is one disk.
 pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
     known.fits.as_ref()?;
     if known.disks.as_ref().is_some_and(|disks| disks.value == 1) {
@@ -15,7 +15,7 @@ pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for fit in advice::fits(known) {
         let name = match (&known.level, fit.layout.kind()) {
-            // Data lie as in striping; where parities and copies lie that nobody reads, only writes tell.
+            // Data lie as in striping; parities and copies that are never read show only in writes.
             (Some(Claim { value: RedundancyLevel::Raid4, .. }), LayoutKind::Raid0) => "raid4",
             (Some(Claim { value: RedundancyLevel::Mirror(_), .. }), LayoutKind::Raid0) => "raid10-far-or-offset",
             (_, kind) => kind.name(),
@@ -27,7 +27,7 @@ pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
     Some(if names.is_empty() { "free".to_owned() } else { names.join(between) })
 }
 
-/// A level's name.
+/// The name of a level.
 pub fn level(level: RedundancyLevel) -> String {
     match level {
         RedundancyLevel::Raid0 => "raid0".to_owned(),
@@ -38,7 +38,7 @@ pub fn level(level: RedundancyLevel) -> String {
     }
 }
 
-/// One line.
+/// A finding in one line.
 pub fn finding(finding: &ProbeFinding) -> String {
     match finding {
         ProbeFinding::Unequal { sizes } => {
@@ -77,7 +77,7 @@ pub fn finding(finding: &ProbeFinding) -> String {
     }
 }
 
-/// The end of "not measurable here, because".
+/// The reason that follows "not measurable here, because".
 pub fn unmeasurable(why: &Unmeasurable) -> String {
     match why {
         Unmeasurable::TooSmall { bytes_min } => format!("it is too small: {} are needed", Bytes(*bytes_min)),

@@ -1,4 +1,4 @@
-//! The line of progress of one target: what matters most stays where the terminal is narrow.
+//! The progress line of one target: the most important parts stay in a narrow terminal.
 
 use scrubjay_core::scrub::idle::WaitReason;
 use scrubjay_core::scrub::{Forecast, ScrubReport, ScrubState};
@@ -7,32 +7,33 @@ use scrubjay_jobs::doing::{doing, is_looking};
 use scrubjay_jobs::quantity::{show_count, show_rest, show_time};
 use std::collections::VecDeque;
 
-/// The rate shown is that of the last so many seconds.
+/// The time over which the rate is averaged.
 const RATE_WINDOW: Nanos = Nanos::from_secs(60);
-/// Looked at so often for the rate.
+/// The interval at which the rate is sampled.
 const RATE_STEP: Nanos = Nanos::from_secs(1);
 
-/// Between two parts of a line.
+/// The gap between two parts of a line.
 const GAP: &str = "  ";
 
-/// What is drawn of one target.
+/// The progress line of one target.
 #[derive(Debug)]
 pub struct ProgressLine {
-    /// The target, on one line.
+    /// The target's name, on one line.
     name: String,
-    /// Of the mean, if there is one.
+    /// The goal for the mean slowdown, if there is one.
     goal: Option<Nanos>,
     recent: VecDeque<(Nanos, Bytes)>,
 }
 
 impl ProgressLine {
-    /// Of a target.
+    /// The line of a target.
     pub fn new(name: String, goal: Option<Nanos>) -> ProgressLine {
         ProgressLine { name, goal, recent: VecDeque::new() }
     }
 
-    /// `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms  1.6 of 3.6 TiB  2 h
-    /// plan: wait 20 ms, read 1 MiB`, at most `width` characters of it: parts are left out from the least important one on.
+    /// The line, such as `/dev/sda  43.2 %  0 unreadable  ETA 9 h  (8 h to 11 h)  reading  61 MiB/s  delay 0.34 of 1 ms
+    /// 1.6 of 3.6 TiB  2 h  plan: wait 20 ms, read 1 MiB`. If it is longer than `width` characters, the least important
+    /// parts are left out.
     pub fn text(&mut self, report: &ScrubReport, width: usize) -> String {
         self.note_rate(report);
         let mut parts = self.parts(report);
@@ -46,7 +47,7 @@ impl ProgressLine {
         parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join(GAP)
     }
 
-    /// The parts in the order of the line, each with its rank: the greatest goes first.
+    /// The parts in the order of the line, each with its rank: the highest rank is left out first.
     fn parts(&self, report: &ScrubReport) -> Vec<(u8, String)> {
         let percent = format!("{:.1} %", (report.share_done() * 1000.0).floor() / 10.0);
         let unreadable = format!("{} unreadable", show_count(report.unreadable_sectors()));
@@ -66,7 +67,7 @@ impl ProgressLine {
         match end {
             Some(end) => parts.push((0, end.to_owned())),
             None => {
-                // How long the policy still looks for others, no forecast knows.
+                // While the policy waits to see the foreground, there is no forecast.
                 let forecast = report.forecast.filter(|_| !is_looking(report));
                 let (likely, range) = forecast.map_or(("ETA not known yet".to_owned(), None), eta);
                 parts.push((3, likely));
@@ -116,7 +117,7 @@ impl ProgressLine {
     }
 }
 
-/// `ETA 9 h` and `(8 h to 11 h)`: no finer than what is known.
+/// The forecast as `ETA 9 h` and `(8 h to 11 h)`, rounded to its precision.
 fn eta(Forecast { low, likely, high }: Forecast) -> (String, Option<String>) {
     const STEPS: [u64; 10] = [1, 5, 10, 60, 300, 600, 3_600, 7_200, 21_600, 86_400];
     let spread = high.since(low).as_secs_f64() / 3.0;
@@ -125,7 +126,7 @@ fn eta(Forecast { low, likely, high }: Forecast) -> (String, Option<String>) {
     let (low, likely, high) = (rounded(low), rounded(likely), rounded(high));
     let show = |seconds: u64| {
         let text = show_rest(Nanos::from_secs(seconds));
-        // "2 h 0 min" knows the minutes no better than "2 h" does.
+        // "2 h 0 min" claims more precision than "2 h".
         match text.rsplit_once(" 0 ") {
             Some((text, _)) => text.to_owned(),
             None => text,
@@ -146,7 +147,7 @@ mod tests {
     use scrubjay_core::scrub::{Config, Pass, Scrub};
     use scrubjay_core::units::UnixSeconds;
 
-    /// A scrub of 1 GiB that found one bad sector and waits.
+    /// A scrub of 1 GiB that has found one bad sector, and waits.
     fn report() -> ScrubReport {
         let grid = Grid::new(Bytes::gib(1).sectors(), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
         let config = Config {

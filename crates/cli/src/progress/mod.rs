@@ -1,4 +1,4 @@
-//! Progress on standard error: a live line a target on a terminal, a plain line now and then elsewhere.
+//! Progress on standard error: a live line for each target on a terminal, plain lines at intervals elsewhere.
 
 mod line;
 mod news;
@@ -14,27 +14,27 @@ use scrubjay_device::session::SessionInfo;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// The first plain lines come so often; later ones after a tenth more of the time,
+/// The interval of the first plain lines; later ones come after a tenth more of the elapsed time.
 const PLAIN_MIN: Nanos = Nanos::from_secs(10);
-/// and at least so often.
+/// The longest interval of plain lines.
 const PLAIN_MAX: Nanos = Nanos::from_secs(600);
 
-/// Of a plain line, at most.
+/// Characters of a plain line, at most.
 const WIDTH: usize = 200;
 
-/// Draws progress.
+/// Draws the progress of all targets.
 pub struct ScrubProgress {
     targets: Vec<TargetProgress>,
     kind: ProgressKind,
     has_said_stopping: bool,
 }
 
-/// The latest of one target.
+/// The latest state of one target.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// How far it is.
+    /// Its report.
     pub report: ScrubReport,
-    /// What went wrong on our side, so far.
+    /// Troubles of Scrubjay itself so far.
     pub troubles: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ struct TargetProgress {
 }
 
 impl ScrubProgress {
-    /// For these targets. Says first what is scrubbed, and what would be better.
+    /// Progress for these targets. First prints what is scrubbed, with hints.
     pub fn new(facts: &[SessionInfo], show: bool) -> ScrubProgress {
         let target = |facts: &SessionInfo| {
             let (name, goal) = (shown_path(&facts.path), facts.goal.map(|goal| goal.mean));
@@ -77,12 +77,12 @@ impl ScrubProgress {
         ScrubProgress { targets, kind: ProgressKind::Live(all, bars), has_said_stopping: false }
     }
 
-    /// How often to draw.
+    /// The interval of drawing.
     pub fn period(&self) -> Duration {
         if matches!(self.kind, ProgressKind::Live(..)) { Duration::from_millis(200) } else { Duration::from_millis(20) }
     }
 
-    /// Draws the latest, one a target in order.
+    /// Draws the latest updates, one for each target in order.
     pub fn draw(&mut self, updates: impl Iterator<Item = Option<Update>>) {
         for (index, update) in updates.enumerate() {
             let (target, Some(Update { report, troubles })) = (&mut self.targets[index], update) else { continue };
@@ -93,7 +93,7 @@ impl ScrubProgress {
                 ProgressKind::Silent => troubles_only(&news).for_each(|news| say(format_args!("{news}"))),
                 ProgressKind::Live(all, bars) => {
                     news.iter().for_each(|(_, news)| drop(all.println(shown(news))));
-                    // Where it is not known: 80.
+                    // 80 where the width is not known.
                     let width = usize::from(console::Term::stderr().size().1);
                     bars[index].set_message(target.line.text(&report, width));
                 }
@@ -111,7 +111,7 @@ impl ScrubProgress {
         }
     }
 
-    /// Says once that a stop was asked for, and what it waits for.
+    /// Prints once that a stop was requested, and what it waits for.
     pub fn say_stopping(&mut self) {
         const TEXT: &str = "pausing as soon as the disk has answered; once more to leave at once";
         if std::mem::replace(&mut self.has_said_stopping, true) {
@@ -124,7 +124,7 @@ impl ScrubProgress {
         }
     }
 
-    /// Takes the live lines away: the result follows.
+    /// Removes the live lines before the result is printed.
     pub fn finish(&mut self) {
         if let ProgressKind::Live(all, _) = &self.kind {
             let _ = all.clear();
@@ -132,12 +132,12 @@ impl ScrubProgress {
     }
 }
 
-/// `--no-progress` leaves out what the result tells, too.
+/// The troubles: with `--no-progress` other news is left out, as the result repeats it.
 fn troubles_only(news: &[(bool, String)]) -> impl Iterator<Item = &String> {
     news.iter().filter(|(is_trouble, _)| *is_trouble).map(|(_, news)| news)
 }
 
-/// One short line; hints only where something better is one command away.
+/// Prints one short line, and hints only if a better setting is one command away.
 fn say_first(facts: &SessionInfo) {
     let path = facts.path.display();
     let resumed = if facts.resumed { "going on with" } else { "scrubbing" };

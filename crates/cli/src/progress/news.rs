@@ -1,4 +1,4 @@
-//! What is said at once, as it happens: a new bad sector, a budget that is not kept, and troubles.
+//! News that is printed as it happens: new bad sectors, a budget that is exceeded, and troubles.
 
 use scrubjay_core::scrub::ScrubReport;
 use scrubjay_core::scrub::verdict::{Cause, Unreadable};
@@ -6,33 +6,33 @@ use scrubjay_core::units::{Nanos, Sector};
 use scrubjay_jobs::quantity::show_count;
 use std::collections::BTreeSet;
 
-/// So many new places are named at a time; the result names all.
+/// New places that are named at a time, at most; the result names all.
 const NAMED_MAX: usize = 8;
-/// Before so many requests of others the mean says little.
+/// Foreground requests before which the mean is not reliable.
 const REQUESTS_MIN: u64 = 100;
-/// Said again only after it has been below this share of the goal.
+/// The share of the goal below which the mean must fall before an excess is printed again.
 const KEPT_SHARE: f64 = 0.9;
 
-/// What was said of one target so far.
+/// The news of one target that was printed so far.
 #[derive(Debug)]
 pub struct News {
     name: String,
     goal: Option<Nanos>,
     troubles_said: usize,
-    /// Where the runs of unreadable sectors, and of those that do not agree, begin and end that are known.
+    /// The known runs of unreadable sectors and of mismatches: their beginnings and ends.
     unreadable: BTreeSet<(Sector, Sector)>,
-    /// What an earlier run found was said by it.
+    /// Were the first findings printed by an earlier run?
     is_known: bool,
     is_exceeded: bool,
 }
 
 impl News {
-    /// Of a target; `resumed`: does it go on with a pass?
+    /// The news of a target; `resumed`: does it continue a pass?
     pub fn new(name: String, goal: Option<Nanos>, resumed: bool) -> News {
         News { name, goal, troubles_said: 0, unreadable: BTreeSet::new(), is_known: resumed, is_exceeded: false }
     }
 
-    /// What is new, each a line, and whether it is a trouble of ours.
+    /// New lines, and for each whether it is a trouble of Scrubjay itself.
     pub fn since(&mut self, report: &ScrubReport, troubles: &[String]) -> Vec<(bool, String)> {
         let name = self.name.clone();
         let mut news: Vec<(bool, String)> =
@@ -43,7 +43,7 @@ impl News {
         news
     }
 
-    /// Runs that are new, or have grown.
+    /// Lines for runs that are new, or have grown.
     fn sectors(&mut self, report: &ScrubReport) -> Vec<String> {
         let mismatched = report.mismatched.iter().map(|&range| Unreadable { range, cause: Cause::Mismatch });
         let all: Vec<Unreadable> = report.unreadable.iter().copied().chain(mismatched).collect();

@@ -1,4 +1,4 @@
-//! `scrubjay simulate array`: probes modelled arrays of which the truth is known.
+//! `scrubjay simulate array`: probes modelled arrays whose layout is known.
 
 use crate::args::{ArrayNoise, ArrayQueue, SimulateArray};
 use crate::exit::{Exit, Usage};
@@ -21,10 +21,10 @@ use scrubjay_sim::array::truth::{Agreement, Truth};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Partitions begin somewhere in the first half of a gigabyte.
+/// Sectors in which the beginning of a partition is drawn: the first half of a gigabyte.
 const PHASE_SECTORS_MAX: u64 = 1 << 20;
 
-/// One array that was probed.
+/// One probed array.
 struct Trial {
     seed: u64,
     known: KnownArray,
@@ -32,7 +32,7 @@ struct Trial {
     found: Agreement,
 }
 
-/// Probes them.
+/// Probes the arrays.
 pub fn run(args: &SimulateArray) -> Result<Exit> {
     let model = refusal(args).map_or_else(|| model(args), Err).map_err(Usage)?;
     let seeds: Vec<u64> = (0..args.trials).map(|trial| args.how.seed.wrapping_add(trial)).collect();
@@ -61,7 +61,7 @@ fn probe(args: &SimulateArray, model: &ArraySetup, seed: u64) -> Trial {
     Trial { seed, known, spent, found }
 }
 
-/// What of the arguments makes no sense, in one line.
+/// Why the arguments make no sense, in one line.
 fn refusal(args: &SimulateArray) -> Option<String> {
     let disks = args.disks;
     let is_none = |disk: usize| disk >= disks;
@@ -98,7 +98,7 @@ fn refusal(args: &SimulateArray) -> Option<String> {
     args.how.refusal()
 }
 
-/// The array that the arguments describe, but for where its partition begins.
+/// The array that the arguments describe, without the beginning of its partition.
 fn model(args: &SimulateArray) -> Result<ArraySetup, String> {
     let disks = args.disks;
     let (data, parity) = match args.layout {
@@ -168,12 +168,12 @@ fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "each took {} requests and {} of the array's time", show_count(requests), show_time(time))
 }
 
-/// The JSON.
+/// The JSON of all trials.
 #[derive(Debug, Serialize)]
 struct TrialsDocument {
     schema: u32,
     trials: usize,
-    /// Runs in which everything was right.
+    /// Trials in which everything was right.
     right: usize,
     wrong_layouts: usize,
     ios_mean: f64,

@@ -1,4 +1,4 @@
-//! `scrubjay simulate integrity`: what finding silent corruption would cost an array, for the requests of a trace.
+//! `scrubjay simulate integrity`: the I/Os that integrity schemes add to an array, for the requests of a trace.
 
 use crate::args::{SimulateIntegrity, Synthetic};
 use crate::costs::percent;
@@ -18,10 +18,10 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// Between these two a user of the paper chooses.
+/// The two schemes between which the paper's rules choose.
 const HYBRIDS: [Scheme; 2] = [Scheme::Hybrid1, Scheme::Hybrid2];
 
-/// Counts.
+/// Counts the I/Os.
 pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
     let shape = shape(args)?;
     let counted = match args.synthetic {
@@ -45,7 +45,7 @@ pub fn run(args: &SimulateIntegrity) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// One array's requests, counted.
+/// An array with the counts of its requests.
 struct CountedArray {
     name: String,
     counter: Counter,
@@ -63,7 +63,7 @@ fn counter(args: &SimulateIntegrity, shape: Shape) -> Counter {
     Counter::new(shape, args.chunk, if args.strict { Accounting::Strict } else { Accounting::Paper })
 }
 
-/// The twelve workloads.
+/// Counts the twelve workloads.
 fn table_3(args: &SimulateIntegrity, shape: Shape) -> Vec<CountedArray> {
     let count = |workload: &scrubjay_sim::integrity::table3::Workload| {
         let mut counter = counter(args, shape);
@@ -101,13 +101,13 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
     Ok(all)
 }
 
-/// What the rule by the mean size of a write says, if there are writes.
+/// The scheme that the rule by the mean size of a write chooses, if there are writes.
 fn by_mean_size(args: &SimulateIntegrity, counter: &Counter) -> Option<Scheme> {
     let mean = counter.requests().write_bytes_mean()?;
     Some(chooser::by_mean_size(shape(args).ok()?, args.chunk.0, mean))
 }
 
-/// Of these schemes, the one that took the least; of several, the first.
+/// The scheme with the fewest I/Os; among equals, the first.
 fn least(counter: &Counter, schemes: &[Scheme]) -> Scheme {
     let least = schemes.iter().min_by_key(|&&scheme| counter.tally(scheme).ios());
     *least.expect("there is something to choose from")
@@ -127,14 +127,14 @@ struct IntegrityDocument<'a> {
     writes: u64,
     write_bytes: u64,
     left_out: u64,
-    /// Between the hybrids: by the mean size of a write, by a histogram of chunks touched, and by these counts.
+    /// The chosen hybrid: by the mean size of a write, by a histogram of chunks touched, and by these counts.
     chosen_by_mean_size: Option<&'static str>,
     chosen_by_histogram: &'static str,
     chosen_by_count: &'static str,
     schemes: Vec<SchemeDocument>,
 }
 
-/// One scheme.
+/// The counts of one scheme.
 #[derive(Debug, Serialize)]
 struct SchemeDocument {
     scheme: &'static str,

@@ -1,4 +1,4 @@
-//! `scrubjay simulate`: what Scrubjay does, against a trace or a model, in virtual time.
+//! `scrubjay simulate`: runs parts of Scrubjay against a trace or a model, in virtual time.
 
 mod array;
 mod integrity;
@@ -10,7 +10,7 @@ use crate::args::{Simulate, Simulated};
 use crate::exit::Exit;
 use anyhow::Result;
 
-/// Simulates.
+/// Runs the simulation that was asked for.
 pub fn run(args: &Simulate) -> Result<Exit> {
     match &args.what {
         Simulated::Scrub(args) => scrub::run(args),

@@ -1,5 +1,5 @@
-//! What the web page would show of a modelled machine: its history is kept as the daemon keeps it, and its last noon is told as the
-//! daemon tells it.
+//! Records what the web page would show of a modelled machine.
+//! Its history is kept as the daemon keeps it, and its status at the last noon is answered as the daemon answers it.
 
 use anyhow::Result;
 use scrubjay_core::scrub::ScrubReport;
@@ -20,23 +20,23 @@ use scrubjay_watch::rows::{DiskRow, RowKey, WatchRow};
 use scrubjay_watch::status::DiskStanding;
 use std::collections::BTreeMap;
 
-/// What is shown of the past.
+/// The length of the past that is shown, in seconds.
 const SPAN: u64 = 366 * DAY;
 
-/// Keeps what a daemon would.
+/// Records the data that a daemon would keep.
 pub struct PageRecorder {
     host: String,
     history: HistoryDatabase,
-    /// Rows of which the history follows nothing are written at the end.
+    /// Rows that cause no events are written at the end.
     last: BTreeMap<RowKey, WatchRow>,
     keys: BTreeMap<String, DiskKey>,
-    /// The last noon of the model; what comes later is not shown.
+    /// The last noon of the model; later events are not shown.
     last_noon: u64,
     seen: Option<WatchDocument>,
     trouble: Option<HistoryError>,
 }
 
-/// A model has no sessions but those that the machine knows of.
+/// A model has no sessions besides those that the watch knows.
 struct NoSessions;
 
 impl LiveSessions for NoSessions {
@@ -50,7 +50,7 @@ impl LiveSessions for NoSessions {
 }
 
 impl PageRecorder {
-    /// Of a host that is about to run.
+    /// A recorder of a host that is about to run.
     pub fn new(setup: &HostSetup) -> Result<PageRecorder> {
         let end = EPOCH + setup.seconds();
         Ok(PageRecorder {
@@ -58,14 +58,14 @@ impl PageRecorder {
             history: HistoryDatabase::of_a_model()?,
             last: BTreeMap::new(),
             keys: BTreeMap::new(),
-            // The end itself is not a part of it.
+            // The end itself is not part of the model.
             last_noon: (end - 1).saturating_sub(DAY / 2) / DAY * DAY + DAY / 2,
             seen: None,
             trouble: None,
         })
     }
 
-    /// All that the page shows.
+    /// The data of the page.
     pub fn snapshot(mut self) -> Result<WatchSnapshot> {
         let mut status = self.seen.take().unwrap_or_default();
         let now = UnixSeconds(status.time);
@@ -81,7 +81,7 @@ impl PageRecorder {
             let of_disk = past_of(&self.history, now, Some(&key), since, &beside)?;
             disk.detail = of_disk.disks.into_iter().next().and_then(|disk| disk.detail);
         }
-        // The model reads as the machine says: no session of ours tells more.
+        // No live session changes "waiting" into "reading", as the daemon's would.
         let is_begun = |reading: &ReadingEntry| reading.activity == "waiting";
         for disk in status.disks.iter_mut().filter(|disk| is_begun(&disk.reading)) {
             (disk.reading.activity, disk.reading.why) = ("reading".to_owned(), None);
@@ -99,7 +99,7 @@ impl PageRecorder {
         let outcome = match event {
             WatchEvent::DiskSeen(facts) => {
                 self.keys.insert(facts.name.clone(), facts.key.clone());
-                // One that was never seen is entered with its row.
+                // A disk that was never seen is entered with its row.
                 let is_known = self.history.events(1, Some(&facts.key)).is_ok_and(|events| !events.is_empty());
                 if is_known { self.history.note_presence(now, &facts.key, true) } else { Ok(()) }
             }
@@ -130,7 +130,7 @@ impl PageRecorder {
         };
         let mut followed: Vec<WatchRow> = Vec::new();
         for row in rows {
-            // Of disks only their facts are followed.
+            // A disk's row causes events only if its facts change.
             let is_new = match (row, self.last.get(&row.key())) {
                 (WatchRow::Disk(new), Some(WatchRow::Disk(old))) => new.facts != old.facts,
                 (WatchRow::Disk(_), _) => true,
@@ -167,12 +167,12 @@ impl HostObserver for PageRecorder {
     }
 }
 
-/// No benchmark is made of a model.
+/// The model has no benchmark results.
 fn beside(_: &DiskRow, passes: Option<&PassHistory>) -> BesideHistory {
     BesideHistory { surface: surface(passes), ..BesideHistory::default() }
 }
 
-/// The model reads from the first sector to the last, so a slice of a pass is a part of the surface.
+/// The surface: the model reads from the first sector to the last, so each slice of a pass is one part.
 fn surface(passes: Option<&PassHistory>) -> Vec<SurfacePart> {
     let Some(passes) = passes else { return Vec::new() };
     let (known, sectors) = (passes.known_unreadable(), passes.sectors);

@@ -1,4 +1,4 @@
-//! `scrubjay simulate scrub`: any policy against a trace.
+//! `scrubjay simulate scrub`: plays any policy against a trace.
 
 use crate::args::SimulateScrub;
 use crate::costs::{self, percent, rate};
@@ -17,7 +17,7 @@ use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::play::Playable;
 use std::io::{self, Write};
 
-/// Simulates.
+/// Runs the simulation.
 pub fn run(args: &SimulateScrub) -> Result<Exit> {
     heed::check(args.policy.name(), args.policy.heeds(), &args.parameters.given)?;
     let parameters = PolicyParameters::with(&args.parameters.given);
@@ -38,7 +38,7 @@ pub fn run(args: &SimulateScrub) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// A parameter for people.
+/// A parameter in words.
 fn text((name, value): (&str, ParameterValue)) -> String {
     format!("{} {}", name.replace('-', " "), parameter::show(value))
 }

@@ -17,14 +17,14 @@ use scrubjay_watch::calendar::{DAY, show_time};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Disks that a model may have, and days that it may last.
+/// Disks of a model, and the days that it lasts, at most.
 const DISKS_MAX: usize = 60;
 const DAYS_MAX: u64 = 3660;
-/// What comes by another way within so many seconds is the same,
+/// Seconds within which the same message by another channel counts as a copy.
 const COPY_MAX: u64 = 7 * DAY;
-/// and among so many that were shown before.
+/// Messages before it that are searched for a copy.
 const COPIES_AMONG: usize = 50;
-/// Of a page of text that is no terminal's.
+/// Columns of the text if there is no terminal.
 const COLUMNS: usize = 80;
 
 /// Runs the model.
@@ -59,7 +59,7 @@ pub fn run(args: &SimulateWatch) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Who observes the model.
+/// The observers of the model.
 struct TableAndPage {
     table: HostTable,
     page: Option<PageRecorder>,
@@ -74,7 +74,7 @@ impl HostObserver for TableAndPage {
     }
 }
 
-/// `2026-03`.
+/// A month, such as `2026-03`.
 fn month_of((year, month): (i64, u32)) -> String {
     format!("{year}-{month:02}")
 }
@@ -102,7 +102,7 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     writeln!(out, "\nWhat arrived (what came by several ways is shown once):")?;
     let mut shown: Vec<&HostMessage> = Vec::new();
     for message in &table.messages {
-        // By another way, which may have been closed for days.
+        // By another channel, which may have been down for days.
         let is_copy = |known: &&&HostMessage| {
             about(known) == about(message) && known.channel != message.channel && message.at.0 - known.at.0 < COPY_MAX
         };
@@ -117,7 +117,7 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     Ok(())
 }
 
-/// What it is about: tests differ by their codes.
+/// The subject without its code, in which tests differ.
 fn about(message: &HostMessage) -> &str {
     message.subject.split_once(" code ").map_or(&message.subject, |(about, _)| about)
 }
@@ -128,7 +128,7 @@ struct WatchedDocument<'a> {
     schema: u32,
     seed: u64,
     days: u64,
-    /// Those that were put in later included.
+    /// All disks, later additions included.
     disks: u64,
     scrub_every_days: u64,
     forecasts: u64,

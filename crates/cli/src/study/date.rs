@@ -1,8 +1,8 @@
-//! Today's date, for a page that will be read next year.
+//! Today's date, for a page that may be read years later.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `2026-11-21 16:30 UTC`.
+/// A date and time such as `2026-11-21 16:30 UTC`.
 pub fn utc(now: SystemTime) -> String {
     let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, minutes) = (seconds / 86_400, seconds / 60 % 1440);
@@ -10,7 +10,7 @@ pub fn utc(now: SystemTime) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// The year, month and day that begin so many days after 1970-01-01, by counting them down.
+/// The year, month and day of a number of days since 1970-01-01, by counting them down.
 fn date(mut days: u64) -> (u64, u64, u64) {
     let mut year = 1970;
     while days >= year_days(year) {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// As `date -u -d @SECONDS` has them.
+    /// Compared with the output of `date -u -d @SECONDS`.
     #[test]
     fn dates_are_those_of_the_calendar() {
         for (seconds, said) in [

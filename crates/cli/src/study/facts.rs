@@ -1,4 +1,4 @@
-//! How a page was made: what its reader next year wants to know.
+//! The provenance of a page, for readers years later.
 
 use super::date;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 pub struct StudyProvenance(Vec<(&'static str, String)>);
 
 impl StudyProvenance {
-    /// What holds of every page: the command line, the version, the date.
+    /// The facts of every page: the command line, the version, the date.
     pub fn new() -> StudyProvenance {
         let words: Vec<String> = std::env::args_os().skip(1).map(quoted).collect();
         StudyProvenance(vec![
@@ -18,18 +18,18 @@ impl StudyProvenance {
         ])
     }
 
-    /// One more.
+    /// Adds a fact.
     pub fn add(&mut self, name: &'static str, value: String) {
         self.0.push((name, value));
     }
 
-    /// All of them, in the order in which they were told.
+    /// All facts, in the order in which they were added.
     pub fn all(&self) -> &[(&'static str, String)] {
         &self.0
     }
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: OsString) -> String {
     let word = word.to_string_lossy();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./,:=%+@".contains(char);

@@ -11,7 +11,7 @@ use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::idleness::{IdleStudy, page};
 use scrubjay_trace::idleness::{Idleness, MinuteCounts};
 
-/// Studies them.
+/// Studies the traces.
 pub fn run(args: &StudyIdle) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();

@@ -1,4 +1,4 @@
-//! `scrubjay study integrity`: what finding silent corruption costs an array.
+//! `scrubjay study integrity`: the I/Os that integrity schemes add to an array.
 
 use super::facts::StudyProvenance;
 use super::output_folder;
@@ -12,13 +12,13 @@ use scrubjay_jobs::parallel;
 use scrubjay_sim::integrity::table3::{WORKLOADS, Workload};
 use scrubjay_study::integrity::{CHUNKS, IntegrityCase, page, speed};
 
-/// What is said of the page: the captions of these exhibits.
+/// The exhibits whose captions are printed.
 const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-workloads-8k", "integrity-chooser"];
 
-/// Studies them.
+/// Makes the study.
 pub fn run(args: &StudyIntegrity) -> Result<Exit> {
     output_folder::check(&args.out)?;
-    let machine = bench::HostMachine::look(); // before we are what keeps it busy
+    let machine = bench::HostMachine::look(); // before this process itself keeps it busy
     let mut facts = StudyProvenance::new();
     facts.add("seed", args.seed.to_string());
     facts.add("requests", format!("{} of each workload", args.requests));

@@ -1,4 +1,4 @@
-//! `scrubjay study mlet`: how long latent errors stay unknown.
+//! `scrubjay study mlet`: how long latent errors stay undetected.
 
 use super::facts::StudyProvenance;
 use super::spinner::Spinner;
@@ -12,7 +12,7 @@ use scrubjay_jobs::parallel;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::mlet::{Driven, Sweep, SweepSetup, page};
 
-/// Studies them.
+/// Makes the study.
 pub fn run(args: &StudyMlet) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();
@@ -61,13 +61,13 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
     output_folder::write(&page(&sweep, &driven), &args.out, &facts, &findings)
 }
 
-/// What can be reckoned apart.
+/// An independent piece of the computation.
 enum MletPiece<'a> {
     Sweep,
     Load(&'a DeviceLoad),
 }
 
-/// What came of it.
+/// The result of a piece.
 enum MletResult<'a> {
     Sweep(Box<Sweep>),
     Driven(Option<Box<Driven>>, &'a str),

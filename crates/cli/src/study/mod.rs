@@ -1,4 +1,4 @@
-//! `scrubjay study`: the papers' experiments on anybody's traces, as a page in a folder.
+//! `scrubjay study`: the papers' experiments on a user's traces, as a page in a folder.
 
 mod date;
 mod facts;
@@ -18,7 +18,7 @@ use crate::args::{Studied, StudyArgs};
 use crate::exit::Exit;
 use anyhow::Result;
 
-/// Studies.
+/// Makes the study that was asked for.
 pub fn run(args: &StudyArgs) -> Result<Exit> {
     match &args.what {
         Studied::Idle(args) => idle::run(args),

@@ -1,4 +1,4 @@
-//! Where a page goes, and what is said of it.
+//! The folder of a page, and the findings that are printed.
 
 use super::facts::StudyProvenance;
 use crate::args::Out;
@@ -10,16 +10,16 @@ use scrubjay_chart::{Exhibit, Page, Table};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A table is printed if it is not wider than a terminal and not longer than a screen or two.
+/// Columns of a table that is printed, at most: the width of a terminal. Its length is limited to a screen or two.
 const COLUMNS_MAX: usize = 80;
 const ROWS_MAX: usize = 60;
 
-/// Complains about a folder that cannot be one before anything is reckoned.
+/// Refuses a path that cannot be a folder before anything is computed.
 pub fn check(out: &Out) -> Result<()> {
     check_folder("--out", &out.folder)
 }
 
-/// The same of a folder that was named with this option.
+/// Refuses a path that cannot be the folder of this option.
 pub fn check_folder(option: &str, folder: &Path) -> Result<()> {
     if folder.exists() && !folder.is_dir() {
         return Err(Usage(format!("{option} {}: is a file, not a folder", folder.display())).into());
@@ -27,7 +27,7 @@ pub fn check_folder(option: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page, and says what was written, the page's first sentence, and what was found: the captions of the exhibits
+/// Writes the page, and prints its files, its first sentence, and the findings: the captions of the exhibits
 /// `findings`, and the rows of tables that fit a terminal.
 pub fn write(page: &Page, out: &Out, facts: &StudyProvenance, findings: &[&str]) -> Result<Exit> {
     let written = page::write(page, &out.folder, facts.all())?;
@@ -50,7 +50,7 @@ fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::R
         writeln!(stdout, "\n{}", shown(first))?;
     }
     for wanted in findings {
-        // Of several traces' exhibits of one kind, the first.
+        // If several traces have an exhibit of one kind, the first is taken.
         let Some(exhibit) = page.exhibits.iter().find(|exhibit| exhibit.name().starts_with(wanted)) else { continue };
         writeln!(stdout, "\n{}:\n  {}", shown(exhibit.title()), shown(exhibit.caption()))?;
         if let Exhibit::Table(table) = exhibit {
@@ -62,7 +62,7 @@ fn report(page: &Page, written: &[impl AsRef<Path>], findings: &[&str]) -> io::R
     Ok(())
 }
 
-/// The head and the rows in columns: the first to the left, numbers to the right. Nothing, if the table is too large.
+/// The head and the rows in columns: the first left-aligned, numbers right-aligned. Empty if the table is too large.
 fn lines(table: &Table) -> Vec<String> {
     let all: Vec<&Vec<String>> = std::iter::once(&table.head).chain(&table.rows).collect();
     let cell = |row: &[String], column: usize| row.get(column).map_or(0, |cell| cell.chars().count());

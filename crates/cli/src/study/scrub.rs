@@ -1,4 +1,4 @@
-//! `scrubjay study scrub`: every policy on traces.
+//! `scrubjay study scrub`: plays every policy against traces.
 
 use super::facts::StudyProvenance;
 use super::spinner::Spinner;
@@ -11,7 +11,7 @@ use scrubjay_jobs::parallel;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_study::scrub::{GOALS, page, steps, study};
 
-/// Studies them.
+/// Makes the study.
 pub fn run(args: &StudyScrub) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();
@@ -23,7 +23,7 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     }
     goals.sort_by_key(|goal| goal.mean);
     goals.dedup();
-    // A step of a trace takes as long as the trace has intervals.
+    // The time of a step grows with the number of the trace's intervals.
     let weight = |load: &DeviceLoad| load.periods.intervals().len() as u64;
     let busy =
         Spinner::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());

@@ -1,4 +1,4 @@
-//! `scrubjay study shear`: how an unknown array is laid out, told by timing alone.
+//! `scrubjay study shear`: inferring the layout of an unknown array from timing alone.
 
 use super::facts::StudyProvenance;
 use super::output_folder;
@@ -9,10 +9,10 @@ use anyhow::Result;
 use scrubjay_jobs::parallel;
 use scrubjay_study::shear::{Effort, PIECES, page};
 
-/// What is said of the page: the captions of these exhibits.
+/// The exhibits whose captions are printed.
 const FINDINGS: [&str; 3] = ["shear-verdicts", "shear-fig07-counts", "shear-versus"];
 
-/// Studies them.
+/// Makes the study.
 pub fn run(args: &StudyShear) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let effort = Effort { requests: args.requests as usize, repeats: args.repeats as usize, seed: args.seed };

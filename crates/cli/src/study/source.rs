@@ -10,10 +10,10 @@ use anyhow::Result;
 use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::path::PathBuf;
 
-/// A device with fewer requests tells nothing of itself.
+/// Requests of a device, at least: fewer give no useful result.
 const REQUESTS_MIN: u64 = 100;
 
-/// Reads the traces, with their requests; devices that say too little are left out, and counted.
+/// Reads the traces, with their requests; devices with too few requests are left out, and counted.
 pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) -> Result<Vec<DeviceLoad>> {
     let busy = Spinner::with("reading the traces");
     let mut loads = workload::load(traces, disk, Hold::Requests)?;
@@ -47,7 +47,7 @@ pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) 
     Ok(loads)
 }
 
-/// Leaves the folders out of the names, if these stay different.
+/// Removes the folders from the names, if these stay distinct.
 fn shorten(loads: &mut [DeviceLoad], files: &[PathBuf]) {
     let short = |name: &str| {
         let whole = files.iter().map(|file| (file.display().to_string(), file));

@@ -1,4 +1,4 @@
-//! A word on standard error while something takes longer than a second, and how far it is where that can be counted.
+//! A message on standard error while work takes longer than a second, with its progress if that can be counted.
 
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,15 +11,15 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Whoever is done by then has not made anybody wait.
+/// The delay before the message appears: shorter work needs none.
 const SPINNER_DELAY: Duration = Duration::from_secs(1);
-/// A terminal is drawn on so often, and elsewhere a line is written so often.
+/// The interval of drawing on a terminal.
 const DRAWN_EVERY: Duration = Duration::from_millis(100);
 const SAID_EVERY: Duration = Duration::from_secs(30);
-/// It is not said how long it will take before this share of it is done.
+/// The share of the work after which the remaining time is shown.
 const TOLD_FROM: f64 = 0.05;
 
-/// Something that is being done until this is dropped.
+/// Shows a message until it is dropped.
 pub struct Spinner {
     ended: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
@@ -27,12 +27,12 @@ pub struct Spinner {
 }
 
 impl Spinner {
-    /// With `what` we are busy: "reading the traces".
+    /// Shows `what` is being done: "reading the traces".
     pub fn with(what: impl Into<String>) -> Spinner {
         Spinner::counting(what, 0)
     }
 
-    /// The same, of so many steps that take about as long; none: they cannot be counted.
+    /// Shows `what` is being done, in `steps` steps of about the same time; 0: they cannot be counted.
     pub fn counting(what: impl Into<String>, steps: u64) -> Spinner {
         let (ended, is_ended) = mpsc::channel();
         let (what, begun, done) = (what.into(), Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -41,18 +41,18 @@ impl Spinner {
             let share = watched.load(Ordering::Relaxed) as f64 / steps as f64;
             told(&what, share, begun.elapsed())
         };
-        // Without a watcher nothing is said: no reason not to do the work.
+        // Without a thread there is no message, but the work is done all the same.
         let watcher = thread::Builder::new().name("progress".to_owned()).spawn(move || watch(&is_ended, &how_far)).ok();
         Spinner { ended: Some(ended), watcher, done }
     }
 
-    /// So many steps more are done.
+    /// Counts steps that are done.
     pub fn step(&self, steps: u64) {
         self.done.fetch_add(steps, Ordering::Relaxed);
     }
 }
 
-/// How far it is, until it is ended.
+/// Draws the message until the work ends.
 fn watch(is_ended: &Receiver<()>, how_far: &dyn Fn() -> String) {
     let lasts = |time| is_ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     if !lasts(SPINNER_DELAY) {
@@ -75,7 +75,7 @@ fn watch(is_ended: &Receiver<()>, how_far: &dyn Fn() -> String) {
     spinner.finish_and_clear();
 }
 
-/// `trying every policy: 37 %, about 12 s left`.
+/// The message, such as `trying every policy: 37 %, about 12 s left`.
 fn told(what: &str, share: f64, elapsed: Duration) -> String {
     match share {
         share if share.is_nan() => what.to_owned(),
@@ -90,7 +90,7 @@ fn told(what: &str, share: f64, elapsed: Duration) -> String {
 impl Drop for Spinner {
     fn drop(&mut self) {
         drop(self.ended.take());
-        // The line must be gone before anything else is printed.
+        // The line must be removed before anything else is printed.
         if let Some(watcher) = self.watcher.take() {
             let _ = watcher.join();
         }

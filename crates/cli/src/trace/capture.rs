@@ -1,4 +1,4 @@
-//! `scrubjay trace capture`: all requests of a disk, as they come, into a trace.
+//! `scrubjay trace capture`: records all requests of a disk into a trace.
 
 use super::output;
 use super::progress::RecordProgress;
@@ -19,9 +19,9 @@ use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The rings are emptied so often: they hold what comes in ten times that at 100,000 requests a second and CPU.
+/// The interval at which the rings are emptied: they hold ten times that at 100,000 requests a second and CPU.
 const DRAIN_EVERY: Duration = Duration::from_millis(10);
-/// So many emptyings may wait to be written, 2.5 s; beyond, the rings must hold out.
+/// Batches that may wait to be written, 2.5 s; beyond that the rings must hold the events.
 const QUEUE_MAX: usize = 256;
 
 /// Captures until the time is over or a signal comes.
@@ -57,17 +57,17 @@ pub fn run(args: &Arguments) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// How the watching ended.
+/// How the capture ended.
 struct CaptureEnded {
     /// Events that did not fit into the rings.
     lost: u64,
-    /// How long it took.
+    /// The length of the capture.
     length: Nanos,
     /// Did a signal end it?
     is_cut: bool,
 }
 
-/// Empties the rings until the time is over, a signal comes, or nobody takes the events any more.
+/// Empties the rings until the time is over, a signal comes, or the receiver is gone.
 fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSender<Vec<CaptureEvent>>) -> CaptureEnded {
     let began = clock::now();
     let is_over = || stop.load(Ordering::Relaxed) || clock::now() >= until;
@@ -81,17 +81,17 @@ fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSend
     let (length, is_cut) = (clock::now().since(began), clock::now() < until);
     let mut events = Vec::new();
     let lost = capture.finish(&mut events);
-    // Whoever no longer listens has failed, and says so.
+    // If the receiver is gone it has failed, and reports that.
     let _ = sender.send(events);
     CaptureEnded { lost, length, is_cut }
 }
 
-/// Turns events into records, and writes them.
+/// Converts events to records, and writes them.
 struct Recorder {
     output: TraceOutput,
     devices: Devices,
     device: DeviceId,
-    /// What is to be added to `CLOCK_MONOTONIC` for a date.
+    /// The difference between a date and `CLOCK_MONOTONIC`.
     epoch: Nanos,
     pairing: Pairing,
     records: Vec<Record>,
@@ -135,7 +135,7 @@ impl Recorder {
         self.flush()
     }
 
-    /// Hands what is complete to the writer.
+    /// Passes complete records to the writer.
     fn flush(&mut self) -> Result<()> {
         self.losses.add(&self.records);
         self.unanswered += self.records.iter().filter(|record| record.response.is_none()).count() as u64;
@@ -145,7 +145,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes what was still under way, and says how it went.
+    /// Writes the requests that are still under way, and prints a summary.
     fn finish(mut self, ended: &CaptureEnded) -> Result<()> {
         self.pairing.drain(&mut self.records);
         self.flush()?;

@@ -1,4 +1,4 @@
-//! `scrubjay trace convert`: a trace in another format.
+//! `scrubjay trace convert`: writes a trace in another format.
 
 use super::output::{self, CleanupSignal};
 use super::progress::RecordProgress;
@@ -13,9 +13,9 @@ use scrubjay_jobs::trace_output::TraceOutput;
 use scrubjay_jobs::workload::DeviceFilter;
 use scrubjay_trace::{Record, Trace};
 
-/// Writes it, and says what was lost.
+/// Converts the trace, and prints what was lost.
 pub fn run(args: &Convert) -> Result<Exit> {
-    // Not a positional argument of its own: an option between the two would end the first list.
+    // Not a positional argument of its own, because an option between the two would end the first list.
     let Some((out, files)) = args.traces.files.split_last().filter(|(_, files)| !files.is_empty()) else {
         return Err(Usage("name at least one trace, and last of all where to write".to_owned()).into());
     };
@@ -34,7 +34,7 @@ pub fn run(args: &Convert) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Writes the wanted records, batch by batch.
+/// Writes the wanted records in batches.
 fn copy(
     mut trace: Trace,
     names: &[String],
@@ -59,7 +59,7 @@ fn copy(
         output.write(batch, trace.devices())?;
         stop.check()?;
     }
-    // Whoever feeds a pipe is ended by the same Ctrl-C: that end is not the trace's.
+    // The same Ctrl-C ends a program that feeds a pipe, so this end may not be the trace's.
     stop.check()?;
     filter.check(&trace)?;
     let written = output.finish()?;

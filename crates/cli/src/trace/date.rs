@@ -1,8 +1,8 @@
-//! A time of a trace's clock as a date.
+//! Times of a trace's clock as dates.
 
 use scrubjay_core::units::Nanos;
 
-/// The date of a time since 1970, in UTC; `None` of the first year, where a clock counts from the trace's beginning.
+/// The date of a time since 1970, in UTC; `None` for the first year, as such a clock counts from the trace's beginning.
 pub fn date(at: Nanos) -> Option<String> {
     const DAY_SECONDS: u64 = 86_400;
     let seconds = at.0 / 1_000_000_000;

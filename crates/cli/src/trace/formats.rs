@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use scrubjay_trace::formats::{ClockOrigin, FORMATS};
 use std::io::{self, Write};
 
-/// Prints it.
+/// Prints the table.
 pub fn run() -> Result<Exit> {
     print(&mut io::stdout().lock()).context("cannot write the list to standard output")?;
     Ok(Exit::Clean)

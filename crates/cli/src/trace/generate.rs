@@ -1,4 +1,4 @@
-//! `scrubjay trace generate`: a trace made up after a model, and the model's numbers.
+//! `scrubjay trace generate`: generates a trace from a model, and saves the model's parameters.
 
 use super::output::{CleanupSignal, create, existing};
 use super::progress::RecordProgress;
@@ -19,15 +19,15 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// So many records are written at a time.
+/// Records that are written at a time.
 const BATCH: usize = 4096;
 
-/// Learns, saves and generates what is asked for.
+/// Fits, saves and generates what is asked for.
 pub fn run(args: &TraceGenerateArgs) -> Result<Exit> {
     if args.list {
         return list();
     }
-    // What cannot be written is said before anything is learnt.
+    // An output that cannot be written is reported before the model is fitted.
     let existing = existing(args.destination.force);
     if let Some(path) = &args.save {
         output::check(path, existing).map_err(unwritable)?;
@@ -43,7 +43,7 @@ pub fn run(args: &TraceGenerateArgs) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Writes what is made up after the model.
+/// Writes records drawn from the model.
 fn generate(model: &Model, args: &TraceGenerateArgs, mut output: TraceOutput) -> Result<()> {
     let mut devices = Devices::default();
     let name: String = model.name().chars().map(|c| if c.is_whitespace() || c == ',' { '-' } else { c }).collect();
@@ -111,7 +111,7 @@ fn model(args: &TraceGenerateArgs) -> Result<Model> {
     Ok(model)
 }
 
-/// The name of a file without its endings.
+/// The name of a file without its extensions.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `scrubjay trace info`: a trace in figures, for people, for programs, and as a page.
+//! `scrubjay trace info`: the figures of a trace, for people, as JSON, and as a page.
 
 use super::show;
 use crate::args::trace::{GeneratedServiceArg as From, Info};
@@ -13,10 +13,10 @@ use scrubjay_study::idleness::{self, IdleStudy};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What is said when nobody takes the figures.
+/// The error if the figures cannot be printed.
 const NO_OUTPUT: &str = "cannot write the figures to standard output";
 
-/// Reads the trace once, and prints what is in it.
+/// Reads the trace once, and prints its figures.
 pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
     let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
@@ -48,7 +48,7 @@ pub fn run(args: &Info) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Draws the page of idle intervals, and gives the file to open.
+/// Draws the page of idle intervals, and returns the file to open.
 fn draw(args: &Info, study: &HeldIntervals, folder: &Path) -> Result<std::path::PathBuf> {
     let file = args.traces.files[0].file_name().unwrap_or_default().to_string_lossy();
     let name = match &args.traces.device[..] {

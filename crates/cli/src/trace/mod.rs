@@ -1,4 +1,4 @@
-//! `scrubjay trace`: traces of disks, looked at, converted, captured and made up.
+//! `scrubjay trace`: shows, converts, captures and generates traces of disks.
 
 mod capture;
 mod convert;
@@ -14,7 +14,7 @@ use crate::args::trace::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
 use anyhow::Result;
 
-/// Does what is asked for.
+/// Runs the verb that was asked for.
 pub fn run(args: &TraceArgs) -> Result<Exit> {
     match &args.what {
         TraceVerb::Info(args) => info::run(args),

@@ -1,4 +1,4 @@
-//! Where a trace is written to: a file that appears when it is complete, or standard output; and the signals that end it.
+//! The destination of a trace: a file that appears when it is complete, or standard output; and the signals that stop it.
 
 use crate::args::trace::Destination;
 use crate::exit::Usage;
@@ -13,23 +13,23 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by a signal, so that half a file is removed before the end. A second signal ends at once.
+/// Set by a signal, so that an incomplete file is removed before the end. A second signal ends the process at once.
 #[derive(Debug)]
 pub struct CleanupSignal(Arc<AtomicBool>);
 
 impl CleanupSignal {
-    /// Listens from now on.
+    /// Installs the signal handlers.
     ///
     /// # Errors
-    /// When the signals cannot be listened to.
+    /// When no handler can be installed.
     pub fn on_signals() -> io::Result<CleanupSignal> {
         signals::flag().map(CleanupSignal)
     }
 
-    /// Goes on, unless there was a signal.
+    /// Continues, unless there was a signal.
     ///
     /// # Errors
-    /// When there was one.
+    /// When there was a signal.
     pub fn check(&self) -> Result<()> {
         ensure!(
             !self.0.load(Ordering::Relaxed),
@@ -39,10 +39,10 @@ impl CleanupSignal {
     }
 }
 
-/// Begins to write to `path`; `-` is standard output.
+/// Begins an output at `path`; `-` is standard output.
 ///
 /// # Errors
-/// When the format is not known or cannot be written, the file exists and may not be replaced, or cannot be made.
+/// When the format is not known or cannot be written, the file exists and may not be replaced, or the file cannot be made.
 pub fn create(path: &Path, destination: &Destination) -> Result<TraceOutput> {
     let to = destination.to.as_deref();
     if path != Path::new("-") {
@@ -56,12 +56,12 @@ pub fn create(path: &Path, destination: &Destination) -> Result<TraceOutput> {
     Ok(output)
 }
 
-/// What becomes of a file that is there already.
+/// Whether an existing file is replaced.
 pub fn existing(force: bool) -> Existing {
     if force { Existing::Replaced } else { Existing::Kept }
 }
 
-/// As the command says it.
+/// The error in the words of the command.
 fn refused(error: JobError) -> Error {
     match error {
         JobError::Output(error) => unwritable(error),

@@ -1,18 +1,18 @@
-//! How far a long walk through a trace is, on a terminal; nothing elsewhere.
+//! The progress of reading a long trace, shown on a terminal only.
 
 use crate::say::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_jobs::quantity::show_count;
 use std::time::Instant;
 
-/// Counts records.
+/// Counts and shows records.
 pub struct RecordProgress {
     bar: ProgressBar,
     began: Instant,
 }
 
 impl RecordProgress {
-    /// Begins; `doing` is a word such as `converted`.
+    /// Begins to count; `doing` is a word such as `converted`.
     pub fn new(doing: &'static str) -> RecordProgress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{prefix} {human_pos} records  {per_sec}  {elapsed}  {msg}");
@@ -21,22 +21,22 @@ impl RecordProgress {
         RecordProgress { bar, began: Instant::now() }
     }
 
-    /// So many more.
+    /// Counts records.
     pub fn add(&self, records: u64) {
         self.bar.inc(records);
     }
 
-    /// Something else worth a word.
+    /// Sets a further message.
     pub fn set_message(&self, message: String) {
         self.bar.set_message(message);
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// The last line: `out.csv: 44,519 records, 3,112,834 bytes, 0.02 s, 2.20 million records a second`.
+    /// Prints the last line: `out.csv: 44,519 records, 3,112,834 bytes, 0.02 s, 2.20 million records a second`.
     pub fn finish(self, name: &str, records: u64, bytes: u64) {
         let seconds = self.began.elapsed().as_secs_f64();
         let rate = records as f64 / seconds.max(1e-9) / 1e6;
@@ -44,7 +44,7 @@ impl RecordProgress {
         say(format_args!("{}, {rate:.2} million records a second", self.told(name, records, bytes)));
     }
 
-    /// The last line where nobody asks how fast it was.
+    /// Prints the last line without the rate, for a capture.
     pub fn finish_watching(self, name: &str, records: u64, bytes: u64) {
         self.clear();
         say(format_args!("{}", self.told(name, records, bytes)));

@@ -9,12 +9,12 @@ use scrubjay_trace::summary::{IdleFacts, TraceFacts};
 use scrubjay_trace::{RequestKind, ServiceSource, Trace};
 use std::io::{self, Write};
 
-/// So many devices are listed; `--json` has them all.
+/// Devices that are listed, at most; `--json` has them all.
 const DEVICES_SHOWN: usize = 10;
-/// Where the values begin.
+/// The column in which values begin.
 const INDENT: usize = 13;
 
-/// Prints them. `files` are what the trace was read from.
+/// Prints the figures. `files` are the inputs of the trace.
 pub fn print(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io::Result<()> {
     let format = trace.format();
     line(out, "trace", &files(trace.input_names()))?;
@@ -139,7 +139,7 @@ fn files(names: &[String]) -> String {
     }
 }
 
-/// `167.5 h`, with the seconds where there are few.
+/// A span such as `167.5 h`, with the seconds if there are few.
 fn span(span_seconds: f64) -> String {
     if span_seconds < 7200.0 { seconds(span_seconds) } else { format!("{:.1} h", span_seconds / 3600.0) }
 }
@@ -154,7 +154,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Four digits, no zeros at the end, the thousands apart.
+/// A number with four digits, without trailing zeros, with thousands separators.
 fn significant(value: f64) -> String {
     if value >= 999.95 {
         return show_count(value.round() as u64);

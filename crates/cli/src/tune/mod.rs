@@ -19,7 +19,7 @@ use scrubjay_jobs::workload::{DeviceLoad, Hold};
 use std::io::{self, Write};
 use std::time::Instant;
 
-/// So many of the devices that are left out are named.
+/// Names of devices left out that are printed, at most.
 const NAMES_SHOWN: usize = 3;
 
 /// Tunes to all traces.
@@ -58,7 +58,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
     Ok(if tuned.iter().all(|tuned| tuned.best.is_ok()) { Exit::Clean } else { Exit::Failed })
 }
 
-/// Devices with so few requests that they say nothing.
+/// Removes devices with too few requests.
 fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
     let left_out = match tune::leave_out_small(loads, args.min_requests) {
         Err(JobError::TooFewRequests { most, least }) => {
@@ -106,7 +106,7 @@ fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], to
     text::print_took(&mut out, took)
 }
 
-/// Whoever does not want to read on does not keep the file from being written.
+/// Ignores a closed output, so that the file is still written.
 fn gone_is_fine(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }

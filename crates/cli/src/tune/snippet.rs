@@ -8,10 +8,10 @@ use scrubjay_jobs::tune::TuneTask;
 use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 
-/// A `[scrub]` table, and what it was tuned on.
+/// A `[scrub]` table, with comments about its trace.
 pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
     let outcome = &pair.outcome;
-    // Names come from files and from whoever made them; none may end the comment.
+    // A name may have any characters, but it must not end the comment.
     let name = shown(&load.name);
     let (requests, span) = (show_count(outcome.requests), show_time(outcome.span));
     let (goal_mean, goal_max) = (write_time(task.goal.mean), write_time(task.goal.max));
@@ -30,8 +30,8 @@ pub fn snippet(load: &DeviceLoad, task: &TuneTask, pair: &Pair) -> String {
     )
 }
 
-/// To four digits and a fifth: a file for people. A ten-thousandth of the wait is less than a request of most disks takes, and
-/// what stands on so narrow a tooth is told as luck.
+/// Rounds a wait to five digits, for people. A ten-thousandth of the wait is shorter than a request of most disks, and
+/// a result that depends on so little is marked as luck.
 fn rounded(wait: Nanos) -> Nanos {
     let step = 10_u64.pow(wait.0.max(1).ilog10().saturating_sub(4));
     Nanos((wait.0 + step / 2) / step * step)

@@ -1,4 +1,4 @@
-//! The result for people: the pair, what it promises, and how much the size matters.
+//! The result for people: the pair, the cost and rate that it promises, and the influence of the size.
 
 use crate::costs::{self, percent, rate};
 use crate::say::shown;
@@ -9,7 +9,7 @@ use scrubjay_jobs::workload::DeviceLoad;
 use scrubjay_sim::tune::Pair;
 use std::io::{self, Write};
 
-/// One paragraph.
+/// Prints one paragraph.
 pub fn print(
     out: &mut impl Write,
     load: &DeviceLoad,
@@ -75,12 +75,12 @@ pub fn print(
     writeln!(out)
 }
 
-/// How long it took.
+/// Prints how long it took.
 pub fn print_took(out: &mut impl Write, took: Took) -> io::Result<()> {
     writeln!(out, "read in {:.2} s, tuned in {:.2} s", took.read.as_secs_f64(), took.tune.as_secs_f64())
 }
 
-/// The best size, and sizes a quarter to four times as large: whoever wants another one sees what it costs.
+/// The best size, and sizes from a quarter to four times as large, so that their costs can be compared.
 fn around(candidates: &[Pair], best: Bytes) -> Vec<Pair> {
     let wanted = [best.0 / 4, best.0 / 2, best.0, best.0 * 2, best.0 * 4];
     let nearest = |size: u64| candidates.iter().min_by_key(|pair| pair.size.0.abs_diff(size)).copied();
@@ -89,7 +89,7 @@ fn around(candidates: &[Pair], best: Bytes) -> Vec<Pair> {
     shown
 }
 
-/// Sizes in one unit, to be compared.
+/// A size in KiB, so that sizes can be compared.
 fn show_kib(size: Bytes) -> String {
     format!("{} KiB", size.0 >> 10)
 }

@@ -12,12 +12,12 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A channel takes no longer than a minute.
+/// How long a result is awaited: a channel takes a minute at most.
 const OUTCOME_MAX: Duration = Duration::from_secs(75);
-/// Asked again so often.
+/// The interval of questions to the watch.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Does it.
+/// Runs the verb.
 pub fn run(args: &AlertArgs) -> Result<Exit> {
     match &args.what {
         Alerted::Test => {
@@ -33,7 +33,7 @@ pub fn run(args: &AlertArgs) -> Result<Exit> {
     }
 }
 
-/// What the watch says of the channels.
+/// The watch's report about the channels.
 pub fn alerts(request: &WatchRequest) -> Result<AlertDocument> {
     match ask(request)? {
         WatchAnswer::Alerts(alerts) => Ok(alerts),
@@ -41,11 +41,11 @@ pub fn alerts(request: &WatchRequest) -> Result<AlertDocument> {
     }
 }
 
-/// Sends tests, and waits until each was accepted or not. Were all?
+/// Sends tests, and waits until each was accepted or not. Returns whether all were.
 pub fn test(out: &mut impl Write) -> Result<bool> {
     let before = alerts(&WatchRequest::Alerts)?;
     let sent = alerts(&WatchRequest::TestAlerts)?;
-    // Numbers rise: what was written before is no test of now, though it may be sent first.
+    // Numbers rise: a message written before is not this test, though it may be sent first.
     let newest = before.channels.iter().filter_map(|channel| Some(channel.last.as_ref()?.message));
     let newest = newest.chain(before.waiting.iter().copied()).max();
     let mut waiting: Vec<String> = sent.channels.iter().map(|channel| channel.name.clone()).collect();
@@ -70,7 +70,7 @@ pub fn test(out: &mut impl Write) -> Result<bool> {
     Ok(is_all_accepted && waiting.is_empty())
 }
 
-/// What came of the last attempt.
+/// The result of a channel's last attempt.
 fn outcome(channel: &ChannelEntry) -> String {
     match &channel.last {
         Some(last) if last.is_accepted => {

@@ -1,4 +1,4 @@
-//! `scrubjay check`: one line and an exit code as Nagios plugins have them (Monitoring Plugins Development Guidelines).
+//! `scrubjay check`: one line and an exit code for Nagios (Monitoring Plugins Development Guidelines).
 
 use super::ask;
 use crate::say::shown;
@@ -6,7 +6,7 @@ use scrubjay_jobs::control::{DiskEntry, LightEntry, WatchAnswer, WatchDocument, 
 use scrubjay_watch::calendar::DAY;
 use std::io::Write;
 
-/// How it is, as plugins say it. The numbers are exit codes; [`crate::exit::Exit`] has others' meanings.
+/// The states of plugins. Their numbers are exit codes; those of [`crate::exit::Exit`] have other meanings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CheckState {
     Ok = 0,
@@ -26,7 +26,7 @@ impl CheckState {
     }
 }
 
-/// Prints the line, and ends with its code.
+/// Prints the line, and ends the process with its code.
 pub fn run() -> ! {
     let (state, line) = match ask(&WatchRequest::Status) {
         Ok(WatchAnswer::Status(seen)) => (state(&seen), line(&seen)),
@@ -38,7 +38,7 @@ pub fn run() -> ! {
     std::process::exit(if is_said { state as i32 } else { CheckState::Unknown as i32 });
 }
 
-/// A running scrub is nothing to warn of; what is not known is never OK.
+/// The state. A running scrub is no warning; what is not known is never OK.
 fn state(seen: &WatchDocument) -> CheckState {
     let open = || seen.incidents.iter().filter(|incident| !incident.is_accepted);
     if open().any(|incident| incident.urgency != "notice") {
@@ -50,12 +50,12 @@ fn state(seen: &WatchDocument) -> CheckState {
     let is_accepted = |kinds: &[&str]| {
         seen.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind.as_str()))
     };
-    // Disks can be missing, too: that excuses no array.
+    // A missing disk may have been accepted instead, which does not excuse an array.
     let is_array_accepted = || {
         let is_array = |subject: &str| seen.arrays.iter().any(|array| array.key == subject);
         seen.incidents.iter().any(|one| one.is_accepted && one.kind == "missing" && is_array(&one.subject))
     };
-    // What a person accepts excuses its own light, and no other.
+    // An accepted incident excuses its own light only.
     let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
         ("green" | "none", _) => CheckState::Ok,
         (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => of_others(seen),
@@ -74,7 +74,7 @@ fn state(seen: &WatchDocument) -> CheckState {
     }
 }
 
-/// How the disks are of which nothing was accepted.
+/// The state of the disks without accepted incidents.
 fn of_others(seen: &WatchDocument) -> CheckState {
     let is_accepted =
         |disk: &&DiskEntry| seen.incidents.iter().any(|incident| incident.is_accepted && incident.subject == disk.key);
@@ -88,7 +88,7 @@ fn of_others(seen: &WatchDocument) -> CheckState {
     is_any(CheckState::Warning).or_else(|| is_any(CheckState::Unknown)).unwrap_or(CheckState::Ok)
 }
 
-/// The sentence, and behind it what can be drawn.
+/// The sentence, followed by performance data.
 fn line(seen: &WatchDocument) -> String {
     let unreadable: u64 = seen.disks.iter().map(|disk| disk.reading.unreadable).sum();
     let ok = seen.disks.iter().filter(|disk| disk.health == "ok").count();
@@ -96,7 +96,7 @@ fn line(seen: &WatchDocument) -> String {
     let oldest = seen.disks.iter().filter_map(|disk| disk.reading.oldest_read).min();
     let age = oldest.map_or("U".to_owned(), |oldest| (seen.time.saturating_sub(oldest) / DAY).to_string());
     let mut sentence = seen.sentence.trim_end_matches('.').to_owned();
-    // Where nothing is wrong, what is not known, or not set up.
+    // If nothing is wrong, lights that are not known or not set up are listed.
     let others = seen.lights.iter().filter(|light| !matches!(light.colour.as_str(), "green" | "none"));
     let others: Vec<String> = others.map(|light| format!("{}: {}", light.name, light.words)).collect();
     if !others.is_empty() && seen.incidents.iter().all(|incident| incident.is_accepted) {

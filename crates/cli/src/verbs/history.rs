@@ -1,4 +1,4 @@
-//! `scrubjay history`: what happened, the newest first.
+//! `scrubjay history`: events, the newest first.
 
 use super::state_folder;
 use crate::args::HistoryArgs;
@@ -20,7 +20,7 @@ const UUID_LENGTH: usize = 36;
 
 const HEADINGS: [&str; 4] = ["WHEN", "EVENT", "OF", "WHAT"];
 
-/// Prints it.
+/// Prints the events.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let seen = super::seen().ok();
     let of_watch = || seen.as_ref().map_or_else(|| state_folder(None), |seen| PathBuf::from(&seen.folder));
@@ -53,7 +53,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
 }
 
 fn row(event: &HistoryEvent, seen: Option<&WatchDocument>) -> Vec<String> {
-    // An array by its name, or by the beginning of its UUID.
+    // An array is shown by its name, or by the beginning of its UUID.
     let array = seen.and_then(|seen| seen.arrays.iter().find(|array| array.key == event.subject));
     let subject = match array {
         Some(array) => array.name.clone(),
@@ -63,7 +63,7 @@ fn row(event: &HistoryEvent, seen: Option<&WatchDocument>) -> Vec<String> {
     vec![moment(event.at.0), event.kind.word().replace('-', " "), subject, event.words.clone()]
 }
 
-/// The identity of the disk that is called so now, or of one that is not there any more.
+/// The identity of the disk that has this name now, or of one that is gone.
 fn key_of(name: &str, watch: Option<&WatchDocument>) -> Result<DiskKey> {
     let seen = survey(&SystemRoot::default(), &[name.into()]);
     let found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, name)).collect();

@@ -1,4 +1,4 @@
-//! `scrubjay locate`: which of the boxes in the rack is it?
+//! `scrubjay locate`: makes the light of a disk's bay blink.
 
 use crate::args::LocateArgs;
 use crate::exit::{Exit, Usage};
@@ -8,7 +8,7 @@ use scrubjay_daemon::discovery::{SeenDisk, SystemRoot, locate, survey};
 use scrubjay_daemon::pump::is_called;
 use std::io;
 
-/// Makes the light blink, or says how else to find it.
+/// Makes the light blink, or prints how else to find the disk.
 pub fn run(args: &LocateArgs) -> Result<Exit> {
     let seen = survey(&SystemRoot::default(), &[args.disk.clone().into()]);
     let mut found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, &args.disk)).collect();
@@ -47,7 +47,7 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// One that is not there, as the watch knew it.
+/// Prints what the watch knows of an absent disk.
 fn gone(name: &str) -> Result<Exit> {
     let watch = super::seen().ok();
     let Some(disk) = super::gone(watch.as_deref(), name)? else {

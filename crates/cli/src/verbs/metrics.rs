@@ -1,4 +1,4 @@
-//! `scrubjay metrics`: what the watch knows, for Prometheus.
+//! `scrubjay metrics`: the status of the watch for Prometheus.
 
 use crate::args::MetricsArgs;
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use scrubjay_web::feed::{self, PictureFeed};
 use scrubjay_web::metrics;
 use std::io::{self, Write};
 
-/// Prints them, or writes them into the file of a collector.
+/// Prints the metrics, or writes them into a collector's file.
 pub fn run(args: &MetricsArgs) -> Result<Exit> {
     let feed = PictureFeed::new(feed::over(socket_path()?));
     feed.look();

@@ -22,15 +22,15 @@ use scrubjay_jobs::control::{
 };
 use std::path::PathBuf;
 
-/// Where the daemon keeps its history, unless told otherwise.
+/// The default folder of the daemon's history.
 pub const STATE_FOLDER: &str = "/var/lib/scrubjay";
 
-/// The folder that was given, or the usual one.
+/// The folder that was given, or the default one.
 pub fn state_folder(given: Option<&PathBuf>) -> PathBuf {
     given.cloned().unwrap_or_else(|| STATE_FOLDER.into())
 }
 
-/// Asks the watch. What it refuses is an error of the one who asked.
+/// Sends a request to the watch. A refusal is a usage error.
 pub fn ask(request: &WatchRequest) -> Result<WatchAnswer> {
     let mut client = WatchClient::connect(&socket_path()?).map_err(as_error)?;
     match client.ask(request).map_err(as_error)? {
@@ -39,7 +39,7 @@ pub fn ask(request: &WatchRequest) -> Result<WatchAnswer> {
     }
 }
 
-/// A permission that is missing has an exit code of its own.
+/// Converts an error: a missing permission has an exit code of its own.
 fn as_error(error: WatchClientError) -> anyhow::Error {
     match error {
         WatchClientError::Permission(_) => {
@@ -49,10 +49,10 @@ fn as_error(error: WatchClientError) -> anyhow::Error {
     }
 }
 
-/// The disk that is not there, and that the watch knew under this name, serial number or WWN.
+/// The absent disk that the watch knew under this name, serial number or WWN.
 ///
 /// # Errors
-/// When several were called so.
+/// When several disks had this name.
 pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&'w DiskEntry>> {
     let is_it = |disk: &&DiskEntry| {
         let serial = disk.serial.as_deref().unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&
     }
 }
 
-/// How the watch sees things; or why it cannot be asked, for people.
+/// The watch's status; or why it cannot be asked, in words for people.
 pub fn seen() -> Result<Box<WatchDocument>, String> {
     picture().map_err(|error| match error.downcast_ref() {
         Some(WatchClientError::Absent(_)) => {
@@ -75,7 +75,7 @@ pub fn seen() -> Result<Box<WatchDocument>, String> {
     })
 }
 
-/// As [`seen`], as an error of the verb.
+/// The watch's status, as [`seen`] gets it; or the error of the verb.
 pub fn picture() -> Result<Box<WatchDocument>> {
     match ask(&WatchRequest::Status)? {
         WatchAnswer::Status(seen) => Ok(seen),

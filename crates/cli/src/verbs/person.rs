@@ -1,4 +1,4 @@
-//! What a person tells the watch: accept, forget, pause, resume, scrub now.
+//! A person's commands to the watch: accept, forget, pause, resume, scrub now.
 
 use super::ask;
 use crate::args::{PauseArgs, ScrubNowArgs, SubjectArgs};
@@ -8,32 +8,32 @@ use anyhow::Result;
 use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::io;
 
-/// Be silent until it grows.
+/// Accepts the open incidents of a subject until they grow.
 pub fn accept(args: &SubjectArgs) -> Result<Exit> {
     tell(&WatchRequest::Accept { subject: args.subject.clone() })
 }
 
-/// It was taken out for good.
+/// Forgets a disk or array that was taken out for good.
 pub fn forget(args: &SubjectArgs) -> Result<Exit> {
     tell(&WatchRequest::Forget { subject: args.subject.clone() })
 }
 
-/// Read nothing for a while.
+/// Pauses reading.
 pub fn pause(args: &PauseArgs) -> Result<Exit> {
     tell(&WatchRequest::Pause { seconds: args.time })
 }
 
-/// Read it out of its turn.
+/// Reads a disk or checks an array out of its turn.
 pub fn scrub_now(args: &ScrubNowArgs) -> Result<Exit> {
     tell(&WatchRequest::ScrubNow { subject: args.subject.clone() })
 }
 
-/// Go on.
+/// Ends the pause.
 pub fn resume() -> Result<Exit> {
     tell(&WatchRequest::Resume)
 }
 
-/// Tells it, and says what the watch says.
+/// Sends a command, and prints the answer.
 pub fn tell(request: &WatchRequest) -> Result<Exit> {
     match ask(request)? {
         WatchAnswer::Done { said } => {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 const HEADINGS: [&str; 7] = ["DISK", "SIZE", "OLDEST READ", "ENDS", "MUST END BY", "IN TIME", "NOW"];
 const LEAST: [&str; 2] = ["SIZE", "OLDEST READ"];
-/// An end that may be more than a year away has no date.
+/// Seconds beyond which the end of a pass is shown without a date.
 const FAR: u64 = 366 * DAY;
 
 /// The JSON of `plan --json`.
@@ -50,7 +50,7 @@ struct Planned<'d> {
     reading: &'d ReadingEntry,
 }
 
-/// All that is there: the disks, then the arrays whose checkers are driven.
+/// All that is present: the disks, then the arrays whose checkers are driven.
 fn planned(seen: &WatchDocument) -> Vec<Planned<'_>> {
     let disks = seen.disks.iter().filter_map(|disk| {
         let (name, bytes) = (disk.name.clone()?, Some(disk.bytes));
@@ -63,7 +63,7 @@ fn planned(seen: &WatchDocument) -> Vec<Planned<'_>> {
     disks.chain(arrays).collect()
 }
 
-/// `8 disks and 1 array`
+/// Their number in words: `8 disks and 1 array`.
 fn count_words(planned: &[&Planned<'_>]) -> String {
     let arrays = planned.iter().filter(|planned| planned.is_array).count();
     let words = |count: usize, what: &str| match count {
@@ -76,7 +76,7 @@ fn count_words(planned: &[&Planned<'_>]) -> String {
     words.join(" and ")
 }
 
-/// Writes it for people.
+/// Writes the plan for people.
 pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     if let Some(until) = seen.paused_until {
         writeln!(out, "Paused until {}; to go on sooner: sudo scrubjay resume\n", moment(until))?;
@@ -107,7 +107,7 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
     writeln!(out, "Requests of others are delayed by no more than {} on average.", budgets.join(" or "))
 }
 
-/// May it end too late, though most likely it will not?
+/// May the pass end too late, although it most likely will not?
 fn is_uncertain(reading: &ReadingEntry) -> bool {
     reading.forecast.is_some_and(|forecast| forecast.high > reading.due)
 }

@@ -1,4 +1,4 @@
-//! `scrubjay set`: one setting of the watch, changed in its file; whatever else is in it stays.
+//! `scrubjay set`: changes one setting of the watch in its file, and leaves the rest as it is.
 
 use super::ask;
 use super::settings_file::{self, SettingsFile};
@@ -13,17 +13,17 @@ use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
 use std::io;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-/// Where a key does not go without another one.
+/// The hint for a key that is not valid without another one.
 const SEVERAL: &str =
     r#"; several at once: scrubjay set alert.email '{ to = ["me@example.org"], server = "smtp.example.org" }'"#;
 
-/// Changes it, and has the watch read it.
+/// Changes the setting, and has the watch read it.
 pub fn run(args: &SetArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
     let after =
         changed(&file.text, &args.key, &args.value).map_err(|what| Usage(format!("{what}: nothing was written")))?;
     let fault = fault_of(&after)?;
-    // What was wrong before is not this key's fault.
+    // An error that was in the file before is not this key's fault.
     if let Some(fault) = fault.filter(|fault| fault_of(&file.text).ok().flatten().as_ref() != Some(fault)) {
         let is_pair = args.key.starts_with("alert.") && !fault.starts_with(&format!("{}:", args.key));
         let hint = if is_pair { SEVERAL } else { "" };
@@ -54,12 +54,12 @@ fn fault_of(text: &str) -> Result<Option<String>> {
     Ok(AlertChannels::from_settings(&config.alert).err().map(|fault| fault.to_string()))
 }
 
-/// The text with one key changed; what comes of it makes sense.
+/// The text with one key changed; the result is valid.
 fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let mut names: Vec<&str> = key.split('.').collect();
     let last = names.pop().filter(|last| !last.is_empty()).ok_or("a key is needed, such as scrub.every")?;
-    // A value of TOML as it is; all else is text, and where a list is wanted, one of that alone.
+    // A TOML value is used as it is; anything else is a string, or where a list is needed, a list of that string.
     let new: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let list: Array = Some(value).filter(|value| !value.is_empty()).into_iter().collect();
     let list = Value::from(list);
@@ -72,7 +72,7 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
         }
         had_list = table.get(last).is_some_and(is_list);
         match table.get_mut(last) {
-            // In its place: comments before the key are the key's, those behind it the value's.
+            // Replaced in its place: comments before the key belong to the key, those behind it to the value.
             Some(item) => {
                 if let Some(old) = item.as_value() {
                     *new.decor_mut() = old.decor().clone();
@@ -84,7 +84,7 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
         let after = document.to_string();
         match WatchConfig::parse(&after) {
             Ok(_) => return Ok(after),
-            // `:LINE: ` is of a file that is not written.
+            // The line number `:LINE: ` is of a text that is not written.
             Err(what) if refusal.is_empty() => {
                 refusal = what.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned();
                 if !refusal.contains("expected a sequence") {
@@ -97,7 +97,7 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
     Err(if refusal.contains(key) { refusal } else { format!("{key}: {refusal}") })
 }
 
-/// The table in which a key lies, made where there is none.
+/// The table of a key, which is made if it is missing.
 fn table_of<'d>(document: &'d mut DocumentMut, names: &[&str]) -> Result<&'d mut Table, String> {
     let mut table: &mut Table = document.as_table_mut();
     for name in names {

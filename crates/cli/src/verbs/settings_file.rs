@@ -1,4 +1,4 @@
-//! The watch's file of settings, read and replaced in one step.
+//! The watch's settings file, read and replaced in one step.
 
 use crate::exit::Usage;
 use anyhow::{Context, Result};
@@ -10,15 +10,15 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The one path of a file, whatever folder we are in: behind links, so that a link stays one.
+/// The absolute path of a file, links followed, so that a link stays a link.
 pub fn real(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The file that the watch reads which runs, or would read if it ran.
+/// The file that the running watch reads, or that it would read if it ran.
 ///
 /// # Errors
-/// When one runs, and does not say which.
+/// When a watch runs, and does not report its file.
 pub fn used() -> Result<PathBuf> {
     let is_silent = |error: &WatchClientError| !matches!(error, WatchClientError::Absent(_));
     match super::picture() {
@@ -30,19 +30,19 @@ pub fn used() -> Result<PathBuf> {
     }
 }
 
-/// As it was read, and makes sense.
+/// A settings file that was read, and is valid.
 pub struct SettingsFile {
-    /// Where it is: behind links, if it is one.
+    /// Its path, links followed.
     pub path: PathBuf,
-    /// What it says; nothing if it is not there.
+    /// Its text; empty if the file is absent.
     pub text: String,
-    /// The same, understood.
+    /// The parsed text.
     pub config: WatchConfig,
     mode: Option<u32>,
 }
 
 impl SettingsFile {
-    /// The one that was named; else the one that the watch reads which runs, or would read.
+    /// Reads the named file; without a name, the one that the watch reads or would read.
     pub fn read(named: Option<&Path>) -> Result<SettingsFile> {
         let path = named.map_or_else(used, |named| Ok(real(named)))?;
         let text = match fs::read_to_string(&path) {
@@ -55,7 +55,7 @@ impl SettingsFile {
         Ok(SettingsFile { path, text, config, mode })
     }
 
-    /// Puts another text in its place; who may read it stays as it was.
+    /// Replaces the text; permissions stay.
     pub fn replace(&self, text: &str) -> Result<()> {
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `scrubjay setup`: from nothing to alerts that are proven, in three questions.
+//! `scrubjay setup`: three questions from nothing to proven alerts.
 
 use super::settings_file::{self, SettingsFile};
 use super::{alert, ask};
@@ -16,12 +16,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The channel that is set up here.
+/// The channel that is set up.
 const EMAIL: &str = "email";
-/// So often may a code be mistyped.
+/// Attempts to type a code, at most.
 const TRIES: usize = 5;
 
-/// What was answered.
+/// The answers to the questions.
 struct MailAnswers {
     to: String,
     server: Option<String>,
@@ -29,7 +29,7 @@ struct MailAnswers {
     password: Option<String>,
 }
 
-/// Asks, writes the settings, and sees to it that a message arrives.
+/// Asks, writes the settings, and makes sure that a message arrives.
 pub fn run(args: &SetupArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
     let path = &file.path;
@@ -47,7 +47,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         writeln!(out)?;
         print_line(&mut out, format_args!("Written: {shown}"))?;
     }
-    // What to type to come back here.
+    // The command that continues here.
     let again = match &args.config {
         Some(_) => format!("sudo scrubjay setup --config {shown}"),
         None => "sudo scrubjay setup".to_owned(),
@@ -74,7 +74,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
     }
 }
 
-/// The three questions.
+/// Asks the three questions.
 fn questions(out: &mut impl Write) -> Result<MailAnswers> {
     let terminal = Term::stderr();
     writeln!(out, "Every sector of every disk is read within 35 days, while the disk is idle.")?;
@@ -107,7 +107,7 @@ fn question(out: &mut impl Write, what: &str) -> Result<String> {
     line()
 }
 
-/// A line of what is typed.
+/// Reads a line of input.
 fn line() -> Result<String> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
@@ -119,9 +119,9 @@ fn line() -> Result<String> {
     Ok(line.trim().to_owned())
 }
 
-/// The settings with mail at their end; whatever was there stays as it is.
+/// The settings with the mail channel at their end; the rest stays as it is.
 fn with_mail(before: &str, answers: &MailAnswers, path: &Path) -> Result<String> {
-    let quoted = |text: &str| serde_json::to_string(text); // a string of JSON is one of TOML
+    let quoted = |text: &str| serde_json::to_string(text); // a JSON string is a TOML string
     let mut after = before.to_owned();
     if !after.is_empty() && !after.ends_with('\n') {
         after.push('\n');
@@ -141,7 +141,7 @@ fn with_mail(before: &str, answers: &MailAnswers, path: &Path) -> Result<String>
     Ok(after)
 }
 
-/// Beside the settings.
+/// The path of the password file, beside the settings.
 fn password_file(path: &Path) -> PathBuf {
     path.with_file_name("smtp.password")
 }
@@ -236,7 +236,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("etc/config.toml");
         fs::create_dir(folder.path().join("etc")).unwrap();
-        fs::write(password_file(&path), "old").unwrap(); // open to all
+        fs::write(password_file(&path), "old").unwrap(); // readable for all
         write_password(&path, &answers(Some("me"))).unwrap();
         let mode = fs::metadata(password_file(&path)).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode, fs::read_to_string(password_file(&path)).unwrap().as_str()), (0o600, "secret\n"));

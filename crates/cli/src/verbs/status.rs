@@ -1,4 +1,4 @@
-//! How the watch sees things, for people: the sentence, what to do, four lights, arrays, disks, alerts.
+//! The watch's status for people: the sentence, what to do, four lights, arrays, disks, alerts.
 
 use crate::columns;
 use crate::say::{print_line, print_prose};
@@ -10,14 +10,14 @@ use std::io::{self, Write};
 
 const ARRAYS: [&str; 6] = ["ARRAY", "LEVEL", "MEMBERS", "CAN LOSE", "LAST FULL CHECK", "NOW"];
 const DISKS: [&str; 7] = ["DISK", "SERIAL", "MODEL", "STATE", "LAST FULL READ", "BAD SECTORS", "NOW"];
-/// So many things to do are numbered.
+/// Entries of what to do that are numbered, at most.
 const TO_DO_MAX: usize = 3;
-/// What is left out first in a narrow terminal.
+/// Columns that are left out first in a narrow terminal.
 const LEAST: [&str; 2] = ["MODEL", "SERIAL"];
-/// Disks that are listed one by one; of more, only those with something to tell.
+/// Disks that are listed one by one; if there are more, only those that deviate are.
 const LISTED_MAX: usize = 24;
 
-/// Writes all of it.
+/// Writes the whole status.
 pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     print_line(out, format_args!("{}  {}", seen.host, moment(seen.time)))?;
     print_prose(out, "", &seen.sentence, width)?;
@@ -29,7 +29,7 @@ pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -
         if number == 0 {
             writeln!(out, "\nDo now")?;
         }
-        // The last may say how many more there are.
+        // The last entry may be the number of further ones.
         let label = if number < TO_DO_MAX { format!("  {}. ", number + 1) } else { "     ".to_owned() };
         print_prose(out, &label, what, width)?;
     }

@@ -24,13 +24,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The folder of the service, where root keeps the key, too.
+/// The folder of the service, in which root keeps the key, too.
 const KEY_FOLDER: &str = "/var/lib/scrubjay-web";
-/// No key, and no recording of sixty disks, is longer.
+/// Bytes of a key, at most; and of a recording, which is enough for sixty disks.
 const KEY_BYTES: u64 = 128;
 const RECORDING_BYTES: u64 = 256 << 20;
 
-/// Listens until it is ended.
+/// Serves until it is ended.
 pub fn run(args: &WebArgs) -> Result<Exit> {
     if !args.print_link && !args.listen.ip().is_loopback() && args.tls_cert.is_none() && args.without_tls < 2 {
         return Err(Usage(format!(
@@ -101,7 +101,7 @@ fn key_path(given: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Reads the key; one that is absent is made, unless it is only to be read.
+/// Reads the key; an absent one is made, unless it may only be read.
 fn key(path: &Path, is_only_read: bool) -> Result<String> {
     let shown = path.display();
     let file = match fs::File::open(path) {
@@ -138,7 +138,7 @@ fn make(path: &Path) -> Result<String> {
         made.map_err(|error| JobError::inaccessible(format!("cannot make {}", folder.display()), error))?;
     }
     match output::write_private(path, Existing::Kept, format!("{key}\n").as_bytes()) {
-        // Another page has made it meanwhile.
+        // Another process has made it meanwhile.
         Err(OutputError::Exists { .. }) => self::key(path, true),
         written => written.map(|()| key).map_err(unwritable),
     }

@@ -1,4 +1,4 @@
-//! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a volume that is running.
+//! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a running volume.
 
 use super::document::document;
 use super::serve::last_words;
@@ -22,10 +22,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// So long is waited for a server that has left its volume to end.
+/// How long the end of a server that has closed its volume is awaited.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Shows how volumes are.
+/// Prints the status of volumes.
 pub fn status(args: &StatusArgs) -> Result<Exit> {
     let sockets = match &args.volume {
         Some(volume) => vec![find(Some(volume))?],
@@ -36,7 +36,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
     for socket in &sockets {
         match status_of(socket) {
             Ok(status) => {
-                // One that opens says nothing else before it is open: its members tell.
+                // A volume that is opening reports nothing else yet, so its members decide.
                 let opens = status.state == VolumeCondition::Opening
                     && status.members.iter().all(|member| member.state == MemberCondition::Active);
                 is_well &= (status.state == VolumeCondition::Open || opens) && status.lost == 0;
@@ -71,10 +71,10 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
     })
 }
 
-/// The JSON of `volume status` where there is no status.
+/// The JSON of `volume status` if there is no status.
 #[derive(Serialize)]
 struct Unseen {
-    /// `unknown`: its server does not say; `none`: no volume is running.
+    /// `unknown`: its server does not answer; `none`: no volume is running.
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     socket: Option<String>,
@@ -131,7 +131,7 @@ fn print(status: &commands::Status, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// Shows what a volume has found.
+/// Prints the findings of a volume.
 pub fn findings(args: &FindingsArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let mut since = 0;
@@ -168,7 +168,7 @@ fn events_since(socket: &Path, since: u64) -> Result<VolumeEvents> {
     }
 }
 
-/// Shows what has happened to a volume; with `--follow`, what happens from now on, until it is stopped.
+/// Prints the events of a volume; with `--follow`, also new ones until it is stopped.
 pub fn events(args: &EventsArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let mut out = io::stdout().lock();
@@ -190,7 +190,7 @@ pub fn events(args: &EventsArgs) -> Result<Exit> {
                 return Ok(Exit::Clean);
             }
             out.flush()?;
-            // The volume answers when something happens; a server that ends in order answers, too.
+            // The volume answers at the next event; a server that ends in order answers, too.
             let mut client = ControlClient::connect(&socket)?;
             match client.ask_within(&VolumeCommand::Events { since, wait: true }, FOLLOW_PATIENCE) {
                 Ok(_) | Err(ClientError::Late(_)) => (),
@@ -204,10 +204,10 @@ pub fn events(args: &EventsArgs) -> Result<Exit> {
     }
 }
 
-/// So long one question for the next event is kept open.
+/// How long one request for the next event waits for its answer.
 const FOLLOW_PATIENCE: Duration = Duration::from_secs(3600);
 
-/// One event, as a line.
+/// An event in one line.
 fn event_line(event: &VolumeEvent) -> String {
     match event {
         VolumeEvent::Finding(finding) => describe(finding),
@@ -220,11 +220,11 @@ fn event_line(event: &VolumeEvent) -> String {
     }
 }
 
-/// So many findings on one member are each told.
+/// Findings on one member that are listed individually, at most.
 const TOLD_EACH: usize = 3;
 
-/// Findings as lines: member by member, in the order of their places; of many how many there are, what they are, and between
-/// which bytes.
+/// Findings in lines: by member, in the order of their places; many are summarised by their number, their kinds and the
+/// bytes between which they are.
 pub fn summaries(findings: &[Finding]) -> Vec<String> {
     let mut members: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
@@ -251,7 +251,7 @@ pub fn summaries(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// `3 corrupt, 2 torn-write`; if all are alike, the word alone.
+/// Counts of words, such as `3 corrupt, 2 torn-write`; if all are alike, the word alone.
 fn counts<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for word in words {
@@ -263,7 +263,7 @@ fn counts<'a>(words: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// One finding, as a line.
+/// A finding in one line.
 pub fn describe(finding: &Finding) -> String {
     let path = finding.path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
     let target = match finding.kind {
@@ -280,7 +280,7 @@ pub fn describe(finding: &Finding) -> String {
     )
 }
 
-/// Takes a member out.
+/// Fails a member.
 pub fn fail(args: &Fail) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let member = slot_of(&socket, &args.member)?;
@@ -288,7 +288,7 @@ pub fn fail(args: &Fail) -> Result<Exit> {
     print_member(&socket, |number, _| number == member)
 }
 
-/// Puts a new disk in a member's place.
+/// Replaces a member by a new disk.
 pub fn replace(args: &Replace) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let member = slot_of(&socket, &args.member)?;
@@ -311,7 +311,7 @@ pub fn replace(args: &Replace) -> Result<Exit> {
     }
 }
 
-/// Takes a member back that was out.
+/// Returns a member that was out.
 pub fn readd(args: &Readd) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     let path = std::path::absolute(&args.path)?.display().to_string();
@@ -319,7 +319,7 @@ pub fn readd(args: &Readd) -> Result<Exit> {
     print_member(&socket, |_, member| member.path.as_ref() == Some(&path))
 }
 
-/// Prints how a member is, after a command that concerned it.
+/// Prints the state of a member after a command for it.
 fn print_member(socket: &Path, is_it: impl Fn(usize, &MemberStatus) -> bool) -> Result<Exit> {
     let status = status_of(socket)?;
     let mut out = io::stdout().lock();
@@ -329,7 +329,7 @@ fn print_member(socket: &Path, is_it: impl Fn(usize, &MemberStatus) -> bool) -> 
     Ok(Exit::Clean)
 }
 
-/// `member 3 (d.img) is rebuilding: 12.0 % done`.
+/// The state of a member in one line: `member 3 (d.img) is rebuilding: 12.0 % done`.
 fn member_line(number: usize, member: &MemberStatus) -> String {
     let MemberStatus { path, state, detail, .. } = member;
     event_line(&VolumeEvent::Member(MemberEvent {
@@ -340,7 +340,7 @@ fn member_line(number: usize, member: &MemberStatus) -> String {
     }))
 }
 
-/// A member by its slot's number or its path.
+/// The slot of a member, given by its number or its path.
 fn slot_of(socket: &Path, member: &str) -> Result<usize> {
     if let Ok(slot) = member.parse() {
         return Ok(slot);
@@ -352,7 +352,7 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
     slot.ok_or_else(|| Usage(format!("{member} is no member of this volume")).into())
 }
 
-/// Stops a server, waits until it has ended, and says how it left its volume.
+/// Stops a server, waits until it has ended, and prints in which state it left its volume.
 pub fn stop(args: &StopArgs) -> Result<Exit> {
     let socket = find(args.volume.as_deref())?;
     if let Err(error @ ClientError::Absent(_)) = ControlClient::connect(&socket) {
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
     use scrubjay_core::volume::finding::Resolution;
 
-    /// A server may be another program, and says what it likes.
+    /// A server may be another program, and answer anything.
     #[test]
     fn nothing_that_a_server_says_is_a_command_to_the_terminal() {
         let foul = || "\u{1b}[2Jx".to_owned();

@@ -1,4 +1,4 @@
-//! `scrubjay volume check`: reads every stripe of a volume that is not being served.
+//! `scrubjay volume check`: reads every stripe of a volume that is not served.
 
 use super::admin::summaries;
 use super::serve::{members, today};
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The answer, as JSON.
+/// The result, as JSON.
 #[derive(Serialize)]
 struct CheckDocument<'a> {
     schema: u32,
@@ -24,10 +24,10 @@ struct CheckDocument<'a> {
     complete: bool,
     stripes: u64,
     clean: u64,
-    /// Left half written by a crash, and not judged.
+    /// Stripes of a write that a crash interrupted, which were not judged.
     undecided: u64,
     repaired: Vec<&'a Finding>,
-    /// Found, and left as it is: without `--repair`, or where a disk did not take it.
+    /// Findings that were not repaired: without `--repair`, or because a disk did not accept the write.
     damaged: Vec<&'a Finding>,
     lost: Vec<&'a Finding>,
     /// Slots of members that are missing, failed, or being rebuilt.

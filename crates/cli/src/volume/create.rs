@@ -1,4 +1,4 @@
-//! `scrubjay volume create`: looks at all members, then makes them one volume.
+//! `scrubjay volume create`: checks all members, then makes a volume of them.
 
 use super::document::{GeometryDocument as GeometryFields, document};
 use super::refused::Refused;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Makes it.
+/// Creates the volume.
 pub fn run(args: &Create) -> Result<Exit> {
     let layout = layout(args)?;
     check_name(&args.name)?;
@@ -36,7 +36,7 @@ pub fn run(args: &Create) -> Result<Exit> {
     let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
     let greatest = |block: fn(&OpenMember) -> u64| members.iter().map(block).max().expect("there is one");
     let wished = greatest(OpenMember::block_to_make);
-    // Small chunks may be wished for on disks with great sectors.
+    // A small chunk may be wanted on disks with large physical sectors.
     let block_bytes = if args.chunk.0 < wished { greatest(|member| member.block_bytes) } else { wished };
     let parameters = ArrayParameters { layout, scheme: args.scheme, chunk_bytes: args.chunk.0, block_bytes };
     let geometry = Geometry::fit(&parameters, smallest, args.size.map(|size| size.0)).map_err(Refused::from)?;
@@ -54,7 +54,7 @@ pub fn run(args: &Create) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// As asked for, or what suits the numbers.
+/// The layout that was asked for, or the one that suits the numbers.
 fn layout(args: &Create) -> Result<Layout, Refused> {
     let (shape, disks) = (Shape { data: args.data, parity: args.parity }, args.members.len());
     if args.layout.is_none() && disks != shape.slots() && (shape.data, shape.parity) != (1, 1) {
@@ -79,7 +79,7 @@ fn check_name(name: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// All members, each fit to be overwritten; or all that are not.
+/// Opens all members, each of which may be overwritten; or refuses, with all that may not.
 fn open(args: &Create) -> Result<Vec<OpenMember>, Refused> {
     let mut members = Vec::new();
     for path in &args.members {
@@ -114,7 +114,7 @@ fn error_of(path: &Path, error: io::Error) -> Refused {
     Refused { text: format!("{}: {error}", path.display()), exit: Exit::Failed }
 }
 
-/// The first one.
+/// The first superblock of the volume.
 fn superblock(name: &str, geometry: Geometry) -> io::Result<Superblock> {
     let names = (0..geometry.layout.disks()).map(|_| member::new_uuid()).collect::<io::Result<Vec<_>>>()?;
     Ok(blank::superblock(geometry, member::new_uuid()?, name, clock::today(), &names))
@@ -158,7 +158,7 @@ struct MadeMember {
     path: String,
     uuid: String,
     bytes: u64,
-    /// Is it read and written past the page cache?
+    /// Is it read and written with direct I/O, without the page cache?
     direct: bool,
 }
 

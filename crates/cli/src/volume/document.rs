@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use scrubjay_core::volume::format::geometry;
 use serde::Serialize;
 
-/// The one object that is printed, as text.
+/// The JSON object that is printed, as text.
 pub fn document(content: &impl Serialize) -> Result<String> {
     #[derive(Serialize)]
     struct MemberDocument<'a, T> {
@@ -15,10 +15,10 @@ pub fn document(content: &impl Serialize) -> Result<String> {
     serde_json::to_string(&MemberDocument { schema: 1, content }).context("the result as JSON")
 }
 
-/// A volume's numbers.
+/// The geometry of a volume.
 #[derive(Debug, Serialize)]
 pub struct GeometryDocument {
-    /// User data.
+    /// Bytes of user data.
     bytes: u64,
     data: usize,
     parity: usize,
@@ -29,14 +29,14 @@ pub struct GeometryDocument {
     block_bytes: u64,
     stripes: u64,
     region_stripes: u64,
-    /// Where the first chunk of each member lies.
+    /// The offset of the first chunk on each member, in bytes.
     data_offset: u64,
-    /// What is used of each member.
+    /// Bytes that are used of each member.
     member_bytes: u64,
 }
 
 impl GeometryDocument {
-    /// Of this one.
+    /// Makes the document of a geometry.
     pub fn of(geometry: &geometry::Geometry) -> GeometryDocument {
         let shape = geometry.layout.shape();
         GeometryDocument {

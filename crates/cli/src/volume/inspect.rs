@@ -1,4 +1,4 @@
-//! `scrubjay volume inspect`: what members say of themselves and of their volume, and what they make together.
+//! `scrubjay volume inspect`: the metadata of members, and whether they form a volume.
 
 use super::document::{GeometryDocument, document};
 use super::refused::Refused;
@@ -13,7 +13,7 @@ use scrubjay_device::member::{Access, OpenMember};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Prints it.
+/// Prints the metadata.
 pub fn run(args: &Inspect) -> Result<Exit> {
     let mut given = Vec::new();
     for path in &args.members {
@@ -30,7 +30,7 @@ pub fn run(args: &Inspect) -> Result<Exit> {
     Ok(exit(&together))
 }
 
-/// Members that were not named are no problem, as far as one can see.
+/// The exit code. Members that were not named are no problem.
 fn exit(together: &Result<Assembly, AssembleError>) -> Exit {
     let is_well = match together {
         Ok(assembly) => assembly.stale.is_empty(),
@@ -110,13 +110,13 @@ fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) ->
 #[derive(Debug, Serialize)]
 struct Inspected {
     members: Vec<Said>,
-    /// Can they be started together?
+    /// Can the volume be started with these members?
     startable: bool,
-    /// And without anything missing?
+    /// Are all its members among them?
     complete: bool,
-    /// Those that are named here, but would be left out.
+    /// Members among these that would be left out.
     stale: Vec<String>,
-    /// Why they cannot be started.
+    /// Why the volume cannot be started.
     error: Option<String>,
 }
 
@@ -124,7 +124,7 @@ struct Inspected {
 struct Said {
     path: String,
     bytes: u64,
-    /// Why it is no member.
+    /// Why this is no member.
     error: Option<String>,
     superblock: Option<SuperblockFields>,
 }
@@ -146,7 +146,7 @@ struct SuperblockFields {
 #[derive(Debug, Serialize)]
 struct RecordFields {
     uuid: String,
-    /// `active`, `missing`, `failed: ...`, `rebuilding: ...`.
+    /// The member's state: `active`, `missing`, `failed: ...`, `rebuilding: ...`.
     state: String,
     faults: u32,
 }

@@ -1,4 +1,4 @@
-//! `scrubjay volume`: volumes made, looked at, served and repaired.
+//! `scrubjay volume`: creates, inspects, serves and repairs volumes.
 
 pub mod admin;
 mod check;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::say::say;
 use anyhow::Result;
 
-/// Does what is asked for.
+/// Runs the verb that was asked for.
 pub fn run(args: &VolumeArgs) -> Result<Exit> {
     let done = match &args.what {
         VolumeVerb::Create(args) => create::run(args),

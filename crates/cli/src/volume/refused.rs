@@ -1,4 +1,4 @@
-//! Why nothing was done, and what to exit with.
+//! Refusals before anything was done, with their exit codes.
 
 use crate::exit::Exit;
 use scrubjay_core::layout::LayoutError;
@@ -6,18 +6,18 @@ use scrubjay_core::volume::format::assemble::AssembleError;
 use scrubjay_core::volume::format::geometry::GeometryError;
 use scrubjay_device::member::MemberError;
 
-/// Nothing was done.
+/// A refusal; nothing was done.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct Refused {
     /// Why, in one line.
     pub text: String,
-    /// What to exit with.
+    /// The exit code.
     pub exit: Exit,
 }
 
 impl Refused {
-    /// The command or a member makes no sense.
+    /// The command or a member is wrong.
     pub fn usage(text: impl Into<String>) -> Refused {
         Refused { text: text.into(), exit: Exit::Usage }
     }

@@ -1,4 +1,4 @@
-//! `scrubjay volume serve`: a volume of members, as a network block device or a block device of this machine.
+//! `scrubjay volume serve`: serves a volume as a network block device or as a block device of this machine.
 
 use super::refused::Refused;
 use crate::args::volume::{DegradedChoice, Serve, TlsChoice};
@@ -21,7 +21,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The greatest block that is called preferred: some clients allocate one for each request.
+/// Bytes of the preferred block that is announced, at most: some clients allocate one for each request.
 const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 
 /// Serves until it is told to stop.
@@ -88,13 +88,13 @@ pub fn run(args: &Serve) -> Result<Exit> {
     Ok(last_words(&controller.stopped(&ended)))
 }
 
-/// Says how a volume was left; what to exit with.
+/// Prints in which state the volume was left; returns the exit code.
 pub fn last_words(stopped: &Stopped) -> Exit {
     say(format_args!("{}", stopped.words()));
     if stopped.problems.is_empty() { Exit::Clean } else { Exit::Failed }
 }
 
-/// What root should know: a port of this machine is open to all its users, and what they write there root writes.
+/// A warning for root: a TCP port is open to all users of this machine, and the server writes their data with root's rights.
 fn warning(args: &Serve, user: u32) -> Option<String> {
     let is_open = |address: &&Address| matches!(address, Address::Tcp(_)) && args.tls_client_ca.is_none();
     let address = args.listen.iter().find(is_open).filter(|_| user == 0)?;
@@ -103,7 +103,7 @@ fn warning(args: &Serve, user: u32) -> Option<String> {
     ))
 }
 
-/// What other machines reach is encrypted, unless the user says that it need not be.
+/// Refuses unencrypted addresses that other machines can reach, unless the user permits them.
 fn refuse_open_doors(args: &Serve) -> Result<()> {
     let is_fine = |address: &&Address| args.insecure || args.tls == TlsChoice::Require || address.is_local();
     match args.listen.iter().find(|address| !is_fine(address)) {
@@ -114,7 +114,7 @@ fn refuse_open_doors(args: &Serve) -> Result<()> {
     }
 }
 
-/// What TLS is made of.
+/// Reads the files for TLS.
 fn tls(args: &Serve) -> Result<Tls> {
     let (Some(certificate), Some(key), true) = (&args.tls_certificate, &args.tls_key, args.tls != TlsChoice::Off)
     else {
@@ -132,7 +132,7 @@ fn tls(args: &Serve) -> Result<Tls> {
     })
 }
 
-/// By what a block device is known to be this volume's.
+/// The mark by which a block device is recognised as this volume's.
 fn mark(array: Uuid) -> u64 {
     let (first, second) = array.0.split_at(8);
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
@@ -148,7 +148,7 @@ fn no_device(error: UblkError) -> anyhow::Error {
     }
 }
 
-/// What to call an address, for clients.
+/// The URI of an address, for clients.
 fn uri(address: &Address, tls: TlsChoice) -> String {
     let scheme = if tls == TlsChoice::Off { "nbd" } else { "nbds" };
     match address {
@@ -157,7 +157,7 @@ fn uri(address: &Address, tls: TlsChoice) -> String {
     }
 }
 
-/// Opens the members of a volume, all that are named, and says who is missing or left out.
+/// Opens all named members of a volume, and prints which are missing or left out.
 pub fn members(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered> {
     let gathered = gather::gather(paths, is_read_only).map_err(refusal)?;
     say_notes(&gathered);
@@ -177,7 +177,7 @@ fn say_notes(gathered: &Gathered) {
     }
 }
 
-/// The date.
+/// The present date.
 pub fn today() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }

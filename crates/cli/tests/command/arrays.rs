@@ -1,4 +1,4 @@
-//! Modelled arrays: what is said of them, in text and JSON, what a seed decides, and what is refused.
+//! Modelled arrays: the result in text and JSON, the effect of a seed, and refusals.
 
 use crate::bench::{Bench, Ran};
 use crate::probed::{DOCUMENT, fields};

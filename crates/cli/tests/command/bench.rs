@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Too slow to come to its end while a test does something to it: after each of 64 requests it pauses for ten seconds.
+/// A scrub that does not end while a test acts on it: it pauses for ten seconds after each of 64 requests.
 const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "10s", "--request", "256KiB", "--json"];
-/// Of an image of 16 MiB it has saved so much before it pauses for the first time.
+/// Bytes of an image of 16 MiB that it has saved before its first pause.
 pub const KNOWN_BYTES: u64 = 256 << 10;
 
 /// A clean folder.
@@ -17,7 +17,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// With `disk.img` of this many MiB in it, written to the last byte.
+    /// A folder with `disk.img` of this many MiB, written to the last byte.
     pub fn with_image(mib: usize) -> Bench {
         let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };
         fs::write(bench.image(), vec![0xa5; mib << 20]).expect("room for an image");
@@ -32,7 +32,7 @@ impl Bench {
         self.folder.path().join("state")
     }
 
-    /// `scrubjay ARGUMENTS`, in the folder, with no state of anybody else's.
+    /// `scrubjay ARGUMENTS`, in the folder, with a state folder of its own.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scrubjay"));
         command.args(arguments).current_dir(self.folder.path()).env("XDG_STATE_HOME", self.state());
@@ -44,7 +44,7 @@ impl Bench {
         Ran::new(self.command(arguments).output().expect("the command starts"))
     }
 
-    /// Where no file may grow beyond 4 KiB: for a full disk.
+    /// Runs where no file may grow beyond 4 KiB, as on a full disk.
     pub fn run_on_full_disk(&self, arguments: &[&str]) -> Ran {
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_scrubjay")]);
@@ -58,18 +58,18 @@ impl Bench {
 }
 
 impl Bench {
-    /// The state file with this ending, once there is one.
+    /// The state file with this extension, once there is one.
     pub fn state_file(&self, ending: &str) -> Option<PathBuf> {
         let mut files = fs::read_dir(self.state().join("scrubjay")).ok()?.map(|file| file.unwrap().path());
         files.find(|path| path.extension().is_some_and(|found| found == ending))
     }
 
-    /// Starts a slow scrub, and returns when a little of it has been saved.
+    /// Starts a slow scrub, and returns when it has saved its first progress.
     pub fn start_slowly(&self) -> Child {
         self.until_saved(self.start(&SLOWLY), KNOWN_BYTES / 512)
     }
 
-    /// Waits until so many sectors of a scrub that was started were saved with their verdicts.
+    /// Waits until a running scrub has saved the verdicts on this many sectors.
     pub fn until_saved(&self, mut child: Child, sectors: u64) -> Child {
         let progress = child.stderr.take().expect("a pipe");
         BufReader::new(progress).lines().next().expect("it says what it does").unwrap();
@@ -97,7 +97,7 @@ pub fn kill(child: &Child, signal: &str) {
     assert!(status.success());
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -118,7 +118,7 @@ impl Ran {
         document["targets"][0].clone()
     }
 
-    /// Refused with this exit code, in one line that says `what`; nothing on standard output.
+    /// Checks that it was refused with this exit code, in one line with the words `what`, and without output.
     pub fn refused(&self, code: i32, what: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(self.stdout.is_empty(), "{self:?}");

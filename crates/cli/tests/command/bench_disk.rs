@@ -1,10 +1,10 @@
-//! `bench disk` and `bench verify` on files: the shape of the JSON, refusals, what is kept, what is written.
+//! `bench disk` and `bench verify` on files: the shape of the JSON, refusals, and what is kept and written.
 
 use crate::bench::Bench;
 use serde_json::Value;
 use std::fs;
 
-/// A folder where direct reads work: the temporary one may be memory, which is refused.
+/// A folder where direct reads work: the temporary folder may be in memory, which is refused.
 fn bench_on_disk() -> Option<Bench> {
     let bench = Bench::with_image(8);
     let ran =
@@ -56,7 +56,7 @@ fn the_json_of_a_measurement_has_every_promised_field() {
     }
     assert!(document["budget_seconds"].is_number() && document["verdict"].is_string());
     assert_eq!((&document["span"], &document["comparison"]["unlike"]), (&"file".into(), &0.into()));
-    // Who answers is named, or the disk answers for itself.
+    // An intermediary is named exactly for the classes in which the disk does not answer for itself.
     let (class, answers) = (document["disk"]["class"].as_str().unwrap(), document["disk"]["intermediary"].as_str());
     let is_open = ["virtual disk", "made of others", "served by another host"].contains(&class);
     assert_eq!(is_open, answers.is_some(), "{class}, {answers:?}");
@@ -74,7 +74,7 @@ fn results_are_kept_unless_told_not_to() {
         || fs::read_to_string(bench.state().join("scrubjay/bench-results.jsonl")).unwrap_or_default().lines().count();
     assert_eq!(kept(), 0);
     let runs = (0..3).map(|_| measured(&bench, &[]));
-    // One that others disturbed is not kept, and no past of the next.
+    // A run that was disturbed is not kept, and is no past run of the next one.
     let counted: Vec<(u64, usize)> =
         runs.map(|run| (run["comparison"]["past_runs"].as_u64().unwrap(), kept())).collect();
     let mut before = 0;

@@ -1,4 +1,4 @@
-//! Claims: who can keep whom from scrubbing.
+//! Claims: only the users who may can keep others from scrubbing.
 
 use crate::bench::{Bench, kill};
 use scrubjay_device::store::short_name;
@@ -10,14 +10,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
-/// The names of sockets that once were claims of this image, but for the first byte, which is zero.
+/// Names of abstract sockets that once were claims of this image, without their first byte, which is zero.
 fn names(bench: &Bench) -> Vec<String> {
     let target = Target::open(&bench.image()).unwrap();
     let names = [format!("name/{}", short_name(&target.id().key()))].into_iter().chain(target.ways());
     names.map(|name| format!("scrubjay/claim/{name}")).collect()
 }
 
-/// Names of sockets without a place in the file system are anybody's, so they must mean nothing.
+/// Abstract socket names can be taken by any user, so they must mean nothing.
 #[test]
 fn nobody_keeps_others_from_scrubbing_by_taking_a_name() {
     let bench = Bench::with_image(1);
@@ -28,7 +28,7 @@ fn nobody_keeps_others_from_scrubbing_by_taking_a_name() {
     drop(squatters);
 }
 
-/// What a process has bound to names without a place in the file system: lines of /proc/net/unix.
+/// The abstract sockets that a process has bound: lines of /proc/net/unix.
 fn abstract_sockets(pid: u32) -> Vec<String> {
     let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().map(|file| fs::read_link(file.unwrap().path()));
     let open: Vec<String> = open.filter_map(|link| Some(link.ok()?.to_str()?.to_owned())).collect();

@@ -1,4 +1,4 @@
-//! `bench code`: everybody is measured, whatever the figures are; and what is refused.
+//! `bench code`: all codes are measured, whatever the figures, and what is refused.
 
 use crate::bench::{Bench, Ran};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn everybody_is_measured_in_the_cache_and_out_of_it() {
     let bench = Bench::with_image(1);
     let arguments = ["bench", "code", "--data", "3", "--parity", "2", "--chunk", "4KiB", "--quick"];
     let document = document(&bench.run(&[&arguments[..], &["--json"]].concat()));
-    // Of 64 MiB, whole stripes: 3276 of five chunks.
+    // The sets are whole stripes of five chunks: 12, and the 3276 that fit into 64 MiB.
     assert_eq!(document["set_bytes"], serde_json::json!([12 * 5 * 4096, 3276 * 5 * 4096]));
     let rows = document["results"].as_array().unwrap();
     let whats: Vec<&str> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();

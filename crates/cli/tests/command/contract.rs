@@ -88,7 +88,7 @@ fn a_record_never_replaces_a_file() {
     assert_eq!(fs::metadata(bench.image()).unwrap().len(), 1 << 20, "least of all the target");
 }
 
-/// A terminal obeys what it is sent: whoever names a file must not command it.
+/// A terminal executes control sequences: a file's name must not get any there.
 #[test]
 fn names_do_not_command_the_terminal() {
     let bench = Bench::with_image(1);
@@ -132,7 +132,7 @@ fn names_do_not_command_the_terminal() {
     }
 }
 
-/// Whoever reads the progress may die: a full disk below a log, a closed terminal.
+/// Standard error may fail (a full disk below a log, a closed terminal) without an effect on the scrub.
 #[test]
 fn nobody_needs_to_listen() {
     let bench = Bench::with_image(1);

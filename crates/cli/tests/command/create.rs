@@ -1,4 +1,4 @@
-//! `scrubjay volume create` and `inspect`: what they make, what they refuse, what they leave alone.
+//! `scrubjay volume create` and `inspect`: what they make, refuse, and leave alone.
 
 use crate::bench::{Bench, Ran};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn write(bench: &Bench, name: &str, bytes: &[u8], at: u64) {
     file.write_all_at(bytes, at).unwrap();
 }
 
-/// Is it as it was made?
+/// Is the file as `bench` made it?
 fn is_untouched(bench: &Bench, name: &str) -> bool {
     fs::read(bench.folder.path().join(name)).unwrap().iter().all(|&byte| byte == 0)
 }
@@ -127,7 +127,7 @@ fn nothing_is_written_when_anything_is_wrong() {
 fn problems_among_members_are_told_and_counted() {
     let bench = bench();
     assert_eq!(bench.run(&[&CREATE[..], &NAMES].concat()).code, Some(0));
-    // All four copies of one member's superblock, and another file that is none.
+    // All four copies of one member's superblock are overwritten, and another file is no member.
     for at in [4096, 20_480, (16 << 20) - 32_768, (16 << 20) - 16_384] {
         write(&bench, "a.img", &[0xee; 64], at + 100);
     }
@@ -142,7 +142,7 @@ fn problems_among_members_are_told_and_counted() {
     assert!(ran.code == Some(3) && ran.stdout.contains("b.img and copy.img are the same member (1)"), "{ran:?}");
 }
 
-/// What files are called others chose, and a terminal obeys what it is told.
+/// Names may come from other users, and a terminal executes control sequences in them.
 #[test]
 fn no_name_is_a_command_to_the_terminal() {
     let bench = bench();

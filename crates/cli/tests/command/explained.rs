@@ -5,7 +5,7 @@ use std::fs;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../daemon/tests/fixtures");
 
-/// What each recording makes of its disk, what it exits with, and words that must be there.
+/// Recordings, with the state of the disk, the exit code, and words that the output must contain.
 const VERDICTS: [(&str, &str, i32, &str); 30] = [
     ("recorded/sata.json", "ok", 0, "a quarter of those that fail gave none"),
     ("recorded/nvme.json", "ok", 0, "media errors 0"),
@@ -39,7 +39,7 @@ const VERDICTS: [(&str, &str, i32, &str); 30] = [
     ("made/cut-off.json", "unknown", 3, "makes no sense"),
 ];
 
-/// Whatever smartctl said.
+/// Runs `explain` on a recording.
 fn explain(bench: &Bench, name: &str, arguments: &[&str]) -> Ran {
     let file = format!("{FOLDER}/{name}");
     bench.run(&[&["explain", "--smart", &file], arguments].concat())
@@ -71,7 +71,7 @@ fn every_recording_has_its_verdict_and_what_is_unknown_is_never_ok() {
 fn no_recording_is_left_out() {
     let files = fs::read_to_string(format!("{FOLDER}/exit-status.txt")).unwrap();
     for name in files.lines().filter_map(|line| line.split(' ').next()) {
-        // It shows how smartctl refuses an option, which is what 6.6 does.
+        // This recording shows how smartctl refuses an option (as 6.6 does).
         let is_tried = name == "recorded/unknown-option.txt" || VERDICTS.iter().any(|(tried, ..)| *tried == name);
         assert!(is_tried, "{name}");
     }

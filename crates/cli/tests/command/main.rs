@@ -1,4 +1,4 @@
-//! The built command as its users meet it: what it says, what it exits with, what survives.
+//! The built command as its users see it: output, exit codes, and what survives.
 
 mod arrays;
 mod bench;

@@ -1,4 +1,4 @@
-//! Files that the command writes: never through a link, never onto a disk, and as root never where others have a say.
+//! Files that the command writes: never through a link, never onto a disk, and as root never where other users could interfere.
 
 use crate::bench::{Bench, Ran};
 use crate::probed::Loop;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
-/// Somebody who is not us.
+/// The id of another user.
 const SOMEBODY: u32 = 54_321;
 
 fn is_root() -> bool {
@@ -17,7 +17,7 @@ fn is_root() -> bool {
     is_root
 }
 
-/// All outputs of files there are, to be named `name`.
+/// All commands that write a file, here `name`.
 fn writers(name: &str) -> [Vec<&str>; 3] {
     [
         vec!["trace", "generate", "--model", "mid-read", "--hours", "1", "--save", name, "--force"],
@@ -75,7 +75,7 @@ fn what_is_replaced_is_another_file_and_all_of_it() {
     assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with('.')), "nothing is left beside");
 }
 
-/// Where a scrub keeps its state, links lie under every name that it has ever used.
+/// In the state folder, every name that a scrub has ever used is a link.
 #[test]
 fn the_state_is_not_written_through_links() {
     let bench = Bench::with_image(1);
@@ -105,13 +105,13 @@ fn root_keeps_no_state_where_somebody_else_has_a_say() {
         ran.refused(1, what);
         assert!(ran.stderr.contains("--state DIR"), "{ran:?}");
     };
-    // Somebody's own folder, and a folder of ours in there.
+    // A folder of another user, and root's folder in it.
     fs::create_dir(bench.state()).unwrap();
     chown(bench.state(), Some(SOMEBODY), None).unwrap();
     refused("belongs to user 54321");
     fs::create_dir_all(bench.state().join("scrubjay")).unwrap();
     refused("belongs to user 54321");
-    // A way through somebody's link.
+    // A path through a link of another user.
     let elsewhere = bench.folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::remove_dir_all(bench.state()).unwrap();
@@ -119,7 +119,7 @@ fn root_keeps_no_state_where_somebody_else_has_a_say() {
     std::os::unix::fs::lchown(bench.state(), Some(SOMEBODY), None).unwrap();
     refused("belongs to user 54321");
     fs::remove_file(bench.state()).unwrap();
-    // Ours, but anybody may exchange what lies in it.
+    // Root's folder, in which any user may exchange files.
     fs::create_dir(bench.state()).unwrap();
     fs::set_permissions(bench.state(), fs::Permissions::from_mode(0o777)).unwrap();
     refused("may be written by others");
@@ -128,7 +128,7 @@ fn root_keeps_no_state_where_somebody_else_has_a_say() {
     assert!(Path::new(&bench.state().join("scrubjay")).is_dir());
 }
 
-/// Pages of the manual have names that anybody knows.
+/// The names of manual pages can be predicted.
 #[test]
 fn the_manual_is_not_written_through_links() {
     let bench = Bench::with_image(1);

@@ -1,4 +1,4 @@
-//! A stop is a pause: signals, kill -9, and what is saved for whom.
+//! A stop is a pause: signals, kill -9, and what is saved.
 
 use crate::bench::{Bench, KNOWN_BYTES, Ran, kill};
 use serde_json::json;
@@ -9,7 +9,7 @@ fn a_signal_pauses_and_the_same_command_goes_on() {
     for signal in ["-TERM", "-INT"] {
         pauses(signal);
     }
-    // Below `nohup` a hangup is ignored, by us and by what we start.
+    // Below `nohup`, this process and its children ignore hangups.
     if !ignores_hangups() {
         pauses("-HUP");
     }
@@ -85,7 +85,7 @@ fn a_damaged_or_foreign_state_is_refused_and_fresh_puts_it_aside() {
     assert_eq!(bench.run(&["scrub", "disk.img", "--fresh", "--policy", "none"]).code, Some(0));
 }
 
-/// A file put in the place of another one is another one: nothing of it has been read.
+/// A file that replaces another one is a different one: nothing of it has been read.
 #[test]
 fn a_pass_is_not_gone_on_with_on_another_file_of_the_same_name() {
     let bench = Bench::with_image(16);

@@ -1,6 +1,6 @@
-//! Probes of image files and loop devices: what is said, that nothing is changed, and what is refused.
+//! Probes of image files and loop devices: the output, that nothing is changed, and refusals.
 //!
-//! How fast a file answers says nothing for sure, so no test here rests on what is found out.
+//! The timing of a file proves nothing, so no test here depends on what the probe finds.
 
 use crate::bench::{Bench, Ran, kill};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The fields of schema 1.
+/// The fields of the JSON, schema 1.
 pub const DOCUMENT: [&str; 19] = [
     "advice",
     "chunk_bytes",
@@ -34,18 +34,18 @@ pub const DOCUMENT: [&str; 19] = [
     "write_ratio",
 ];
 
-/// The names of an object's fields, in the order of the alphabet.
+/// The names of an object's fields, sorted.
 pub fn fields(object: &Value) -> Vec<String> {
     let mut names: Vec<String> = object.as_object().expect("an object").keys().cloned().collect();
     names.sort();
     names
 }
 
-/// Requests of the paper's prober, and of its writes, that take a second at most.
+/// Arguments for the paper's prober, also with writes, by which it takes a second at most.
 const PAPER: [&str; 8] = ["--mode", "paper", "--requests", "20", "--repeats", "1", "--max-pattern", "64KiB"];
 
-/// An image in a folder on a file system that reads past the page cache, as the one is that holds what is built. Every
-/// block says where it is.
+/// An image in a folder whose file system supports direct reads: the one with the build's target folder. The contents of
+/// each block depend on its place.
 fn bench() -> Bench {
     let bench = Bench { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
     let bytes: Vec<u8> = (0..8u32 << 20).map(|at| (at / 4096 * 31) as u8).collect();
@@ -59,12 +59,12 @@ fn document(ran: &Ran) -> Value {
     document
 }
 
-/// Is it an answer? On a busy machine a file may look like an array with a slow member.
+/// Did the probe end with a result? On a busy machine a file may look like an array with a slow member.
 fn is_answer(ran: &Ran) -> bool {
     matches!(ran.code, Some(0 | 3))
 }
 
-/// When it was last written to.
+/// The time of the last write to a file.
 fn written(path: &Path) -> (i64, i64) {
     let about = fs::metadata(path).unwrap();
     (about.mtime(), about.mtime_nsec())
@@ -235,7 +235,7 @@ fn the_help_has_examples_and_exit_codes() {
 pub struct Loop(pub String);
 
 impl Loop {
-    /// Nothing where there can be none; that is said.
+    /// A loop device on an image; `None`, with a message: there can be none.
     pub fn on(image: &Path, options: &[&str]) -> Option<Loop> {
         let made =
             Command::new("losetup").args(options).args(["-f", "--show"]).arg(image).stderr(Stdio::null()).output();
@@ -271,7 +271,7 @@ fn a_loop_device_is_probed_and_stays_as_it_is() {
     assert!(fs::read(bench.image()).unwrap() == before);
 }
 
-/// A program that maps a device and closes it has nothing open, and still writes.
+/// A program that maps a device and closes it has no file open, and can still write.
 #[test]
 fn a_device_that_is_mapped_elsewhere_is_not_rewritten() {
     const SCRIPT: &str = "import ctypes, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\n\
@@ -290,7 +290,7 @@ fn a_device_that_is_mapped_elsewhere_is_not_rewritten() {
     ran.refused(2, &format!("is mapped into the memory of process {}", holder.id()));
 }
 
-/// From in there, nobody out here is seen.
+/// Inside a PID namespace, processes outside cannot be seen.
 #[test]
 fn from_inside_a_container_no_device_is_rewritten() {
     let bench = bench();

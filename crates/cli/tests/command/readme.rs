@@ -1,4 +1,4 @@
-//! The commands that README.md prints are commands that this binary takes.
+//! The commands in README.md are accepted by this binary.
 
 use crate::bench::Bench;
 use crate::nbd::Nbd;
@@ -26,7 +26,7 @@ fn every_command_of_the_readme_is_taken() {
     let (bench, commands) = (Bench::with_image(1), commands());
     assert!(commands.len() > 20, "{commands:?}");
     for command in commands {
-        // Words that are wrong are complained about before the help is given.
+        // Wrong words are refused before the help is printed.
         let ran = bench.run(&[&command[..], &["--help"]].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command:?}");
     }
@@ -36,7 +36,7 @@ fn every_command_of_the_readme_is_taken() {
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
 }
 
-/// The volume's commands, one after the other, on files: what the README says works when it is typed.
+/// The volume's commands in the README, one after the other, on files.
 #[test]
 fn the_volume_of_the_readme_comes_to_its_end() {
     let bench = Bench::with_image(1);
@@ -72,7 +72,7 @@ fn the_volume_of_the_readme_comes_to_its_end() {
             continue;
         }
         let output = command.output().unwrap();
-        // A volume that is degraded, or was, is a problem found; nothing else may go wrong.
+        // A degraded volume (now or before) is a problem found by a scrub; nothing else may fail.
         let code = output.status.code();
         let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
         assert!(code == Some(0) || words[0] == "scrub" && code == Some(3), "{words:?}: {code:?} {text}");

@@ -1,4 +1,4 @@
-//! What happened on a real file, replayed by the simulator: the same machine, told the same, gives the same operations.
+//! A run on a real file, replayed by the simulator: the same machine with the same events gives the same operations.
 
 use crate::bench::Bench;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -10,14 +10,14 @@ use scrubjay_core::units::{Bytes, Nanos, UnixSeconds};
 use scrubjay_sim::replay::replay;
 use std::fs;
 
-/// The number that follows a word in the head of a record.
+/// The number that follows a word in the head of a recording.
 fn number(record: &str, word: &str) -> u64 {
     let mut words = record.lines().take_while(|line| line.starts_with('#')).flat_map(str::split_whitespace);
     words.find(|found| *found == word).expect("the word is there");
     words.next().and_then(|number| number.parse().ok()).expect("a number follows it")
 }
 
-/// The same of a word that is there where it has something to say.
+/// The number that follows a word which is there only if it has a value.
 fn number_if_any(record: &str, word: &str) -> Option<u64> {
     record
         .lines()
@@ -26,7 +26,7 @@ fn number_if_any(record: &str, word: &str) -> Option<u64> {
         .then(|| number(record, word))
 }
 
-/// The machine that a record's head describes.
+/// The machine that the head of a recording describes.
 fn machine(record: &str, policy: PolicyConfig) -> Scrub {
     let grid = Grid::new(number(record, "sectors"), REGION_BYTES.sectors(), SEGMENT_BYTES.sectors());
     let config = Config {
@@ -41,12 +41,12 @@ fn machine(record: &str, policy: PolicyConfig) -> Scrub {
     Scrub::new(config, order, policy.policy(), Coverage::new(grid), Pass::default())
 }
 
-/// What does not fit is said, and no half of it passes for the whole.
+/// A recording that does not fit on the disk is reported, and no part of it is left.
 #[test]
 fn a_record_that_cannot_be_written_is_told() {
     let bench = Bench::with_image(24);
     let policy = ["--policy", "none", "--detector", "none", "--request", "512KiB"];
-    // The state fits, the record does not: not all of it, when all that is left of it is written at the end.
+    // The state fits and the recording does not: its last part fails when it is written at the end.
     let ran = bench.run_on_full_disk(&[&["scrub", "disk.img", "--record", "run.recording"], &policy[..]].concat());
     assert!(ran.code == Some(1) && ran.stderr.contains("THE RECORD IS NOT WRITTEN: File too large"), "{ran:?}");
     assert!(!bench.folder.path().join("run.recording").exists());
@@ -63,8 +63,8 @@ fn a_recorded_run_gives_the_same_operations_in_the_simulator() {
     let replayed = replay(&mut machine(&record, PolicyConfig::budget(Goal::default())), &recorded);
     assert_eq!(replayed.difference(&recorded), None);
 
-    // The test can fail: a machine of another mind gives another first operation. (Later ones it could not even be told
-    // of: they complete what it never gave.)
+    // The test can fail: a machine with another policy gives another first operation. (Later operations cannot be compared:
+    // their completions do not belong to what it gave.)
     let beginning: Vec<&str> = record.lines().take_while(|line| !line.contains(" done ")).collect();
     let beginning: Recording = beginning.join("\n").parse().unwrap();
     let back_to_back = PolicyConfig::full_speed(Bytes::kib(128));

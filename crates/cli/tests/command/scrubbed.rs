@@ -1,4 +1,4 @@
-//! A served volume as the target of a scrub: what is healed, what is lost, what survives the death of either side.
+//! A served volume as the target of a scrub: what is repaired, what is lost, and what survives the death of either side.
 
 use crate::bench::{Ran, kill};
 use crate::nbd::Nbd;
@@ -10,23 +10,23 @@ use std::process::Child;
 
 const CHUNK: u64 = 64 << 10;
 const CHUNK_SECTORS: u64 = CHUNK / 512;
-/// Where the first row lies on each member, and how long a row is: the chunk and its appendix (docs/format.md).
+/// Offset of the first row on each member, and length of a row (the chunk and its appendix, docs/format.md), in bytes.
 const DATA_OFFSET: u64 = 1 << 20;
 const ROW_BYTES: u64 = CHUNK + 512;
-/// Stripes that are written: what lies in those behind is nothing.
+/// Stripes that are written (count); those behind hold nothing.
 const WRITTEN: u64 = 100;
 
-/// Stripes that a slow scrub has saved before anybody is killed.
+/// Stripes that a slow scrub has saved before it, or the server, is killed (count).
 const SAVED: u64 = 4;
 
 const FAST: [&str; 5] = ["scrub", "photos", "--policy", "none", "--json"];
-/// Slow enough to be stopped in the middle, however busy the machine is, and first things first: two stripes a second,
-/// which are two minutes.
+/// Slow enough to be stopped in the middle on a busy machine, and in sequential order: two stripes a second, which takes
+/// two minutes.
 const SLOW: [&str; 11] =
     ["scrub", "photos", "--policy", "delay", "--delay", "1s", "--request", "128KiB", "--order", "sequential", "--json"];
 
 impl Served {
-    /// Served, and its first stripes are written.
+    /// A served volume whose first stripes are written.
     fn written() -> Served {
         let mut served = Served::new();
         served.serve(&NAMES[..6]);
@@ -41,7 +41,7 @@ impl Served {
         served
     }
 
-    /// Writes over the chunk of a stripe on some of the members, behind the volume's back.
+    /// Overwrites the chunk of a stripe on these members, without the volume.
     fn damage(&self, stripe: u64, members: &[&str]) {
         for name in members {
             let file = OpenOptions::new().write(true).open(self.bench.folder.path().join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! A volume's life by its commands: served, looked at, a member taken out and replaced, scrubbed, stopped, checked.
+//! A volume's life by its commands: served, inspected, a member taken out and replaced, scrubbed, stopped, checked.
 
 use crate::bench::{Bench, Ran};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 pub const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "new"];
-/// What should come at once, however busy the machine is, and has not come by then, hangs.
+/// A wait of this length means a hang, however busy the machine is.
 const HANGS: Duration = Duration::from_secs(300);
 
 /// A volume called `photos`, and its server.
@@ -30,7 +30,7 @@ impl Served {
         Served { bench, server: None }
     }
 
-    /// `scrubjay ARGUMENTS`, where this volume is the only one.
+    /// `scrubjay ARGUMENTS`, in a run folder where this volume is the only one.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.bench.command(arguments);
         command.env("SCRUBJAY_RUN", self.bench.folder.path().join("run"));
@@ -41,12 +41,12 @@ impl Served {
         Ran::new(self.command(arguments).output().expect("it starts"))
     }
 
-    /// Serves these members, and waits until the volume says how it is.
+    /// Serves these members, and waits until the volume is open. Returns its status.
     pub fn serve(&mut self, members: &[&str]) -> Value {
         self.serve_as("photos", members)
     }
 
-    /// The same, of a volume with another name.
+    /// [`Served::serve`], for a volume with another name.
     pub fn serve_as(&mut self, name: &str, members: &[&str]) -> Value {
         let mut arguments = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
         arguments.extend(members);
@@ -54,7 +54,7 @@ impl Served {
         self.until_called(name, |status| status["state"] != "opening")
     }
 
-    /// Asks again and again how it is, until it is so.
+    /// Polls the volume's status until it satisfies `is_so`.
     pub fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
         self.until_called("photos", is_so)
     }
@@ -73,7 +73,7 @@ impl Served {
         }
     }
 
-    /// Kills the server, and waits until the kernel has let go of all that it had: that may come after its end.
+    /// Kills the server, and waits until the kernel has released its files and sockets, which may be after its end.
     pub fn kill(&mut self) {
         let mut server = self.server.take().unwrap();
         server.kill().unwrap();
@@ -150,7 +150,7 @@ fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
     assert!(all.code == Some(1) && all.stderr.contains("the server is gone") && all.stdout.contains("open"), "{all:?}");
     assert_eq!(served.run(&["volume", "findings"]).code, Some(0), "there is but one");
     let path = "run/00000000-0000-4000-8000-000000000000.sock";
-    // Only what is ours: not a file, nor the socket of somebody else who is gone.
+    // Only control sockets are removed: no file, and no socket of another program that is gone.
     for other in ["photo.jpg", "other.sock", "run/photo.sock"].map(|name| served.bench.folder.path().join(name)) {
         let stop = ["volume", "stop", other.to_str().unwrap()];
         served.run(&stop).refused(2, "there is no control socket");
@@ -191,7 +191,7 @@ fn a_member_that_is_back_is_taken_back_under_any_path() {
     let whole = served.until(|status| status["state"] == "open");
     assert_eq!(whole["members"][2]["state"], "active");
 
-    // Also after another start, where it has another name.
+    // The member can come back after another start, too, and under another name.
     assert_eq!(served.run(&["volume", "fail", "2"]).code, Some(0));
     served.until(|status| status["state"] == "degraded");
     assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
@@ -236,7 +236,7 @@ fn a_dead_disk_does_not_keep_a_volume_from_being_served() {
     let mut served = Served::new();
     let at = |name: &str| served.bench.folder.path().join(name);
     std::fs::remove_file(at("b")).unwrap();
-    let damaged = File::create(at("d")).unwrap(); // nothing of it is left
+    let damaged = File::create(at("d")).unwrap(); // its contents are gone
     damaged.set_len(16 << 20).unwrap();
     let mut serve = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
     serve.extend(&NAMES[..6]);

@@ -1,4 +1,4 @@
-//! Control sockets: where they lie, whom they are believed, and what is said when nobody answers.
+//! Control sockets: where they lie, by whose word they are trusted, and the messages without a server.
 
 use crate::bench::Ran;
 use crate::served::{NAMES, Served};
@@ -17,17 +17,17 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The sockets that lie in the folder of control sockets.
+/// The sockets in the folder of control sockets.
 fn sockets(served: &Served) -> Vec<PathBuf> {
     fs::read_dir(served.bench.folder.path().join("run")).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// The one line of JSON that was printed.
+/// The JSON that was printed, in one line.
 fn line(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
-/// Members called `NAME0` and so on, of a volume that is called `volume`, whatever that is.
+/// Members with names from `prefix`, of a volume with the name `volume`, which may be any text.
 fn make_volume(served: &Served, prefix: &str, volume: &str) -> [String; 3] {
     let names = [0, 1, 2].map(|slot| format!("{prefix}{slot}"));
     let members = names.each_ref().map(|name| {
@@ -81,7 +81,7 @@ fn a_degraded_volume_says_so_first() {
 #[test]
 fn when_its_terminal_goes_a_volume_is_stopped_in_order() {
     let mut served = Served::new();
-    // Whoever runs the tests may ignore that signal (nohup).
+    // The tests may run with that signal ignored (nohup).
     let plain = served.command(&[&["volume", "serve", "--listen", "unix:nbd.sock"][..], &NAMES[..6]].concat());
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP").arg(plain.get_program()).args(plain.get_args());
@@ -192,7 +192,7 @@ fn a_socket_is_open_to_whom_it_is_meant_for() {
     assert_eq!(ended.stderr.contains("every user of this machine can read and write"), is_root, "{ended:?}");
 }
 
-/// Who follows a volume's events is told of each member and of the volume, in order, until it is stopped.
+/// A client that follows a volume's events gets those of members and of the volume, in order, until it is stopped.
 #[test]
 fn events_are_followed_to_the_end() {
     let mut served = Served::new();

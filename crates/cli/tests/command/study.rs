@@ -1,11 +1,11 @@
-//! Studies: the page's files, what is said, and what is refused.
+//! Studies: the page's files, the output, and refusals.
 
 use crate::bench::{Bench, Ran};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An SPC trace: devices 0 and 1 with a request every so often for two hours, device 2 with five requests.
+/// An SPC trace: devices 0 and 1 with a request every 12 and 24 s for two hours, device 2 with five requests.
 fn bench() -> Bench {
     let bench = Bench::with_image(1);
     let mut requests: Vec<(u64, u32)> = (0..600).map(|n| (n * 12_000 + n * n % 997, 0)).collect();
@@ -25,7 +25,7 @@ fn folder(bench: &Bench, name: &str) -> PathBuf {
     bench.folder.path().join(name)
 }
 
-/// A page with these exhibits: the files are there, whole, and lead nowhere else.
+/// Checks a page with these exhibits: its files exist, are whole, and have no links to elsewhere.
 fn has_page(ran: &Ran, folder: &Path, figures: &[&str], tables: &[&str]) -> String {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let index = fs::read_to_string(folder.join("index.html")).unwrap();

@@ -1,5 +1,5 @@
-//! The verbs of the watch where no watch runs, and settings that make no sense. (With a watch: tests/lab/watch.sh. No test here
-//! starts one: it would read the disks of whoever runs the tests.)
+//! The verbs of the watch without a running watch, and invalid settings. (With a watch: tests/lab/watch.sh. No test here
+//! starts one: it would read the disks of this machine.)
 
 use crate::bench::{Bench, Ran};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Traces: looked at, converted there and back, made up, and refused.
+//! Traces: inspected, converted there and back, generated, and refused.
 
 use crate::bench::{Bench, Ran};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 
 impl Bench {
-    /// A folder with `made.parquet`: some 20,000 requests at chance's own pace.
+    /// A folder with `made.parquet`: some 20,000 requests with exponential inter-arrival times.
     fn with_trace() -> Bench {
         let bench = Bench::with_image(1);
         bench.trace(&["generate", "--model", "memoryless", "--hours", "0.3", "--seed", "7", "made.parquet"]).done();
@@ -46,7 +46,7 @@ impl Ran {
     }
 }
 
-/// Four requests to two devices: with and without bytes, a discard, a flush, times to the nanosecond.
+/// Four requests to two devices: with and without bytes, a discard, a flush, times in nanoseconds.
 const BLKPARSE: &str = "\
   8,0    0        1     1.000000123     1  Q   R 2048 + 8 [a]
   8,0    0        2     1.000500123     0  C   R 2048 + 8 [0]
@@ -221,7 +221,7 @@ fn bad_outputs_are_refused_in_one_line() {
     refused(&["capture", "good", "out.csv"], "is no block device");
 }
 
-/// A full disk is told; a reader that has enough is no failure.
+/// A full disk is reported; a reader that closes the pipe is no failure.
 #[test]
 fn a_full_disk_fails_and_a_closed_pipe_does_not() {
     let bench = Bench::with_trace();

@@ -1,4 +1,4 @@
-//! `tune`, `simulate scrub` and `scrub --config`: one answer from the trace to the disk.
+//! `tune`, `simulate scrub` and `scrub --config`: the same answer from the trace to the disk.
 
 use crate::bench::{Bench, Ran};
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn documents(ran: &Ran) -> Vec<Value> {
     ran.stdout.lines().map(document).collect()
 }
 
-/// With `usr.csv`, the trace of one busy and one nearly unused device.
+/// A folder with `usr.csv`, the trace of one busy and one nearly unused device.
 fn bench() -> Bench {
     let bench = Bench::with_image(1);
     trace(&bench, "usr.csv", &[("usr", 100), ("few", 4)], 60.0);
@@ -86,11 +86,11 @@ fn the_file_that_tune_writes_is_one_that_scrub_takes() {
     assert!(written.contains("[scrub]\npolicy = \"waiting\"\nwait = \""), "{written}");
 
     let tuned = &documents(&bench.run(&["tune", "usr.csv", "--device", "usr_0", "--json"]))[0];
-    // Waits near the best one lose more: another pair is the one to use.
+    // If waits near the best one lose more, another pair is recommended.
     let steady = &tuned["near"]["steady"];
     assert_eq!(tuned["near"]["is_lucky"], !steady.is_null(), "{tuned}");
     let tuned = if steady.is_null() { tuned } else { steady };
-    // An image nobody else uses: the wait is over before long, if it is a short one.
+    // No other program uses the image, so a short wait is over soon.
     let quick = ["--wait", "1ms", "--detector", "none"];
     let scrub = |more: &[&str]| bench.run(&[&["scrub", "disk.img", "--fresh", "--json"], more].concat()).target();
     let ran = scrub(&[&["--config", "sda.toml"], &quick[..]].concat());
@@ -183,7 +183,7 @@ fn every_policy_can_be_simulated() {
     }
 }
 
-/// What the tuner promises, the simulator finds; who gets the wait back reads more.
+/// The simulator confirms the figures of the tuner, and the policy `lossless`, which gets its wait back, reads more.
 #[test]
 fn the_simulator_and_the_tuner_agree() {
     let bench = bench();

@@ -1,4 +1,4 @@
-//! `simulate watch`: what it shows, that a seed is a year, and what is refused.
+//! `simulate watch`: what it prints, that the same seed gives the same year, and refusals.
 
 use crate::bench::{Bench, Ran};
 use serde_json::Value;

@@ -1,8 +1,8 @@
-//! The AVX2 kernel: parity by two PSHUFB a product, sums by the CRC32 instruction.
+//! The AVX2 kernel: parity by two PSHUFB per product, sums by the CRC32 instruction.
 //!
-//! The stripe is worked through in *bands* of U times 32 bytes. In a band, each source is loaded once and added, multiplied,
-//! to U vectors of each output, which stay in registers until the band is done; its sum is extended by the same bytes, on
-//! units of the processor that vectors do not use.
+//! The stripe is processed in *bands* of U times 32 bytes. In a band, each source is loaded once, multiplied, and added
+//! to U vectors of each output, which stay in registers until the band is done. The source's sum is extended by the
+//! same bytes, on execution units that vector instructions do not use.
 
 use super::crc32::{extend_thirds, extend_words, sum_of_xor};
 use super::summing::Summing;
@@ -14,16 +14,16 @@ use std::arch::x86_64::*;
 /// Bytes of a vector.
 const VECTOR: usize = 32;
 
-/// `outs` = `product` times `sources`, and the sums that `summing` names.
+/// `outs` = `product` times `sources`, and the sums that `summing` selects.
 ///
 /// # Safety
-/// The machine has the path; the numbers of chunks are the product's, their lengths are one.
+/// The machine has this path; there are as many chunks as the product has rows and columns, all of one length.
 #[target_feature(enable = "avx2,sse4.2,pclmulqdq")]
 pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u8]], mut summing: Summing) {
     let length = sources[0].len();
     let is_first_known = matches!(summing, Summing::All(_)) && product.is_first_plain;
     let (source_sums, out_sums) = summing.split(sources.len());
-    // While they are made, the sums are states.
+    // Until the end these hold CRC states, not sums.
     source_sums.fill(INVERSION);
     out_sums.fill(INVERSION);
     let (known_sum, unknown_sums) = out_sums.split_at_mut(usize::from(is_first_known));
@@ -51,7 +51,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
     known_sum.iter_mut().for_each(|sum| *sum = sum_of_xor(source_sums, length));
 }
 
-/// The chunks of a stripe, and the states of those that are summed: of all sources or of none, of the last outs or of none.
+/// The chunks of a stripe, and the CRC states of those that are summed: all sources or none, the last outs or none.
 struct Avx2Stripe<'a, 'b> {
     product: &'a Product,
     sources: &'a [&'a [u8]],
@@ -61,7 +61,8 @@ struct Avx2Stripe<'a, 'b> {
 }
 
 impl Avx2Stripe<'_, '_> {
-    /// All whole bands: M outs, U vectors a band, whether the first out is a plain XOR. Says where they end.
+    /// Processes all whole bands and returns where they end. M outs, U vectors a band; PLAIN: the first out is a plain
+    /// XOR.
     ///
     /// # Safety
     /// All chunks have one length, and there are M outs and rows.
@@ -76,10 +77,10 @@ impl Avx2Stripe<'_, '_> {
         end
     }
 
-    /// One band, of U vectors from `at` on.
+    /// Processes one band, of U vectors from `at` on.
     ///
     /// # Safety
-    /// As for `run`; the band ends before the chunks do, and if sources are SUMMED, they all have states.
+    /// As for `run`; the band ends before the chunks do, and if SUMMED, every source has a state.
     #[inline]
     #[target_feature(enable = "avx2,sse4.2")]
     unsafe fn band<const M: usize, const U: usize, const PLAIN: bool, const SUMMED: bool>(&mut self, at: usize) {
@@ -118,7 +119,7 @@ impl Avx2Stripe<'_, '_> {
         }
     }
 
-    /// The bytes from `at` on, fewer than a band.
+    /// Processes the bytes from `at` on, fewer than a band.
     #[target_feature(enable = "sse4.2")]
     fn rest(&mut self, at: usize) {
         for (row, out) in self.outs.iter_mut().enumerate() {
@@ -141,7 +142,8 @@ impl Avx2Stripe<'_, '_> {
 /// Adds column `column` of `product` times (`old` + `new`) to `outs`.
 ///
 /// # Safety
-/// The machine has the path; the product has that column and as many rows as there are outs, all chunks have one length.
+/// The machine has this path; the product has that column and as many rows as there are outs; all chunks have one
+/// length.
 #[target_feature(enable = "avx2,sse4.2,pclmulqdq")]
 pub unsafe fn update(product: &Product, column: usize, old: &[u8], new: &[u8], outs: &mut [&mut [u8]]) {
     let whole = old.len() / VECTOR * VECTOR;
@@ -162,10 +164,10 @@ pub unsafe fn update(product: &Product, column: usize, old: &[u8], new: &[u8], o
     }
 }
 
-/// The state after `bytes`.
+/// The CRC state after `bytes`.
 ///
 /// # Safety
-/// The machine has the path.
+/// The machine has this path.
 #[target_feature(enable = "avx2,sse4.2,pclmulqdq")]
 pub unsafe fn extend(state: u32, bytes: &[u8]) -> u32 {
     let (state, rest) = extend_thirds::<10>(state, bytes);

@@ -1,12 +1,12 @@
-//! The AVX-512 kernel: parity by GF2P8AFFINEQB, sums by VPCLMULQDQ, both from one load of every byte.
+//! The AVX-512 kernel: parity by GF2P8AFFINEQB, sums by VPCLMULQDQ, both from a single load of every byte.
 //!
-//! The stripe is worked through in *bands* of U times 64 bytes. In a band, each source is loaded once; its U vectors are
-//! folded into the source's accumulator, and added, multiplied, to U vectors of each output, which stay in registers until
-//! the band is done. Then the outputs are folded and stored. Accumulators live in the first-level cache between bands, so
-//! the number of sources is not limited by the number of registers.
+//! The stripe is processed in *bands* of U times 64 bytes. In a band, each source is loaded once. Its U vectors are
+//! folded into the source's accumulator; they are also multiplied and added to U vectors of each output, which stay in
+//! registers until the band is done. Then the outputs are folded and stored. Accumulators live in the first-level cache
+//! between bands, so the number of sources is not limited by the number of registers.
 //!
-//! An accumulator is 64 bytes that have the same state (see [`crc`]) as the whole message up to here. It begins with
-//! 60 bytes of zero and the four bytes that lead to the state of all ones.
+//! An accumulator is 64 bytes that have the same CRC state (see [`crc`]) as the whole message so far. It begins as the
+//! four bytes that lead to the state of all ones, and 60 bytes of zero.
 
 use super::crc32::{extend_words, sum_of_xor};
 use super::summing::Summing;
@@ -23,23 +23,24 @@ const VECTOR: usize = 64;
 /// 4 KiB, each by a few percent; other shapes were not measured on a quiet machine.
 const BAND: usize = 2;
 
-/// Most accumulators: one for each slot of a stripe, or for each source and out of a product.
+/// The number of accumulators: one for each source and each out, at most.
 const ACCUMULATORS_MAX: usize = 255 + PARITIES_MAX;
 
-/// What is summed, as a constant the compiler can tell kernels apart by.
+/// What is summed, as const-generic values, so that each choice is compiled into a kernel of its own.
 const NOTHING: u8 = 0;
 const OUTS: u8 = 1;
 const ALL: u8 = 2;
 
-/// From this length on, what comes out is stored around the caches, which saves reading the lines that it replaces. Measured
-/// on Zen 4, 6+2, far more data than cache: 64 KiB chunks gain 10 to 30 %; with 4 KiB chunks, waiting for the last stores to
-/// arrive costs more than that, and halves the speed of what is in the cache already.
+/// From this chunk length on, in bytes, outputs are stored past the caches, which saves reading the lines that they
+/// replace. Measured on Zen 4, 6+2, with far more data than cache: 64 KiB chunks gain 10 to 30 %. With 4 KiB chunks,
+/// waiting for the last stores to arrive costs more than that, and halves the speed for data that are already in the
+/// cache.
 const STREAMED_MIN: usize = 16 << 10;
 
-/// `outs` = `product` times `sources`, and the sums that `summing` names.
+/// `outs` = `product` times `sources`, and the sums that `summing` selects.
 ///
 /// # Safety
-/// The machine has the path; the numbers of chunks are the product's, their lengths are one.
+/// The machine has this path; there are as many chunks as the product has rows and columns, all of one length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,gfni,vpclmulqdq,pclmulqdq,sse4.2")]
 pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u8]], mut summing: Summing) {
     let kind = match summing {
@@ -103,7 +104,7 @@ pub unsafe fn multiply(product: &Product, sources: &[&[u8]], outs: &mut [&mut [u
     }
 }
 
-/// The chunks of a stripe, and where their sums stand.
+/// The chunks of a stripe, and the accumulators of their sums.
 struct Avx512Stripe<'a> {
     product: &'a Product,
     sources: &'a [&'a [u8]],
@@ -115,7 +116,8 @@ struct Avx512Stripe<'a> {
 }
 
 impl Avx512Stripe<'_> {
-    /// Works through the stripe: M outs, U vectors a band, whether the first out is a plain XOR, what is summed.
+    /// Processes the stripe. M outs, U vectors a band; PLAIN: the first out is a plain XOR; SUMS: which chunks are
+    /// summed.
     ///
     /// # Safety
     /// Each source has `length` bytes, each of the first M outs has room for them, and the product has M rows.
@@ -145,7 +147,7 @@ impl Avx512Stripe<'_> {
             }
         }
         if self.is_streamed {
-            // Streamed stores are not in order with others: whoever is told of them next must see them.
+            // Streamed stores are weakly ordered: a thread that is notified after this must see them.
             // SAFETY: every x86_64 has this instruction. (To newer compilers the call is safe by itself.)
             #[allow(unused_unsafe)]
             unsafe {
@@ -154,8 +156,9 @@ impl Avx512Stripe<'_> {
         }
     }
 
-    /// Asks for the first `count` bytes of every source and the first line of every out that goes through the caches. Chunks
-    /// lie on different pages, and what fetches ahead by itself starts anew on each: so their first misses overlap at least.
+    /// Prefetches the first `count` bytes of every source and, unless outputs are streamed, the first line of every
+    /// out. Chunks lie on different pages and the hardware prefetcher starts over on each page, so at least their first
+    /// misses overlap.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn prefetch_start<const M: usize>(&self, count: usize) {
@@ -171,7 +174,7 @@ impl Avx512Stripe<'_> {
         }
     }
 
-    /// One band, of U vectors from `at` on.
+    /// Processes one band, of U vectors from `at` on.
     ///
     /// # Safety
     /// As for `run`, and the band ends before the chunks do.
@@ -231,7 +234,7 @@ impl Avx512Stripe<'_> {
         }
     }
 
-    /// The last bytes, fewer than a vector, from `at` on. They are not folded.
+    /// Processes the last bytes, fewer than a vector, from `at` on. They are not folded.
     ///
     /// # Safety
     /// As for `run`.
@@ -257,7 +260,8 @@ impl Avx512Stripe<'_> {
 /// Adds column `column` of `product` times (`old` + `new`) to `outs`.
 ///
 /// # Safety
-/// The machine has the path; the product has that column and as many rows as there are outs, all chunks have one length.
+/// The machine has this path; the product has that column and as many rows as there are outs; all chunks have one
+/// length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,gfni,vpclmulqdq,pclmulqdq,sse4.2")]
 pub unsafe fn update(product: &Product, column: usize, old: &[u8], new: &[u8], outs: &mut [&mut [u8]]) {
     let matrices = &product.bit_matrices[column * product.rows..][..product.rows];
@@ -278,10 +282,10 @@ pub unsafe fn update(product: &Product, column: usize, old: &[u8], new: &[u8], o
     }
 }
 
-/// The state after `bytes`: four accumulators, each for every fourth vector, then one.
+/// The CRC state after `bytes`: four accumulators, each for every fourth vector, are merged at the end.
 ///
 /// # Safety
-/// The machine has the path.
+/// The machine has this path.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,gfni,vpclmulqdq,pclmulqdq,sse4.2")]
 pub unsafe fn extend(before: u32, bytes: &[u8]) -> u32 {
     let (bands, rest) = bytes.as_chunks::<{ 4 * VECTOR }>();
@@ -311,7 +315,7 @@ fn beginning() -> __m512i {
     _mm512_set_epi32(WORD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 }
 
-/// The state that an accumulator stands for.
+/// The CRC state that an accumulator stands for.
 #[inline]
 #[target_feature(enable = "avx512f,sse4.2")]
 fn state(accumulator: __m512i) -> u32 {
@@ -328,7 +332,7 @@ fn fold(accumulator: __m512i, vector: __m512i) -> __m512i {
     fold_by(constants(const { crc::folding(512) }), accumulator, vector)
 }
 
-/// `vector` and `accumulator` as far ahead of it as `constants` say.
+/// `accumulator`, moved ahead by the distance that `constants` stand for, plus `vector`.
 #[inline]
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 fn fold_by(constants: __m512i, accumulator: __m512i, vector: __m512i) -> __m512i {

@@ -1,6 +1,7 @@
-//! CRC-32C by the CRC32 instruction: short messages, ends of long ones, several at once, and what follows from others.
+//! CRC-32C by the CRC32 instruction: of one message, of several at once, and sums derived from other sums.
 //!
-//! The instruction takes 8 bytes and can begin every cycle, but takes three to end: three independent chains keep it busy.
+//! The instruction takes 8 bytes. One can start every cycle, but takes three cycles: three independent chains keep the
+//! unit busy.
 
 use crate::crc::{BYTE_POWERS_FOLDED, INVERSION};
 use std::arch::x86_64::*;
@@ -14,7 +15,7 @@ pub fn extend_words(state: u32, bytes: &[u8]) -> u32 {
     rest.iter().fold(state as u32, |state, &byte| _mm_crc32_u8(state, byte))
 }
 
-/// The states after `chunks`, which have one length: each from its own state in `states`.
+/// Extends each of `states` by its own chunk of `chunks`, which all have one length.
 #[inline]
 #[target_feature(enable = "sse4.2")]
 pub fn extend_several<const N: usize>(states: &mut [u32], chunks: [&[u8]; N]) {
@@ -31,7 +32,8 @@ pub fn extend_several<const N: usize>(states: &mut [u32], chunks: [&[u8]; N]) {
     }
 }
 
-/// The state after `bytes`: as long as they last, three stretches of 2^LOG bytes at once, joined.
+/// The state after all whole groups of three stretches of 2^LOG bytes, and the bytes left over. The three stretches of
+/// a group are summed at once, then joined.
 #[inline]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 pub fn extend_thirds<const LOG: usize>(mut state: u32, bytes: &[u8]) -> (u32, &[u8]) {
@@ -46,8 +48,9 @@ pub fn extend_thirds<const LOG: usize>(mut state: u32, bytes: &[u8]) -> (u32, &[
     (state, rest)
 }
 
-/// The sum of the XOR of chunks of `length` bytes whose sums are `sums`, without looking at it: what each state has of its
-/// chunk adds up to what the XOR's has of it, but each began with all ones, which an even number of them takes out.
+/// The sum of the XOR of chunks of `length` bytes whose sums are `sums`, without reading the XOR. States without an
+/// initial value are linear, so they add up to that of the XOR. But each began with all ones, and an even number of
+/// these cancels out.
 #[inline]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 pub fn sum_of_xor(sums: &[u32], length: usize) -> u32 {
@@ -55,7 +58,7 @@ pub fn sum_of_xor(sums: &[u32], length: usize) -> u32 {
     sums.iter().fold(beginning, |sum, of_one| sum ^ of_one)
 }
 
-/// The state after `count` bytes of zero, in a number of steps that grows with the logarithm of `count`.
+/// The state after `count` bytes of zero, in a number of steps logarithmic in `count`.
 #[inline]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn extend_by_zeros(mut state: u32, count: usize) -> u32 {
@@ -67,7 +70,7 @@ fn extend_by_zeros(mut state: u32, count: usize) -> u32 {
     state
 }
 
-/// `state` after as many bytes of zero as `power`, one of [`BYTE_POWERS_FOLDED`], stands for.
+/// `state` after the number of zero bytes that `power` stands for, one of [`BYTE_POWERS_FOLDED`].
 #[inline]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn shift(state: u32, power: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! Kernels: where the work is done, once for each path; and the gate before them, which checks what they rely on.
+//! The kernels, one for each path, and the checks of their preconditions.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -14,10 +14,10 @@ use crate::path::Path;
 use crate::product::Product;
 pub use summing::Summing;
 
-/// `outs` = `product` times `sources`, and the CRC-32C of each chunk that `summing` names.
+/// `outs` = `product` times `sources`, and the CRC-32C of each chunk that `summing` selects.
 ///
 /// # Panics
-/// Unless there are as many sources, outs and sums as `product` and `summing` say, and all chunks have one length.
+/// Unless there are as many sources, outs and sums as `product` and `summing` require, and all chunks have one length.
 pub fn multiply(path: Path, product: &Product, sources: &[&[u8]], outs: &mut [&mut [u8]], mut summing: Summing) {
     assert!(sources.len() == product.columns && outs.len() == product.rows, "as many chunks as the code has slots");
     let length = sources[0].len();
@@ -26,7 +26,7 @@ pub fn multiply(path: Path, product: &Product, sources: &[&[u8]], outs: &mut [&m
     summing.check(product.columns, product.rows);
     match path {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: whoever holds a path has seen that the machine has it; the numbers and lengths are checked above.
+        // SAFETY: a path is used only after it was found available; the numbers and lengths are checked above.
         Path::Avx512 => unsafe { avx512::multiply(product, sources, outs, summing) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -50,7 +50,7 @@ pub fn update(path: Path, product: &Product, column: usize, old: &[u8], new: &[u
     assert!(is_even, "all chunks have one length");
     match path {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: whoever holds a path has seen that the machine has it; the numbers and lengths are checked above.
+        // SAFETY: a path is used only after it was found available; the numbers and lengths are checked above.
         Path::Avx512 => unsafe { avx512::update(product, column, old, new, outs) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -63,7 +63,7 @@ pub fn update(path: Path, product: &Product, column: usize, old: &[u8], new: &[u
 pub fn extend(path: Path, state: u32, bytes: &[u8]) -> u32 {
     match path {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: whoever holds a path has seen that the machine has it.
+        // SAFETY: a path is used only after it was found available.
         Path::Avx512 => unsafe { avx512::extend(state, bytes) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.

@@ -1,4 +1,5 @@
-//! The scalar kernel: one byte after the other, by table. Slow, and plainly right: the others are proven against it.
+//! The scalar kernel: one byte at a time, by table. Slow and simple: the reference that the other kernels are tested
+//! against.
 
 use crate::crc::{self, INVERSION};
 use crate::field::PRODUCTS;

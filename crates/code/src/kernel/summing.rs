@@ -1,12 +1,12 @@
-//! Of which chunks a product makes the CRC-32C too.
+//! Which chunks of a product are summed (CRC-32C) in the same pass.
 
-/// Of which chunks, and where the sums go.
+/// Which chunks are summed, and where the sums go.
 pub enum Summing<'a> {
-    /// Of none.
+    /// None.
     Nothing,
-    /// Of those that come out.
+    /// The outputs.
     Outs(&'a mut [u32]),
-    /// Of those that go in, then of those that come out.
+    /// The sources, then the outputs.
     All(&'a mut [u32]),
 }
 
@@ -22,7 +22,7 @@ impl Summing<'_> {
         assert!(is_right, "one sum for each chunk");
     }
 
-    /// The places for the sums of the sources, and for those of the outs: of all, or empty.
+    /// The places for the sums of the sources, and those for the sums of the outs; each complete or empty.
     pub fn split(&mut self, sources: usize) -> (&mut [u32], &mut [u32]) {
         match self {
             Summing::Nothing => (&mut [], &mut []),

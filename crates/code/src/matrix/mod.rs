@@ -1,22 +1,22 @@
 //! The parity coefficients: an extended Cauchy matrix, of which every square part can be inverted.
 //!
-//! Row 0 is all ones (P), row 1 is 2^i (Q), row j + 1 is 1 / (2^-i + 2^j) for j = 1..=4. That is the construction that
-//! SnapRAID uses (A. Mazzoleni, 2013; its rows are these, each times a constant). Why every square part can be inverted:
-//! with x_i = 2^-i and y_j = 0, 2, 4, 8, 16, all rows but the first are 1 / (x_i + y_j), a Cauchy matrix, and the row of
-//! ones is what such a row tends to as y grows. The determinant of any part of s rows and columns is (R. M. Roth,
-//! "Introduction to Coding Theory", 2006, section 5.2, and its limit)
+//! Row 0 is all ones (P), row 1 is 2^i (Q), row j + 1 is 1 / (2^-i + 2^j) for j = 1..=4. SnapRAID uses this
+//! construction (A. Mazzoleni, 2013; its rows are these, each times a constant). Why every square part can be inverted:
+//! with x_i = 2^-i and y_j = 0, 2, 4, 8, 16, all rows except the first are 1 / (x_i + y_j), a Cauchy matrix. The row of
+//! ones is the limit of such a row, scaled by y, as y grows. The determinant of any part of s rows and columns is (R.
+//! M. Roth, "Introduction to Coding Theory", 2006, section 5.2, and its limit)
 //!
 //! ```text
 //! product over i < i' of (x_i + x_i')  *  product over j < j' of (y_j + y_j')  /  product over i, j of (x_i + y_j)
 //! ```
 //!
-//! where a row of ones leaves its y out. No factor is zero as long as all x and y are distinct: x_i is 2^(255 - i), so
-//! with m parities the columns may go up to where 255 - i reaches the highest j, that is 257 - m columns for m >= 3. A code of
-//! at most 255 slots never comes near it.
+//! where a row of ones omits its y. No factor is zero if all x and y are distinct. Since x_i is 2^(255 - i), a code
+//! with m >= 3 parities may have 257 - m columns, as many as there are before 255 - i reaches the highest j. A code of
+//! at most 255 slots stays below that.
 
 use crate::field::{self, ORDER, POWERS};
 
-/// Most parities of a code.
+/// The maximum number of parities of a code.
 pub const PARITIES_MAX: usize = 6;
 
 /// The coefficient of data column `column` (below 255) in parity row `row` (below 6).
@@ -28,8 +28,8 @@ pub fn coefficient(row: usize, column: usize) -> u8 {
     }
 }
 
-/// The inverse of a square matrix of `size` rows, row by row, of at most 6 rows; `None` when it has none (which a part of
-/// the Cauchy matrix always has).
+/// The inverse of a square matrix of `size` rows (at most 6), row by row; `None` if it has none (every square part of
+/// the Cauchy matrix has one).
 pub fn invert(matrix: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut left = matrix.to_vec();
     let mut right: Vec<u8> = (0..size * size).map(|at| u8::from(at / size == at % size)).collect();

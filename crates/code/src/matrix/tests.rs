@@ -1,10 +1,10 @@
-//! Proof that every square part of the coefficient matrix has an inverse.
+//! Tests that every square part of the coefficient matrix has an inverse.
 
 use super::*;
 use crate::field::{PRODUCTS, inverse, multiply};
 use proptest::prelude::*;
 
-/// Columns beside 6 parities in a code of 255 slots.
+/// The data columns of a code of 255 slots with 6 parities.
 const COLUMNS: usize = 249;
 
 /// All ways to choose `count` of 0..n, in order.
@@ -25,14 +25,15 @@ fn part(rows: &[usize], columns: &[usize]) -> Vec<u8> {
     rows.iter().flat_map(|&row| columns.iter().map(move |&column| coefficient(row, column))).collect()
 }
 
-/// By the definition, over all permutations: nothing that the inversion uses. (In this field no sign matters.)
+/// The determinant by its definition, over all permutations, with nothing that the inversion uses. (In this field signs
+/// do not matter.)
 fn determinant(rows: &[usize], columns: &[usize]) -> u8 {
     let Some((&row, rows)) = rows.split_first() else { return 1 };
     let others = |at| [&columns[..at], &columns[at + 1..]].concat();
     (0..columns.len()).fold(0, |sum, at| sum ^ multiply(coefficient(row, columns[at]), determinant(rows, &others(at))))
 }
 
-/// As the formula above the matrix says.
+/// The determinant by the formula in the module's text.
 fn determinant_by_formula(rows: &[usize], columns: &[usize]) -> u8 {
     let x: Vec<u8> = columns.iter().map(|&column| POWERS[(ORDER - column) % ORDER]).collect();
     let y: Vec<u8> =
@@ -47,7 +48,7 @@ fn determinant_by_formula(rows: &[usize], columns: &[usize]) -> u8 {
 
 #[test]
 fn rows_are_those_published() {
-    // SnapRAID (A. Mazzoleni, 2013) prints the first columns of its matrix; its rows are ours, each divided by its first.
+    // SnapRAID (A. Mazzoleni, 2013) prints the first columns of its matrix: our rows, each divided by its first entry.
     let published: [[u8; 8]; 6] = [
         [0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01],
         [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80],
@@ -62,7 +63,7 @@ fn rows_are_those_published() {
     }
 }
 
-/// The factors of the formula: the argument itself, for every width a code may have.
+/// The argument of the module's text, for every width that a code may have.
 #[test]
 fn no_factor_of_the_formula_is_zero() {
     for parities in 1..=PARITIES_MAX {
@@ -102,7 +103,7 @@ fn every_part_of_16_columns_has_an_inverse() {
     }
 }
 
-/// All of at most 3 rows, at full width (an eighth of it without optimization: the number grows with its cube).
+/// All parts of at most 3 rows, at full width (an eighth of it without optimization: their number grows with its cube).
 #[test]
 fn every_part_of_up_to_3_rows_has_a_determinant() {
     let width = if cfg!(debug_assertions) { COLUMNS / 8 } else { COLUMNS };

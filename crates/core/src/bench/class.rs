@@ -1,13 +1,13 @@
-//! Classes of disks, and what each should do at depth 1.
+//! Classes of disks, and the latency and IOPS that each should reach at depth 1.
 
 use std::fmt;
 
-/// What a disk is, as far as it says so.
+/// The class of a disk, as far as the disk reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediumClass {
-    /// It spins.
+    /// A hard disk.
     Rotating {
-        /// Turns a minute, where it says them.
+        /// Turns per minute, if the disk reports them.
         rpm: Option<u32>,
     },
     /// Flash behind SATA or SAS.
@@ -16,30 +16,29 @@ pub enum MediumClass {
     Nvme,
     /// A card: SD, eMMC.
     Card,
-    /// What a hypervisor shows: anything may be below.
+    /// A hypervisor's disk: anything may lie below it.
     Virtual,
-    /// Made of others: loop, device mapper, md, ublk, nbd.
+    /// A device made of others: loop, device mapper, md, ublk, nbd.
     Layered,
-    /// What another host serves.
+    /// A disk served by another host.
     Remote,
 }
 
-/// What a class should do with small random reads, one at a time.
+/// The expectation for small random reads at depth 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassExpectation {
-    /// As it reads in a sentence: `7200 rpm`.
+    /// The class as it is named in a sentence: `7200 rpm`.
     pub name: String,
-    /// Mean latency in seconds, from and to.
+    /// The range of the mean latency, in seconds.
     pub latency: (f64, f64),
-    /// Requests a second, from and to.
+    /// The range of requests per second.
     pub iops: (f64, f64),
 }
 
-/// Turns a minute, latency in ms, IOPS.
+/// Turns per minute, range of the latency in ms, range of IOPS.
 type RotatingRow = (u32, (f64, f64), (f64, f64));
 
-/// Rows of "Understanding Storage Performance: IOPS and Latency" (2020), table of rotational speeds: rpm, latency in ms,
-/// IOPS.
+/// The table of rotational speeds in "Understanding Storage Performance: IOPS and Latency" (2020).
 const ROTATING: [RotatingRow; 4] = [
     (5400, (17.0, 18.0), (50.0, 60.0)),
     (7200, (12.0, 13.0), (75.0, 85.0)),
@@ -47,13 +46,13 @@ const ROTATING: [RotatingRow; 4] = [
     (15_000, (5.0, 6.0), (150.0, 180.0)),
 ];
 
-/// Mean time until a place comes round, in seconds.
+/// The mean rotational latency: the time of half a turn, in seconds.
 pub const fn half_turn(rpm: u32) -> f64 {
     30.0 / rpm as f64
 }
 
 impl MediumClass {
-    /// What it should do; nothing where it cannot be said.
+    /// The expectation for this class; `None` if there is none.
     pub fn expected(self) -> Option<ClassExpectation> {
         let flash = |name: &str, low: f64, high: f64| {
             let name = name.to_owned();
@@ -62,9 +61,9 @@ impl MediumClass {
         match self {
             MediumClass::Rotating { rpm } => rpm.map(rotating),
             // The same article: "even a cheap consumer SSD can at least sustain about 5000+ IOPS with only a 0.15 millisecond
-            // latency"; the best SATA drives need some 60 us, what is not read may answer in 40.
+            // latency". The best SATA drives take some 60 us; blocks that need not be read may be answered in 40 us.
             MediumClass::SataSsd => flash("a SATA or SAS SSD", 40.0, 200.0),
-            // Flash pages take 40 to 90 us to read; Optane 8.
+            // Flash pages take 40 to 90 us to read; Optane takes 8.
             MediumClass::Nvme => flash("an NVMe SSD", 8.0, 150.0),
             // The SD Association's classes A1 and A2 promise 1500 and 4000 random reads a second.
             MediumClass::Card => flash("a card", 150.0, 1500.0),
@@ -72,10 +71,10 @@ impl MediumClass {
         }
     }
 
-    /// What answers in less than this, in seconds, is no medium of this class.
+    /// The shortest possible mean latency in seconds: a shorter one does not come from a medium of this class.
     pub fn least(self) -> f64 {
         match self {
-            // Many bridges and virtual disks say that they rotate, and no speed: that is no evidence against what they do.
+            // Many bridges and virtual disks report rotation without a speed, which proves nothing about the medium.
             MediumClass::Rotating { rpm } => rpm.map_or(0.0, half_turn) * 0.9,
             // A command and its answer take some 20 us on SATA and SAS.
             MediumClass::SataSsd => 18e-6,
@@ -101,13 +100,13 @@ impl fmt::Display for MediumClass {
     }
 }
 
-/// A disk that turns so fast. Between the rows of the table by the mechanics: the time of a turn, and with it that of the arm,
-/// which is made to match.
+/// The expectation at `rpm` turns per minute. Between the rows of the table it is interpolated by the time of a turn,
+/// because the arm's speed is designed to match it.
 fn rotating(rpm: u32) -> ClassExpectation {
     let turn = |rpm: u32| 1.0 / f64::from(rpm);
     let pair = ROTATING.windows(2).find(|pair| rpm <= pair[1].0).unwrap_or(&ROTATING[2..]);
     let ((rpm_low, latency_low, iops_low), (rpm_high, latency_high, iops_high)) = (pair[0], pair[1]);
-    // 1 at the slower row, 0 at the faster one; beyond the table it goes on.
+    // 1 at the slower row, 0 at the faster one; extrapolated beyond the table.
     let share = ((turn(rpm) - turn(rpm_high)) / (turn(rpm_low) - turn(rpm_high))).clamp(-0.5, 2.0);
     let between = |low: f64, high: f64| high + (low - high) * share;
     ClassExpectation {
@@ -117,7 +116,7 @@ fn rotating(rpm: u32) -> ClassExpectation {
     }
 }
 
-/// The row of the table that a latency (in seconds) comes closest to, by its ratio.
+/// The expectation of the table row whose latency is closest, by ratio, to `latency` in seconds.
 pub fn nearest_rotating(latency: f64) -> ClassExpectation {
     let distance = |row: &RotatingRow| (latency * 2e3 / (row.1.0 + row.1.1)).ln().abs();
     let nearest = ROTATING.iter().min_by(|one, two| distance(one).total_cmp(&distance(two)));

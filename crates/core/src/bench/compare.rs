@@ -1,15 +1,15 @@
-//! A result beside earlier ones: of the same disk, and of others of its model. Only like is held against like.
+//! Comparison of a result with earlier ones, of the same disk and of others of its model, if they are comparable.
 
 use super::verdict::BenchWarning;
 use super::words;
 use crate::units::UnixSeconds;
 
-/// A disk that takes so many times as long as it did, or as its siblings do, is told of.
+/// A warning is given when the latency is more than this many times that of the past, or of the siblings.
 const RATIO_TOLD: f64 = 1.25;
-/// So many of the last results of a disk are its past.
+/// Recent results of the same disk that are compared, at most.
 const PAST_MAX: usize = 5;
 
-/// Which part of a disk was measured.
+/// The part of a disk that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchSpan {
     /// All of it.
@@ -32,29 +32,29 @@ impl BenchSpan {
         }
     }
 
-    /// Of such a word.
+    /// The span of such a word.
     pub fn of_word(word: &str) -> Option<BenchSpan> {
         BenchSpan::ALL.into_iter().find(|span| span.word() == word)
     }
 }
 
-/// How a result was had.
+/// The conditions under which a result was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSetting {
-    /// Who sent the requests: `own (io_uring)`, `fio-3.33 (io_uring)`.
+    /// The program that sent the requests: `own (io_uring)`, `fio-3.33 (io_uring)`.
     pub engine: String,
-    /// Bytes of a random request.
+    /// The size of a random request, in bytes.
     pub request: u64,
-    /// Bytes that were measured.
+    /// The size of the measured range, in bytes.
     pub bytes: u64,
-    /// Which part of a disk they are.
+    /// The part of a disk that the range is.
     pub span: BenchSpan,
     /// All depths that were measured.
     pub depths: Vec<u32>,
 }
 
 impl PastSetting {
-    /// May results be compared? Depths do not matter: the results are those of depth 1, which comes first.
+    /// Whether results are comparable. Depths do not matter: the compared results are those of depth 1, which comes first.
     fn is_like(&self, other: &PastSetting) -> bool {
         let is_own = |setting: &PastSetting| setting.engine.starts_with("own");
         let of = |setting: &PastSetting| (is_own(setting), setting.request, setting.bytes, setting.span);
@@ -62,48 +62,48 @@ impl PastSetting {
     }
 }
 
-/// A result of some day: small random reads at depth 1.
+/// An earlier result: small random reads at depth 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastBench {
-    /// Which disk, partition or file.
+    /// The disk, partition or file.
     pub key: String,
     /// Vendor and model; empty where they are not known.
     pub model: String,
-    /// When.
+    /// The date of the measurement.
     pub at: UnixSeconds,
-    /// Requests a second.
+    /// Requests per second.
     pub iops: f64,
     /// Mean latency in seconds.
     pub mean: f64,
-    /// How it was had, where that is recorded.
+    /// The conditions of the measurement, where they are recorded.
     pub setting: Option<PastSetting>,
 }
 
-/// What earlier results say of this one.
+/// The comparison of a result with earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BenchComparison {
-    /// How many earlier results of the same disk there are, five at most, and their median latency in seconds.
+    /// The earlier results of the same disk: their number, 5 at most, and their median latency in seconds.
     pub past: Option<(usize, f64)>,
-    /// How many others of its model were measured, and the median of their latest latencies.
+    /// The other disks of its model: their number, and the median of their latest latencies in seconds.
     pub siblings: Option<(usize, f64)>,
-    /// How many earlier results of the same disk, or of its model, are not held against this one, because they are of another part,
-    /// size, request or engine, or do not say.
+    /// The number of earlier results, of the same disk or its model, that are not compared, because part, size, request
+    /// or engine differ or are not recorded.
     pub unlike: usize,
-    /// What to know.
+    /// Warnings for the user.
     pub warnings: Vec<BenchWarning>,
 }
 
-/// Compares; `earlier` is in the order of time.
+/// Compares a result with `earlier` ones, which are in the order of time.
 pub fn compare(now: &PastBench, earlier: &[PastBench]) -> BenchComparison {
     let mut comparison = BenchComparison::default();
     let is_like =
         |other: &PastBench| now.setting.as_ref().zip(other.setting.as_ref()).map(|(now, then)| now.is_like(then));
-    // An older line that does not say how it was had is the same disk's, mostly had as this one.
+    // An older line of the same disk does not record its conditions, but mostly they were the same.
     let is_past = |other: &&PastBench| other.key == now.key && is_like(other) != Some(false);
     let mut past: Vec<f64> = earlier.iter().rev().filter(is_past).take(PAST_MAX).map(|past| past.mean).collect();
     let mut siblings: Vec<&PastBench> = Vec::new();
     let is_of_model = |other: &&PastBench| !now.model.is_empty() && other.model == now.model && other.key != now.key;
-    // Parts and files lie at different places of their disks: these have no siblings.
+    // Parts and files lie at different places of their disks, so they have no siblings.
     let is_whole = now.setting.as_ref().is_some_and(|setting| setting.span == BenchSpan::Whole);
     let is_sibling = |other: &&PastBench| is_of_model(other) && is_whole && is_like(other) == Some(true);
     for other in earlier.iter().rev().filter(is_sibling) {

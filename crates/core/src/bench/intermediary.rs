@@ -1,10 +1,11 @@
-//! What answers in place of a medium: layers of this machine, hypervisors, other hosts. No class of disks says how fast these
-//! should be, so they are given no verdict, and the reason has a name.
+//! What answers in place of a medium: layers of this machine, hypervisors, other hosts.
+//!
+//! No class of disks determines how fast these should be, so they get no verdict, for a named reason.
 
 use super::class::MediumClass;
 use std::fmt;
 
-/// Who answers.
+/// The intermediary that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intermediary {
     /// A hypervisor, by virtio.
@@ -31,7 +32,7 @@ pub enum Intermediary {
     Nbd,
     /// An SSD in front of a disk.
     Bcache,
-    /// This host and another one.
+    /// This host together with another one.
     Drbd,
     /// A Ceph cluster.
     Rbd,
@@ -41,9 +42,9 @@ pub enum Intermediary {
     NvmeFabrics(String),
     /// Another host, by iSCSI.
     Iscsi,
-    /// An array at a storage network.
+    /// A storage array, by Fibre Channel.
     FibreChannel,
-    /// The kernel knows of no hardware.
+    /// The kernel knows of no hardware behind the disk.
     Unknown,
 }
 
@@ -73,7 +74,7 @@ impl Intermediary {
         }
     }
 
-    /// What a disk is that it answers for.
+    /// The class of the disks that it answers for.
     pub const fn class(&self) -> MediumClass {
         match self {
             Intermediary::Virtio
@@ -91,7 +92,7 @@ impl Intermediary {
 }
 
 impl fmt::Display for Intermediary {
-    /// As it follows "the disk is".
+    /// A phrase that continues "the disk is".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let below = "a hypervisor answers, with whatever lies below it";
         match self {

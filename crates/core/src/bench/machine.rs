@@ -1,7 +1,7 @@
-//! The machine that measures a disk: which request next, when a step is over, what counts.
+//! The machine that measures a disk: it decides the next request, when a step is over, and which requests count.
 //!
-//! A step is measured in steady state: requests that fill the queue do not count, nor those that empty it. So the figures obey
-//! Little's law (requests at a time = rate x mean latency), which a test holds them to.
+//! A step is measured in steady state: requests that fill the queue or empty it do not count. So the figures obey
+//! Little's law (requests at a time = rate x mean latency), which a test checks.
 
 use super::permutation::BlockPermutation;
 use super::plan::{BenchPattern, BenchPlan, BenchStep, RUN_REQUESTS, ZoneGrid};
@@ -9,96 +9,97 @@ use super::step_result::{BenchFault, OthersTraffic, StepFigures};
 use crate::stats::Moments;
 use crate::units::Nanos;
 
-/// Deeper queues are left out once a request takes this long on average: nobody wants to know, and emptying them takes minutes.
+/// Deeper queues are left out once the mean latency exceeds this, in seconds: their figures are useless, and emptying
+/// them takes minutes.
 pub const LATENCY_ENOUGH: f64 = 1.0;
-/// So often is each place in the queue measured, however short the time.
+/// Requests per place in the queue that a step counts, at least, however short its time.
 const ROUNDS_MIN: u64 = 2;
-/// A step may take so many times its time until it is that.
+/// A step may take up to this many times its time to count so many requests.
 const LONG: u64 = 3;
-/// Where time is short, steps become shorter by tenths, but no shorter than this many.
+/// The least time of a step that is shortened because time is short, in tenths of the planned time.
 const TENTHS_MIN: u64 = 2;
-/// So many requests in a row that fail, and none before them that did not: there is nothing to be measured.
+/// Failed requests in a row, with no success before them, after which the measurement ends.
 pub const FAULTS_ENOUGH: u64 = 64;
 
-/// What is to be done next.
+/// What the pump has to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchOp {
-    /// Send this.
+    /// Send this request.
     Request(BenchRequest),
-    /// Wait for a request to end, but no longer than until then.
+    /// Wait for a request to complete, but no longer than until this time.
     Wait(Nanos),
-    /// Nothing is at the disk now: look at the kernel's counters, and say so by [`DiskBench::end_step`].
+    /// No request is at the disk now: read the kernel's counters, and report them by [`DiskBench::end_step`].
     EndStep,
-    /// All is measured that will be.
+    /// The measurement is over.
     Done,
 }
 
-/// One request.
+/// A request of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchRequest {
     /// Its first byte.
     pub offset: u64,
     /// Its length in bytes.
     pub len: u64,
-    /// Are its data to be looked at?
+    /// Are its data to be checked for zeroes?
     pub is_looked_at: bool,
 }
 
-/// A request that has ended.
+/// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchEnd {
-    /// Which.
+    /// The request.
     pub request: BenchRequest,
     /// When it was given to the kernel.
     pub issued: Nanos,
-    /// When its end was seen.
+    /// When its completion was seen.
     pub done: Nanos,
-    /// How it ended: an errno if it failed.
+    /// Its result: an errno if it failed.
     pub result: Result<(), i32>,
-    /// Were its data zeroes? Only of those that are looked at.
+    /// Were its data all zeroes? Meaningful only if they were to be checked.
     pub is_zero: bool,
 }
 
-/// How far it is.
+/// The state of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchState {
     /// Measuring.
     Running,
-    /// All was measured.
+    /// All steps were measured or left out.
     Complete,
-    /// Somebody wished it to stop.
+    /// Stopped by request.
     Stopped,
     /// The disk is gone.
     Gone,
-    /// No request ends well.
+    /// No request succeeds.
     Failing,
 }
 
-/// The throughput of one part of the disk.
+/// The throughput of one zone of the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ZoneFigures {
-    /// Bytes that tell it: all but the first request of each run.
+    /// The bytes that count: those of all successful requests except the first one of each run.
     pub bytes: u64,
-    /// The time that they took.
+    /// The time that these requests took.
     pub time: Nanos,
-    /// Latencies of random requests at the first depth.
+    /// Latencies of random requests at the first depth, in seconds.
     pub random: Moments,
 }
 
-/// All that was measured, whoever measured it.
+/// All figures of a measurement, whichever program took them.
 #[derive(Clone, Debug)]
 pub struct BenchRecord {
-    /// What was to be done.
+    /// The plan.
     pub plan: BenchPlan,
-    /// How far it came.
+    /// How the measurement ended.
     pub state: BenchState,
-    /// Steps that are over, in their order.
+    /// The steps that are over, in their order.
     pub results: Vec<StepFigures>,
-    /// Depths that were not measured, because shallower ones took so long.
+    /// The steps that were not measured, because shallower ones were too slow or time was short.
     pub left_out: Vec<BenchStep>,
-    /// By part of the disk.
+    /// Figures by zone of the disk.
     pub zones: Vec<ZoneFigures>,
-    /// How long the very first request took.
+    /// The latency of the very first request.
     pub first: Option<Nanos>,
 }
 
@@ -106,18 +107,18 @@ pub struct BenchRecord {
 #[derive(Debug)]
 pub struct DiskBench {
     plan: BenchPlan,
-    /// Places of random requests, in their order.
+    /// The places of random requests, in their order.
     places: BlockPermutation,
     places_used: u64,
     sequential_at: u64,
     grid: ZoneGrid,
     zones: Vec<ZoneFigures>,
-    /// Steps that are over.
+    /// The steps that are over.
     results: Vec<StepFigures>,
     current: Option<StepRun>,
     left_out: Vec<BenchStep>,
     state: BenchState,
-    /// The very first request, which may have woken the disk.
+    /// The latency of the very first request, which may have woken the disk.
     first: Option<Nanos>,
     has_succeeded: bool,
     faults_in_a_row: u64,
@@ -130,31 +131,31 @@ pub struct DiskBench {
 struct StepRun {
     result: StepFigures,
     begun: Nanos,
-    /// When the queue was full.
+    /// When the measurement of the full queue began.
     window: Option<Nanos>,
-    /// Ends until then.
+    /// Completions left until then.
     filling: u32,
     in_flight: u32,
     is_over: bool,
-    /// When the last request that counts was done.
+    /// When the last request that counts was completed.
     last_counted: Nanos,
     tour: RunTour,
 }
 
-/// Where the runs of a step by position are.
+/// The progress of a step by position through its runs.
 #[derive(Debug)]
 struct RunTour {
     order: BlockPermutation,
     round: u64,
-    /// Within the round.
+    /// The index of the run within the round.
     index: u64,
-    /// Of the run.
+    /// The index of the request within the run.
     request: u64,
     last_end: Nanos,
 }
 
 impl DiskBench {
-    /// The same seed, the same places.
+    /// A benchmark by `plan`. The same seed gives the same places.
     pub fn new(plan: BenchPlan, seed: u64) -> DiskBench {
         let request = |pattern| plan.steps.iter().find(|step| step.pattern == pattern).map(|step| step.request);
         let small = request(BenchPattern::Random).expect("random requests are always measured");
@@ -179,7 +180,7 @@ impl DiskBench {
         }
     }
 
-    /// What is to be done next.
+    /// The next thing for the pump to do.
     pub fn poll_op(&mut self, now: Nanos) -> BenchOp {
         if self.current.is_none() && !self.begin_step(now) {
             return BenchOp::Done;
@@ -190,14 +191,15 @@ impl DiskBench {
         let deadline = run.window.map_or(begun.saturating_add(step.time), |window| window.saturating_add(step.time));
         let is_silent = run.window.is_none() && run.filling == step.depth;
         if run.window.is_none() && now >= deadline && !is_silent {
-            // A queue that is not through in time is measured as it is. (A disk that has not answered at all may be waking up.)
+            // A queue that was not filled and served once in time is measured as it is. (A disk without any answer may
+            // be waking up.)
             run.window = Some(now);
             return self.poll_op(now);
         }
         let is_time_over = run.window.is_some() && now >= deadline;
         let is_long_over = now >= begun.saturating_add(Nanos(step.time.0.saturating_mul(LONG)));
-        // A step by position sees each part of the disk once; any other, each place in the queue twice: of fewer, only the
-        // soonest would be counted.
+        // A step by position covers each zone once, any other step each place in the queue twice: with fewer requests,
+        // only the fastest would be counted.
         let is_short = match step.pattern {
             BenchPattern::Positions => run.tour.round == 0,
             _ => run.result.fault_count == 0 && run.result.requests < u64::from(step.depth) * ROUNDS_MIN,
@@ -215,7 +217,7 @@ impl DiskBench {
             return if run.in_flight == 0 { BenchOp::EndStep } else { BenchOp::Wait(Nanos::MAX) };
         }
         if run.in_flight == step.depth {
-            // Ends that come later than that do not count.
+            // Completions later than the deadline do not count.
             return BenchOp::Wait(if must_go_on || is_silent { Nanos::MAX } else { deadline });
         }
         run.in_flight += 1;
@@ -225,7 +227,7 @@ impl DiskBench {
         BenchOp::Request(BenchRequest { offset, len: step.request, is_looked_at })
     }
 
-    /// A request has ended.
+    /// A request was completed.
     ///
     /// # Panics
     /// When none is at the disk.
@@ -252,7 +254,7 @@ impl DiskBench {
         let step = run.result.step;
         if step.pattern == BenchPattern::Positions {
             let zone = &mut self.zones[self.grid.zone_of(request.offset)];
-            // What follows within a run tells the throughput; a request that failed tells nothing.
+            // Only later requests of a run show the throughput, and only successful ones.
             if run.tour.last_end != Nanos::ZERO && result.is_ok() {
                 zone.bytes += request.len;
                 zone.time += done.since(run.tour.last_end);
@@ -279,18 +281,18 @@ impl DiskBench {
         }
     }
 
-    /// The step is over, and the kernel's counters say so much of others meanwhile.
+    /// Ends the step; `others` is the traffic of other programs meanwhile, from the kernel's counters.
     ///
     /// # Panics
-    /// When [`BenchOp::EndStep`] was not asked for.
+    /// When the machine did not ask for it by [`BenchOp::EndStep`].
     pub fn end_step(&mut self, others: Option<OthersTraffic>) {
         let mut run = self.current.take().filter(|run| run.is_over && run.in_flight == 0).expect("a step that is over");
         run.result.others = others;
         self.results.push(run.result);
     }
 
-    /// Requests at the disk are not waited for: the step is over without them, and nothing more is measured. The kernel's
-    /// counters say so much of others meanwhile.
+    /// Ends the step without waiting for the requests at the disk, and the measurement with it. `others` is the traffic
+    /// of other programs meanwhile, from the kernel's counters.
     pub fn abandon(&mut self, others: Option<OthersTraffic>) {
         self.stop();
         if let Some(mut run) = self.current.take() {
@@ -300,7 +302,7 @@ impl DiskBench {
         }
     }
 
-    /// No more requests; what is known is kept.
+    /// Sends no more requests; the figures so far are kept.
     pub fn stop(&mut self) {
         self.end_as(BenchState::Stopped);
     }
@@ -316,28 +318,28 @@ impl DiskBench {
         }
     }
 
-    /// What is known by now.
+    /// The figures so far.
     pub fn into_record(self) -> BenchRecord {
         let DiskBench { plan, state, results, left_out, zones, first, .. } = self;
         BenchRecord { plan, state, results, left_out, zones, first }
     }
 
-    /// How far it is.
+    /// The state of the measurement.
     pub fn state(&self) -> BenchState {
         self.state
     }
 
-    /// What is being done.
+    /// The plan.
     pub fn plan(&self) -> &BenchPlan {
         &self.plan
     }
 
-    /// Steps that are over, in their order.
+    /// The steps that are over, in their order.
     pub fn results(&self) -> &[StepFigures] {
         &self.results
     }
 
-    /// The step that is under way, as far as it is known; its window is still open.
+    /// The figures so far of the step under way, and the time since it began; its window is still open.
     pub fn under_way(&self, now: Nanos) -> Option<(StepFigures, Nanos)> {
         let run = self.current.as_ref()?;
         let mut result = run.result.clone();
@@ -347,22 +349,22 @@ impl DiskBench {
         Some((result, now.since(run.begun)))
     }
 
-    /// Depths that were not measured, because shallower ones took so long.
+    /// The steps that were not measured, because shallower ones were too slow or time was short.
     pub fn left_out(&self) -> &[BenchStep] {
         &self.left_out
     }
 
-    /// By part of the disk.
+    /// Figures by zone of the disk.
     pub fn zones(&self) -> &[ZoneFigures] {
         &self.zones
     }
 
-    /// Where the parts lie.
+    /// Where the zones lie.
     pub fn grid(&self) -> ZoneGrid {
         self.grid
     }
 
-    /// How long the very first request took.
+    /// The latency of the very first request.
     pub fn first(&self) -> Option<Nanos> {
         self.first
     }
@@ -379,7 +381,7 @@ impl DiskBench {
             let shallower = self.results.iter().rfind(|result| result.step.pattern == step.pattern);
             let is_too_slow =
                 shallower.is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_ENOUGH);
-            // Each pattern is measured at one depth at least, however late it is.
+            // Each pattern is measured at one depth at least, even if time is up.
             let fitted = self.fitted(step, now, shallower.is_none());
             let Some(step) = fitted.filter(|_| !is_too_slow) else {
                 self.left_out.push(step);
@@ -403,12 +405,12 @@ impl DiskBench {
         }
     }
 
-    /// A step, as long as there is time for it and for all that follows; nothing if there is none.
+    /// The step, shortened so that it and all later steps fit in the time left; `None` if it does not fit and need not be done.
     fn fitted(&mut self, step: BenchStep, now: Nanos, must_be: bool) -> Option<BenchStep> {
         let gone = now.since(*self.begun.get_or_insert(now));
         let left = self.plan.limit().0.saturating_sub(gone.0);
         let ahead = &self.plan.steps[self.results.len() + self.left_out.len()..];
-        // That by position sees each part of the disk, or says nothing of some.
+        // A step by position is not shortened: it would not cover every zone.
         let shorter = |step: BenchStep, tenths: u64| match step.pattern {
             BenchPattern::Positions => step,
             _ => BenchStep { time: Nanos(step.time.0 / 10 * tenths), ..step },
@@ -422,10 +424,11 @@ impl DiskBench {
         (must_be || self.cost(step) <= left).then_some(step)
     }
 
-    /// How long a step will take, in ns: by what the one before it has shown, its queue must be filled and emptied, too.
+    /// The expected duration of a step, in ns, judged by the latency of an earlier step; its queue must be filled and
+    /// emptied, too.
     fn cost(&self, step: BenchStep) -> u64 {
         let shallower = self.results.iter().rfind(|result| result.step.pattern == step.pattern);
-        // Of a pattern that was not measured yet, another one of the same depth tells the most.
+        // For a pattern not measured yet, another pattern at the same depth or deeper is the best guide.
         let another = || self.results.iter().find(|result| result.step.depth >= step.depth);
         let Some(known) = shallower.or_else(another).filter(|known| known.requests > 0) else { return step.time.0 };
         let deeper = f64::from(step.depth) / f64::from(known.step.depth);

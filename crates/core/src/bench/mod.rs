@@ -1,4 +1,4 @@
-//! How fast a disk answers: a machine that measures it, and what its figures say.
+//! The benchmark of a disk: a machine that measures how fast it answers, and the verdict on the figures.
 //!
 //! ```text
 //! BenchPlan -> DiskBench -- BenchRequest --> pump (device) --> disk
@@ -6,8 +6,8 @@
 //!              StepFigures by step, ZoneFigures by place -> verdict
 //! ```
 //!
-//! IOPS say nothing without the latency at which they were had ("Understanding Storage Performance: IOPS and Latency", 2020):
-//! no figure here comes without the other.
+//! IOPS mean nothing without the latency at which they were reached ("Understanding Storage Performance: IOPS and
+//! Latency", 2020): no figure is given here without the other.
 
 pub mod class;
 pub mod compare;

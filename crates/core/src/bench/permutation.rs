@@ -1,23 +1,23 @@
-//! All blocks of a disk in an order without order, each once, in constant memory: a Feistel network with cycle walking.
+//! A random order of all blocks of a disk, each once, in constant memory: a Feistel network with cycle walking.
 //!
-//! (fio's `norandommap` draws with replacement: in as many draws as there are blocks it meets 63 % of them.)
+//! (fio's `norandommap` draws with replacement: in as many draws as there are blocks it reaches 63 % of them.)
 
 use crate::rng::Rng;
 
-/// Rounds of the network. Four make a permutation that looks random (Luby & Rackoff 1988) from a good round function.
+/// Rounds of the network. Four rounds of a good round function make a permutation that looks random (Luby & Rackoff 1988).
 const ROUNDS: usize = 4;
 
-/// A permutation of `0..blocks`, told by a seed.
+/// A permutation of `0..blocks`, determined by a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockPermutation {
     blocks: u64,
-    /// Bits of each half.
+    /// The number of bits in each half of a block number.
     half_bits: u32,
     keys: [u64; ROUNDS],
 }
 
 impl BlockPermutation {
-    /// Of so many blocks.
+    /// A permutation of `blocks` blocks.
     ///
     /// # Panics
     /// When there are none, or more than 2^62.
@@ -28,15 +28,15 @@ impl BlockPermutation {
         BlockPermutation { blocks, half_bits: bits.div_ceil(2).max(1), keys: [(); ROUNDS].map(|()| rng.bits()) }
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// The block at place `index` of the order; places beyond the last begin again with the first.
+    /// The block at `index` in the order; indices beyond the last begin again at the first.
     pub fn at(&self, index: u64) -> u64 {
         let mut block = index % self.blocks;
-        // The network permutes a power of four that is less than four times as large: what falls outside walks on.
+        // The network permutes a power of four that is at most four times as large: numbers outside are permuted again.
         loop {
             block = self.scrambled(block);
             if block < self.blocks {

@@ -1,34 +1,33 @@
-//! What is measured, for how long, in which order: pure arithmetic on the size of the disk.
+//! The plan of a benchmark: which steps, how long, in which order. Pure arithmetic on the size of the disk.
 
 use crate::units::{Bytes, Nanos};
 use std::fmt;
 
-/// The small request: what file systems and databases ask for at a time.
+/// The small request, in bytes: the usual size for file systems and databases.
 pub const RANDOM_BYTES: u64 = 4 << 10;
-/// The large one: what copies and backups ask for.
+/// The large request, in bytes: the usual size for copies and backups.
 pub const SEQUENTIAL_BYTES: u64 = 1 << 20;
-/// The disk is looked at in so many places.
+/// Zones in which the disk is measured, at most.
 pub const ZONES_MAX: u64 = 64;
-/// Large requests in a row at each place: the first one pays for the way there, the others tell the throughput.
+/// Large requests in a row at each place: the first one includes the seek, the others show the throughput.
 pub const RUN_REQUESTS: u64 = 4;
 /// The depths that are measured unless others are named.
 pub const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// No queue is deeper: large requests of as many take 256 MiB.
+/// The greatest depth: large requests of that number take 256 MiB.
 pub const DEPTH_MAX: u32 = 256;
-/// How long depth 1 is measured unless told otherwise: some 390 requests of a disk of 7200 rpm, whose mean is then known to
-/// 2 %.
+/// How long the first depth is measured by default: some 390 requests on a disk of 7200 rpm, whose mean is then known to 2 %.
 pub const TIME: Nanos = Nanos::from_secs(5);
-/// What filling and emptying queues may take beside: with the usual depths and time, all is answered within 38 s.
+/// The additional time for filling and emptying queues: with the default depths and time, the benchmark takes at most 38 s.
 pub const SLACK: Nanos = Nanos::from_secs(8);
 
-/// Which requests.
+/// A pattern of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BenchPattern {
-    /// Small ones anywhere, no place twice.
+    /// Small requests at random places, none of which comes twice.
     Random,
-    /// Large ones, one behind the other, from the first byte on.
+    /// Large requests in ascending order from the first byte on.
     Sequential,
-    /// Large ones in runs, in all parts of the disk.
+    /// Runs of large requests in all zones of the disk.
     Positions,
 }
 
@@ -42,37 +41,37 @@ impl fmt::Display for BenchPattern {
     }
 }
 
-/// One thing that is measured.
+/// One step of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchStep {
-    /// Which requests.
+    /// The pattern of the requests.
     pub pattern: BenchPattern,
-    /// So many at a time.
+    /// Requests at the disk at the same time, 1..=[`DEPTH_MAX`].
     pub depth: u32,
-    /// Bytes of each.
+    /// The size of each request, in bytes.
     pub request: u64,
-    /// For so long, from when the queue is full.
+    /// How long the step is measured, once the queue is full.
     pub time: Nanos,
 }
 
-/// All that is measured.
+/// The steps of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchPlan {
-    /// Bytes of the disk, whole blocks.
+    /// The size of the disk in bytes, a multiple of its block.
     pub bytes: u64,
-    /// In this order: what says the most comes first, so that a stop leaves the most.
+    /// The steps in their order: the most informative first, so that a stop loses the least.
     pub steps: Vec<BenchStep>,
-    /// Are requests writes? Else they are reads.
+    /// Are the requests writes instead of reads?
     pub is_write: bool,
 }
 
 impl BenchPlan {
-    /// For a disk of `bytes`, whose requests must be multiples of `block`: random requests at each depth, then positions, then
-    /// sequential ones at each depth. Depth 1 is measured for `time`, the other random depths for half as long, sequential
-    /// ones for a fifth, positions for half: 29.5 s with the usual depths and time.
+    /// The plan for a disk of `bytes`, whose requests must be multiples of `block`: random requests at each depth, then
+    /// (reads only) positions, then sequential requests at each depth. The first random depth is measured for `time`, the
+    /// others for half as long, sequential ones for a fifth, positions for half: 29.5 s with the default depths and time.
     ///
     /// # Panics
-    /// When the disk has no whole block, a block is no power of two, or there is no depth.
+    /// When the disk has no whole block, the block size is not a power of two, or there is no depth.
     pub fn new(bytes: u64, block: u64, depths: &[u32], time: Nanos, is_write: bool) -> BenchPlan {
         assert!(block.is_power_of_two() && bytes >= block && !depths.is_empty(), "a disk, and a depth");
         let bytes = bytes / block * block;
@@ -88,34 +87,34 @@ impl BenchPlan {
         BenchPlan { bytes, steps: random.chain(positions).chain(sequential).collect(), is_write }
     }
 
-    /// How long it takes, but for filling and emptying queues.
+    /// The time of all steps, without filling and emptying queues.
     pub fn time(&self) -> Nanos {
         Nanos(self.steps.iter().map(|step| step.time.0).sum())
     }
 
-    /// How long it may take with that. Steps become shorter, or are left out, where it would take longer.
+    /// The longest time including these. Steps are shortened or left out to keep to it.
     pub fn limit(&self) -> Nanos {
         self.time().saturating_add(SLACK)
     }
 }
 
-/// Where runs of large requests begin, to see all parts of a disk.
+/// The zones of a disk, and where runs of large requests begin in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneGrid {
-    /// Bytes of each zone but the last, which has the rest, too.
+    /// The size of each zone in bytes; the last one has the rest of the disk, too.
     pub zone: u64,
-    /// How many zones.
+    /// The number of zones, 1..=[`ZONES_MAX`].
     pub zones: u64,
-    /// Bytes of one run.
+    /// The size of one run, in bytes.
     run: u64,
 }
 
 impl ZoneGrid {
-    /// Of a disk of `bytes`, for requests of `request` bytes; a small disk has fewer zones.
+    /// The zones of a disk of `bytes`, for requests of `request` bytes; a small disk has fewer of them.
     pub fn new(bytes: u64, request: u64) -> ZoneGrid {
         let run = request * RUN_REQUESTS.min(bytes / request);
         let zones = (bytes / run).clamp(1, ZONES_MAX);
-        // Runs begin at multiples of a request.
+        // Zones begin at multiples of a request, so that runs do.
         ZoneGrid { zone: bytes / zones / request * request, zones, run }
     }
 
@@ -124,17 +123,17 @@ impl ZoneGrid {
         (offset / self.zone).min(self.zones - 1) as usize
     }
 
-    /// Runs that each zone has room for.
+    /// The number of runs that fit in a zone.
     pub fn rounds(&self) -> u64 {
         self.zone / self.run
     }
 
-    /// Where the run of this round begins in a zone.
+    /// The first byte of a zone's run in this round.
     pub fn run_start(&self, zone: u64, round: u64) -> u64 {
         zone * self.zone + round * self.run
     }
 
-    /// Bytes of one run.
+    /// The size of one run.
     pub fn run_bytes(&self) -> Bytes {
         Bytes(self.run)
     }

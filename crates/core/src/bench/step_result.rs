@@ -1,14 +1,14 @@
-//! What was measured in one step: latencies, errors, the trace in time, what others did meanwhile.
+//! The figures of one step: latencies, errors, their course in time, and the traffic of other programs meanwhile.
 
 use super::plan::BenchStep;
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 
-/// Buckets an octave of what is measured: 1.1 % wide, 42 KiB a step.
+/// Buckets per octave of the latency histogram: 1.1 % wide, 42 KiB per step.
 const BUCKETS_PER_OCTAVE: u32 = 64;
-/// So many faults of a step are told one by one.
+/// Failed requests of a step that are kept one by one, at most.
 pub const FAULTS_TOLD_MAX: usize = 64;
-/// Bins of a trace in time; what comes later is in the last.
+/// Bins of the course in time; later requests count in the last one.
 const BINS: usize = 50;
 
 /// A request that failed.
@@ -18,73 +18,73 @@ pub struct BenchFault {
     pub offset: u64,
     /// Its length in bytes.
     pub len: u64,
-    /// What the kernel said.
+    /// The kernel's error.
     pub errno: i32,
 }
 
-/// What others had the disk do in a step, as the kernel counts it.
+/// The disk's traffic from other programs during a step, as the kernel counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OthersTraffic {
-    /// Requests of others; of ours, those that the kernel cut to pieces are not told from theirs: none are counted then.
+    /// The number of their requests; 0 if the kernel splits the benchmark's own requests, whose parts look like others'.
     pub requests: u64,
-    /// Sectors that others read and wrote.
+    /// The number of sectors that they read and wrote.
     pub sectors: u64,
 }
 
-/// A part of a step's time.
+/// One bin of a step's course in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TraceBin {
-    /// Requests that ended in it.
+    /// The number of requests that were completed in it.
     pub requests: u64,
     /// The sum of their latencies, in seconds.
     pub latency_sum: f64,
-    /// The longest.
+    /// The longest latency.
     pub latency_max: Nanos,
 }
 
-/// One step, as far as it came.
+/// The figures of one step, as far as it came.
 #[derive(Clone, Debug)]
 pub struct StepFigures {
-    /// What was asked.
+    /// The step as planned.
     pub step: BenchStep,
-    /// How long it was measured: from a full queue to its last request.
+    /// The time that was measured: from the full queue to the step's end.
     pub window: Nanos,
-    /// Requests that ended well meanwhile.
+    /// The number of requests that succeeded in this time.
     pub requests: u64,
-    /// Their latencies, each from when it was given to the kernel to when its end was seen.
+    /// Their latencies, each from the submission to the kernel to the completion as seen.
     pub latency: DurationHistogram,
-    /// The shortest.
+    /// The shortest of these latencies.
     pub latency_min: Nanos,
-    /// The longest.
+    /// The longest of these latencies.
     pub latency_max: Nanos,
-    /// Requests that failed, those before the queue was full included.
+    /// The number of requests that failed, those before the queue was full included.
     pub fault_count: u64,
-    /// The first of them.
+    /// The first of the failed requests, at most [`FAULTS_TOLD_MAX`].
     pub faults: Vec<BenchFault>,
-    /// Requests of all kinds that were sent, those that are not measured included.
+    /// The number of all requests sent, those that are not measured included.
     pub sent: u64,
-    /// Bytes of all that ended, well or not: what the kernel will have counted.
+    /// The bytes of all completed requests, failed ones included: what the kernel will have counted.
     pub bytes_moved: u64,
-    /// Requests whose data were looked at, and those of them that were nothing but zeroes.
+    /// The number of requests whose data were checked for zeroes.
     pub looked_at: u64,
-    /// See there.
+    /// The number of these whose data were all zeroes.
     pub zeroes: u64,
-    /// How it went in time.
+    /// The course in time: requests by the bin in which they were completed.
     pub trace: Vec<TraceBin>,
-    /// How long each bin of the trace is.
+    /// The length of each bin.
     pub bin: Nanos,
-    /// What others did; none: it cannot be seen.
+    /// The traffic of other programs; `None`: it cannot be seen.
     pub others: Option<OthersTraffic>,
-    /// Was the disk so small that places came again?
+    /// Was the disk so small that places were used again?
     pub is_repeating: bool,
-    /// Did it come to its end?
+    /// Did the step run to its end?
     pub is_complete: bool,
-    /// Mean and standard deviation in seconds, as another program has told them more exactly than its buckets do.
+    /// Mean and standard deviation of the latency in seconds, if another program has reported them more exactly than its buckets.
     pub told: Option<(f64, f64)>,
 }
 
 impl StepFigures {
-    /// Of which nothing is known yet.
+    /// A step without any requests yet.
     pub fn new(step: BenchStep) -> StepFigures {
         StepFigures {
             step,
@@ -108,7 +108,7 @@ impl StepFigures {
         }
     }
 
-    /// Adds a request that ended well, so long after the window began.
+    /// Adds a request that succeeded, completed `since_start` after the window began.
     pub fn add(&mut self, latency: Nanos, since_start: Nanos) {
         self.requests += 1;
         self.latency.add(latency);
@@ -117,7 +117,7 @@ impl StepFigures {
         self.trace_only(latency, since_start);
     }
 
-    /// Adds it to the trace in time alone, because all else is known already.
+    /// Adds a request to the course in time only, because the other figures are known already.
     pub fn trace_only(&mut self, latency: Nanos, since_start: Nanos) {
         let bin = ((since_start.0 / self.bin.0) as usize).min(BINS - 1);
         if self.trace.len() <= bin {
@@ -129,7 +129,7 @@ impl StepFigures {
         bin.latency_max = bin.latency_max.max(latency);
     }
 
-    /// Adds one that failed.
+    /// Adds a request that failed.
     pub fn add_fault(&mut self, fault: BenchFault) {
         self.fault_count += 1;
         if self.faults.len() < FAULTS_TOLD_MAX {
@@ -137,34 +137,34 @@ impl StepFigures {
         }
     }
 
-    /// Requests a second; zero of nothing.
+    /// Requests per second; zero without a window.
     pub fn iops(&self) -> f64 {
         if self.window == Nanos::ZERO { 0.0 } else { self.requests as f64 / self.window.as_secs_f64() }
     }
 
-    /// Bytes a second; zero of nothing.
+    /// Bytes per second; zero without a window.
     pub fn bytes_per_second(&self) -> f64 {
         self.iops() * self.step.request as f64
     }
 
-    /// Mean latency, in seconds.
+    /// The mean latency, in seconds.
     pub fn mean(&self) -> f64 {
         self.told.map_or_else(|| self.latency.moments().mean(), |told| told.0)
     }
 
-    /// Standard deviation of the latency, in seconds.
+    /// The standard deviation of the latency, in seconds.
     pub fn deviation(&self) -> f64 {
         let moments = self.latency.moments();
         self.told.map_or_else(|| moments.variation() * moments.mean(), |told| told.1)
     }
 
-    /// The latency that a share of the requests does not exceed; never more than the longest.
+    /// The latency that a share (0..=1) of the requests does not exceed; never more than the longest.
     pub fn quantile(&self, share: f64) -> Nanos {
         Nanos::from_secs_f64(self.latency.quantile(share))
             .clamp(self.latency_min.min(self.latency_max), self.latency_max)
     }
 
-    /// Of all requests at the disk in its time, the share of others; none: it cannot be seen.
+    /// The share (0..=1) of other programs in the disk's requests or sectors, whichever is larger; `None`: it cannot be seen.
     pub fn others_share(&self) -> Option<f64> {
         let others = self.others?;
         let ours = (self.bytes_moved / 512) as f64;
@@ -173,20 +173,20 @@ impl StepFigures {
         Some(of_sectors.max(of_requests))
     }
 
-    /// The share of requests that were nothing but zeroes, where enough were looked at.
+    /// The share (0..=1) of requests whose data were all zeroes; `None` if fewer than 8 were checked.
     pub fn zero_share(&self) -> Option<f64> {
         (self.looked_at >= 8).then(|| self.zeroes as f64 / self.looked_at as f64)
     }
 
-    /// Requests a second in the first and in the last third of the time, and whether they differ by more than chance: four
-    /// standard deviations of a count.
+    /// The rates of the first and the last third of the step, if they differ by more than chance: four standard
+    /// deviations of a count.
     pub fn drift(&self) -> Option<RateDrift> {
         let third = self.trace.len() / 3;
         if !self.is_complete || third < 3 {
             return None;
         }
         let of = |bins: &[TraceBin]| bins.iter().map(|bin| bin.requests).sum::<u64>() as f64;
-        // The last bin may be cut short.
+        // The last bin may be cut short, so it is left out.
         let end = self.trace.len() - 1;
         let (first, last) = (of(&self.trace[..third]), of(&self.trace[end - third..end]));
         let seconds = self.bin.as_secs_f64() * third as f64;
@@ -195,12 +195,12 @@ impl StepFigures {
     }
 }
 
-/// How the rate of a step changed from its first third to its last.
+/// The change of a step's rate from its first third to its last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateDrift {
-    /// Requests a second at first.
+    /// Requests per second in the first third.
     pub first: f64,
-    /// At last.
+    /// Requests per second in the last third.
     pub last: f64,
 }
 

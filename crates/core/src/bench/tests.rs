@@ -1,4 +1,4 @@
-//! The machine against modelled disks: a head that serves one request at a time, flash that serves many.
+//! Tests of the machine on modelled disks: a head that serves one request at a time, flash that serves many.
 
 use super::machine::{BenchEnd, BenchOp, BenchRequest, BenchState, DiskBench, FAULTS_ENOUGH};
 use super::plan::{BenchPattern, BenchPlan, DEPTHS};
@@ -6,7 +6,7 @@ use super::step_result::OthersTraffic;
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A disk with so many heads, each of which takes its next request in order.
+/// A disk with several heads, each of which serves its requests in order.
 struct ModelDisk {
     heads: Vec<Nanos>,
     service: fn(BenchRequest) -> Nanos,
@@ -31,7 +31,7 @@ impl ModelDisk {
         self.asked.push(request);
     }
 
-    /// Runs it to its end, or until `stop` says so.
+    /// Runs the benchmark to its end, or until `stop` returns true.
     fn run(&mut self, bench: &mut DiskBench, mut stop: impl FnMut(Nanos) -> bool) {
         let mut now = Nanos::from_secs(1);
         loop {
@@ -59,7 +59,7 @@ fn bench(bytes: u64, seconds: u64) -> DiskBench {
     DiskBench::new(BenchPlan::new(bytes, 512, &DEPTHS, Nanos::from_secs(seconds), false), 7)
 }
 
-/// 8.4 ms a small request, 10 ms a large one.
+/// 8.4 ms for a small request, 10 ms for a large one.
 fn one_head(request: BenchRequest) -> Nanos {
     Nanos(if request.len > 4096 { 10_000_000 } else { 8_400_000 })
 }
@@ -84,7 +84,7 @@ fn one_head_has_the_same_rate_at_every_depth_and_obeys_littles_law() {
 
 #[test]
 fn slow_disks_too_answer_within_forty_seconds_and_at_every_depth_there_is_time_for() {
-    // What a request takes by its size, and the depths of random requests that there must be.
+    // The service time by request size, and the number of random depths that must be measured at least.
     type ModelService = fn(BenchRequest) -> Nanos;
     let disks: [(ModelService, usize); 6] = [
         (|request| Nanos(8_000_000 + request.len * 1000 / 150), 7), // 8 ms, 150 MB/s
@@ -102,7 +102,7 @@ fn slow_disks_too_answer_within_forty_seconds_and_at_every_depth_there_is_time_f
             false
         });
         let took = end.since(Nanos::from_secs(1));
-        // A single request may take its seconds.
+        // A single request of disk 4 takes seconds.
         assert!(took <= Nanos::from_secs(if number == 4 { 50 } else { 40 }), "disk {number}: {took:?}");
         assert_eq!(bench.state(), BenchState::Complete);
         let random = bench.results().iter().filter(|result| result.step.pattern == BenchPattern::Random).count();
@@ -174,7 +174,7 @@ fn a_small_disk_is_read_again_and_says_so() {
 #[test]
 fn every_part_of_the_disk_is_seen_and_its_throughput_told() {
     let mut bench = bench(64 << 30, 2);
-    // Inner zones are half as fast; going somewhere costs 12 ms.
+    // Inner zones are half as fast; a seek costs 12 ms.
     let mut disk = ModelDisk::new(1, |request| {
         let transfer = if request.offset < 32 << 30 { 5_000_000 } else { 10_000_000 };
         let is_first = request.offset.is_multiple_of(4 << 20);
@@ -187,7 +187,7 @@ fn every_part_of_the_disk_is_seen_and_its_throughput_told() {
     assert!(rates[32..].iter().all(|rate| (rate - 104.9).abs() < 1.0), "{rates:?}");
     let random: f64 = bench.zones().iter().map(|zone| zone.random.count).sum();
     assert_eq!(random, bench.results()[0].requests as f64);
-    // Two seconds are not enough for that many runs: it went on until all zones were seen once.
+    // Two seconds are too short for so many runs: the step went on until every zone was measured once.
     assert!(bench.results()[7].is_complete && bench.zones().iter().all(|zone| zone.bytes > 0));
 }
 

@@ -1,4 +1,4 @@
-//! What the figures say: is that as it should be, what fits inside the budget, and what speaks against the figures themselves.
+//! The verdict on a benchmark: are the figures normal, which depth is within the budget, and what casts doubt on the figures.
 
 use super::class::{MediumClass, half_turn, nearest_rotating};
 use super::intermediary::Intermediary;
@@ -8,69 +8,70 @@ use super::step_result::StepFigures;
 use super::words;
 use crate::units::Nanos;
 
-/// Below this share of the time at depth 1 in which a request was counted, it stalled.
+/// The least share of the time at depth 1 that counted requests must fill; below it the disk stalled.
 const OCCUPIED_LEAST: f64 = 0.8;
-/// So much beside its band is still as it should be: means of a few hundred requests, and disks that differ.
+/// The factor by which a mean may lie outside the expected range and still be normal: it rests on a few hundred
+/// requests, and disks differ.
 const TOLERANCE: f64 = 1.1;
-/// A budget for disks that rotate: "an average latency somewhere between 10 to 20 ms is considered acceptable (20 ms is the upper
-/// limit)" ("Understanding Storage Performance: IOPS and Latency", 2020).
+/// The latency budget of disks that rotate: "an average latency somewhere between 10 to 20 ms is considered acceptable
+/// (20 ms is the upper limit)" ("Understanding Storage Performance: IOPS and Latency", 2020).
 pub const BUDGET_ROTATING: Nanos = Nanos::from_millis(20);
-/// For all others: "it should never reach higher than 1-3 ms" (the same).
+/// The latency budget of all other disks: "it should never reach higher than 1-3 ms" (the same source).
 pub const BUDGET_FLASH: Nanos = Nanos::from_millis(3);
-/// What takes longer than this on average, in seconds, has a head that moves somewhere below, whatever it says.
+/// A mean latency above this, in seconds, shows that there is a moving head below, whatever the disk reports.
 const ROTATES_FROM: f64 = 0.002;
-/// Others have the disk do more than this share of all: no verdict.
+/// Above this share of other programs in the disk's traffic there is no verdict.
 const OTHERS_TOO_MANY: f64 = 0.10;
-/// More than this share is told.
+/// Above this share of other programs there is a warning.
 const OTHERS_TOLD: f64 = 0.01;
-/// More than this share of holes, of zeroes, or of what no disk served: no verdict.
+/// Above this share of holes, of zeroes, or of reads that no disk served, there is no verdict; of zeroes, a warning too.
 const HOLLOW: f64 = 0.5;
-/// The same, to be told.
+/// Above this share of holes, or of reads that no disk served, there is a warning.
 const HOLLOW_TOLD: f64 = 0.05;
-/// Fewer requests say nothing.
+/// The least number of requests that figures can rest on.
 const REQUESTS_MIN: u64 = 8;
 
-/// What is known of a disk beside its figures.
+/// Facts about a disk besides its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchContext {
-    /// What it is.
+    /// Its class.
     pub class: MediumClass,
-    /// Who answers in place of a medium.
+    /// The intermediary that answers in place of a medium, if there is one.
     pub intermediary: Option<Intermediary>,
-    /// The kernel takes it for one that rotates.
+    /// Does the kernel take it for one that rotates?
     pub is_rotational: bool,
-    /// Of its disk, the share that is measured: a partition or a file has a part.
+    /// The share (0..=1) of the disk that is measured: less than 1 for a partition or a file.
     pub span_share: f64,
-    /// Of a file, the share that was never written.
+    /// For a file, the share (0..=1) that was never written.
     pub hole_share: Option<f64>,
-    /// Of what was read, the share that the disk below served, as the kernel counts it.
+    /// The share (0..=1) of the data read that the disk below served, as the kernel counts it.
     pub served_share: Option<f64>,
-    /// A controller that has a cache of its own, by its driver.
+    /// The driver of a RAID controller with a cache of its own, if there is one.
     pub raid_driver: Option<String>,
-    /// Unwritten blocks are known to it, and answered in no time: it takes discards.
+    /// Does it take discards? Then it knows unwritten blocks and answers them without reading.
     pub is_thin: bool,
-    /// Mean latency that may not be exceeded.
+    /// The mean latency that may not be exceeded.
     pub budget: Nanos,
-    /// The clock knows no finer steps.
+    /// The resolution of the clock.
     pub clock_step: Nanos,
-    /// A scrub of ours was at it when it began.
+    /// Was it being scrubbed when the benchmark began?
     pub is_scrubbed: bool,
 }
 
-/// How the figures are.
+/// The grade of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchGrade {
-    /// As the class should be.
+    /// Normal for the class.
     Normal,
-    /// Slower.
+    /// Slower than the class.
     Slow,
-    /// Faster, though not impossible.
+    /// Faster than the class, though not impossible.
     Fast,
-    /// The class cannot do that: something else answers.
+    /// Too fast for the class: something else answers.
     Impossible,
-    /// What it is was not said; it does as a known class would.
+    /// The class is not known; the disk performs like a known one.
     Alike,
-    /// It cannot be said.
+    /// No verdict.
     Unknown,
 }
 
@@ -88,29 +89,29 @@ impl BenchGrade {
     }
 }
 
-/// Something that speaks against the figures, or that one should know with them.
+/// A doubt about the figures, or something that the user should know with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchWarning {
-    /// For programs.
+    /// A code for programs.
     pub code: &'static str,
-    /// For people: a sentence without its full stop.
+    /// A sentence for people, without its full stop.
     pub words: String,
 }
 
-/// What the figures say.
+/// The verdict on a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchVerdict {
-    /// How they are.
+    /// The grade.
     pub grade: BenchGrade,
-    /// The whole of it in a sentence or two.
+    /// The verdict in a sentence or two.
     pub sentence: String,
-    /// The random step with the largest depth inside the budget, by its index among the results.
+    /// The random step with the largest depth within the budget, as an index into the results.
     pub inside: Option<usize>,
-    /// What to know.
+    /// Warnings for the user.
     pub warnings: Vec<BenchWarning>,
 }
 
-/// The budget where none was given: by what the disk says that it is, or, where that means nothing, by how it answers.
+/// The default budget: by the disk's flag for rotation, or, where that means nothing, by its latency.
 pub fn usual_budget(record: &BenchRecord, class: MediumClass, is_rotational: bool) -> Nanos {
     let first = record.results.iter().find(|result| result.step.pattern == BenchPattern::Random);
     let is_open = matches!(class, MediumClass::Virtual | MediumClass::Layered | MediumClass::Remote);
@@ -118,7 +119,7 @@ pub fn usual_budget(record: &BenchRecord, class: MediumClass, is_rotational: boo
     if if is_open { is_slow } else { is_rotational } { BUDGET_ROTATING } else { BUDGET_FLASH }
 }
 
-/// Judges what was measured.
+/// Judges a benchmark.
 pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
     let results = &bench.results;
     let mut warnings = Vec::new();
@@ -160,7 +161,7 @@ pub fn judge(bench: &BenchRecord, context: &BenchContext) -> BenchVerdict {
     BenchVerdict { grade, sentence, inside, warnings }
 }
 
-/// The largest depth whose mean is inside, and those of all shallower ones, too.
+/// The step with the largest depth whose mean, like those of all shallower ones, is within the budget.
 fn inside(random: &[(usize, &StepFigures)], budget: Nanos) -> Option<usize> {
     let fits = |result: &StepFigures| result.requests > 0 && result.mean() <= budget.as_secs_f64();
     random.iter().take_while(|(_, result)| fits(result)).last().map(|&(index, _)| index)
@@ -184,7 +185,7 @@ fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (B
             words::share(share)
         ));
     }
-    // What takes as long as a head does has looked, whatever it found.
+    // A device as slow as a head has read the medium, even if it found zeroes.
     let is_soon = mean < ROTATES_FROM && !matches!(context.class, MediumClass::Rotating { .. });
     if let Some(share) = first.zero_share().filter(|&share| share > HOLLOW && is_soon) {
         return unknown(format!(
@@ -195,7 +196,8 @@ fn grade(bench: &BenchRecord, first: &StepFigures, context: &BenchContext) -> (B
     if first.step.depth != 1 {
         return unknown("no verdict, which rests on depth 1".to_owned());
     }
-    // One at a time, a request is at the disk all the time: what is missing are requests that outlast the step, or a machine that stood.
+    // At depth 1 a request is at the disk all the time. If there are gaps, a request outlasted the step, or the machine
+    // stood still.
     let occupied = first.iops() * mean;
     if first.fault_count == 0 && first.requests > 0 && occupied < OCCUPIED_LEAST {
         return unknown(format!(
@@ -250,10 +252,11 @@ fn impossible(context: &BenchContext) -> String {
     }
 }
 
-/// Nobody says what it is: what does it do as?
+/// The class that a disk of unknown class performs like.
 fn alike(mean: f64, context: &BenchContext, behaves: &str) -> (BenchGrade, String) {
     let as_one = |what: &str| (BenchGrade::Alike, format!("as {what} would"));
-    // A device that is made of others hands their flag on, which a virtual disk sets whatever it is.
+    // A layered device inherits the flag for rotation, and a virtual disk sets it whatever lies below: the flag alone
+    // proves nothing.
     if mean > 0.0045 || context.is_rotational && mean > ROTATES_FROM {
         let nearest = nearest_rotating(mean);
         if mean > nearest.latency.1 * 1.4 {
@@ -371,7 +374,7 @@ fn disturbances(
     }
 }
 
-/// Places that were read before, which a cache may have kept.
+/// Warns of places that were read again, and so may come from a cache.
 fn repeating(results: &[StepFigures], warn: &mut impl FnMut(&'static str, String)) {
     let again: Vec<&StepFigures> = results.iter().filter(|result| result.is_repeating).collect();
     let Some(first) = again.first() else { return };
@@ -429,11 +432,11 @@ fn caches(first: &StepFigures, context: &BenchContext, warn: &mut impl FnMut(&'s
         );
     }
     if let MediumClass::Rotating { rpm } = context.class {
-        // A fifth of half a turn: no head is there so soon so often.
+        // A fifth of half a turn: no head gets there so fast so often.
         let soon = half_turn(rpm.unwrap_or(15_000)) / 5.0;
         let early: f64 = first.latency.buckets().filter(|(edge, _)| *edge < soon).map(|(_, count)| count).sum();
         let share = early / (first.requests as f64).max(1.0);
-        // Places come round with even chance: so many are there that soon without any cache, were the arm there already.
+        // A tenth of all places come round within that time even without a cache, if the arm is there already.
         if share > 0.15 {
             warn(
                 "cache",
@@ -459,7 +462,7 @@ fn queue(random: &[(usize, &StepFigures)], warn: &mut impl FnMut(&'static str, S
     }
 }
 
-/// Parts of the disk that are half as fast as their neighbours.
+/// Warns of zones that are less than 0.4 times as fast as their neighbours.
 fn weak_zones(zones: &[ZoneFigures], warn: &mut impl FnMut(&'static str, String)) {
     let rate = |zone: &ZoneFigures| (zone.bytes > 0).then(|| zone.bytes as f64 / zone.time.as_secs_f64().max(1e-9));
     for (index, zone) in zones.iter().enumerate() {
@@ -468,7 +471,7 @@ fn weak_zones(zones: &[ZoneFigures], warn: &mut impl FnMut(&'static str, String)
         let mut others: Vec<f64> = around.iter().filter_map(rate).collect();
         others.sort_by(f64::total_cmp);
         let usual = others[others.len() / 2];
-        // Once is chance: what is read at the place tells more, and a scrub reads it all.
+        // One measurement may be slow by chance; a scrub, which reads the whole zone, shows more.
         if others.len() >= 4 && own < 0.4 * usual {
             let place = words::share((index as f64 + 0.5) / zones.len() as f64);
             warn(

@@ -1,30 +1,31 @@
-//! Does a drive's VERIFY read the medium? Told from response times: by size, with the read cache on and off, and of places
-//! that were just read.
+//! Whether a drive's VERIFY reads the medium, judged from response times.
 //!
-//! Amvrosiadis et al. 2012, figures 1 and 4: two ATA drives answered verifications of up to 16 KiB in 0.3 ms with their cache on,
-//! where the medium took 4 or 8 ms; a SAS drive took as long with it as without.
+//! Compared are times by size, with the read cache on and off, and at places that were just read.
+//!
+//! Amvrosiadis et al. 2012, figures 1 and 4: two ATA drives with their cache on answered verifications of up to 16 KiB
+//! in 0.3 ms, where the medium took 4 or 8 ms; a SAS drive took the same time with cache and without.
 
 use super::words;
 use crate::units::Nanos;
 use std::fmt;
 
-/// Smaller and greater ones are not measured: those of figure 1.
+/// The least and the greatest size measured, in bytes: those of figure 1.
 pub const SIZES: (u64, u64) = (1 << 10, 16 << 20);
-/// Small, for what follows: the sizes in which the drives of figure 1 answered from their cache.
+/// The greatest size that counts as small, in bytes: up to it the drives of figure 1 answered from their cache.
 const SMALL_MAX: u64 = 16 << 10;
-/// Where half of the times around the middle differ by more than this share of it, they tell nothing.
+/// Times whose interquartile range exceeds this share of their median are too noisy.
 const SPREAD_MAX: f64 = 0.5;
-/// Fewer times tell nothing.
+/// The least number of times for a median.
 const TIMES_MIN: usize = 4;
 
-/// Who is asked, in which state of the read cache.
+/// The state of the drive's read cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadCache {
     /// On.
     On,
-    /// Off: it could be set, and was.
+    /// Switched off for the measurement.
     Off,
-    /// Nobody can say or set it.
+    /// Not known, and not changeable.
     Unknown,
 }
 
@@ -38,22 +39,22 @@ impl fmt::Display for ReadCache {
     }
 }
 
-/// Response times by size, of requests one behind the other.
+/// Response times by size, of requests in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseTimes {
-    /// `read`, `scsi`, `ata` or `nvme`.
+    /// The verifier: `read`, `scsi`, `ata` or `nvme`.
     pub way: &'static str,
-    /// With the read cache so.
+    /// The state of the read cache.
     pub cache: ReadCache,
-    /// By size in bytes.
+    /// Response times by size in bytes.
     pub sizes: Vec<(u64, Vec<Nanos>)>,
-    /// Of small places that were read just before.
+    /// Response times at small places that had been read just before.
     pub again: Vec<Nanos>,
-    /// Requests that did not end well, which are in none of these.
+    /// The number of requests that failed; these have no times.
     pub faults: u64,
 }
 
-/// What is to be made of a drive's VERIFY.
+/// Whether a drive's VERIFY reads the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyHonesty {
     /// It reads the medium.
@@ -62,7 +63,7 @@ pub enum VerifyHonesty {
     FromCache,
     /// It reads nothing at all.
     ReadsNothing,
-    /// It cannot be told.
+    /// It cannot be determined.
     Unknown,
 }
 
@@ -78,28 +79,28 @@ impl VerifyHonesty {
     }
 }
 
-/// A verdict, and what it rests on.
+/// A verdict with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyVerdict {
-    /// Of whom.
+    /// The verifier.
     pub way: &'static str,
-    /// What.
+    /// The verdict.
     pub honesty: VerifyHonesty,
-    /// Why: a sentence without its full stop.
+    /// The reason: a sentence without its full stop.
     pub why: String,
 }
 
-/// The middle of some times, and how far their middle half is apart, in seconds.
+/// Median and interquartile range of some times, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MiddleTime {
     /// The median.
     pub median: f64,
-    /// Third quartile less the first.
+    /// The third quartile less the first.
     pub spread: f64,
 }
 
 impl MiddleTime {
-    /// Of enough times.
+    /// The median of some times; `None` if there are fewer than four.
     pub fn of(times: &[Nanos]) -> Option<MiddleTime> {
         let mut seconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64()).collect();
         seconds.sort_by(f64::total_cmp);
@@ -113,14 +114,14 @@ impl MiddleTime {
 }
 
 impl ResponseTimes {
-    /// All small requests together: their times hardly depend on their size.
+    /// The median of all small requests together, because their times hardly depend on their size.
     fn small(&self) -> Option<MiddleTime> {
         let times =
             self.sizes.iter().filter(|(size, _)| *size <= SMALL_MAX).flat_map(|(_, times)| times.iter().copied());
         MiddleTime::of(&times.collect::<Vec<_>>())
     }
 
-    /// The greatest size that both have.
+    /// The medians at the greatest size that both have.
     fn large<'r>(&'r self, other: &'r ResponseTimes) -> Option<(MiddleTime, MiddleTime)> {
         self.sizes.iter().rev().find_map(|(size, times)| {
             let (_, others) = other.sizes.iter().find(|(of, _)| of == size)?;
@@ -129,8 +130,8 @@ impl ResponseTimes {
     }
 }
 
-/// Judges one way of verifying by its times and those of reads; `turn` is the time of a turn in seconds, if the disk rotates, the
-/// shortest that it can be.
+/// Judges one verifier by its times and those of reads. `turn` is the time of one turn in seconds if the disk rotates,
+/// the shortest that is possible.
 pub fn judge(way: &'static str, all: &[ResponseTimes], turn: Option<f64>) -> VerifyVerdict {
     let of = |way: &str, cache| all.iter().find(|times| times.way == way && times.cache == cache);
     let first =
@@ -196,8 +197,8 @@ mod tests {
 
     const TURN: f64 = 1.0 / 120.0;
 
-    /// A drive of 7200 rpm that transfers 150 MB/s: small requests one behind the other take `small` ms, places that were just
-    /// read take `again` ms, each more or less by the share `noise`.
+    /// A drive of 7200 rpm that transfers 150 MB/s: small sequential requests take `small` ms, places that were just
+    /// read take `again` ms, each with a relative noise of `noise`.
     fn times(way: &'static str, cache: ReadCache, small: f64, again: f64, noise: f64) -> ResponseTimes {
         let mut rng = Rng::new(3);
         let mut around = |millis: f64| Nanos((millis * 1e6 * (1.0 + noise * (2.0 * rng.uniform() - 1.0))) as u64);

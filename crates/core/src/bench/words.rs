@@ -1,8 +1,8 @@
-//! Figures as people read them: a rate never without its latency.
+//! Figures as text for people.
 
 use crate::units::Nanos;
 
-/// `85 us`, `1.24 ms`, `12.7 ms`, `340 ms`, `2.1 s`.
+/// A latency: `85 us`, `1.24 ms`, `12.7 ms`, `340 ms`, `2.1 s`.
 pub fn latency(seconds: f64) -> String {
     match seconds {
         _ if seconds < 0.000_999_5 => format!("{:.0} us", seconds * 1e6),
@@ -13,7 +13,7 @@ pub fn latency(seconds: f64) -> String {
     }
 }
 
-/// A limit, which is a round number mostly: `20 ms`, `2.5 ms`, `150 us`.
+/// A limit, without trailing zeroes: `20 ms`, `2.5 ms`, `150 us`.
 pub fn limit(time: Nanos) -> String {
     let said = latency(time.as_secs_f64());
     let (number, unit) = said.split_once(' ').expect("a number and its unit");
@@ -21,7 +21,7 @@ pub fn limit(time: Nanos) -> String {
     format!("{number} {unit}")
 }
 
-/// `3.4`, `118`, `12,345`.
+/// A rate per second: `3.4`, `118`, `12,345`.
 pub fn rate(per_second: f64) -> String {
     if per_second < 9.95 {
         return format!("{per_second:.1}");
@@ -32,7 +32,7 @@ pub fn rate(per_second: f64) -> String {
     groups.join(",")
 }
 
-/// `152 MB/s`, `3.42 GB/s`: powers of ten, as on the label of a disk.
+/// A throughput in powers of ten, as on a disk's label: `152 MB/s`, `3.42 GB/s`.
 pub fn throughput(bytes_per_second: f64) -> String {
     match bytes_per_second / 1e6 {
         mega if mega < 9.95 => format!("{mega:.1} MB/s"),
@@ -41,7 +41,7 @@ pub fn throughput(bytes_per_second: f64) -> String {
     }
 }
 
-/// `12 %`, `0.4 %`.
+/// A share (0..=1) in percent: `12 %`, `0.4 %`.
 pub fn share(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),

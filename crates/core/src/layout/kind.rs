@@ -1,40 +1,40 @@
-//! The table of address maps: their names, and the arrays they are made for.
+//! The kinds of layout: their names, and the arrays that each is made for.
 
 use crate::layout::Shape;
 use std::fmt;
 
-/// An address map.
+/// A kind of layout: how chunks are placed on the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LayoutKind {
     /// Striping without redundancy.
     Raid0,
-    /// Striped pairs: each chunk on both disks of its pair.
+    /// Striped pairs: each chunk lies on both disks of its pair.
     Raid1,
-    /// RAID-5, parity moving left, data following it: Linux' default.
+    /// RAID-5 left-symmetric: parity moves left, data follow it. Linux' default.
     Raid5Ls,
-    /// RAID-5, parity moving left, data from disk 0 on.
+    /// RAID-5 left-asymmetric: parity moves left, data begin at disk 0.
     Raid5La,
-    /// RAID-5, parity moving right, data following it.
+    /// RAID-5 right-symmetric: parity moves right, data follow it.
     Raid5Rs,
-    /// RAID-5, parity moving right, data from disk 0 on.
+    /// RAID-5 right-asymmetric: parity moves right, data begin at disk 0.
     Raid5Ra,
-    /// RAID-6 as Linux lays it out by default: left-symmetric, P and Q moving left by one disk a stripe.
+    /// RAID-6, Linux' default: left-symmetric, P and Q move left by one disk per stripe.
     Raid6Md,
-    /// RAID-6 with P and Q moving left by two disks a stripe: data chunk i lies on disk i mod D (Denehy et al. 2004).
+    /// RAID-6 whose P and Q move left by two disks per stripe: data chunk i lies on disk i mod D (Denehy et al. 2004).
     Raid6Pq,
-    /// Any number of parities, moving left by one disk a stripe: RAID-5 left-symmetric and Linux' RAID-6, generalised.
+    /// Any number of parities that move left by one disk per stripe: generalises RAID-5 left-symmetric and Linux' RAID-6.
     Rotating,
     /// Chained declustering: the copy of a chunk lies on the next disk.
     Chained,
-    /// Striping without redundancy, every second row from right to left.
+    /// Striping without redundancy; every second row runs from right to left.
     ZigZag,
-    /// Two copies side by side, going on in the next row: Linux' RAID-10 `near` of an odd number of disks (of an even one it is
-    /// [`LayoutKind::Raid1`]).
+    /// Two adjacent copies, continued in the next row: Linux' RAID-10 `near` on an odd number of disks (on an even
+    /// number it is [`LayoutKind::Raid1`]).
     Near,
 }
 
 impl LayoutKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [LayoutKind; 12] = [
         LayoutKind::Raid0,
         LayoutKind::Raid1,
@@ -50,7 +50,7 @@ impl LayoutKind {
         LayoutKind::Near,
     ];
 
-    /// As it is called on the command line.
+    /// The kind's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             LayoutKind::Raid0 => "raid0",
@@ -68,12 +68,12 @@ impl LayoutKind {
         }
     }
 
-    /// By its name.
+    /// The kind of this name.
     pub fn by_name(name: &str) -> Option<LayoutKind> {
         LayoutKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Which arrays it is made for, in words.
+    /// The shapes and numbers of disks that this kind is made for, in words.
     pub const fn takes(self) -> &'static str {
         match self {
             LayoutKind::Raid0 | LayoutKind::ZigZag => "a data chunk on each disk and no redundant one",
@@ -90,7 +90,7 @@ impl LayoutKind {
         }
     }
 
-    /// Is it made for this?
+    /// Whether this kind is made for `shape` on `disks` disks.
     pub(super) fn accepts(self, shape: Shape, disks: usize) -> bool {
         let Shape { data, parity } = shape;
         let on_every_disk = data >= 1 && data.checked_add(parity) == Some(disks);

@@ -1,4 +1,4 @@
-//! What lies at a sector of a member of an md array: pure arithmetic from the member up to the array.
+//! What lies at a sector of a member of an md array: pure arithmetic from member addresses to array addresses.
 //!
 //! (Linux, drivers/md: `raid5_compute_sector` in raid5.c, `__raid10_find_phys` and `raid10_find_virt` in raid10.c,
 //! `map_sector` in raid0.c for members of one size, `which_dev` in md-linear.c.)
@@ -6,26 +6,26 @@
 use super::md_parity::MdParity;
 use crate::units::SectorRange;
 
-/// Members of one array: what md's first superblock could hold twice over; no kernel takes more than 384.
+/// Members of one array, at most: twice what md's first superblock could hold; no kernel takes more than 384.
 const DISKS_MAX: usize = 1024;
-/// Into so many pieces one range is cut at the most.
+/// Pieces that one range is cut into, at most.
 const PIECES_MAX: usize = 4096;
 
 /// What a sector of a member holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MdRole {
-    /// Data that no other member has, but for what parities tell.
+    /// Data that no other member holds; only parities can rebuild them.
     Data,
     /// The first parity.
     P,
     /// The second parity.
     Q,
-    /// One copy of several.
+    /// One of several copies.
     Mirror,
 }
 
 impl MdRole {
-    /// In one word.
+    /// The role as one word.
     pub const fn word(self) -> &'static str {
         match self {
             MdRole::Data => "data",
@@ -39,33 +39,33 @@ impl MdRole {
 /// A run of a member's sectors that lie in one chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdSpot {
-    /// Which sectors of the member's data.
+    /// The sectors, relative to the member's data.
     pub range: SectorRange,
-    /// The number of the stripe; of mirrors without chunks there are none.
+    /// The number of the stripe; `None` for mirrors without chunks and for linear arrays.
     pub stripe: Option<u64>,
-    /// What they hold.
+    /// What the sectors hold.
     pub role: MdRole,
-    /// The first sector of the array that lies there; none of a parity.
+    /// The first sector of the array that lies there; `None` for a parity.
     pub array: Option<u64>,
-    /// Other places that hold the same: which member, from which sector of its data on.
+    /// The other places with the same content: member, first sector in its data.
     pub copies: Vec<(usize, u64)>,
 }
 
-/// Why a member's sectors are not mapped. Reads on after the array's name.
+/// Why a member's sectors are not mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MdUnmapped {
-    /// The level is not one of those.
+    /// The level is not supported.
     Level,
-    /// The level's layout is not one of those.
+    /// The level's layout is not supported.
     Layout,
-    /// Striping over members of different sizes.
+    /// The array stripes over members of different sizes.
     Uneven,
-    /// The numbers do not fit each other.
+    /// The numbers contradict each other.
     Nonsense,
 }
 
 impl MdUnmapped {
-    /// In words, after "is not followed: ".
+    /// The reason in words that continue "is not followed: ".
     pub const fn words(self) -> &'static str {
         match self {
             MdUnmapped::Level => "its level is none whose places are known here",
@@ -76,14 +76,14 @@ impl MdUnmapped {
     }
 }
 
-/// The addresses of one array.
+/// The address map of one md array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdMap {
     kind: MdPlacing,
     disks: usize,
-    /// Sectors of a chunk; of mirrors without chunks, and of members one behind the other, none.
+    /// Sectors of a chunk; zero for mirrors without chunks and for linear arrays.
     chunk: u64,
-    /// Sectors of each member's data that are used, by place.
+    /// Sectors of each member's data that are used, by member.
     used: Vec<u64>,
 }
 
@@ -96,28 +96,28 @@ enum MdPlacing {
     Raid10 { near: u64, far: u64, is_offset: bool, set: u64, stride: u64 },
 }
 
-/// What `/sys` says of an array, in its own words.
+/// The description of an array in `/sys`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdWords<'a> {
-    /// `md/level`: `raid6`.
+    /// `md/level`, such as `raid6`.
     pub level: &'a str,
     /// `md/layout`.
     pub layout: u64,
     /// `md/chunk_size`, in sectors.
     pub chunk: u64,
-    /// `md/component_size`, in sectors: what is used of each member.
+    /// `md/component_size`, in sectors: the part of each member that is used.
     pub component: u64,
-    /// `md/dev-*/size` of all members by place, in sectors.
+    /// `md/dev-*/size` of all members in their order, in sectors.
     pub sizes: &'a [u64],
     /// The size of the array, in sectors.
     pub array: u64,
 }
 
 impl MdMap {
-    /// Of an array of which these words are said.
+    /// The map of the array that `words` describe.
     ///
     /// # Errors
-    /// [`MdUnmapped`]: nothing is said of places that are not certain.
+    /// [`MdUnmapped`], when the places are not known for certain.
     pub fn new(words: &MdWords<'_>) -> Result<MdMap, MdUnmapped> {
         let disks = words.sizes.len();
         if disks == 0 || disks > DISKS_MAX {
@@ -127,9 +127,9 @@ impl MdMap {
         let (kind, used) = match words.level {
             "linear" => (MdPlacing::Linear, linear(words)?),
             "raid0" => (MdPlacing::Stripes, stripes(words)?),
-            // Of a mirror the array's size is told to the sector, that of its members in KiB.
+            // The size of a mirror is known to the sector, that of its members only in KiB.
             "raid1" => (MdPlacing::Mirror, vec![words.array; disks]),
-            // ALGORITHM_PARITY_N
+            // 5 is ALGORITHM_PARITY_N.
             "raid4" => (parity(disks, 1, 5)?, even),
             "raid5" => (parity(disks, 1, words.layout)?, even),
             "raid6" => (parity(disks, 2, words.layout)?, even),
@@ -142,7 +142,7 @@ impl MdMap {
         if is_sound { Ok(MdMap { kind, disks, chunk, used }) } else { Err(MdUnmapped::Nonsense) }
     }
 
-    /// How many of a stripe's chunks may be lost, whichever they are; of RAID-10 that depends.
+    /// The number of parities per stripe, and so of chunks that any stripe may lose; zero without parities (mirrors too).
     pub fn parities(&self) -> usize {
         match self.kind {
             MdPlacing::Parity { parities, .. } => parities,
@@ -150,7 +150,7 @@ impl MdMap {
         }
     }
 
-    /// Sectors of a chunk, if it has chunks.
+    /// Sectors of a chunk; `None` if the array has no chunks.
     pub fn chunk(&self) -> Option<u64> {
         (self.chunk > 0).then_some(self.chunk)
     }
@@ -163,8 +163,8 @@ impl MdMap {
         self.used[member]
     }
 
-    /// What lies in these sectors of a member's data, chunk by chunk. What lies behind the data that are used is left out, and
-    /// what is not certain.
+    /// The content of these sectors of a member's data, chunk by chunk. Sectors beyond the used data, those whose
+    /// content is not certain, and all behind the first 4096 pieces are left out.
     ///
     /// # Panics
     /// When there is no such member.
@@ -183,8 +183,7 @@ impl MdMap {
         spots
     }
 
-    /// Can what lies in this spot of `member` be made again, when these other members (by place) are missing, and all others can
-    /// be read?
+    /// Whether this spot of `member` can be rebuilt without the `missing` members, if all others can be read.
     pub fn survives(&self, member: usize, spot: &MdSpot, missing: &[usize]) -> bool {
         let gone = missing.iter().filter(|&&place| place != member).count();
         match self.kind {
@@ -194,8 +193,8 @@ impl MdMap {
         }
     }
 
-    /// Which sectors of the array are lost with a spot that does not survive: its own data, and those of missing members that
-    /// needed it to be reckoned.
+    /// The sectors of the array that are lost with a spot that does not survive: its own data, and data of missing
+    /// members that need the spot to be rebuilt.
     pub fn lost_with(&self, member: usize, spot: &MdSpot, missing: &[usize]) -> Vec<SectorRange> {
         let count = spot.range.count();
         let run = |array: u64| SectorRange::new(array, array.saturating_add(count));
@@ -205,7 +204,7 @@ impl MdMap {
         own.into_iter().chain(others.map(run)).collect()
     }
 
-    /// A range that lies in one chunk.
+    /// The spot of a range that lies in one chunk.
     fn spot(&self, member: usize, range: SectorRange) -> Option<MdSpot> {
         let at = range.start.0;
         let spot = |stripe, role, array, copies| Some(MdSpot { range, stripe, role, array, copies });
@@ -242,7 +241,7 @@ impl MdMap {
             MdPlacing::Raid10 { near, .. } => {
                 let number = self.chunk_at(member as u64, at)?;
                 let places = self.places(number, at % self.chunk)?;
-                // The map up and the map down must agree, else nothing is said.
+                // Both directions of the map must agree, else the place is not certain.
                 let own = places.iter().position(|place| *place == (member, at))?;
                 let copies: Vec<_> = places.into_iter().enumerate().filter(|(index, _)| *index != own).collect();
                 let role = if copies.is_empty() { MdRole::Data } else { MdRole::Mirror };
@@ -257,7 +256,7 @@ impl MdMap {
         chunk.checked_mul(self.chunk)?.checked_add(at % self.chunk)
     }
 
-    /// The number of the array's chunk that lies on `member` at this sector: `raid10_find_virt`.
+    /// The number of the array's chunk that lies on `member` at sector `at`: the kernel's `raid10_find_virt`.
     fn chunk_at(&self, member: u64, at: u64) -> Option<u64> {
         let MdPlacing::Raid10 { near, far, is_offset, set, stride } = self.kind else { return None };
         let disks = self.disks as u64;
@@ -281,7 +280,7 @@ impl MdMap {
         Some(row.checked_mul(disks)?.checked_add(member)? / near)
     }
 
-    /// Where all copies of a chunk of the array lie: `__raid10_find_phys`.
+    /// The places of all copies of a chunk of the array: the kernel's `__raid10_find_phys`.
     fn places(&self, chunk: u64, within: u64) -> Option<Vec<(usize, u64)>> {
         let MdPlacing::Raid10 { near, far, is_offset, set, stride } = self.kind else { return None };
         let disks = self.disks as u64;
@@ -311,7 +310,7 @@ impl MdMap {
 
 fn parity(disks: usize, parities: usize, layout: u64) -> Result<MdPlacing, MdUnmapped> {
     let parity = MdParity::new(disks, parities, layout).ok_or(MdUnmapped::Layout)?;
-    // Of the symmetric ones (2 and 3) data begin behind the parities; else they are in the order of the disks.
+    // In the symmetric layouts (2 and 3) data begin behind the parities; in the others they are in the order of the disks.
     Ok(MdPlacing::Parity { parity, parities, is_in_order: !matches!(layout, 2 | 3) })
 }
 
@@ -332,7 +331,7 @@ fn linear(words: &MdWords<'_>) -> Result<Vec<u64>, MdUnmapped> {
     if sum == Some(words.array) { Ok(used) } else { Err(MdUnmapped::Nonsense) }
 }
 
-/// `setup_geo` and `calc_sectors`.
+/// The kernel's `setup_geo` and `calc_sectors`.
 fn raid10(words: &MdWords<'_>) -> Result<MdPlacing, MdUnmapped> {
     let disks = words.sizes.len() as u64;
     let (near, far) = (words.layout & 0xff, words.layout >> 8 & 0xff);
@@ -372,7 +371,7 @@ mod tests {
         MdMap::new(&words(level, layout, &vec![rows * CHUNK; disks], array))
     }
 
-    /// The place of data chunk `index` of row `row`: raid5_compute_sector, written out as it stands there.
+    /// The place of data chunk `index` of row `row`: a transcription of the kernel's raid5_compute_sector.
     fn kernel(algorithm: u64, parities: u64, disks: u64, row: u64, index: u64) -> u64 {
         let turn = row % disks;
         match (parities, algorithm) {
@@ -479,7 +478,7 @@ mod tests {
             }
         }
         let odd = map("raid10", 0x102, 3, 8, 0).unwrap();
-        // Chunk 1: the third disk's first row, and the first's second.
+        // Chunk 1 lies in the third disk's first row and in the first disk's second row.
         let spot = &odd.spots(2, SectorRange::at(3, 1))[0];
         assert_eq!((spot.array, &spot.copies[..]), (Some(CHUNK + 3), &[(0, CHUNK + 3)][..]));
     }
@@ -500,7 +499,7 @@ mod tests {
     #[test]
     fn what_is_lost_without_other_members() {
         let raid5 = map("raid5", 2, 4, 8, 0).unwrap();
-        // Row 0: P on 3, data on 0, 1, 2.
+        // Row 0: P on disk 3, data on disks 0, 1, 2.
         let data = &raid5.spots(0, SectorRange::at(1, 2))[0];
         assert!(raid5.survives(0, data, &[]) && !raid5.survives(0, data, &[2]));
         assert_eq!(raid5.lost_with(0, data, &[2]), [SectorRange::at(1, 2), SectorRange::at(2 * CHUNK + 1, 2)]);

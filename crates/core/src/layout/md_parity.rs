@@ -1,46 +1,46 @@
-//! Which member of an md array with parities is wrong: pure judgements on the bytes that lie at the same place of each member.
+//! Which member of an md array with parities is wrong: pure judgements on the bytes at the same place of each member.
 //!
 //! ```text
 //! P = d0 + d1 + ...          Q = d0 + 2 d1 + 4 d2 + ...       over GF(2^8), byte by byte (a column)
-//! p = P as read + P as reckoned,  q = likewise
+//! p = P as read + P as computed,  q = Q as read + Q as computed
 //! p = q = 0: all fits    q = 0: P is wrong    p = 0: Q is wrong    q = 2^z p: data z is wrong, if only one is
 //! ```
 //! (H. P. Anvin, "The mathematics of RAID-6", 2004, section 4; Linux, drivers/md/raid5.c, `raid5_compute_sector` and
-//! `set_syndrome_sources`.) Data are numbered in the order of the disks from the one after Q on, as the kernel has it.
+//! `set_syndrome_sources`.) Data are numbered in the order of the disks, beginning behind Q, as in the kernel.
 
 use scrubjay_code::Code;
 
-/// Where the parities of md's RAID-4, 5 and 6 lie.
+/// The positions of the parities in md's RAID-4, 5 and 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MdParity {
     disks: usize,
     parities: usize,
-    /// `md/layout`; of RAID-4: `ALGORITHM_PARITY_N`.
+    /// `md/layout`; for RAID-4: `ALGORITHM_PARITY_N`.
     algorithm: u64,
 }
 
-/// What columns say of the members of one stripe.
+/// What the bytes at the same place of each member show about the members of one stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MdVerdict {
-    /// Everything fits.
+    /// All columns fit.
     Agrees,
-    /// If this one member is wrong, everything is explained: its place.
+    /// One wrong member explains all columns: its index.
     OneMember(usize),
-    /// No single member explains it.
+    /// No single wrong member explains all columns.
     NoSingleMember,
-    /// One parity tells that something is wrong, and not where.
+    /// The only parity shows that something is wrong, but not which member.
     Undecided,
 }
 
 impl MdParity {
-    /// Of an array of `disks` members with so many parities (1 or 2) and this `md/layout`; none where the layout is not one of
-    /// md's own six (those of DDF, and of a RAID-6 that was a RAID-5 before, are not).
+    /// The parities of an array of `disks` members with 1 or 2 `parities` and this `md/layout`. `None` where the layout
+    /// is not one of md's own six (those of DDF, and of a RAID-6 that was a RAID-5 before, are not).
     pub fn new(disks: usize, parities: usize, layout: u64) -> Option<MdParity> {
         let is_known = layout <= 5 && matches!(parities, 1 | 2) && disks > parities + usize::from(parities == 1);
         is_known.then_some(MdParity { disks, parities, algorithm: layout })
     }
 
-    /// The place of P, and of Q if there is one, in the row of chunks `row`.
+    /// The members that hold P, and Q if there is one, in the row of chunks `row`.
     pub fn places(&self, row: u64) -> (usize, Option<usize>) {
         let (disks, turn) = (self.disks, (row % self.disks as u64) as usize);
         let p = match self.algorithm {
@@ -52,17 +52,17 @@ impl MdParity {
         (p, (self.parities == 2).then_some((p + 1) % disks))
     }
 
-    /// The places of data, in the order in which they are reckoned into Q.
+    /// The members that hold data, in the order of their powers in Q.
     pub fn data_places(&self, row: u64) -> Vec<usize> {
         let (p, q) = self.places(row);
         let from = q.unwrap_or(p) + 1;
         (0..self.disks).map(|step| (from + step) % self.disks).filter(|&place| place != p && Some(place) != q).collect()
     }
 
-    /// Judges what was read at the same place of each member, by place.
+    /// Judges the bytes at the same place of each member, given in the order of the members.
     ///
     /// # Panics
-    /// When that are not as many as members, or not equally many bytes of each.
+    /// When there are not as many as members, or not equally many bytes of each.
     pub fn judge(&self, row: u64, members: &[&[u8]]) -> MdVerdict {
         assert!(members.len() == self.disks && members.iter().all(|bytes| bytes.len() == members[0].len()));
         let (p_place, q_place) = self.places(row);
@@ -78,7 +78,7 @@ impl MdParity {
         let Some(q_place) = q_place else {
             return if p.iter().all(|&byte| byte == 0) { MdVerdict::Agrees } else { MdVerdict::Undecided };
         };
-        // 2 times, again and again (Horner): the last data chunk has the greatest power.
+        // Doubled again and again (Horner): the last data chunk has the greatest power.
         for bytes in data.iter().rev() {
             q.iter_mut().for_each(|byte| *byte = doubled(*byte));
             xor(&mut q, bytes);
@@ -102,7 +102,7 @@ impl MdParity {
     }
 }
 
-/// 2 times a byte, in the field of [`Code`].
+/// Twice a byte, in the field of [`Code`].
 fn doubled(byte: u8) -> u8 {
     byte << 1 ^ if byte & 0x80 != 0 { 0x1d } else { 0 }
 }
@@ -119,7 +119,7 @@ fn power_between(p: u8, q: u8, count: usize) -> Option<usize> {
     None
 }
 
-/// The parities that Linux would write for these data chunks, in the order of Q's powers: for tests of whoever judges.
+/// The parities that Linux would write for these data chunks, which are in the order of Q's powers: for tests.
 ///
 /// # Panics
 /// When the chunks are none, too many, or not equally long.
@@ -135,7 +135,7 @@ pub fn parities_of(data: &[&[u8]]) -> [Vec<u8>; 2] {
 mod tests {
     use super::*;
 
-    /// Numbers that are as good as random, and the same each time.
+    /// Pseudo-random numbers, the same each time.
     struct Numbers(u64);
 
     impl Numbers {
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Members of one stripe that fit each other, by place.
+    /// The members of one consistent stripe, in their order.
     fn members(parity: &MdParity, row: u64, numbers: &mut Numbers, bytes: usize) -> Vec<Vec<u8>> {
         let mut members: Vec<Vec<u8>> =
             (0..parity.disks).map(|_| (0..bytes).map(|_| numbers.next() as u8).collect()).collect();

@@ -1,8 +1,8 @@
-//! Where the chunks of a stripe lie: the address maps of arrays, total functions both ways.
+//! Where the chunks of a stripe lie: the address maps of arrays, defined in both directions.
 //!
 //! ```text
-//! chunk of data i -> stripe i div k, slot i mod k -> Layout::place -> disk, row
-//!                                                 <- Layout::slot_at <-
+//! data chunk i -> stripe i div k, slot i mod k -> Layout::place -> disk, row
+//!                                              <- Layout::slot_at <-
 //! ```
 //!
 //! A *row* is the space for one chunk on every disk, numbered from 0. Formulas: Linux, drivers/md/raid5.c; Patterson,
@@ -19,15 +19,15 @@ pub use shape::Shape;
 
 use std::fmt;
 
-/// The most slots of a stripe, and disks of an array: what a [`crate::position_set::PositionSet`] holds.
+/// Slots of a stripe, and disks of an array, at most: what a [`crate::position_set::PositionSet`] can hold.
 pub const DISKS_MAX: usize = 256;
 
-/// Where a chunk lies.
+/// The place of a chunk on the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChunkPlace {
-    /// Which disk of the array, from 0.
+    /// The disk of the array, from 0.
     pub disk: usize,
-    /// Which row of that disk, from 0: byte `row * chunk` on.
+    /// The row of that disk, from 0: its bytes from `row * chunk` on.
     pub row: u64,
 }
 
@@ -39,16 +39,16 @@ pub struct Layout {
     disks: usize,
 }
 
-/// This kind of array cannot be made so.
+/// Why an array of this kind cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutError {
-    /// The kind takes other numbers of chunks or disks: [`LayoutKind::takes`].
+    /// The kind takes other numbers of chunks or disks: see [`LayoutKind::takes`].
     Shape {
-        /// The kind,
+        /// The kind.
         kind: LayoutKind,
-        /// the chunks it was to have,
+        /// The chunks of a stripe that were asked for.
         shape: Shape,
-        /// and the disks.
+        /// The number of disks that was asked for.
         disks: usize,
     },
     /// More than [`DISKS_MAX`] disks.
@@ -70,7 +70,7 @@ impl Layout {
         Ok(Layout { kind, shape, disks })
     }
 
-    /// Which map.
+    /// The kind of layout.
     pub fn kind(&self) -> LayoutKind {
         self.kind
     }
@@ -80,12 +80,12 @@ impl Layout {
         self.shape
     }
 
-    /// How many disks.
+    /// The number of disks.
     pub fn disks(&self) -> usize {
         self.disks
     }
 
-    /// Where a chunk of a stripe lies: slots `0..k` are data, `k..k + m` parities (or the copy, in a mirror).
+    /// The place of a chunk of a stripe: slots `0..k` are data, `k..k + m` parities (or the copy, in a mirror).
     ///
     /// # Panics
     /// When the stripe has no such slot.
@@ -102,15 +102,15 @@ impl Layout {
                 (slot, head) if slot == data => head,
                 (slot, head) => slot + usize::from(slot >= head),
             },
-            // From the first parity on, round the disks: the parities, then the data.
+            // Beginning at the first parity, round the disks: the parities, then the data.
             _ if slot < data => (self.head(stripe) + parity + slot) % disks,
             _ => (self.head(stripe) + slot - data) % disks,
         };
         ChunkPlace { disk, row: stripe }
     }
 
-    /// Which chunk of which stripe lies there: the inverse of [`Layout::place`]. Nothing when there is no such disk, or
-    /// the row is so far out that its stripe has no number.
+    /// The stripe and slot of the chunk at this place: the inverse of [`Layout::place`]. `None` when there is no such
+    /// disk, or when the row is so large that its stripe number would overflow.
     pub fn slot_at(&self, disk: usize, row: u64) -> Option<(u64, usize)> {
         if disk >= self.disks {
             return None;
@@ -134,7 +134,7 @@ impl Layout {
         Some((row, slot))
     }
 
-    /// How many whole stripes fit when each disk has so many rows.
+    /// The number of whole stripes that fit on disks of `rows` rows each.
     pub fn stripes(&self, rows: u64) -> u64 {
         match self.kind {
             LayoutKind::Raid1 => rows.saturating_mul(self.disks as u64 / 2),
@@ -144,7 +144,7 @@ impl Layout {
         }
     }
 
-    /// How many rows of each disk so many stripes take.
+    /// The number of rows of each disk that `stripes` stripes take.
     pub fn rows(&self, stripes: u64) -> u64 {
         match self.kind {
             LayoutKind::Raid1 => stripes.div_ceil(self.disks as u64 / 2),
@@ -154,7 +154,7 @@ impl Layout {
         }
     }
 
-    /// After how many stripes the disks of all slots repeat; the least such number.
+    /// The period: the least number of stripes after which the disks of all slots repeat.
     pub fn period(&self) -> u64 {
         let disks = self.disks as u64;
         match self.kind {
@@ -166,16 +166,16 @@ impl Layout {
         }
     }
 
-    /// The disk of a chunk of data: chunk `i` is slot `i mod k` of stripe `i div k`.
+    /// The disk of data chunk `chunk`: chunk `i` is slot `i mod k` of stripe `i div k`.
     pub fn data_disk(&self, chunk: u64) -> usize {
         let data = self.shape.data as u64;
         self.place(chunk / data, (chunk % data) as usize).disk
     }
 
     /// The pattern size in chunks: the least P with `data_disk(i + P) = data_disk(i)` for all i (Denehy et al. 2004,
-    /// section 2; only data are looked at, as only they can be seen from outside).
+    /// section 2; only data chunks count, because only they can be seen from outside).
     pub fn pattern(&self) -> u64 {
-        // It divides every other period of the sequence.
+        // The pattern size divides every other period of the sequence.
         let whole = self.period() * self.shape.data as u64;
         let repeats = |size: &u64| (0..whole).all(|chunk| self.data_disk(chunk) == self.data_disk(chunk + size));
         (1..whole).filter(|&size| whole.is_multiple_of(size)).find(repeats).unwrap_or(whole)
@@ -209,7 +209,7 @@ impl fmt::Display for LayoutError {
 
 impl std::error::Error for LayoutError {}
 
-/// RAID-1 over pairs of neighbouring disks, striped.
+/// The place of a chunk in RAID-1 over pairs of neighbouring disks, striped.
 fn mirrored(stripe: u64, slot: usize, disks: usize) -> ChunkPlace {
     let pairs = disks as u64 / 2;
     ChunkPlace { disk: 2 * (stripe % pairs) as usize + slot, row: stripe / pairs }
@@ -220,8 +220,8 @@ fn mirrored_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {
     Some((stripe, disk % 2))
 }
 
-/// Chained declustering: first copies in the even rows, second copies in the odd rows, one disk on. (Two disks hold
-/// the same data then, each in its own order.)
+/// The place of a chunk in chained declustering: first copies in the even rows, second copies in the odd rows, one disk
+/// on. (With two disks both hold the same data, each in its own order.)
 fn chained(stripe: u64, slot: usize, disks: usize) -> ChunkPlace {
     let disks = disks as u64;
     ChunkPlace { disk: ((stripe % disks + slot as u64) % disks) as usize, row: stripe / disks * 2 + slot as u64 }
@@ -233,7 +233,8 @@ fn chained_at(disk: usize, row: u64, disks: usize) -> Option<(u64, usize)> {
     Some(((row / 2).checked_mul(disks as u64)?.checked_add(primary as u64)?, slot))
 }
 
-/// The copies of all chunks, one behind the other, dealt to the disks in turn (Linux, drivers/md/raid10.c, `near_copies` of 2).
+/// The place of a chunk when the copies of all chunks, in order, are dealt to the disks in turn (Linux,
+/// drivers/md/raid10.c, `near_copies` of 2).
 fn near(stripe: u64, slot: usize, disks: usize) -> ChunkPlace {
     let (disks, copy) = (disks as u128, u128::from(stripe) * 2 + slot as u128);
     ChunkPlace { disk: (copy % disks) as usize, row: (copy / disks) as u64 }

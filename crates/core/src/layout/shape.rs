@@ -1,54 +1,54 @@
-//! How many chunks of data and of parity a stripe has.
+//! The shape of a stripe: its numbers of data and parity chunks.
 
 use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
-/// The chunks of a stripe: slots `0..data` hold data, `data..data + parity` parities.
+/// The chunks of a stripe: slots `0..data` hold data, slots `data..data + parity` parities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// k, at least 1.
+    /// The number of data chunks: k, at least 1.
     pub data: usize,
-    /// m; zero for a stripe without redundancy.
+    /// The number of parity chunks: m; zero for a stripe without redundancy.
     pub parity: usize,
 }
 
 impl Shape {
-    /// n = k + m.
+    /// The number of chunks: n = k + m.
     pub const fn slots(self) -> usize {
         self.data + self.parity
     }
 
-    /// The place of the chunk of parity number `index`, from 0.
+    /// The position of parity number `index`, from 0.
     pub const fn parity_position(self, index: usize) -> StripePosition {
         StripePosition(self.data + index)
     }
 
-    /// Is it a data chunk that has this place?
+    /// Whether the chunk at `position` is a data chunk.
     pub const fn is_data(self, position: StripePosition) -> bool {
         position.get() < self.data
     }
 
-    /// The number of the parity that has this place, from 0; nothing of a data chunk.
+    /// The number of the parity at `position`, from 0; `None` for a data chunk.
     pub fn parity_index(self, position: StripePosition) -> Option<usize> {
         position.get().checked_sub(self.data)
     }
 
-    /// The data chunk behind this one, round the ring of them.
+    /// The position of the next data chunk; after the last comes the first.
     pub const fn after(self, position: StripePosition) -> StripePosition {
         StripePosition((position.get() + 1) % self.data)
     }
 
-    /// The data chunk before this one, round the ring of them.
+    /// The position of the data chunk before; before the first comes the last.
     pub const fn before(self, position: StripePosition) -> StripePosition {
         StripePosition((position.get() + self.data - 1) % self.data)
     }
 
-    /// All places, ascending.
+    /// All positions, ascending.
     pub fn positions(self) -> impl Iterator<Item = StripePosition> {
         StripePosition::first(self.slots())
     }
 
-    /// Those of the data chunks, ascending.
+    /// The positions of the data chunks, ascending.
     pub fn data_positions(self) -> impl Iterator<Item = StripePosition> {
         StripePosition::first(self.data)
     }

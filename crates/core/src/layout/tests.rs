@@ -1,4 +1,4 @@
-//! The maps, tried out: every kind on every small array, the formulas of Linux, the tables of the papers.
+//! Tests of the layouts: every kind on every small array, the formulas of Linux, the tables of the papers.
 
 use super::*;
 use LayoutKind::*;
@@ -18,7 +18,7 @@ fn arrays(disks_max: usize) -> Vec<Layout> {
     arrays
 }
 
-/// The array of a kind that has one shape only on so many disks.
+/// The array of a kind that has only one shape on `disks` disks.
 fn array(kind: LayoutKind, disks: usize) -> Layout {
     let shape = match kind {
         Raid0 | ZigZag => Shape { data: disks, parity: 0 },
@@ -56,8 +56,8 @@ fn names_are_distinct_and_found_again() {
     assert_eq!(LayoutKind::by_name("raid7"), None);
 }
 
-/// Chunks of the first stripes fill the first rows: each place once, no two chunks of a stripe on one disk, and both
-/// directions agree.
+/// The chunks of the first stripes fill the first rows: each place once, no two chunks of a stripe on one disk, and
+/// both directions agree.
 #[test]
 fn every_map_is_a_bijection() {
     for array in arrays(16) {
@@ -82,7 +82,7 @@ fn every_map_is_a_bijection() {
     }
 }
 
-/// Stripes and rows of sizes that do not come out even: as many as fit, and no more than needed.
+/// Stripes and rows of numbers that do not divide evenly: as many stripes as fit, and no more rows than needed.
 #[test]
 fn stripes_fit_their_rows() {
     for array in arrays(9) {
@@ -126,8 +126,8 @@ fn periods_are_the_least() {
     }
 }
 
-/// Pattern sizes in chunks, after Denehy et al. (2004), section 3, put right where their text and their map disagree
-/// (six disks, left-asymmetric: chunk 25 lies on disk 1, not with chunk 0), and the periods of data and parities.
+/// Pattern sizes in chunks of Denehy et al. (2004), section 3, and the periods of data and parities. The sizes are corrected
+/// where the paper's text and its map disagree (six disks, left-asymmetric: chunk 25 lies on disk 1, not with chunk 0).
 #[test]
 fn patterns_are_those_of_the_paper() {
     for disks in 3..=16u64 {
@@ -156,7 +156,7 @@ fn patterns_are_those_of_the_paper() {
     assert_eq!(six.data_disk(25), 1);
 }
 
-/// The disk of each data chunk in order, then those of the parities.
+/// The disks of the first rows' slots: those of the data chunks in order, then those of the parities.
 fn rows<const ROWS: usize>(kind: LayoutKind, disks: usize) -> [Vec<usize>; ROWS] {
     let array = array(kind, disks);
     std::array::from_fn(|row| (0..array.shape().slots()).map(|slot| array.place(row as u64, slot).disk).collect())
@@ -185,7 +185,7 @@ fn four_disks_look_as_they_are_drawn() {
     assert_eq!([0, 1, 2, 3].map(near), [[(0, 0), (1, 0)], [(2, 0), (0, 1)], [(1, 1), (2, 1)], [(0, 2), (1, 2)]]);
 }
 
-/// `raid5_compute_sector` of Linux, written down again: (data disks, P, Q) of a stripe.
+/// `raid5_compute_sector` of Linux, transcribed: the disks of the data, P and Q of a stripe.
 fn linux(algorithm: LayoutKind, disks: u64, stripe: u64) -> Vec<u64> {
     let left = disks - 1 - stripe % disks;
     let right = stripe % disks;

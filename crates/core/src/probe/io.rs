@@ -1,8 +1,8 @@
-//! The bench at which a prober works: batches of requests out, the times at which they were done in.
+//! The I/O of a prober: batches of requests go out, and the times at which they were done come back.
 //!
-//! A prober is written as it is thought, step after step: an `async` function that asks its [`ProbeIo`] to run a batch and
-//! waits for the answers. [`Prober`] makes a pure machine of it: a pump takes each batch, runs it on a disk (a real one or
-//! a model), and hands the times back. Nothing here knows a clock or a disk.
+//! A prober is written step by step, as an `async` function that asks its [`ProbeIo`] to run a batch and waits for the
+//! answers. [`Prober`] makes a pure machine of it: a pump takes each batch, runs it on a disk (a real one or a model),
+//! and returns the times. Nothing here has access to a clock or a disk.
 
 use crate::units::Nanos;
 use std::cell::RefCell;
@@ -11,26 +11,26 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What is done to the disk.
+/// What a request does to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProbeAccess {
     /// Read past all caches of the host.
     Read,
-    /// Write what lies there: the pump reads it before the batch begins, which is not timed (Denehy et al. 2004,
-    /// section 2.3.4: safe writes).
+    /// Write the data that lie there already: the pump reads them before the batch begins, which is not timed (Denehy
+    /// et al. 2004, section 2.3.4: safe writes).
     Rewrite,
 }
 
 /// One request of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRequest {
-    /// When it is issued, counted from the start of its batch.
+    /// When it is issued, relative to the start of its batch.
     pub at: Nanos,
-    /// Where on the disk, in bytes: a multiple of [`ProbedDevice::block`].
+    /// Its first byte: a multiple of [`ProbedDevice::block`].
     pub offset: u64,
-    /// How long, in bytes: a multiple of [`ProbedDevice::block`], not zero.
+    /// Its length in bytes: a multiple of [`ProbedDevice::block`], not zero.
     pub len: u64,
-    /// Read or rewritten.
+    /// Read or rewrite.
     pub kind: ProbeAccess,
 }
 
@@ -41,77 +41,77 @@ impl ProbeRequest {
     }
 }
 
-/// Requests that are measured together. A pump issues those of one time together, and ends the batch when all are done.
+/// Requests that are measured together. A pump issues those with the same time together, and ends the batch when all are done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeBatch {
-    /// By the time at which they are issued.
+    /// The requests, in the order of the times at which they are issued.
     pub requests: Vec<ProbeRequest>,
 }
 
-/// How one request went; both times count from the start of its batch.
+/// The times of one request, relative to the start of its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestTiming {
     /// When it was issued.
     pub issued: Nanos,
     /// When it was done.
     pub done: Nanos,
-    /// It came back with an error: its time says nothing.
+    /// It failed, so its times mean nothing.
     pub is_failed: bool,
 }
 
 impl RequestTiming {
-    /// How long it took.
+    /// The response time.
     pub fn response(&self) -> Nanos {
         self.done.since(self.issued)
     }
 }
 
-/// How a batch went.
+/// The answers to the requests of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// In the order of its requests.
+    /// The times, in the order of the batch's requests.
     pub timings: Vec<RequestTiming>,
-    /// Somebody else used the disk meanwhile, as far as the pump can see.
+    /// Another program used the disk meanwhile, as far as the pump can see.
     pub is_disturbed: bool,
 }
 
 impl Answers {
-    /// From the start to the last completion.
+    /// The time from the start to the last completion.
     pub fn makespan(&self) -> Nanos {
         self.timings.iter().map(|timing| timing.done).max().unwrap_or_default()
     }
 }
 
-/// The disk, as far as a prober must know it.
+/// The properties of the disk that a prober must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbedDevice {
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// The smallest request, and the unit of all places: a power of two, 512 at least.
+    /// The smallest request, and the unit of all places, in bytes: a power of two, at least 512.
     pub block: u64,
-    /// Requests that it gets at a time; [`usize::MAX`] where no limit is known.
+    /// Requests that can be at the disk at the same time; [`usize::MAX`] where no limit is known.
     pub depth: usize,
 }
 
-/// There is nothing left to spend, or somebody said stop: what is known by now is what there is.
+/// The budget is spent, or a stop was asked for: the probe ends with what is known by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent;
 
-/// What may be spent on a probe; zero of anything is a probe without any batch.
+/// The budget of a probe; with zero requests or time no batch is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeBudget {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Time at the disk: the sum of the makespans.
+    /// The time at the disk: the sum of the makespans.
     pub time: Nanos,
 }
 
 impl ProbeBudget {
-    /// As much as it takes.
+    /// No limit.
     pub const UNLIMITED: ProbeBudget = ProbeBudget { requests: u64::MAX, time: Nanos::MAX };
 }
 
-/// The prober's side: what it asks. A clone is the same bench.
+/// The prober's side of the I/O. A clone refers to the same I/O.
 #[derive(Clone, Debug)]
 pub struct ProbeIo<K> {
     shared: Rc<RefCell<ProbeIoShared<K>>>,
@@ -129,15 +129,15 @@ struct ProbeIoShared<K> {
 }
 
 impl<K> ProbeIo<K> {
-    /// The disk.
+    /// The disk being probed.
     pub fn device(&self) -> ProbedDevice {
         self.device
     }
 
-    /// Has a batch run. An empty one takes no time.
+    /// Runs a batch. An empty one takes no time.
     ///
     /// # Errors
-    /// [`Spent`], when the budget does not allow it or a stop was asked for. It is not run then.
+    /// [`Spent`], when the budget does not allow the batch or a stop was asked for; the batch is not run then.
     pub async fn run(&self, requests: Vec<ProbeRequest>) -> Result<Answers, Spent> {
         if requests.is_empty() {
             return Ok(Answers::default());
@@ -158,18 +158,18 @@ impl<K> ProbeIo<K> {
         Ok(answers.await)
     }
 
-    /// Writes down what is known by now.
+    /// Updates what is known.
     pub fn note(&self, note: impl FnOnce(&mut K)) {
         note(&mut self.shared.borrow_mut().known);
     }
 
-    /// Requests that were made by now.
+    /// The number of requests made so far.
     pub fn requests(&self) -> u64 {
         self.shared.borrow().spent.requests
     }
 }
 
-/// A prober as a pure machine. `K` is what it knows, which grows while it runs and is what it ends with.
+/// A prober as a pure machine. `K` is its knowledge, which grows while it runs, and is its result.
 pub struct Prober<K> {
     bench: ProbeIo<K>,
     task: Pin<Box<dyn Future<Output = ()>>>,
@@ -177,7 +177,7 @@ pub struct Prober<K> {
 }
 
 impl<K: Clone> Prober<K> {
-    /// Runs `steps` on a bench of this device, beginning with what is known already (nothing, as a rule).
+    /// Runs `steps` on this device, beginning with what is `known` already (usually nothing).
     pub fn new<F>(device: ProbedDevice, budget: ProbeBudget, known: K, steps: impl FnOnce(ProbeIo<K>) -> F) -> Prober<K>
     where
         F: Future<Output = Result<(), Spent>> + 'static,
@@ -187,7 +187,7 @@ impl<K: Clone> Prober<K> {
         let bench = ProbeIo { shared: Rc::new(RefCell::new(shared)), device };
         let steps = steps(bench.clone());
         let task = Box::pin(async move {
-            // Spent or not: what is known is in the notes.
+            // Whether the budget is spent or not, the result is in `known`.
             let _ = steps.await;
         });
         let mut prober = Prober { bench, task, is_done: false };
@@ -195,15 +195,15 @@ impl<K: Clone> Prober<K> {
         prober
     }
 
-    /// The next batch to run, if there is one that was not taken yet.
+    /// The next batch to run, unless it has been taken already.
     pub fn poll_batch(&mut self) -> Option<ProbeBatch> {
         self.bench.shared.borrow_mut().asked.take()
     }
 
-    /// How the batch that was taken last went.
+    /// Takes the answers to the last batch.
     ///
     /// # Panics
-    /// When there is no answer for each request.
+    /// When there is not one answer per request.
     pub fn handle(&mut self, answers: Answers) {
         {
             let mut shared = self.bench.shared.borrow_mut();
@@ -214,22 +214,22 @@ impl<K: Clone> Prober<K> {
         self.run();
     }
 
-    /// No batch is asked for any more.
+    /// Stops the prober: it will not ask for another batch.
     pub fn stop(&mut self) {
         self.bench.shared.borrow_mut().is_stopped = true;
     }
 
-    /// Is there nothing more to be found out, or nothing left to spend?
+    /// Whether the prober has ended, because all is known or nothing is left to spend.
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// What is known by now.
+    /// What is known so far.
     pub fn known(&self) -> K {
         self.bench.shared.borrow().known.clone()
     }
 
-    /// What was spent by now.
+    /// What was spent so far.
     pub fn spent(&self) -> ProbeBudget {
         self.bench.shared.borrow().spent
     }

@@ -1,97 +1,97 @@
-//! What a prober knows: statements, each with how sure it is.
+//! The knowledge of a prober: claims, each with its probability.
 
 use super::library::LayoutFit;
 use std::fmt;
 
-/// A statement and how sure it is: the probability, as far as the tests behind it tell, that it is true.
+/// A statement, and the probability that it is true, as far as the tests behind it show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim<T> {
-    /// What is said.
+    /// The statement.
     pub value: T,
-    /// 0 to 1.
+    /// The probability, 0 to 1.
     pub confidence: f64,
 }
 
 impl<T> Claim<T> {
-    /// Says so, this sure.
+    /// A claim of `value` with the probability `confidence`.
     pub fn new(value: T, confidence: f64) -> Claim<T> {
         Claim { value, confidence }
     }
 }
 
-/// How the members answer, which decides how they are asked.
+/// How the members serve requests, which decides how they are probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceClass {
-    /// One request at a time each, whose time is the way to it: disks that spin.
+    /// Each member serves one request at a time, which takes as long as the seek: disks that spin.
     Disks,
-    /// Many at a time, until they are saturated.
+    /// Members serve many requests at the same time, until they are saturated.
     Flash {
-        /// Requests at a time that saturate what answers.
+        /// The number of requests that saturates them.
         depth: usize,
     },
 }
 
-/// Why nothing can be said.
+/// Why an array cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmeasurable {
-    /// It is too small for the test that is needed: it would have to have at least so many bytes.
+    /// It is too small for the test that is needed.
     TooSmall {
-        /// That many.
+        /// The size that it would have to have at least, in bytes.
         bytes_min: u64,
     },
-    /// Its answers come from a cache, or from memory: in so many nanoseconds, wherever they are asked.
+    /// All its answers come from a cache, or from memory.
     Memory {
-        /// The median.
+        /// The median response time, in nanoseconds.
         response_nanos: u64,
     },
-    /// So many of a hundred places are answered from memory: a cache holds them, or they were never written.
+    /// Some places are answered from memory: they are in a cache, or were never written.
     PartlyMemory {
-        /// 12 to 88.
+        /// The share of such places, in percent: 12 to 88.
         percent: u8,
     },
-    /// It gets one request at a time, so whatever disks it has work one after the other.
+    /// It takes one request at a time, so its disks work one after the other.
     Serial,
-    /// A limit on requests answers for all of it: of a cloud, a quality-of-service rule, a link.
+    /// A limit on requests determines its times: of a cloud, a quality-of-service rule, a link.
     Limited,
-    /// So many requests at a time take no longer than half as many: it does more at once than can be asked of it, or answers from
-    /// memory, and what takes the time is the way to it.
+    /// This many requests at a time take no longer than half as many: the device serves more at once than can be sent
+    /// to it, or answers from memory, and the time is spent on the way to it.
     Unfilled {
-        /// Requests at a time.
+        /// The number of requests at a time.
         depth: usize,
     },
-    /// It lacks members: so many of a hundred places wait for whatever else is asked for, as they are reckoned from all others.
+    /// It lacks members: some places wait for whatever else is read, because they are rebuilt from all other members.
     Degraded {
-        /// By some 24 places.
+        /// The share of such places, in percent, among some 24 places.
         percent: u8,
     },
-    /// Times vary by more than what is to be seen in them.
+    /// The noise of the times exceeds the differences to be measured.
     TooNoisy,
-    /// It answers with errors.
+    /// Requests fail.
     Errors,
-    /// At no distance up to this do all reads wait for each other: there is no pattern, or a larger one; or what is in the array hides it
-    /// (members that are missing, very unlike each other, or chosen by the nearest head).
+    /// No distance up to this one makes all reads wait for each other. Either there is no pattern, or a larger one; or
+    /// the array hides it (members that are missing, very unlike each other, or chosen by the nearest head).
     NoPattern {
-        /// Bytes.
+        /// The largest distance tried, in bytes.
         bytes_max: u64,
     },
-    /// Where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen by chance or by the
-    /// nearest head; or, where it is small, what was found is a part of a larger pattern.
+    /// The places where chunks begin were not found: members are missing, disks are unlike each other, or copies are
+    /// chosen by chance or by the nearest head; or, on a small device, the pattern found is a part of a larger one.
     NoChunks {
-        /// On at least so many bytes the larger pattern would have been seen, if there is one. Nothing where there is none: the device
-        /// has that many.
+        /// The device size in bytes from which a larger pattern would have been seen. `None`: the device is as large as
+        /// that, so there is none.
         bytes_min: Option<u64>,
     },
-    /// What was found did not foretell which further reads wait for each other, or not surely: it is not one striping, or not the one
-    /// that was found.
+    /// The layout found did not predict which further reads wait for each other, or not surely: the array is not one
+    /// striping, or not the one that was found.
     Uneven,
 }
 
 /// The redundancy of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedundancyLevel {
-    /// None.
+    /// No redundancy.
     Raid0,
-    /// So many copies.
+    /// The number of copies.
     Mirror(usize),
     /// One parity, all of it on one disk.
     Raid4,
@@ -101,129 +101,129 @@ pub enum RedundancyLevel {
     Raid6,
 }
 
-/// Why the level cannot be told by writes.
+/// Why writes do not show the level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelRefusal {
-    /// A cache takes writes and answers for the disks.
+    /// A cache takes writes and answers in place of the disks.
     WriteCache,
-    /// A member is lost: nothing was written, and nothing should be.
+    /// A member is missing: nothing was written, and nothing should be.
     Degraded,
-    /// What reads told leaves no level to choose from; nothing was written.
+    /// Reads have left no level to choose from; nothing was written.
     NoLayout,
-    /// They cost what no level does.
+    /// The cost of writes is that of no level.
     Unlike,
 }
 
-/// Something a user should know.
+/// A finding that a user should know.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProbeFinding {
-    /// Classes of unequal size: several members share a disk, or the array was put together wrongly.
+    /// Classes are of unequal size: several members share a disk, or the array was assembled wrongly.
     Unequal {
-        /// Chunks of each class in a pattern.
+        /// The number of chunks of each class in a pattern.
         sizes: Vec<usize>,
     },
-    /// A class takes so many times the median.
+    /// A class is slower than the median.
     Slow {
         /// Index of the class, from 0.
         class: usize,
-        /// The factor, more than 1.
+        /// Its time, relative to the median: more than 1.
         factor: f64,
     },
-    /// A class takes less than the median.
+    /// A class is faster than the median.
     Fast {
         /// Index of the class, from 0.
         class: usize,
-        /// The factor, less than 1.
+        /// Its time, relative to the median: less than 1.
         factor: f64,
     },
-    /// Chunks of this class wait for chunks of every other: its disk is gone, and they are reckoned from the others.
+    /// Chunks of this class wait for chunks of every other one: its disk is missing, and they are rebuilt from the others.
     Lost {
         /// Index of the class, from 0.
         class: usize,
     },
-    /// A mirror answers as one disk: it has lost its copies.
+    /// A mirror performs like one disk: it has lost its copies.
     LostCopy {
         /// Index of the class, from 0.
         class: usize,
     },
     /// No known layout has these classes.
     Unknown,
-    /// Writes were allowed, and do not tell the level.
+    /// Writes were allowed, but do not show the level.
     NoLevel {
-        /// Why.
+        /// The reason.
         why: LevelRefusal,
     },
 }
 
-/// What is being found out.
+/// The step that the prober is at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProbeStage {
-    /// How the members answer.
+    /// How the members serve requests.
     #[default]
     DeviceClass,
-    /// The pattern's size.
+    /// The size of the pattern.
     Pattern,
     /// Where chunks begin.
     Boundary,
-    /// How many copies there are.
+    /// The number of copies.
     Copies,
-    /// Which chunks lie together.
+    /// Which chunks lie on the same disk.
     Layout,
-    /// Whether what was found foretells which reads wait for each other.
+    /// Whether the layout found predicts which reads wait for each other.
     Check,
     /// Whether a member is unlike the others.
     Members,
-    /// What writes cost.
+    /// The cost of writes.
     Redundancy,
-    /// Nothing any more.
+    /// All steps are done.
     Done,
 }
 
-/// All that is known; what is not known yet is `None`.
+/// The knowledge about an array; `None` where something is not known yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownArray {
-    /// What is being found out now.
+    /// The current step.
     pub stage: ProbeStage,
-    /// Why nothing can be said, if nothing can.
+    /// Why the array cannot be measured, if so.
     pub unmeasurable: Option<Unmeasurable>,
-    /// How the members answer.
+    /// How the members serve requests.
     pub device_class: Option<Claim<DeviceClass>>,
-    /// The least distance at which all blocks lie on the same disk again, in bytes. One block where all lie on one disk.
+    /// The pattern: the least distance at which all blocks lie on the same disk again, in bytes. One block if there is one disk.
     pub pattern_bytes: Option<Claim<u64>>,
-    /// What lies on one disk before the next one's turn, in bytes; nothing where there is one class.
+    /// The chunk: the bytes on one disk before the next disk's turn. `None` where there is one class.
     pub chunk_bytes: Option<Claim<u64>>,
     /// The first byte at which a chunk begins.
     pub phase_bytes: Option<Claim<u64>>,
-    /// Disks that hold each chunk and share its reads.
+    /// The number of disks that hold each chunk and share its reads.
     pub copies: Option<Claim<usize>>,
     /// The class of each chunk of the pattern, from the phase on.
     pub classes: Option<Claim<Vec<usize>>>,
-    /// Disks, as far as they can be seen.
+    /// The number of disks, as far as they can be seen.
     pub disks: Option<Claim<usize>>,
-    /// Where each of several disks begins that lie one behind the other, in bytes, to a MiB.
+    /// The first byte of each of several concatenated disks, to a MiB.
     pub joined: Option<Claim<Vec<u64>>>,
-    /// The known layouts that have these classes; empty where none has.
+    /// The known layouts that have these classes; empty where there is none.
     pub fits: Option<Claim<Vec<LayoutFit>>>,
-    /// The time of random writes in random reads.
+    /// The time of a random write, relative to that of a random read.
     pub write_ratio: Option<Claim<f64>>,
-    /// What that says of its redundancy.
+    /// The redundancy, judged by this ratio.
     pub level: Option<Claim<RedundancyLevel>>,
-    /// The time of a read of each class, in medians of all.
+    /// The time of a read of each class, relative to the median of all classes.
     pub class_times: Vec<f64>,
-    /// What a user should know.
+    /// Findings that a user should know.
     pub findings: Vec<Claim<ProbeFinding>>,
-    /// What was measured on the way, by the paper's prober only.
+    /// Measurements on the way, by the paper's prober only.
     pub scans: Scans,
 }
 
-/// The paper's three scans, those that are done.
+/// The paper's three scans, as far as they are done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scans {
-    /// Each pattern that was assumed, in bytes, and the mean time of its trials, in seconds.
+    /// Each pattern size that was assumed, in bytes, and the mean time of its trials, in seconds.
     pub patterns: Vec<(u64, f64)>,
-    /// The same of each place in the pattern at which a chunk may begin.
+    /// Each place in the pattern at which a chunk may begin, in bytes, and the mean time of its trials, in seconds.
     pub boundaries: Vec<(u64, f64)>,
-    /// The mean time of each pair of chunks, in seconds; a row for each chunk.
+    /// The mean time of each pair of chunks, in seconds: one row per chunk.
     pub pairs: Vec<Vec<f64>>,
 }
 

@@ -1,32 +1,32 @@
 //! The library of known layouts: which of them have a given list of classes.
 //!
-//! A *class* is a set of chunks of the pattern that lie on the same disk (for mirrors: on the same pair). Classes are
-//! numbered in the order of their first chunks, so two lists are equal when they say the same. Reads alone do not tell
-//! layouts apart whose data lie alike: RAID-0, RAID-5 left-symmetric and the paper's P+Q have the same classes.
+//! A *class* is the set of the chunks of a pattern that lie on the same disk (for mirrors: on the same pair). Classes are
+//! numbered in the order of their first chunks, so that two lists are equal when they describe the same classes. Reads alone
+//! cannot distinguish layouts whose data lie alike: RAID-0, RAID-5 left-symmetric and the paper's P+Q have the same classes.
 
 use crate::layout::Shape;
 use crate::layout::{Layout, LayoutKind};
 use std::collections::BTreeSet;
 
-/// Arrays of more disks are not in the library. A choice: eight times the largest of Denehy et al. 2004.
+/// Disks of an array in the library, at most. A choice: eight times the largest array of Denehy et al. 2004.
 pub const DISKS_MAX: usize = 128;
 
-/// A known layout that has the classes in question.
+/// A known layout that has the given classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutFit {
-    /// The layout, and of how many disks.
+    /// The layout, with its number of disks.
     pub layout: Layout,
-    /// The first chunk in question is this chunk of the layout's pattern.
+    /// The chunk of the layout's pattern that is the first of the given chunks.
     pub shift: u64,
 }
 
 impl LayoutFit {
-    /// Its classes, as they are seen from the first chunk in question.
+    /// The layout's classes, beginning at that chunk.
     pub fn classes(&self) -> Vec<usize> {
         classes_of(&self.layout, self.shift)
     }
 
-    /// Has it these classes, numbered by their first chunks? Most have not, which is seen at their first chunks.
+    /// Whether the layout has these classes, numbered by their first chunks. Most layouts fail within the first chunks.
     fn has(&self, classes: &[usize]) -> bool {
         let mut disks: Vec<usize> = Vec::new();
         (self.shift..).zip(classes).all(|(chunk, &class)| {
@@ -43,7 +43,7 @@ impl LayoutFit {
     }
 }
 
-/// The same classes, numbered by their first chunks.
+/// The given classes, numbered in the order of their first chunks.
 pub fn canonical(classes: &[usize]) -> Vec<usize> {
     let mut seen: Vec<usize> = Vec::new();
     let number = |class: &usize| {
@@ -55,7 +55,7 @@ pub fn canonical(classes: &[usize]) -> Vec<usize> {
     classes.iter().map(number).collect()
 }
 
-/// The least period of a list: what a pattern is made of, if it was taken too large.
+/// The least period of a list: the true pattern, if too large a pattern was assumed.
 pub fn period(classes: &[usize]) -> usize {
     let repeats = |size: &usize| {
         classes.len().is_multiple_of(*size) && classes.iter().enumerate().all(|(i, class)| *class == classes[i % size])
@@ -63,8 +63,8 @@ pub fn period(classes: &[usize]) -> usize {
     (1..=classes.len()).find(repeats).unwrap_or(classes.len())
 }
 
-/// Every way in which a known layout has a pattern of so many chunks, with each different list of classes once for a layout.
-/// Layouts with other numbers of copies are left out, where the number is known.
+/// All known layouts with a pattern of `chunks` chunks, at each shift that gives different classes. Layouts with
+/// another number of copies are left out, if it is known.
 pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<LayoutFit> {
     let mut found: Vec<LayoutFit> = Vec::new();
     for layout in layouts(chunks, copies) {
@@ -75,23 +75,24 @@ pub fn candidates(chunks: u64, copies: Option<usize>) -> Vec<LayoutFit> {
     found
 }
 
-/// The known layouts that have just these classes, in any numbering.
+/// The known layouts that have exactly these classes, in any numbering.
 pub fn fits(classes: &[usize], copies: Option<usize>) -> Vec<LayoutFit> {
     let (wanted, chunks) = (canonical(classes), classes.len() as u64);
     let fit = |layout| (0..chunks).map(|shift| LayoutFit { layout, shift }).find(|fit| fit.has(&wanted));
     layouts(chunks, copies).into_iter().filter_map(fit).collect()
 }
 
-/// How many disks hold each chunk.
+/// The number of disks that hold each chunk.
 pub fn copies_of(layout: &Layout) -> usize {
     if matches!(layout.kind(), LayoutKind::Raid1 | LayoutKind::Chained | LayoutKind::Near) { 2 } else { 1 }
 }
 
-/// All that have a pattern of so many chunks, and so many copies where their number is known. (The `rotating` kind with one or two parities is RAID-5 and RAID-6 again.)
+/// All known layouts with a pattern of `chunks` chunks, and with this number of copies if it is known. (`rotating` is
+/// included with three to six parities only: with one or two it is RAID-5 and RAID-6.)
 pub fn layouts(chunks: u64, copies: Option<usize>) -> Vec<Layout> {
     let mut found = Vec::new();
     for disks in 1..=DISKS_MAX {
-        // No pattern is longer than disks times data chunks, or shorter than half its disks.
+        // No pattern is longer than disks times data chunks, or shorter than half the disks.
         if disks as u64 > 2 * chunks || (disks * disks) as u64 * 2 < chunks {
             continue;
         }
@@ -107,7 +108,7 @@ pub fn layouts(chunks: u64, copies: Option<usize>) -> Vec<Layout> {
                 _ if disks >= 3 => vec![Shape { data: disks - 1, parity: 1 }],
                 _ => Vec::new(),
             };
-            // One disk is one disk, whatever it is called, and two that are chained are a mirror.
+            // A single disk has one name only, and two chained disks are a mirror.
             let is_one_of_its_names = match kind {
                 LayoutKind::Raid0 => true,
                 LayoutKind::Chained => disks > 2,

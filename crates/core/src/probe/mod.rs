@@ -1,4 +1,4 @@
-//! Probing: how an unknown array is laid out, from the times that its requests take.
+//! Probing: how an unknown array is laid out, from the response times of its requests.
 
 pub mod fast;
 pub mod io;

@@ -3,18 +3,18 @@
 use crate::scrub::tour::Grid;
 use crate::units::{Sector, SectorRange, UnixSeconds};
 
-/// What is known of one region. All zero: never verified.
+/// The last complete verification of one region. All zero: never verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegionRecord {
-    /// When the last complete verification of it began: none of its sectors was verified before that.
+    /// When it began: none of the region's sectors was verified before that.
     pub begun: UnixSeconds,
     /// When it ended.
     pub verified: UnixSeconds,
-    /// How many of its sectors were unreadable then.
+    /// The number of the region's sectors that were unreadable then.
     pub unreadable: u32,
 }
 
-/// The coverage map of a disk: one record a region, and the regions of the pass that are under way.
+/// The coverage map of a disk: one record per region, and which regions the pass under way has touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     grid: Grid,
@@ -23,26 +23,26 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// The map of a disk of which nothing is known.
+    /// The map of a disk on which no region was ever verified.
     pub fn new(grid: Grid) -> Coverage {
         let count = grid.region_count() as usize;
         Coverage { grid, regions: vec![RegionRecord::default(); count], begun: vec![UnixSeconds::default(); count] }
     }
 
-    /// The map with these records; `begun` says of each region when the pass under way first touched it (zero: not
-    /// yet). `None` when the counts are not the grid's.
+    /// The map with these records. `begun` holds, per region, when the pass under way first touched it (zero: not yet).
+    /// `None` when the counts do not match the grid.
     pub fn restore(grid: Grid, regions: Vec<RegionRecord>, begun: Vec<UnixSeconds>) -> Option<Coverage> {
         let count = grid.region_count() as usize;
         (regions.len() == count && begun.len() == count).then_some(Coverage { grid, regions, begun })
     }
 
-    /// How the disk is divided.
+    /// The grid: how the disk is divided into regions and segments.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// The same map on another grid of the same disk. A new region is as old as the oldest one that it takes a part of, and
-    /// never verified if one of them was not. When a pass under way first touched a region is forgotten.
+    /// The same map on another grid of the same disk. A new region is as old as the oldest region that it overlaps, and
+    /// never verified if one of these was not. The dates of first touches in this pass are dropped.
     pub fn onto(self, grid: Grid) -> Coverage {
         if self.grid == grid || self.grid.disk() != grid.disk() {
             return if self.grid == grid { self } else { Coverage::new(grid) };
@@ -54,7 +54,8 @@ impl Coverage {
             let parts = theirs.map(|index| (index, self.regions[index as usize]));
             let oldest = parts.clone().map(|(_, part)| part.begun).min().unwrap_or_default();
             let verified = parts.clone().map(|(_, part)| part.verified).min().unwrap_or_default();
-            // Where in its old region an unreadable sector lay is not known: the new one of its first sector has it.
+            // Where in its old region an unreadable sector lay is not known: the new region of the old one's first
+            // sector counts it.
             let begins_here = parts.filter(|(index, _)| grid.region_of(self.grid.region(*index).start) == region);
             let unreadable = begins_here.map(|(_, part)| part.unreadable).sum();
             if oldest.0 > 0 && verified.0 > 0 {
@@ -64,12 +65,12 @@ impl Coverage {
         map
     }
 
-    /// How many sectors are known to be unreadable.
+    /// The number of sectors known to be unreadable.
     pub fn unreadable(&self) -> u64 {
         self.regions.iter().map(|region| u64::from(region.unreadable)).sum()
     }
 
-    /// One record a region.
+    /// The records, one per region.
     pub fn regions(&self) -> &[RegionRecord] {
         &self.regions
     }
@@ -79,12 +80,12 @@ impl Coverage {
         &self.begun
     }
 
-    /// When each region was last verified completely.
+    /// When each region was last verified completely; zero: never.
     pub fn verified(&self) -> Vec<UnixSeconds> {
         self.regions.iter().map(|region| region.verified).collect()
     }
 
-    /// Some sectors of `region` were verified in this pass.
+    /// Records that some sectors of `region` were verified in this pass.
     pub fn touch(&mut self, region: u64, today: UnixSeconds) {
         let begun = &mut self.begun[region as usize];
         if begun.0 == 0 {
@@ -92,15 +93,15 @@ impl Coverage {
         }
     }
 
-    /// The last sector of `region` was verified in this pass; `unreadable` of them could not be read.
+    /// Records that all sectors of `region` have been verified in this pass, of which `unreadable` could not be read.
     pub fn complete(&mut self, region: u64, today: UnixSeconds, unreadable: u32) {
         let begun = std::mem::take(&mut self.begun[region as usize]);
         let begun = if begun.0 == 0 { today } else { begun };
         self.regions[region as usize] = RegionRecord { begun, verified: today, unreadable };
     }
 
-    /// The age of the sector inside `range` whose last verification is longest ago, in seconds; `None` when one of
-    /// them was never verified. Errs on the old side, by at most the time a region takes.
+    /// The time since the least recently verified sector inside `range` was verified, in seconds; `None` when one of
+    /// them was never verified. It is never too small, and too large by at most the time that a region takes.
     pub fn oldest_unread_seconds(&self, range: SectorRange, today: UnixSeconds) -> Option<u64> {
         if range.is_empty() {
             return Some(0);

@@ -1,22 +1,22 @@
-//! One disk as a server: how long it works on a request, and in which order.
+//! A model of one disk as a server: how long it works on a request, and in which order.
 
 use crate::units::{Bytes, Nanos};
 
 /// One foreground request as the disk sees it: 16 bytes. A recorded list of them (`Vec`, `.into_iter()`) is a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForegroundRequest {
-    /// When it reaches the disk. Never before its predecessor.
+    /// When it reaches the disk; never before its predecessor.
     pub at: Nanos,
-    /// How long the disk works on it: `disk.service(size)`, a measured time, or a drawn one.
+    /// Its service time: `disk.service(size)`, a measured time, or a drawn one.
     pub service: Nanos,
 }
 
-/// How long the disk works on one request: `positioning + per_mib * size`.
+/// The service time of a request as a function of its size: `positioning + per_mib * size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceModel {
     /// The fixed part: command, seek and rotation.
     pub positioning: Nanos,
-    /// The medium's share, for each MiB (2^20 bytes).
+    /// The time at the medium, per MiB (2^20 bytes).
     pub per_mib: Nanos,
 }
 
@@ -27,7 +27,7 @@ impl ServiceModel {
     pub const ULTRASTAR_15K450: ServiceModel =
         ServiceModel { positioning: Nanos(3_700_000), per_mib: Nanos(11_070_000) };
 
-    /// The service time of one request, rounded down to the nanosecond; no end, if it does not fit.
+    /// The service time of one request, rounded down to the nanosecond; saturates if it does not fit.
     pub fn service(self, size: Bytes) -> Nanos {
         let transfer = (u128::from(self.per_mib.0) * u128::from(size.0)) >> 20;
         self.positioning.saturating_add(Nanos(u64::try_from(transfer).unwrap_or(u64::MAX)))
@@ -43,7 +43,7 @@ impl Default for ServiceModel {
 /// When the server worked on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// When it began: the arrival, or the end of what was queued before.
+    /// When it began: at the arrival, or at the end of the request queued before.
     pub started: Nanos,
     /// When it was done.
     pub finished: Nanos,
@@ -56,7 +56,7 @@ pub struct DiskServer {
 }
 
 impl DiskServer {
-    /// When all that was queued so far is done.
+    /// When all requests queued so far are done.
     pub fn free(&self) -> Nanos {
         self.free
     }

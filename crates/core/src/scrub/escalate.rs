@@ -1,17 +1,17 @@
-//! Escalation: what is verified out of turn, because something near it was found unreadable.
+//! Escalation: ranges that are verified out of turn, because a sector near them was found unreadable.
 //!
 //! An unreadable range is bisected down to the disk's smallest block, so that exactly the unreadable sectors are named.
-//! Then the region in which one was found is finished at once, then its two neighbours: latent errors come in clusters
-//! (Bairavasundaram et al., SIGMETRICS'07), and a staggered tour gains nothing without this step.
+//! Then the region in which one was found is finished at once, and then its two neighbours: latent errors come in
+//! clusters (Bairavasundaram et al., SIGMETRICS'07), and a staggered tour gains nothing without this step.
 
 use crate::range_set::RangeSet;
 use crate::scrub::tour::Grid;
 use crate::units::{Sector, SectorRange};
 use std::collections::{BTreeSet, VecDeque};
 
-/// After so many unreadable blocks in a row the area is taken for dead: until a request is clean again, the rest of each
-/// segment that fails is put off to the end of the pass. A dying head must not keep the scrub from the rest of the disk.
-/// A guess: at up to seconds a block, some minutes.
+/// After this many unreadable blocks in a row the area is taken for dead: until a request is clean again, the rest of
+/// each segment that fails is put off to the end of the pass. A dying head must not keep the scrub from the rest of the
+/// disk. A guess: at up to seconds per block, some minutes.
 const UNREADABLE_RUN_MAX: u64 = 64;
 
 /// Ranges waiting to be verified out of turn.
@@ -28,9 +28,9 @@ pub(super) struct Escalation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Suspect {
     range: SectorRange,
-    /// The other half of the unreadable range that this is the second half of.
+    /// If this is the second half of an unreadable range: its first half.
     first_half: Option<SectorRange>,
-    /// That other half was then read: no need to ask before splitting this one.
+    /// The first half was then read, so this half must be unreadable: it is split without a request of its own.
     is_proven: bool,
 }
 
@@ -51,7 +51,7 @@ impl Escalation {
         None
     }
 
-    /// The next piece of the regions to be finished; `gap_in` says what is left of one.
+    /// The next piece of the regions to be finished; `gap_in` returns the first range left to verify in a region.
     pub(super) fn next_region(&mut self, mut gap_in: impl FnMut(u64) -> Option<SectorRange>) -> Option<SectorRange> {
         while let Some(&region) = self.regions.front() {
             if let Some(gap) = gap_in(region) {
@@ -69,12 +69,12 @@ impl Escalation {
         self.put_off.take_first(sectors_max.min(in_region))
     }
 
-    /// Is this a dead area, to be left for the end?
+    /// Whether the area is taken for dead, to be left for the end of the pass.
     pub(super) fn is_area_dead(&self) -> bool {
         self.unreadable_run >= UNREADABLE_RUN_MAX
     }
 
-    /// Leaves `range`, and all that waits to be bisected, for the end.
+    /// Puts off `range`, and all suspects, to the end of the pass.
     pub(super) fn put_off(&mut self, range: SectorRange) {
         self.put_off.insert(range);
         for suspect in self.suspects.drain(..) {
@@ -82,12 +82,12 @@ impl Escalation {
         }
     }
 
-    /// `range` could not be judged: it is to be asked again.
+    /// The verification of `range` was inconclusive: it is to be asked for again.
     pub(super) fn retry(&mut self, range: SectorRange) {
         self.suspects.push(Suspect { range, first_half: None, is_proven: false });
     }
 
-    /// `range` was read after all, or for the first time.
+    /// `range` was read.
     pub(super) fn on_clean(&mut self, range: SectorRange) {
         self.unreadable_run = 0;
         if let Some(sibling) = self.suspects.last_mut()
@@ -108,12 +108,12 @@ impl Escalation {
         self.regions.extend(neighbours.into_iter().flatten());
     }
 
-    /// `range` is unreadable somewhere: both halves become suspects, and one half that is read proves the other.
+    /// `range` is unreadable somewhere: both halves become suspects, and if the first is read, the second is at fault.
     pub(super) fn bisect(&mut self, range: SectorRange, granule: u64) {
         self.cut(range, granule, true);
     }
 
-    /// Both halves become suspects, the first one to be asked first.
+    /// Both halves of `range` become suspects, the first one to be asked for first.
     fn cut(&mut self, range: SectorRange, granule: u64, is_unreadable: bool) {
         let blocks = range.count() / granule;
         assert!(blocks >= 2, "one block has no halves");

@@ -1,17 +1,17 @@
-//! Requests that failed without a word about the medium: asked again, then left out, and what that means for the disk.
+//! Inconclusive requests: retried, then left out, and when they mean that the device is out of order.
 
 use crate::range_set::RangeSet;
 use crate::scrub::verdict::Cause;
 use crate::units::SectorRange;
 use std::collections::BTreeMap;
 
-/// A range is asked so many times in all.
+/// Attempts at one range in a row, the first included.
 pub(super) const ATTEMPTS_MAX: u32 = 4;
-/// So many ranges, each of another segment while the tour lasts, and no answer between them: the device is taken to be
-/// out of order. A guess: with time-outs of 30 s, half an hour.
+/// Ranges that fail one after the other, without an answer between them, before the device is taken to be out of order;
+/// each lies in another segment while the tour lasts. A guess: with time-outs of 30 s, half an hour.
 const SILENT_MAX: u32 = 16;
 
-/// What failed, by range.
+/// The inconclusive ranges, with their attempts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     attempts: BTreeMap<u64, u32>,
@@ -20,19 +20,19 @@ pub(super) struct Failures {
     cause: Option<Cause>,
 }
 
-/// What to do about a failed request.
+/// What to do about an inconclusive request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureStep {
-    /// Ask again, a little later.
+    /// Ask again after a pause.
     Again,
-    /// Leave this range, for the end of the pass or for good, and go on elsewhere.
+    /// Leave this range out, to the end of the pass or for good, and continue elsewhere.
     LeaveOut,
-    /// Nothing answers any more.
+    /// The device answers nothing any more: end the scrub.
     GiveUp,
 }
 
 impl Failures {
-    /// A request for `range` failed.
+    /// A request for `range` was inconclusive.
     pub(super) fn on_failed(&mut self, range: SectorRange, cause: Cause) -> FailureStep {
         self.cause = Some(cause);
         let attempts = self.attempts.entry(range.start.0).or_default();
@@ -45,12 +45,12 @@ impl Failures {
         if self.in_a_row < SILENT_MAX { FailureStep::LeaveOut } else { FailureStep::GiveUp }
     }
 
-    /// `range` will not be asked again in this run.
+    /// `range` will not be asked for again in this run.
     pub(super) fn leave_out(&mut self, range: SectorRange) {
         self.left_out.insert(range);
     }
 
-    /// A request for `range` was answered, one way or the other.
+    /// A request for `range` was answered, as readable or as unreadable.
     pub(super) fn on_answered(&mut self, range: SectorRange) {
         self.attempts.remove(&range.start.0);
         self.in_a_row = 0;

@@ -1,33 +1,33 @@
-//! When will it be done? A forecast from the idle intervals seen, with a range that says how much it is worth.
+//! The forecast of when a scrub will be done: from the idle intervals seen, with a range that shows how certain it is.
 
 use crate::scrub::idle::{Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
-/// How long the rest will take: most likely, and a 90 % interval.
+/// How long the rest of the scrub will take: the most likely value and a 90 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// With 95 % probability not sooner.
+    /// The lower end: not sooner than this, with 95 % probability.
     pub low: Nanos,
-    /// Most likely.
+    /// The most likely value.
     pub likely: Nanos,
-    /// With 95 % probability not later.
+    /// The upper end: not later than this, with 95 % probability.
     pub high: Nanos,
 }
 
-/// The standard normal's 95 % point.
+/// The 95 % quantile of the standard normal distribution.
 const Z_95: f64 = 1.645;
-/// No forecast is better than this: disks are slower on inner tracks, by half from end to end.
+/// The smallest relative error of a forecast: disks are slower on inner tracks, by half from end to end.
 const ERROR_MIN: f64 = 0.10;
-/// What was reached says something after this long.
+/// How long a run must have lasted before its progress so far counts.
 const SO_FAR_MIN: Nanos = Nanos::from_secs(5);
-/// No upper end is further off than this many times the likely value.
+/// The largest relative error upwards: the upper end is at most 1 + this times the likely value.
 const ERROR_MAX: f64 = 9.0;
 
-/// How long `rest` bytes will take on a disk watched for `watched`, idle now for `idle_now`.
+/// How long `rest` bytes will take on a disk that was watched for `watched` and has now been idle for `idle_now`.
 ///
-/// In each idle interval of length L the scrub has (L - wait)+ of use. With mean m and deviation d of that over the n
-/// intervals seen, work that needs k intervals takes k cycles give or take d/m * sqrt(1/k + 1/n): the luck to come, and
-/// the luck in what was seen.
+/// In each idle interval of length L the scrub can use (L - wait)+. Let m and d be mean and deviation of that over the
+/// n intervals seen. Work that needs k intervals then takes k cycles, with a relative error of d/m * sqrt(1/k + 1/n):
+/// from the chance in the intervals to come, and from the chance in those seen.
 pub(super) fn forecast(
     rest: Bytes,
     seen: &Observed,
@@ -65,8 +65,8 @@ pub(super) fn forecast(
     Some(Forecast::new(likely, error))
 }
 
-/// What was reached so far counts too: whatever the model says, the range holds what the same pace would come to. Errors,
-/// and users who change their ways, are in no model.
+/// Widens the range of a forecast to include what the pace so far would give: read errors, and users who change their
+/// habits, are in no model.
 pub(super) fn and_so_far(model: Option<Forecast>, rest: Bytes, done: Bytes, elapsed: Nanos) -> Option<Forecast> {
     if elapsed < SO_FAR_MIN || done.0 == 0 {
         return model;
@@ -78,7 +78,7 @@ pub(super) fn and_so_far(model: Option<Forecast>, rest: Bytes, done: Bytes, elap
 }
 
 impl Forecast {
-    /// Give or take a factor of 1 + `error`.
+    /// A forecast of `seconds` with the relative error `error`: a factor of 1 + `error` either way.
     fn new(seconds: f64, error: f64) -> Forecast {
         Forecast {
             low: Nanos::from_secs_f64(seconds / (1.0 + error)),
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn half_idle_takes_twice_as_long_and_a_bit() {
-        // 100 idle intervals of 1.1 s in 220 s: 100 s of use.
+        // 100 idle intervals of 1.1 s in 220 s: 100 s can be used.
         let forecast =
             forecast(Bytes::mib(5000), &seen(&[1.1; 100]), &setting(), Nanos::from_secs(220), Nanos::ZERO).unwrap();
         assert!((100.0..125.0).contains(&forecast.likely.as_secs_f64()), "{forecast:?}");

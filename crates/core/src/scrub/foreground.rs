@@ -1,4 +1,4 @@
-//! The foreground as the scrubber follows it: is the disk idle, since when, and whom did we delay?
+//! The foreground as the scrubber follows it: whether the disk is idle, since when, and which requests the scrub delayed.
 
 use super::latency::ForegroundLatency;
 use super::overlap::Overlap;
@@ -6,41 +6,40 @@ use crate::scrub::idle::{Observed, Slowdown};
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
-/// How many foreground requests are told apart while they are at the disk; further ones are followed as a number only.
+/// Foreground requests at the disk that are followed one by one, at most; beyond that only their number is known.
 const FOLLOWED_MAX: usize = 1 << 16;
 
-/// The typical service time is the median of so many requests: a mean would take in those that met a request of ours
-/// which we do not know to have been there before them.
+/// The typical service time is the median of this many recent requests. A mean would be raised by requests that were
+/// delayed by a scrub request which is not known to have been there before them.
 const TYPICAL_OF: usize = 64;
 
-/// No more is remembered of what was gained in the midst of ours than so many typical requests take: a load of short requests
-/// does not pay for what long ones lose later. What chance alone makes of loss is then less than a hundredth of a request, where
-/// requests take longer or shorter by a third.
+/// The limit of `ForegroundTracker::sooner`, in typical service times: many short requests must not make up for what long ones
+/// lose later. The loss that chance alone feigns is then less than a hundredth of a request, where service times vary by a third.
 const SOONER_OF: u64 = 8;
 
-/// Follows arrivals and completions.
+/// Follows arrivals and completions of foreground requests.
 ///
-/// Idleness is followed as things are told. Delays are reckoned up when a request of ours ends: only then is it known
-/// when, and what the foreground did meanwhile may have been told before.
+/// Idle time is updated with each event. Delays are computed when a scrub request ends: only then is its end known, and
+/// the foreground's events up to it may have been reported before.
 #[derive(Clone, Debug)]
 pub(super) struct ForegroundTracker {
     outstanding: u64,
     idle_since: Nanos,
-    /// Its times are those of looks at counters.
+    /// Whether event times come from sampled counters.
     is_counted: bool,
     unreckoned: VecDeque<ForegroundEvent>,
     at_disk: VecDeque<RequestAtDisk>,
-    /// When the last foreground request left.
+    /// When the last foreground request was completed.
     free: Nanos,
-    /// When it would have left, without us.
+    /// When it would have been completed without the scrub.
     shadow_free: Nanos,
-    /// How long foreground requests took of late, counted from the end of what they had to wait for.
+    /// Recent service times of foreground requests, from the end of the last request that each had to wait for.
     services: VecDeque<Nanos>,
     overlap: Overlap,
-    /// By how much those were served sooner than is usual who were served in the midst of ours, as far as it does not make up for
-    /// others who took longer yet.
+    /// By how much requests that were served in the midst of a scrub request took less than the typical service time,
+    /// as far as that does not yet make up for others that took longer.
     sooner: Nanos,
-    /// Nobody is held up for longer by a request of ours; none: to its end.
+    /// The longest that one scrub request delays a foreground request; `None`: to its end.
     held_max: Option<Nanos>,
     latency: ForegroundLatency,
 }
@@ -55,11 +54,11 @@ enum ForegroundEvent {
 #[derive(Clone, Copy, Debug)]
 struct RequestAtDisk {
     arrived: Nanos,
-    /// When a request of ours ended that it had to wait for.
+    /// The end of the scrub request that it had to wait for, if there was one.
     behind: Option<Nanos>,
 }
 
-/// A request of ours that has just ended.
+/// A scrub request that has just ended.
 #[derive(Clone, Copy, Debug)]
 struct Own {
     started: Nanos,
@@ -67,14 +66,14 @@ struct Own {
 }
 
 impl Own {
-    /// Did it meet one who arrived then?
+    /// Was it at the disk when a request arrived at `arrived`?
     fn met(self, arrived: Nanos) -> bool {
         self.started <= arrived && arrived < self.finished
     }
 }
 
 impl ForegroundTracker {
-    /// An idle disk, as far as is known.
+    /// A tracker of a disk that is taken to be idle.
     pub(super) fn new(now: Nanos, held_max: Option<Nanos>) -> ForegroundTracker {
         ForegroundTracker {
             outstanding: 0,
@@ -92,34 +91,34 @@ impl ForegroundTracker {
         }
     }
 
-    /// The times told from now on are those of looks at counters: how long a request took is not known by them.
+    /// From now on event times come from sampled counters, from which the duration of a request cannot be known.
     pub(super) fn counted(&mut self) {
         self.is_counted = true;
     }
 
-    /// Requests at the disk.
+    /// The number of foreground requests at the disk.
     pub(super) fn outstanding(&self) -> u64 {
         self.outstanding
     }
 
-    /// Since when there is none; meaningless while there are some.
+    /// Since when the disk has had no foreground request; meaningless while there are some.
     pub(super) fn idle_since(&self) -> Nanos {
         self.idle_since
     }
 
-    /// How long the disk has been idle.
+    /// How long the disk has been idle; zero while foreground requests are outstanding.
     pub(super) fn idle_now(&self, now: Nanos) -> Nanos {
         if self.outstanding > 0 { Nanos::ZERO } else { now.since(self.idle_since) }
     }
 
-    /// How long the disk has been idle, all together, by a time at which nobody has come since the last who was told of.
+    /// The total idle time up to `at`, if no foreground request arrived between the last one reported and `at`.
     pub(super) fn idle_by(&self, at: Nanos, seen: &Observed) -> Nanos {
         seen.workload.idle_total + self.idle_now(at)
     }
 
-    /// How long a request of ours takes that took `took`, while the disk was idle but for it for `idle`. Whoever is let pass by it makes it
-    /// longer: that says nothing about its size, and sizes that happened to be tried beside others looked slow for minutes. But of one
-    /// that was never alone no less than half counts.
+    /// The service time of a scrub request that took `took`, during which the disk had no foreground request for `idle`.
+    /// Foreground requests that are served in the midst of it make it longer, which says nothing about its size: sizes that
+    /// happened to be tried next to others looked slow for minutes. At least half of `took` counts, even if it was never alone.
     pub(super) fn own_service(&self, took: Nanos, idle: Nanos) -> Nanos {
         match self.held_max {
             Some(held) if took > held => took.min(idle.max(Nanos(took.0 / 2))),
@@ -127,7 +126,7 @@ impl ForegroundTracker {
         }
     }
 
-    /// Requests arrived; an idle interval ends.
+    /// `count` requests arrived; an idle interval ends.
     pub(super) fn arrived(&mut self, at: Nanos, count: u32, seen: &mut Observed) {
         if self.outstanding == 0 {
             seen.workload.add_idle(at.since(self.idle_since));
@@ -137,7 +136,7 @@ impl ForegroundTracker {
         self.note(ForegroundEvent::Arrived(at), count);
     }
 
-    /// Requests were completed; perhaps an idle interval begins.
+    /// `count` requests were completed; an idle interval may begin.
     pub(super) fn completed(&mut self, at: Nanos, count: u32) {
         if self.outstanding > 0 {
             self.outstanding = self.outstanding.saturating_sub(u64::from(count));
@@ -146,7 +145,7 @@ impl ForegroundTracker {
         self.note(ForegroundEvent::Completed(at), count);
     }
 
-    /// Nothing is outstanding, whatever we thought.
+    /// No foreground request is outstanding, whatever the counts are.
     pub(super) fn drained(&mut self, at: Nanos) {
         if self.outstanding > 0 {
             self.note(ForegroundEvent::Completed(at), self.outstanding.min(FOLLOWED_MAX as u64) as u32);
@@ -155,24 +154,24 @@ impl ForegroundTracker {
         }
     }
 
-    /// A request of ours was at the disk from `started` to `finished`.
+    /// A scrub request was at the disk from `started` to `finished`.
     ///
-    /// Who arrived meanwhile, and was not served before it ended, waited for the rest of it. What those lost who came
-    /// later, and found the queue longer than it would have been, is told by the *shadow*: the same disk serving the
-    /// same foreground without us, first come first served.
+    /// A foreground request that arrived meanwhile, and was not served before the scrub request ended, waited for the rest of
+    /// it. Later arrivals lose time too, because the queue is longer than it would have been. That loss is computed with the
+    /// *shadow*: the same disk serving the same foreground without the scrub, first come first served.
     pub(super) fn account(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
         let own = Own { started, finished };
         self.reckon(Some(own), slowdown);
         for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
             request.behind = Some(finished);
             let rest = (finished - request.arrived).since(self.overlap.known());
-            // Where completions are not seen, it may have been served long ago.
+            // Where completions are not seen, the request may have been served long ago.
             let held = self.held_max.filter(|_| !slowdown.is_queue_seen);
             slowdown.add(held.map_or(rest, |most| rest.min(most)));
         }
     }
 
-    /// Nothing of ours is at the disk: what was told can be reckoned up as it is.
+    /// No scrub request is at the disk: the events so far can be processed as they are.
     pub(super) fn account_rest(&mut self, slowdown: &mut Slowdown) {
         self.reckon(None, slowdown);
     }
@@ -198,10 +197,10 @@ impl ForegroundTracker {
         }
     }
 
-    /// A foreground request has left the disk at `end`.
+    /// A foreground request was completed at `end`.
     fn serve(&mut self, request: RequestAtDisk, end: Nanos, own: Option<Own>, slowdown: &mut Slowdown) {
         let RequestAtDisk { arrived, mut behind } = request;
-        // A request of ours that began after this one was not in its way.
+        // A scrub request that began after the arrival was not in its way.
         let own = own.filter(|own| behind.is_none() && own.met(arrived));
         if let Some(own) = own.filter(|own| own.finished <= end) {
             slowdown.add((own.finished - arrived).since(self.overlap.known()));
@@ -210,8 +209,8 @@ impl ForegroundTracker {
         let begun = self.free.max(arrived).max(behind.unwrap_or_default());
         let mut service = end.since(begun);
         if own.is_some_and(|own| end < own.finished) {
-            // Served in the midst of ours: between two pieces of it, or beside it. What it lost is what it took longer
-            // than such a request takes.
+            // Served in the midst of the scrub request: between two parts of it, or in parallel. It lost the excess
+            // over the typical service time.
             let lost = self.typical().map_or(Nanos::ZERO, |typical| self.lost_in_midst(service, typical));
             service = Nanos(service.0 - lost.0);
             if lost > Nanos::ZERO {
@@ -222,7 +221,7 @@ impl ForegroundTracker {
                 self.overlap.add(service, behind.is_some());
             }
             if begun > arrived && self.shadow_free <= arrived {
-                // It would have found the disk idle: its way there would have taken time, too.
+                // Without the scrub it would have found the disk idle, and its way to the disk would have taken time.
                 service = (service + self.overlap.known()).min(end.since(self.free.max(arrived)));
             }
             if self.services.len() == TYPICAL_OF {
@@ -239,13 +238,13 @@ impl ForegroundTracker {
         }
     }
 
-    /// How long foreground requests took, if completions are seen.
+    /// Response times of foreground requests; `None` unless completions are seen.
     pub(super) fn latency(&self) -> Option<ForegroundLatency> {
         Some(&self.latency).filter(|latency| latency.beside.moments().count > 0.0).cloned()
     }
 
-    /// What one lost that was served in the midst of ours and took `service`. Requests take longer or shorter
-    /// anyhow: only what those who took longer have lost beyond what the others have gained is lost.
+    /// The loss of a request that was served in the midst of a scrub request and took `service`. Service times vary
+    /// anyway: only the excess of the longer ones counts, less what the shorter ones have gained.
     fn lost_in_midst(&mut self, service: Nanos, typical: Nanos) -> Nanos {
         let longer = service.since(typical);
         let lost = longer.since(self.sooner);
@@ -254,7 +253,7 @@ impl ForegroundTracker {
         lost
     }
 
-    /// How long a foreground request takes by itself.
+    /// The typical service time of a foreground request without the scrub, the median of recent ones; `None`: none is known.
     fn typical(&self) -> Option<Nanos> {
         let mut services: Vec<Nanos> = self.services.iter().copied().collect();
         services.sort_unstable();
@@ -301,8 +300,8 @@ mod tests {
     #[test]
     fn the_shadow_knows_those_queued_behind() {
         let (mut foreground, mut seen) = bench();
-        // Ours from 100 to 110. One arrives at 103 and takes 4 ms: 110..114 instead of 103..107. The next one arrives at
-        // 112, after ours, takes 4 ms too, and still loses 2 ms: 114..118 instead of 112..116.
+        // The scrub request: 100..110. The first request arrives at 103 and takes 4 ms: 110..114 instead of 103..107.
+        // The next arrives at 112, after the scrub request, takes 4 ms too, and still loses 2 ms: 114..118, not 112..116.
         foreground.arrived(ms(103), 1, &mut seen);
         foreground.arrived(ms(112), 1, &mut seen);
         foreground.completed(ms(114), 1);
@@ -320,7 +319,7 @@ mod tests {
         foreground.arrived(ms(10), 1, &mut seen);
         foreground.completed(ms(14), 1);
         foreground.account_rest(&mut seen.slowdown);
-        // Ours from 100 to 120, in two pieces of 10 ms. One arrives at 105 and is served from 110 to 114.
+        // The scrub request, in two parts: 100..110 and 114..124. A request arrives at 105 and is served at 110..114.
         foreground.arrived(ms(105), 1, &mut seen);
         foreground.completed(ms(114), 1);
         foreground.account(ms(100), ms(124), &mut seen.slowdown);

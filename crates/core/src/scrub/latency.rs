@@ -1,27 +1,27 @@
-//! How long requests of the foreground take, beside the scrub and, as far as can be told, without it.
+//! Response times of the foreground, as they were next to the scrub and, as far as can be computed, without it.
 
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
-/// The first so many requests are compared with the last.
+/// The first requests, and the last ones, whose medians are compared (count each).
 const COMPARED: usize = 300;
-/// Times have stretched when they are so many times as long.
+/// Response times have stretched when the later median is at least this many times the earlier one.
 const STRETCHED: f64 = 1.25;
 
-/// From the arrival of each request to its completion.
+/// Response times of foreground requests, from the arrival of each to its completion.
 #[derive(Clone, Debug, Default)]
 pub struct ForegroundLatency {
-    /// As it was.
+    /// Response times as measured.
     pub beside: DurationHistogram,
-    /// Less what it lost by waiting for requests of ours, those included that we delayed: by reckoning, not by trial.
+    /// Response times less the slowdown, that of the queue included: computed, not measured.
     pub alone: DurationHistogram,
     first: Vec<Nanos>,
     last: VecDeque<Nanos>,
 }
 
 impl ForegroundLatency {
-    /// Counts a request that took so long and lost so much of it by us.
+    /// Counts a request with the response time `taken`, `lost` of which the scrub caused.
     pub(super) fn add(&mut self, taken: Nanos, lost: Nanos) {
         let alone = taken.since(lost);
         self.beside.add(taken);
@@ -36,8 +36,8 @@ impl ForegroundLatency {
         self.last.push_back(alone);
     }
 
-    /// The median without us at first, and of late, if it is longer by a quarter or more: the disk or the machine has become
-    /// slower, or what is asked of it has become harder.
+    /// The median response times without the scrub of the first and the last requests, if the later one is longer by a
+    /// quarter or more: the disk or the machine has become slower, or the foreground's requests have become harder to serve.
     pub fn stretched(&self) -> Option<[Nanos; 2]> {
         if self.last.len() < COMPARED {
             return None;

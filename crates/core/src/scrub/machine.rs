@@ -1,32 +1,32 @@
-//! What goes into the scrubbing machine and what comes out: plain values, the contract of the two pumps.
+//! The interface of the scrubbing machine: its events and operations as plain values, the contract of the two pumps.
 //!
-//! A pump tells the machine what happened ([`Event`], with the time at which it is told), takes the operations it
-//! wants done ([`Op`]), and comes back no later than the machine's time-out. The simulator's pump and the real one
-//! obey the same contract, so what the simulator studies is what ships.
+//! A pump reports events to the machine ([`Event`], with the time of the report), takes the operations that the machine
+//! wants done ([`Op`]), and comes back no later than the machine's time-out. The simulator's pump and the real one obey
+//! the same contract, so the code that the simulator studies is the code that ships.
 
 use crate::scrub::verdict::VerifyOutcome;
 use crate::units::{Nanos, SectorRange};
 
-/// Names one operation of one machine, from its start to its completion.
+/// Identifies one operation of one machine, from its start to its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpId(pub u64);
 
-/// Something the machine wants done.
+/// An operation that the machine wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Verify every sector of `range` and report one [`Event::Completed`] for `id`.
     Verify {
-        /// Comes back in the completion.
+        /// Returned in the completion.
         id: OpId,
         /// Never empty; a multiple of the disk's logical block.
         range: SectorRange,
     },
 }
 
-/// Something that happened.
+/// An event that the pump reports to the machine.
 ///
-/// `at` is when it happened, which may be some time before the machine is told; events about the foreground come in
-/// the order of `at`.
+/// `at` is when it happened, which may be some time before it is reported; events of the foreground are reported in the
+/// order of `at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// `count` foreground requests reached the disk.
@@ -43,25 +43,25 @@ pub enum Event {
         /// How many, at least 1.
         count: u32,
     },
-    /// The pump has looked: no foreground request is outstanding, whatever the counts say (flushes and merges make
-    /// the kernel's arrivals and completions drift apart).
+    /// The pump has checked: no foreground request is outstanding, whatever the counts are (flushes and merges make the
+    /// kernel's arrivals and completions drift apart).
     ForegroundDrained {
         /// When the last of them was completed, as far as is known.
         at: Nanos,
     },
-    /// What is told of the foreground from now on comes from counters: it is dated by the looks at them, and so are all figures
-    /// made of it.
+    /// From now on the foreground's events come from sampled counters: their times are those of the samples, which
+    /// limits all figures computed from them.
     ForegroundCounted {
-        /// When they were first looked at.
+        /// The time of the first sample.
         at: Nanos,
     },
     /// An operation ended.
     Completed {
         /// ID of the operation.
         id: OpId,
-        /// What was found.
+        /// The result of the verification.
         outcome: VerifyOutcome,
-        /// When the disk got it.
+        /// When the disk received it.
         started: Nanos,
         /// When it was done.
         finished: Nanos,
@@ -70,21 +70,21 @@ pub enum Event {
     Tick,
 }
 
-/// A machine that decides: no clock, no thread, no file. `now` never runs backwards.
+/// A machine that decides, without clock, thread or file. `now` never runs backwards.
 ///
 /// The pumps' loop: deliver what happened with [`Machine::handle`] (a [`Event::Tick`] last), then take operations with
 /// [`Machine::poll_op`] until it has none, then wait for a completion, but no longer than [`Machine::poll_timeout`].
 /// A pump that sees the foreground live delivers its events before every decision, not necessarily when they happen.
 pub trait Machine {
-    /// Takes note of `event`, told at `now`.
+    /// Handles `event`, reported at `now`.
     fn handle(&mut self, now: Nanos, event: Event);
 
     /// The next operation to start right now, if any.
     fn poll_op(&mut self, now: Nanos) -> Option<Op>;
 
-    /// When to come back although nothing has completed; `None`: only completions matter now.
+    /// When to come back although nothing has completed; `None`: not before a completion.
     fn poll_timeout(&self, now: Nanos) -> Option<Nanos>;
 
-    /// Is there nothing left to do, or nothing left that can be done?
+    /// Whether nothing is left to do, or nothing that can be done.
     fn is_done(&self) -> bool;
 }

@@ -1,4 +1,4 @@
-//! The scrubber: joins a tour (which), an idle policy (when) and escalation (what else) into one machine.
+//! The scrubber: joins a tour (which range), an idle policy (when) and escalation (what out of turn) into one machine.
 //!
 //! ```text
 //! foreground events, completions -> Scrub -> Verify{range} -> a pump -> a disk
@@ -6,8 +6,8 @@
 //!                                     +-> Report, Pass and Coverage to be saved
 //! ```
 //!
-//! It knows no disk and no clock. It never writes; it never blames a sector on the word of a longer range; it never
-//! stops at the first fault.
+//! It accesses no disk and no clock, and it never writes. It declares a sector unreadable only after a request for that block
+//! alone failed, and it does not stop at the first error.
 
 pub mod coverage;
 pub mod disk_server;
@@ -41,27 +41,27 @@ use failures::{FailureStep, Failures};
 use foreground::ForegroundTracker;
 use std::collections::BTreeMap;
 
-/// Between two attempts at a range that failed without a word about the medium.
+/// The pause before a range whose verification was inconclusive is asked for again.
 const RETRY_PAUSE: Nanos = Nanos::from_millis(500);
 
-/// While a request waits for its turn, the others are looked after so many times in an idle interval of the usual length,
+/// Checks for foreground arrivals per idle interval of mean length, while the scrub waits for its turn.
 const LOOKS: f64 = 16.0;
-/// but no more often than that, for each look wakes the processor,
+/// The shortest time between two such checks: each of them wakes the processor.
 const LOOK_MIN: Nanos = Nanos::from_millis(1);
-/// and no more seldom.
+/// The longest time between two such checks.
 const LOOK_MAX: Nanos = Nanos::from_millis(50);
 
-/// What to scrub and how. The policy and the order are given apart, being machines of their own.
+/// What to scrub and how. The idle policy and the scan order are separate machines, passed to [`Scrub::new`].
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// What to verify, inside the disk; a multiple of the granule at both ends.
+    /// The range to verify, inside the disk; a multiple of the granule at both ends.
     pub range: SectorRange,
-    /// Sectors in the disk's smallest block: what bisection ends at.
+    /// Sectors in the disk's smallest block, at which bisection ends.
     pub granule: u64,
-    /// Requests at the disk at the same time; 1 on a rotating disk.
+    /// Scrub requests at the disk at the same time, at most: 1 or more; 1 on a rotating disk.
     pub depth: usize,
-    /// No request of ours holds up one of others for longer, whatever it takes: others are served in the midst of it. None: to its
-    /// end, as at a disk.
+    /// The longest that one scrub request delays a foreground request, where the foreground is served in the midst of it.
+    /// `None`: to the end of the scrub request, as at a disk.
     pub held_max: Option<Nanos>,
     /// The pump's time at which the date was `today`.
     pub started: Nanos,
@@ -69,25 +69,25 @@ pub struct Config {
     pub today: UnixSeconds,
 }
 
-/// A pass over the range: what is to survive a stop.
+/// A pass over the range: the state that survives a stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
     /// When its first run began.
     pub begun: UnixSeconds,
     /// Sectors with a verdict.
     pub done: RangeSet,
-    /// The unreadable ones among them, and those that do not agree: start -> (count, cause), joined.
+    /// Runs of them that are unreadable or mismatched, those with like causes joined: start -> (sector count, cause).
     pub unreadable: BTreeMap<u64, (u64, Cause)>,
-    /// How many requests failed although every block of theirs could then be read.
+    /// Requests that failed although each of their blocks could be read afterwards (count).
     pub transient_errors: u64,
-    /// What the drive said the first time that happened.
+    /// The cause of the first of these failures.
     pub transient_cause: Option<Cause>,
-    /// How many rows a volume found not to be what they should be, and made up for.
+    /// Rows that a volume found wrong and made good from others (count).
     pub corrected: u64,
 }
 
 impl Pass {
-    /// How many sectors were found unreadable inside `range`, or not to agree.
+    /// The number of sectors inside `range` that were found unreadable or mismatched.
     pub fn unreadable_in(&self, range: SectorRange) -> u64 {
         let before = self.unreadable.range(..range.start.0).next_back();
         before
@@ -97,8 +97,8 @@ impl Pass {
             .sum()
     }
 
-    /// Shrinks what is done to whole blocks of `granule` sectors: the disk may have had smaller ones before. An
-    /// unreadable run that is not whole blocks is forgotten, and its blocks are to be asked again.
+    /// Shrinks `done` to whole blocks of `granule` sectors: the disk may have had smaller blocks in an earlier run. An unreadable
+    /// run that is not made of whole blocks is forgotten, and its blocks are to be verified again.
     fn keep_whole_blocks(&mut self, granule: u64) {
         let inward = |run: SectorRange| (run.start.0.next_multiple_of(granule), run.end.0 / granule * granule);
         let whole = self.done.iter().map(inward).filter(|(start, end)| start < end);
@@ -141,7 +141,7 @@ pub struct Scrub {
     policy: Box<dyn IdlePolicy>,
     coverage: Coverage,
     pass: Pass,
-    /// Done, at the disk, or waiting in the escalation: what the tour must not hand out.
+    /// Sectors done, at the disk, or waiting in the escalation: the tour must not hand them out.
     claimed: RangeSet,
     step: u64,
     escalation: Escalation,
@@ -155,15 +155,15 @@ pub struct Scrub {
     state: ScrubState,
     requested: u64,
     verified: u64,
-    /// How long requests of ours were at the disk, and until when that is reckoned up.
+    /// The total time that scrub requests were at the disk, and the time up to which it is computed.
     reading: (Nanos, Nanos),
-    /// All that is left is at the disk.
+    /// Whether every range that is left is at the disk.
     is_handed_out: bool,
-    /// What the policy allowed for the last request.
+    /// The size that the policy allowed for the last request.
     size_allowed: Option<Bytes>,
     /// Where the last request ended.
     ends_at: Option<Sector>,
-    /// Is the next one to begin there?
+    /// Whether the tour's next range begins there.
     goes_on: bool,
     roots: Vec<Root>,
 }
@@ -174,11 +174,11 @@ struct OwnRequest {
     range: SectorRange,
     head: DiskHead,
     issued: Nanos,
-    /// How long the disk had been idle by then, all together.
+    /// The total idle time of the disk up to `issued`.
     idle: Nanos,
 }
 
-/// A request that was unreadable, until all of it has a verdict: did any block of it turn out to be bad?
+/// A request that was unreadable, until each of its blocks has a verdict; `found`: one of them was unreadable.
 #[derive(Clone, Copy, Debug)]
 struct Root {
     range: SectorRange,
@@ -186,11 +186,11 @@ struct Root {
     found: bool,
 }
 
-/// How many failed requests are followed at a time until all their blocks have a verdict.
+/// Failed requests followed at the same time, at most, until all their blocks have a verdict.
 const ROOTS_MAX: usize = 64;
 
 impl Scrub {
-    /// Begins, or goes on with, a pass. The grid is the coverage map's.
+    /// Begins or continues a pass. The grid is the coverage map's.
     ///
     /// # Panics
     /// When the range is empty, not inside the disk, or not a multiple of the granule; or the depth is zero.
@@ -242,27 +242,27 @@ impl Scrub {
         }
     }
 
-    /// The pass as it stands: to be saved.
+    /// The pass so far, to be saved.
     pub fn pass(&self) -> &Pass {
         &self.pass
     }
 
-    /// The coverage map as it stands: to be saved.
+    /// The coverage map so far, to be saved.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
     }
 
-    /// What has been observed.
+    /// The observations that the policy decides by.
     pub fn seen(&self) -> &Observed {
         &self.seen
     }
 
-    /// What is to be remembered of it for the next run.
+    /// The observations to be saved for the next run.
     pub fn learnt(&self, now: Nanos) -> Learnt {
         Learnt::of(&self.seen, self.policy.beat(), self.date(now))
     }
 
-    /// Begins with what an earlier run has learnt; to be told before anything else.
+    /// Begins with the observations of an earlier run; to be called before any event is handled.
     pub fn recall(&mut self, learnt: &Learnt) {
         let Config { started, today, held_max, .. } = self.config;
         self.seen = learnt.recalled(started, today, held_max);
@@ -272,19 +272,19 @@ impl Scrub {
         self.policy.learn(started, &self.seen);
     }
 
-    /// From now on `policy` decides. It knows what was seen so far; a budget's account begins anew.
+    /// Lets `policy` decide from now on. It receives the observations so far; the account of a latency budget starts again.
     pub fn change_policy(&mut self, now: Nanos, policy: Box<dyn IdlePolicy>) {
         self.policy = policy;
         self.policy.learn(now, &self.seen);
     }
 
-    /// Running, or why not.
+    /// Whether the scrub is running, or why it has ended.
     pub fn state(&self) -> ScrubState {
         self.state
     }
 
-    /// Somebody else has just read `range` from the medium without complaint (the foreground, say): it counts as
-    /// verified. Unused unless a pump is sure of it.
+    /// Counts `range` as verified, because another program has just read it from the medium without an error. Unused unless a
+    /// pump is sure of it.
     pub fn credit(&mut self, now: Nanos, range: SectorRange) {
         let range = range.intersection(self.config.range);
         let mut start = range.start;
@@ -297,10 +297,10 @@ impl Scrub {
         }
     }
 
-    /// A snapshot.
+    /// A snapshot of the scrub at `now`.
     pub fn report(&self, now: Nanos) -> ScrubReport {
         let setting = self.policy.state();
-        // A cautious beginning has no size of its own: each request may be another one.
+        // In its cautious beginning a policy has no fixed size: each request may have a different one.
         let size = self.size_allowed.filter(|_| setting.cautious).unwrap_or(setting.size);
         let setting = PolicyState { size, ..setting };
         let elapsed = now.since(self.config.started);
@@ -351,7 +351,7 @@ impl Scrub {
         }
     }
 
-    /// When to look what the others do, or the end of this idle interval is slept through: soon beside the intervals that there are.
+    /// When to check for foreground arrivals: soon enough, relative to the mean idle interval, to notice the end of this one.
     fn look_at(&self, now: Nanos) -> Nanos {
         if !self.policy.state().in_idle_only || self.seen.workload.intervals == 0 {
             return Nanos::MAX;
@@ -374,7 +374,7 @@ impl Scrub {
         DiskView { now, outstanding, idle_since, own_finished, own_service, own_size, head }
     }
 
-    /// What to verify next, at most `sectors_max` long: suspects, escalated regions, the tour, what was put off.
+    /// The next range to verify, at most `sectors_max` long: of suspects, escalated regions, the tour, ranges put off, in this order.
     fn next_range(&mut self, sectors_max: u64) -> Option<SectorRange> {
         if let Some(suspect) = self.escalation.next_suspect(self.config.granule, sectors_max) {
             return Some(suspect);
@@ -416,7 +416,7 @@ impl Scrub {
                 self.seen.service.add(range.bytes(), head, service, finished);
                 self.on_verified(now, range);
             }
-            // How long these took says nothing about the next one.
+            // The service times of these say nothing about the next request's.
             VerifyOutcome::Unwritten => self.on_verified(now, range),
             VerifyOutcome::Corrected(rows) => {
                 self.pass.corrected += u64::from(rows);
@@ -464,7 +464,7 @@ impl Scrub {
         }
     }
 
-    /// Leaves `range` and all of its segment that is not yet verified for the end of the pass.
+    /// Puts off `range`, and the part of its segment that is not yet claimed, to the end of the pass.
     fn put_off_segment(&mut self, range: SectorRange) {
         let grid = *self.coverage.grid();
         self.escalation.put_off(range);
@@ -475,7 +475,7 @@ impl Scrub {
         }
     }
 
-    /// Every sector of `range`, which lies in one region, now has a verdict.
+    /// Records that every sector of `range`, which lies in one region, has a verdict.
     fn record_verdict(&mut self, now: Nanos, range: SectorRange) {
         let today = self.date(now);
         let grid = *self.coverage.grid();
@@ -504,10 +504,10 @@ impl Scrub {
     }
 }
 
-/// Brings a coverage map in line with the pass that is gone on with: the map may be new, or its grid another one.
+/// Brings a coverage map in line with the pass that is continued: the map may be new, or have another grid.
 ///
-/// A region of which some is done was begun with the pass at the latest; one that is all done was verified then. Both are
-/// the oldest they can be.
+/// A region that is done in part was begun with the pass at the latest; a region that is all done was verified at that time. Both
+/// dates are the earliest possible.
 fn resume_coverage(coverage: &mut Coverage, pass: &Pass, range: SectorRange) {
     let grid = *coverage.grid();
     for region in 0..grid.region_count() {
@@ -565,7 +565,7 @@ impl Machine for Scrub {
         let Some(range) = self.next_range(blocks.max(1) * self.config.granule) else {
             self.is_handed_out = true;
             if let (true, Some(cause)) = (self.in_flight.is_empty(), self.failures.cause()) {
-                self.state = ScrubState::Failed(cause); // all has a verdict but what was left out
+                self.state = ScrubState::Failed(cause); // every sector has a verdict, except in the ranges left out
             }
             return None;
         };
@@ -576,7 +576,7 @@ impl Machine for Scrub {
         let head = if is_there { DiskHead::There } else { DiskHead::Away };
         let idle = self.foreground.idle_by(now, &self.seen);
         self.in_flight.push(OwnRequest { id, range, head, issued: now, idle });
-        // Suspects and what was put off are elsewhere, but few.
+        // Suspects and ranges put off lie elsewhere, but they are few.
         self.ends_at = Some(range.end);
         self.goes_on = self.next_of_tour().is_some_and(|gap| gap.start == range.end);
         Some(Op::Verify { id, range })

@@ -1,47 +1,48 @@
-//! How much of a request's time passes outside of the disk: on its way there and back, while the disk may serve another.
+//! The overlap: the time that a request spends on its way to and from the disk, while the disk may serve another.
 //!
-//! A request that comes to an idle disk pays for the way and for the disk. One that waits behind another has its way behind it
-//! when the disk is free: from the end of ours to its own end it takes less than it would have alone, and it has lost less than
-//! the rest of ours. The difference is seen in the times of requests that came to an idle disk, and of those that waited for one
-//! of ours. It is believed as far as it holds for the shortest of them, the next shortest, and those in between, and cannot be
-//! chance; so requests of another kind that happen to wait more often make no difference.
+//! A request that arrives at an idle disk pays for its way and for its service. One that waits behind another has covered its
+//! way by the time the disk is free: from the end of the scrub request to its own end it takes less than it would have alone,
+//! and so it has lost less than the rest of the scrub request. The difference is measured between requests that arrived at an
+//! idle disk and requests that waited for a scrub request. It counts only as far as it holds for several low quantiles of the
+//! times and exceeds chance; so requests of another kind that happen to wait more often make no difference.
 //!
 //! On a disk behind FUSE and NBD it is half a millisecond, on a local one some microseconds.
 
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
-/// So many of the last requests are compared,
+/// Recent requests of each kind that are compared, at most.
 const COMPARED: usize = 256;
-/// when there are so many of both kinds,
+/// Requests of each kind that must have been seen before they are compared.
 const COMPARED_MIN: usize = 32;
-/// anew after so many.
+/// The overlap is recomputed after this many requests.
 const STEP: u64 = 16;
-/// At these shares of them, the shortest first.
+/// The quantiles of the service times that are compared, 0..1.
 const SHARES: [f64; 3] = [0.05, 0.1, 0.25];
-/// So many standard deviations of a share are left to chance.
+/// The margin for chance at each quantile, in standard deviations of its rank.
 const DEVIATIONS: f64 = 2.0;
-/// It is never more: no way is longer. Twice what was measured behind FUSE and NBD on a busy machine.
+/// The largest overlap accepted: twice what was measured behind FUSE and NBD on a busy machine.
 const OVERLAP_MAX: Nanos = Nanos::from_millis(1);
 
-/// See the module's text.
+/// Measures the overlap; see the module documentation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overlap {
-    /// How long those took that came to an idle disk.
+    /// Response times of requests that arrived at an idle disk.
     apart: VecDeque<Nanos>,
-    /// How long those took, from the end of ours, that had waited for it.
+    /// Times of requests that had waited for a scrub request, from its end to their own.
     behind: VecDeque<Nanos>,
     added: u64,
     known: Nanos,
 }
 
 impl Overlap {
-    /// How much shorter a request is at the disk that has waited for another.
+    /// By how much a request that has waited takes less from then on than it would alone; zero until known.
     pub(super) fn known(&self) -> Nanos {
         self.known
     }
 
-    /// A request has ended that took so long; `has_waited`: from the end of ours, else from its arrival at an idle disk.
+    /// Adds a completed request; `took` runs from the end of the scrub request if it `has_waited`, else from its
+    /// arrival at an idle disk.
     pub(super) fn add(&mut self, took: Nanos, has_waited: bool) {
         let times = if has_waited { &mut self.behind } else { &mut self.apart };
         if times.len() == COMPARED {
@@ -62,7 +63,7 @@ impl Overlap {
     }
 }
 
-/// The time that this share of them does not exceed, so many standard deviations off.
+/// The quantile at `share` of the sorted times, its rank shifted by `deviations` standard deviations.
 fn bound(sorted: &[Nanos], share: f64, deviations: f64) -> Nanos {
     let count = sorted.len() as f64;
     let place = count * share + deviations * (count * share * (1.0 - share)).sqrt();
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// After so many requests that came to an idle disk and as many that waited, with times in milliseconds.
+    /// The overlap in milliseconds, after `count` requests that arrived at an idle disk and as many that waited.
     fn overlap(count: u32, mut apart: impl FnMut() -> f64, mut behind: impl FnMut() -> f64) -> f64 {
         let mut overlap = Overlap::default();
         let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
@@ -102,7 +103,7 @@ mod tests {
             assert_eq!(found, 0.0, "seed {seed}");
         }
         let (mut one, mut two) = (Rng::new(1), Rng::new(2));
-        // Those that are short wait more often.
+        // Here short requests wait more often than long ones.
         let short = |rng: &mut Rng, share: f64| if rng.uniform() < share { 1.0 } else { 9.0 };
         assert_eq!(overlap(300, || short(&mut one, 0.4), || short(&mut two, 0.9)), 0.0);
         assert_eq!(overlap(300, || 8.0, || 8.5), 0.0, "they may take longer, too");

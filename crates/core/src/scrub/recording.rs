@@ -1,7 +1,7 @@
-//! The recording of a run: all that a machine was told and all that it gave, in order, as text.
+//! The recording of a run: all events that a machine received and all operations that it issued, in order, as text.
 //!
-//! The real-time pump writes it, the simulator reads it: what happened on someone's disk can be replayed, event by
-//! event, on someone else's desk. One line is one entry; empty lines and lines that begin with `#` say nothing:
+//! The real-time pump writes it, the simulator reads it: a run on one machine can be replayed, event by event, on
+//! another. One line is one entry; empty lines and lines that begin with `#` are ignored:
 //!
 //! ```text
 //! told 2000000 arrived 1950000 1
@@ -13,8 +13,8 @@
 //! gave 2000000 verify 8 4096+2048
 //! ```
 //!
-//! The first number is the pump's `now`, in nanoseconds; the others are the fields of [`Event`] and [`Op`] in the
-//! order of their declaration.
+//! The first number is the pump's `now`, in nanoseconds; the others are the fields of [`Event`] and [`Op`] in the order
+//! of their declaration.
 
 use crate::scrub::machine::{Event, Op, OpId};
 use crate::scrub::verdict::{Cause, VerifyOutcome};
@@ -22,26 +22,25 @@ use crate::units::{Nanos, SectorRange};
 use std::fmt;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
-/// All that a machine was told and gave. Its times never run backwards.
+/// The events that a machine received and the operations that it issued. Their times never run backwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     entries: Vec<RecordingEntry>,
 }
 
-/// One moment of a run.
+/// One entry of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordingEntry {
-    /// The machine was told of an event. A [`Event::Tick`] also says: then it was asked for operations until it had
-    /// none.
+    /// The machine handled an event. After an [`Event::Tick`] it was also asked for operations until it had none.
     Told {
-        /// When it was told.
+        /// When it handled the event, in the pump's time.
         now: Nanos,
         /// The event.
         event: Event,
     },
-    /// The machine gave an operation.
+    /// The machine issued an operation.
     Gave {
-        /// When it was asked.
+        /// When it was asked for it, in the pump's time.
         now: Nanos,
         /// The operation.
         op: Op,
@@ -49,26 +48,26 @@ pub enum RecordingEntry {
 }
 
 impl Recording {
-    /// Nothing has happened yet.
+    /// An empty recording.
     pub fn new() -> Recording {
         Recording::default()
     }
 
-    /// Appends what happened next.
+    /// Appends an entry.
     ///
     /// # Panics
-    /// When it happened before the last entry.
+    /// When it is earlier than the last entry.
     pub fn push(&mut self, entry: RecordingEntry) {
         assert!(self.entries.last().is_none_or(|last| last.now() <= entry.now()), "a recording runs forwards");
         self.entries.push(entry);
     }
 
-    /// What happened, in order.
+    /// The entries, in order.
     pub fn entries(&self) -> &[RecordingEntry] {
         &self.entries
     }
 
-    /// The operations that the machine gave, and when.
+    /// The operations that the machine issued, with the time of each.
     pub fn ops(&self) -> impl Iterator<Item = (Nanos, Op)> {
         self.entries.iter().filter_map(|entry| match *entry {
             RecordingEntry::Gave { now, op } => Some((now, op)),
@@ -84,7 +83,7 @@ impl Recording {
 }
 
 impl RecordingEntry {
-    /// The pump's time.
+    /// The pump's time of this entry.
     pub fn now(&self) -> Nanos {
         match *self {
             RecordingEntry::Told { now, .. } | RecordingEntry::Gave { now, .. } => now,
@@ -139,7 +138,7 @@ fn write_outcome(f: &mut fmt::Formatter<'_>, outcome: VerifyOutcome) -> fmt::Res
     write!(f, "{word} {}", cause.code())
 }
 
-/// A text that is no recording.
+/// Why a text is not a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingError {
     /// The line, from 1.
@@ -151,11 +150,11 @@ pub struct RecordingError {
 /// What is wrong with a line of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordingFault {
-    /// It ends too early.
+    /// The line ends too early.
     Missing,
-    /// This word means nothing here, or its number is out of range.
+    /// This word is not expected here, or its number is out of range.
     Word(String),
-    /// It happened before the line above.
+    /// The entry is earlier than the one above.
     Backwards,
 }
 
@@ -258,7 +257,7 @@ fn range_of(word: &str) -> Option<SectorRange> {
     (count > 0).then(|| SectorRange::new(start, end))
 }
 
-/// The words of a line, taken one after the other.
+/// The words of a line, in order.
 struct Words<'a>(SplitAsciiWhitespace<'a>);
 
 impl<'a> Words<'a> {
@@ -279,7 +278,7 @@ impl<'a> Words<'a> {
         self.number().map(Nanos)
     }
 
-    /// How many requests: at least one.
+    /// A number of requests, at least 1.
     fn count(&mut self) -> Result<u32, RecordingFault> {
         self.parsed(|word| word.parse().ok().filter(|&count| count > 0))
     }

@@ -1,4 +1,4 @@
-//! What a scrub says of itself: progress while it runs, and the result.
+//! The report of a scrub: its progress while it runs, and the result.
 
 use crate::scrub::forecast::Forecast;
 use crate::scrub::idle::{PolicyState, Slowdown, WaitReason};
@@ -6,17 +6,16 @@ use crate::scrub::latency::ForegroundLatency;
 use crate::scrub::verdict::{Cause, Unreadable};
 use crate::units::{Bytes, Nanos, SectorRange};
 
-/// Why a scrub ended, or that it has not.
+/// Whether a scrub is running, or why it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScrubState {
     /// There is more to verify.
     Running,
     /// Every sector of the range has a verdict.
     Complete,
-    /// The device went away. What was verified stays verified.
+    /// The device went away. Verified sectors stay verified.
     Gone,
-    /// Some ranges have no verdict, because the device answers with something that says nothing about the medium, again
-    /// and again.
+    /// Some ranges have no verdict, because the device answered inconclusively again and again.
     Failed(Cause),
 }
 
@@ -25,70 +24,70 @@ pub enum ScrubState {
 pub enum ScrubActivity {
     /// A request is at the disk.
     Reading,
-    /// The disk is in use, or has not been idle for long enough.
+    /// The disk is in use, or has not been idle for long enough, or the policy waits for another reason.
     Waiting,
-    /// Nothing more will be done.
+    /// The scrub has ended.
     Ended,
 }
 
 /// A snapshot of a scrub.
 #[derive(Clone, Debug)]
 pub struct ScrubReport {
-    /// Running, or why not.
+    /// Whether the scrub is running, or why it has ended.
     pub state: ScrubState,
-    /// What it is doing.
+    /// What the scrub is doing at the moment.
     pub activity: ScrubActivity,
-    /// Of one that waits: why.
+    /// Why it waits, if it does.
     pub waits_for: Option<WaitReason>,
     /// The size of the range to verify.
     pub bytes: Bytes,
-    /// Clean sectors of this pass, those of earlier runs of the same pass included.
+    /// Clean sectors of this pass, in bytes, those of earlier runs of the same pass included.
     pub bytes_verified: Bytes,
-    /// What this run has verified of it.
+    /// Clean sectors of this run, in bytes.
     pub bytes_verified_now: Bytes,
-    /// What this run asked the disk for, repeated reads included.
+    /// The bytes that this run asked the disk for, repeated reads included.
     pub bytes_requested: Bytes,
-    /// How long requests of this run were at the disk, those that were there together counted once.
+    /// The total time that requests of this run were at the disk; time shared by several counts once.
     pub reading: Nanos,
     /// How long the oldest request at the disk has been there; zero when none is.
     pub in_flight_for: Nanos,
-    /// Unreadable sectors of this pass, ascending, neighbours joined.
+    /// Unreadable sectors of this pass, ascending; neighbours with like causes joined.
     pub unreadable: Vec<Unreadable>,
-    /// Where the members of an array were read and did not agree ([`Cause::Mismatch`]), likewise.
+    /// Where the members of an array were read and did not agree ([`Cause::Mismatch`]), ascending; neighbours joined.
     pub mismatched: Vec<SectorRange>,
-    /// Requests that failed although every block of theirs could then be read: a drive that had to try again.
+    /// Requests that failed although each of their blocks could be read afterwards (count): the drive had to try again.
     pub transient_errors: u64,
-    /// What the drive said the first time that happened.
+    /// The cause of the first of these failures.
     pub transient_cause: Option<Cause>,
-    /// Rows of this pass that a volume found not to be what they should be, and made up for.
+    /// Rows of this pass that a volume found wrong and made good from others (count).
     pub corrected: u64,
     /// How long this run has lasted.
     pub elapsed: Nanos,
-    /// Foreground requests seen.
+    /// Foreground requests seen (count).
     pub foreground_requests: u64,
-    /// What they lost.
+    /// The slowdown of the foreground.
     pub slowdown: Slowdown,
-    /// How long they took, where completions are seen.
+    /// The response times of the foreground; `None` unless completions are seen.
     pub latency: Option<ForegroundLatency>,
-    /// How long the disk was free of foreground requests, as far as was seen.
+    /// The total time that the disk was free of foreground requests, as far as was seen.
     pub idle: Nanos,
-    /// The longest idle interval seen, in this run or as learnt before; the present one counts.
+    /// The longest idle interval seen, in this run or in earlier ones; the present one counts.
     pub idle_longest: Nanos,
-    /// What the policy is set to.
+    /// The policy's settings.
     pub setting: PolicyState,
-    /// When it will be done.
+    /// How long the rest of the scrub will take; `None`: not known yet.
     pub forecast: Option<Forecast>,
-    /// The age of the oldest unread sector in the range; `None`: some were never verified.
+    /// The age in seconds of the least recently verified sector of the range; `None`: some sector was never verified.
     pub oldest_unread_seconds: Option<u64>,
 }
 
 impl ScrubReport {
-    /// How many sectors are unreadable.
+    /// The number of unreadable sectors.
     pub fn unreadable_sectors(&self) -> u64 {
         self.unreadable.iter().map(|found| found.range.count()).sum()
     }
 
-    /// In how many sectors the members of an array do not agree.
+    /// The number of sectors in which the members of an array do not agree.
     pub fn mismatched_sectors(&self) -> u64 {
         self.mismatched.iter().map(|range| range.count()).sum()
     }

@@ -1,22 +1,22 @@
-//! The saved state of a scrub: its text form, there and back. No file is touched here.
+//! The saved state of a scrub: conversion to and from its text form. No file is accessed here.
 //!
 //! ```text
 //! scrubjay scrub state 1              the format's version
-//! disk wwn-0x5000c500a1b2c3d4         whose state it is; another disk's is refused
+//! disk wwn-0x5000c500a1b2c3d4         the disk's identity; the state of another disk is refused
 //! sectors 7814037168                  its size in 512-byte sectors
-//! region 262144 16384                 sectors in a region, in a segment
-//! saved 1763722222                    unix seconds
-//! pass 1763720000                     when the pass under way began; 0: none is
+//! region 262144 16384                 sectors per region, per segment
+//! saved 1763722222                    Unix seconds
+//! pass 1763720000                     when the pass under way began; 0: there is none
 //! done 0+16384 245760+16384*1023      sectors with a verdict: gap+length, *times when repeated
 //! transient 2 errno:5                 requests that failed at first, and the first cause; left out when there were none
 //! corrected 3                         rows that a volume rebuilt from others; left out when there were none
-//! unreadable 70000+1 errno:5          one line a run of sectors, with its cause (`Cause::code`)
-//! regions 4096 1763000400 1763010000 0 0   so many regions in a row: begun, verified, unreadable, touched in this pass
+//! unreadable 70000+1 errno:5          one line per run of sectors, with its cause (`Cause::code`)
+//! regions 4096 1763000400 1763010000 0 0   count of equal regions in a row: begun, verified, unreadable, touched in this pass
 //! checksum 1c291ca3                   CRC-32C of all lines above
 //! ```
 //!
-//! Dates of regions are rounded down to ten minutes, so that neighbours share a line: a sector is never said to be
-//! younger than it is. A state of a 20 TB disk is a few KiB.
+//! Dates of regions are rounded down to ten minutes, so that neighbours share a line: a sector is never reported
+//! younger than it is. The state of a 20 TB disk takes a few KiB.
 
 use crate::scrub::Pass;
 use crate::scrub::coverage::{Coverage, RegionRecord};
@@ -28,25 +28,25 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 
 const MAGIC: &str = "scrubjay scrub state 1";
-/// A tour leaves at most about one run a region, and one more for each unreadable spot in it.
+/// Runs of done sectors accepted, at most: a tour leaves about one per region, and one more for each unreadable spot in it.
 const RUNS_MAX: u64 = 4 * Grid::REGIONS_MAX;
-/// Dates of regions are multiples of this.
+/// Dates of regions are multiples of this, in seconds.
 const DATE_STEP: u64 = 600;
 
-/// All that survives a stop.
+/// The state of a scrub that survives a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// Whose state it is: a serial number, WWN or path; no line breaks.
+    /// The identity of the disk: a serial number, WWN or path; no line breaks.
     pub disk: String,
     /// When it was saved.
     pub at: UnixSeconds,
     /// The coverage map, and with it the grid.
     pub coverage: Coverage,
-    /// The pass under way, if one is.
+    /// The pass under way, if there is one.
     pub pass: Option<Pass>,
 }
 
-/// Why a text is no saved state.
+/// Why a text is not a saved state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedError {
     /// The line, from 1.
@@ -253,7 +253,7 @@ impl<'a> SavedReader<'a> {
     }
 }
 
-/// Equal neighbours as (value, how many).
+/// Groups equal neighbours into (value, count).
 fn repeated<T: PartialEq>(values: impl Iterator<Item = T>) -> impl Iterator<Item = (T, u64)> {
     let mut values = values.peekable();
     std::iter::from_fn(move || {
@@ -344,7 +344,7 @@ mod tests {
             prop_assert_eq!(saved.to_string().parse::<Saved>(), Ok(saved));
         }
 
-        /// Damage is told, never believed and never a panic: a byte changed, or the end cut off.
+        /// Damage (a byte changed, or the end cut off) is an error: it is never accepted, and never causes a panic.
         #[test]
         fn damage_is_told(at in 0usize..400, byte in 1u8..128, cut in any::<bool>()) {
             let mut bytes = staggered(3_000_000).to_string().into_bytes();
@@ -355,7 +355,7 @@ mod tests {
             }
         }
 
-        /// Any text with a right checksum: an answer, never a panic.
+        /// Any text with a correct checksum gives a result, never a panic.
         #[test]
         fn nonsense_with_a_right_checksum_is_told(lines in prop::collection::vec("(sectors|region|saved|pass|done|corrected|regions|unreadable)( [0-9+*]{0,12}){0,5}", 0..10)) {
             let body = format!("{MAGIC}\ndisk x\nsectors 100\nregion 10 5\n{}\n", lines.join("\n"));

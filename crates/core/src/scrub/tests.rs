@@ -1,4 +1,4 @@
-//! The scrubber against a disk made of a set of unreadable sectors: small enough to try every case.
+//! Tests of the scrubber on a disk that is a set of unreadable sectors: small enough to try every case.
 
 use super::*;
 use crate::scrub::idle::{BackToBack, IntervalAdapter, Waiting};
@@ -67,7 +67,8 @@ fn runs(sectors: &[u64]) -> Vec<(u64, u64)> {
     set.iter().map(|run| (run.start.0, run.count())).collect()
 }
 
-/// What a volume says: such ranges are verified, flaws are counted for the whole pass, and nobody learns from their times.
+/// A volume's results: such ranges count as verified, corrected rows are counted for the whole pass, and service times
+/// are not learnt from them.
 #[test]
 fn what_was_made_up_for_and_what_is_unwritten_is_verified() {
     let grid = Grid::new(64, 64, 16);
@@ -101,7 +102,7 @@ fn names_exactly_the_unreadable_sectors_in_every_order() {
 }
 
 proptest! {
-    /// Any disk, any grid, any faults: every sector has the right verdict, no good one is blamed.
+    /// Any disk, any grid, any errors: every sector has the right verdict, and no good sector is blamed.
     #[test]
     fn the_truth_whatever_the_disk(
         disk in 1u64..600,
@@ -124,8 +125,8 @@ proptest! {
         prop_assert_eq!(report.transient_errors, 0);
     }
 
-    /// Stopped anywhere and started again with what was saved: the same findings, and nothing with a verdict is read
-    /// again.
+    /// A pass that is stopped anywhere and continued from its saved state has the same findings and reads no sector
+    /// twice that has a verdict.
     #[test]
     fn a_stop_is_a_pause(stop in 0usize..60, bad in prop::collection::vec(0u64..512, 0..6)) {
         let grid = Grid::new(512, 128, 32);
@@ -159,7 +160,7 @@ fn an_error_pulls_its_region_forward_then_the_neighbours_then_the_tour_goes_on()
 fn bisection_asks_few_questions() {
     let mut bench = Bench::new(Grid::new(16, 16, 16), OrderKind::SEQUENTIAL, &[11]);
     bench.run();
-    // 16 sectors: [0,16) fails; [0,8) is clean, so [8,16) need not be asked; [8,12) fails; [8,10) clean; 10, 11; [12,16).
+    // 16 sectors: [0,16) fails; [0,8) is clean, so [8,16) need not be read; [8,12) fails; [8,10) is clean; 10, 11; [12,16).
     let asked: Vec<_> = bench.asked.iter().map(|range| (range.start.0, range.count())).collect();
     assert_eq!(asked, [(0, 16), (0, 8), (8, 4), (8, 2), (10, 1), (11, 1), (12, 4)]);
 }
@@ -188,7 +189,7 @@ fn an_error_that_goes_away_blames_no_sector() {
     assert_eq!(report.bytes_verified, Bytes(64 * 512));
 }
 
-/// Answers `outcome` to whatever touches `sector`, and clean to all else, until nothing more is asked.
+/// Answers `outcome` to each request that `sector` matches, and clean to all others, until no more requests come.
 fn run_with_failing(bench: &mut Bench, sector: impl Fn(SectorRange) -> bool, outcome: VerifyOutcome) -> ScrubReport {
     for _ in 0..1000 {
         bench.now += RETRY_PAUSE;
@@ -302,7 +303,7 @@ fn a_resumed_pass_is_as_old_as_its_beginning() {
     assert_eq!(report.oldest_unread_seconds, Some(600), "the coverage map was new, the pass was not");
 }
 
-/// The pass before ended in the very second in which this one began, and when this one came to the region is not known.
+/// The pass before ended in the very second in which this one began, and when this pass reached the region is not known.
 #[test]
 fn a_region_partly_done_is_as_old_as_the_pass_whenever_it_was_last_verified() {
     let grid = Grid::new(256, 64, 32);

@@ -1,42 +1,42 @@
-//! What a verification found: verdicts are values, not errors.
+//! The result of a verification: verdicts are values, not errors.
 //!
-//! *Unreadable* means the drive itself said that it cannot give the data. It says nothing about silent corruption,
-//! and it is never said of a disk that merely was unplugged, timed out, or refused a command.
+//! *Unreadable* means that the drive itself reported that it cannot return the data. It does not cover silent
+//! corruption, and it is never reported for a disk that merely was unplugged, timed out, or refused a command.
 
 use crate::units::SectorRange;
 use std::fmt;
 
-/// The answer to one verification of a range.
+/// The result of one verification of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyOutcome {
     /// Every sector of the range was read (or verified by the drive) without complaint.
     Clean,
-    /// Nothing was ever written there, so there was nothing to read. Only a volume knows that of itself.
+    /// The range was never written, so there was nothing to read. Only a volume knows that of itself.
     Unwritten,
-    /// All that the range holds could be had, but so many rows of it, at least one, were not what they should be: the
-    /// volume made up for them by the others, and repaired them if it may.
+    /// All data of the range could be had, but this many rows (at least 1) were wrong: the volume reconstructed them
+    /// from the others, and repaired them if it may.
     Corrected(u32),
-    /// At least one sector of the range is unreadable, the drive says; or cannot be proven right, a volume says.
+    /// At least one sector of the range is unreadable (reported by a drive) or not provably right (by a volume).
     Unreadable(Cause),
-    /// The question could not be put or was not answered: a time-out, a refused command, a lost path.
-    /// It proves nothing about the medium.
+    /// The request could not be made or was not answered: a time-out, a refused command, a lost path. It proves nothing
+    /// about the medium.
     Inconclusive(Cause),
     /// The device is no longer there.
     Gone,
 }
 
-/// What was said when a verification did not come back clean.
+/// The error with which a verification did not come back clean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// An errno value of `read(2)` or of the ring.
+    /// An errno value of `read(2)` or of io_uring.
     Errno(i32),
     /// SCSI sense data.
     Sense(Sense),
     /// An NVMe status: status code type in bits 8..11, status code in bits 0..8.
     NvmeStatus(u16),
-    /// A volume cannot prove what lay there: more is wrong than its parities make up for.
+    /// A volume cannot prove what the data were: more is wrong than its parities can make good.
     Lost,
-    /// The members of an array of the kernel's could be read, but do not agree: copies differ, or parities do not fit the data.
+    /// The members of an md array could be read but do not agree: copies differ, or a parity does not fit the data.
     Mismatch,
 }
 
@@ -53,11 +53,11 @@ pub struct Sense {
     pub block: Option<u64>,
 }
 
-/// Linux: input/output error. What most drivers say of a medium error.
+/// Linux: input/output error. Most drivers report it for a medium error.
 const EIO: i32 = 5;
-/// Linux: no data available. What the SCSI and NVMe drivers say of a medium error (`blk_status_t` MEDIUM).
+/// Linux: no data available. The SCSI and NVMe drivers report it for a medium error (`blk_status_t` MEDIUM).
 const ENODATA: i32 = 61;
-/// Linux: illegal byte sequence. What dm-integrity and T10-PI say (`blk_status_t` PROTECTION).
+/// Linux: illegal byte sequence. dm-integrity and T10-PI report it (`blk_status_t` PROTECTION).
 const EILSEQ: i32 = 84;
 /// Linux: no such device or address.
 const ENXIO: i32 = 6;
@@ -71,7 +71,7 @@ const LOST: &str = "lost";
 const MISMATCH: &str = "mismatch";
 
 impl VerifyOutcome {
-    /// Judges an errno of a read. EIO, ENODATA and EILSEQ mean the same thing: this data cannot be had.
+    /// The verdict on an errno of a read. EIO, ENODATA and EILSEQ mean the same: the data cannot be read.
     pub fn of_errno(errno: i32) -> VerifyOutcome {
         match errno {
             EIO | ENODATA | EILSEQ => VerifyOutcome::Unreadable(Cause::Errno(errno)),
@@ -80,8 +80,8 @@ impl VerifyOutcome {
         }
     }
 
-    /// Judges the SCSI sense data of a command that did not end well: only MEDIUM ERROR (3) and a blank or miscompared
-    /// block blame the medium, and only RECOVERED ERROR (1) is as good as none. NO SENSE (0) explains nothing.
+    /// The verdict on the SCSI sense data of a command that failed. Only MEDIUM ERROR (3), BLANK CHECK (8) and
+    /// MISCOMPARE (14) blame the medium, and only RECOVERED ERROR (1) counts as clean. NO SENSE (0) explains nothing.
     pub fn of_sense(sense: Sense) -> VerifyOutcome {
         match sense.key {
             0x1 => VerifyOutcome::Clean,
@@ -93,7 +93,7 @@ impl VerifyOutcome {
 }
 
 impl Cause {
-    /// The same kind of answer, whatever block it names.
+    /// Whether both are the same kind of error, whichever block they name.
     pub fn is_like(self, other: Cause) -> bool {
         match (self, other) {
             (Cause::Sense(one), Cause::Sense(two)) => (one.key, one.asc, one.ascq) == (two.key, two.asc, two.ascq),
@@ -102,10 +102,10 @@ impl Cause {
     }
 }
 
-/// One word that [`Cause::of_code`] reads: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`, `mismatch`.
-/// For files; the `Display` text is for people.
+/// Conversion to and from one word: `errno:5`, `nvme:281`, `sense:3/11/0`, `sense:3/11/0@2048`, `lost`, `mismatch`. It
+/// is for files; the `Display` text is for people.
 impl Cause {
-    /// The word.
+    /// This cause as one word, which [`Cause::of_code`] reads.
     pub fn code(self) -> String {
         match self {
             Cause::Errno(errno) => format!("errno:{errno}"),
@@ -119,7 +119,7 @@ impl Cause {
         }
     }
 
-    /// What a word stands for; `None` if nothing.
+    /// The cause that a word of [`Cause::code`] stands for; `None` if it stands for none.
     pub fn of_code(word: &str) -> Option<Cause> {
         if word == LOST {
             return Some(Cause::Lost);
@@ -184,12 +184,12 @@ impl fmt::Display for Sense {
     }
 }
 
-/// A run of unreadable sectors, each proven by an attempt at that very sector (or at the disk's smallest block).
+/// A run of unreadable sectors, each proven by a request for that very sector (or the disk's smallest block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unreadable {
     /// The range, in sectors.
     pub range: SectorRange,
-    /// What the drive said of its first sector.
+    /// The drive's error for its first sector.
     pub cause: Cause,
 }
 

@@ -1,4 +1,4 @@
-//! Autoregressive conditional durations: after long ones long ones are expected, and after short ones short ones.
+//! Autoregressive conditional durations: long durations are expected after long ones, and short ones after short ones.
 
 use super::nelder_mead;
 
@@ -6,8 +6,8 @@ use super::nelder_mead;
 /// data", Econometrica 66(5), 1998): the duration `x[i]` is expected to be
 /// `psi[i] = omega + alpha x[i-1] + beta psi[i-1]`, with omega > 0, alpha, beta >= 0 and alpha + beta < 1.
 ///
-/// Fitted by quasi-maximum likelihood: as if `x[i] / psi[i]` were exponential, which finds the right weights for other
-/// positive errors of mean 1 as well (the paper's section 4).
+/// The fit is quasi-maximum likelihood: `x[i] / psi[i]` is treated as exponential, which gives the right weights for
+/// other positive errors of mean 1 as well (the paper's section 4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Acd {
     omega: f64,
@@ -15,33 +15,33 @@ pub struct Acd {
     beta: f64,
 }
 
-/// Fewer durations do not fix three parameters.
+/// The least number of durations for a fit: fewer do not determine three parameters.
 const DURATIONS_MIN: usize = 16;
-/// Where the search starts, as (alpha, beta): one long memory, one short. The likelihood can have a hill at each.
+/// Where the searches start, as (alpha, beta): a long memory and a short one. The likelihood can have a maximum near each.
 const STARTS: [(f64, f64); 2] = [(0.1, 0.8), (0.3, 0.3)];
 /// The first step of the search, in the transformed parameters: a factor of 1.6 in omega or in odds.
 const STEP: f64 = 0.5;
 /// The search ends when the mean log-likelihood changes by less.
 const TOLERANCE: f64 = 1e-9;
-/// And after so many evaluations from one start at the latest; it needs about 120.
+/// Evaluations of the likelihood from one start, at most; about 120 are needed.
 const CALLS_MAX: usize = 400;
-/// Transformed parameters beyond this are refused: e^30 to 1 is as good as never.
+/// Transformed parameters are at most this in absolute value: odds of e^30 to 1 are practically certainty.
 const TRANSFORMED_MAX: f64 = 30.0;
-/// So many factors are multiplied before their logarithm is taken. Each lies between e^-30 and about the number of
-/// durations, so that neither end of an f64 is near.
+/// Factors that are multiplied before the logarithm of their product is taken. Each lies between e^-30 and about the
+/// number of durations, so that the product stays far from both ends of the range of an f64.
 const FACTORS: usize = 16;
 
 impl Acd {
-    /// Fits `durations` (any unit, none negative), oldest first. The first is taken to have been expected to be the mean.
+    /// Fits `durations` (any unit, none negative), oldest first. The first one's expectation is taken to be their mean.
     ///
-    /// `None` of fewer than 16, of only zeros, or where one is negative or not finite.
+    /// `None` when there are fewer than 16, all are zero, or one is negative or not finite.
     pub fn fit(durations: &[f64]) -> Option<Acd> {
         let mean = durations.iter().sum::<f64>() / durations.len() as f64;
         let is_usable = durations.iter().all(|duration| *duration >= 0.0) && mean > 0.0 && mean.is_finite();
         if durations.len() < DURATIONS_MIN || !is_usable {
             return None;
         }
-        // In units of the mean: the search then looks the same for seconds and for microseconds.
+        // In units of the mean the search behaves alike for seconds and for microseconds.
         let scaled: Vec<f64> = durations.iter().map(|duration| duration / mean).collect();
         let surprise = |place: &[f64; 3]| {
             let is_allowed = place.iter().all(|value| value.abs() <= TRANSFORMED_MAX);
@@ -61,28 +61,28 @@ impl Acd {
         self.omega
     }
 
-    /// The weight alpha of the last duration.
+    /// The weight alpha of the last duration, 0..1.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// The weight beta of what was expected of the last duration.
+    /// The weight beta of the last duration's expectation, 0..1.
     pub fn beta(&self) -> f64 {
         self.beta
     }
 
-    /// The mean duration in the long run: omega / (1 - alpha - beta).
+    /// The long-run mean duration: omega / (1 - alpha - beta).
     pub fn mean(&self) -> f64 {
         self.omega / (1.0 - self.alpha - self.beta)
     }
 
-    /// The running filter: what to expect next, where `psi` was expected of the last duration and it took `duration`.
+    /// The expectation of the next duration, after one with the expectation `psi` that took `duration`.
     pub fn next(&self, psi: f64, duration: f64) -> f64 {
         self.omega + self.alpha * duration + self.beta * psi
     }
 
-    /// What to expect after `durations`, oldest first, of the first of which their mean was expected. Of none: the mean
-    /// in the long run.
+    /// The expectation of the next duration after `durations`, oldest first; the first one's expectation is taken to be
+    /// their mean. Without durations: the long-run mean.
     pub fn predict(&self, durations: &[f64]) -> f64 {
         if durations.is_empty() {
             return self.mean();
@@ -91,12 +91,12 @@ impl Acd {
         durations.iter().fold(mean, |psi, &duration| self.next(psi, duration))
     }
 
-    /// The mean of `ln psi + x / psi`: the negative log-likelihood of a duration, as if it were exponential.
+    /// The mean of `ln psi + x / psi`: the negative log-likelihood per duration, as if durations were exponential.
     fn surprise(&self, durations: &[f64], psi_first: f64) -> f64 {
         let mut psi = psi_first;
         let mut total = 0.0;
         for some in durations.chunks(FACTORS) {
-            // Logarithms are the dear part: one of a product instead of one for each.
+            // Logarithms are expensive: one of a product replaces one for each factor.
             let mut product = 1.0;
             for &duration in some {
                 product *= psi;
@@ -108,7 +108,7 @@ impl Acd {
         total / durations.len() as f64
     }
 
-    /// Three numbers without constraints: ln omega, the log-odds of alpha + beta, and those of alpha's share in it.
+    /// The parameters without constraints: ln omega, the log-odds of alpha + beta, and those of alpha's share in it.
     fn to_transformed(self) -> [f64; 3] {
         let log_odds = |share: f64| (share / (1.0 - share)).ln();
         let sum = self.alpha + self.beta;
@@ -152,7 +152,7 @@ mod tests {
         assert!((model.mean() - TRUTH.mean()).abs() < 0.02);
     }
 
-    /// SciPy 1's Nelder-Mead on the likelihood written down a second time, in Python, to 14 digits.
+    /// Reference: SciPy 1's Nelder-Mead on an independent Python version of the likelihood, to 14 digits.
     #[test]
     fn what_another_search_finds_is_found() {
         let durations = simulated(1000, 2);

@@ -1,9 +1,10 @@
-//! Autoregression: the next value as a weighted sum of the last ones. Fitted by Yule-Walker, in one go or as values come.
+//! Autoregression: the next value as a weighted sum of the last ones, fitted by Yule-Walker, in one go or value by value.
 
 /// AR(p): `x[n] - mean = sum of a[i] (x[n-i] - mean) + e`, i = 1..=p, stationary by construction.
 ///
-/// Fitted as R's `ar()` does by default (`method = "yule-walker"`), which Amvrosiadis et al. (DSN'12, V-B) used: the mean
-/// removed, autocovariances divided by n, Levinson and Durbin's recursion, the order by Akaike's information criterion.
+/// Fitted as R's `ar()` does by default (`method = "yule-walker"`), which Amvrosiadis et al. (DSN'12, V-B) used: the
+/// mean removed, autocovariances divided by n, the Levinson-Durbin recursion, the order chosen by Akaike's information
+/// criterion (AIC).
 #[derive(Clone, Debug, PartialEq)]
 pub struct AutoRegression {
     mean: f64,
@@ -12,14 +13,14 @@ pub struct AutoRegression {
 }
 
 impl AutoRegression {
-    /// Fits `values`, oldest first, with the order in `0..=order_max` of the least AIC; `None` as `order_max` stands for
-    /// [`order_max`] of their number. Values that do not vary give order 0, which predicts their mean.
+    /// Fits `values`, oldest first, with the order in `0..=order_max` that has the least AIC; `order_max: None` stands
+    /// for [`order_max`] of their number. Values that do not vary give order 0, which predicts their mean.
     ///
-    /// `None` of no values, of values that are not finite, or of such that their squares are not.
+    /// `None` when there are no values, or when values or their squares are not finite.
     pub fn fit(values: &[f64], order_max: Option<usize>) -> Option<AutoRegression> {
         let count = values.len();
         let first = *values.first()?;
-        // Against the first, so that the mean of equal values is exactly their value.
+        // Relative to the first value, so that the mean of equal values is exactly their value.
         let mean = first + values.iter().map(|value| value - first).sum::<f64>() / count as f64;
         let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
         let lags = order_max.unwrap_or_else(|| self::order_max(count as u64)).min(count - 1);
@@ -34,7 +35,7 @@ impl AutoRegression {
         self.coefficients.len()
     }
 
-    /// The weights a, that of the newest value first.
+    /// The weights a, p of them, the newest value's first.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
@@ -44,23 +45,23 @@ impl AutoRegression {
         self.mean
     }
 
-    /// The variance of the error e, as R's `var.pred`: for the degrees of freedom lost, times n / (n - p - 1). Infinite
-    /// when none is left.
+    /// The variance of the error e, corrected for the degrees of freedom as in R's `var.pred`: times n / (n - p - 1).
+    /// Infinite when no degree of freedom is left.
     pub fn variance(&self) -> f64 {
         self.variance
     }
 
-    /// The next value after `recent`, the newest of which is the last. Fewer than p: the missing ones count as the mean.
+    /// Predicts the value after `recent`, the newest last. If there are fewer than p, the mean replaces the missing ones.
     pub fn predict(&self, recent: &[f64]) -> f64 {
         self.mean + self.weigh(recent, self.mean)
     }
 
-    /// The weighted sum of what `recent`, the newest last, has beyond `mean`.
+    /// The weighted sum of the deviations from `mean` of `recent`, whose last is the newest.
     fn weigh(&self, recent: &[f64], mean: f64) -> f64 {
         self.coefficients.iter().zip(recent.iter().rev()).map(|(weight, value)| weight * (value - mean)).sum()
     }
 
-    /// From the autocovariances of `count` values at lags 0, 1, ..., by Levinson and Durbin's recursion over the orders.
+    /// Fits the autocovariances of `count` values at lags 0, 1, ..., by the Levinson-Durbin recursion over the orders.
     fn solve(count: u64, mean: f64, autocovariances: &[f64]) -> Option<AutoRegression> {
         if !mean.is_finite() || !autocovariances.iter().all(|value| value.is_finite()) {
             return None;
@@ -93,10 +94,10 @@ impl AutoRegression {
     }
 }
 
-/// A residual variance below this share of the values' own is rounding: higher orders would fit noise.
+/// A residual variance below this share of the values' own variance is rounding: higher orders would fit noise.
 const VARIANCE_SHARE_MIN: f64 = 1e-12;
 
-/// Akaike's criterion as R's `ar.yw` computes it, the constant for the removed mean left out.
+/// Akaike's criterion as R's `ar.yw` computes it, without the constant for the removed mean.
 fn aic(count: f64, variance: f64, order: usize) -> f64 {
     count * variance.ln() + 2.0 * order as f64
 }
@@ -106,30 +107,30 @@ pub fn order_max(count: u64) -> usize {
     if count == 0 { 0 } else { ((10.0 * (count as f64).log10()).floor() as u64).min(count - 1) as usize }
 }
 
-/// The autocovariances of a stream, up to a greatest lag: constant memory, O(lags) a value, and at any time the very
-/// [`AutoRegression`] that the whole of the stream would give, but for rounding.
+/// The autocovariances of a stream up to a greatest lag, in constant memory and O(lags) time per value. At any time
+/// they give the same [`AutoRegression`] as the whole stream would, up to rounding.
 ///
-/// Kept are sums of products of values less the first one (which costs nothing and saves digits), and as many first and
-/// last values as there are lags: they are what the sums hold too much of when the mean is taken out afterwards.
+/// It keeps sums of products of values less the first value (which costs nothing and saves digits), and as many first
+/// and last values as there are lags: the sums contain too much of these when the mean is removed afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunningAutocovariance {
     lags: usize,
     count: u64,
-    /// The first value: everything else is kept less it.
+    /// The first value; all others are kept relative to it.
     origin: f64,
     sum: f64,
-    /// By `lags - lag`: the order in which [`RunningAutocovariance::window`] stands.
+    /// Sums of products of values `lag` apart, indexed by `lags - lag`: in the order of [`RunningAutocovariance::window`].
     products: Vec<f64>,
-    /// The first `lags` values, less the origin.
+    /// The first `lags` values, relative to the origin.
     head: Vec<f64>,
-    /// The last `lags + 1` values, less the origin, twice one after the other, so that they always stand in a row.
+    /// The last `lags + 1` values, relative to the origin, stored twice in a row, so that they are always contiguous.
     ring: Vec<f64>,
-    /// Where in the ring the oldest of them stands.
+    /// The index in the ring of the oldest of them.
     oldest: usize,
 }
 
 impl RunningAutocovariance {
-    /// Of a stream that has not begun, for orders up to `lags`.
+    /// The state before any value, for orders up to `lags`.
     pub fn new(lags: usize) -> RunningAutocovariance {
         RunningAutocovariance {
             lags,
@@ -143,7 +144,7 @@ impl RunningAutocovariance {
         }
     }
 
-    /// Takes the next value. One that is not finite spoils all fits to come: they are `None`.
+    /// Adds the next value. After one that is not finite all fits are `None`.
     pub fn add(&mut self, value: f64) {
         if self.count == 0 {
             self.origin = value;
@@ -162,18 +163,18 @@ impl RunningAutocovariance {
         self.products.iter_mut().zip(window).for_each(|(product, earlier)| *product += value * earlier);
     }
 
-    /// How many values there were.
+    /// The number of values so far.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean of all values; zero of none.
+    /// The mean of all values; zero when there are none.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.origin + self.sum / self.count as f64 }
     }
 
-    /// The autocovariance at each lag from 0 to `lag_max`, at most to the greatest lag kept or `count - 1`; divided by
-    /// n, the mean removed.
+    /// The autocovariances at lags 0 to `lag_max`, at most to the greatest lag kept or `count - 1`; divided by n, the
+    /// mean removed.
     pub fn autocovariances(&self, lag_max: usize) -> Vec<f64> {
         let Some(last) = self.count.checked_sub(1) else { return Vec::new() };
         let n = self.count as f64;
@@ -184,7 +185,7 @@ impl RunningAutocovariance {
         let mut edges = self.head.iter().zip(newest_first);
         (0..=lag_max)
             .map(|lag| {
-                // sum of (x[i] - mean)(x[i-lag] - mean): the later factors lack the first `lag`, the earlier the last.
+                // sum of (x[i] - mean)(x[i-lag] - mean): later factors lack the first `lag` values, earlier ones the last.
                 let crossed = 2.0 * self.sum - first_sum - last_sum;
                 let covariance = self.products[self.lags - lag] - mean * crossed + (n - lag as f64) * mean * mean;
                 if let Some((first, last)) = edges.next() {
@@ -196,7 +197,7 @@ impl RunningAutocovariance {
             .collect()
     }
 
-    /// What [`AutoRegression::fit`] gives for all values so far, with an order of at most the greatest lag kept.
+    /// The fit that [`AutoRegression::fit`] gives for all values so far, of an order of at most the greatest lag kept.
     pub fn fit(&self, order_max: Option<usize>) -> Option<AutoRegression> {
         if self.count == 0 {
             return None;
@@ -205,14 +206,14 @@ impl RunningAutocovariance {
         AutoRegression::solve(self.count, self.mean(), &autocovariances)
     }
 
-    /// What `model` says comes next.
+    /// Predicts the next value by `model`.
     pub fn predict(&self, model: &AutoRegression) -> f64 {
         let seen = usize::try_from(self.count).unwrap_or(usize::MAX).min(self.lags + 1);
         let recent = &self.window()[self.lags + 1 - seen..];
         model.mean + model.weigh(recent, model.mean - self.origin)
     }
 
-    /// The last `lags + 1` values less the origin, the newest last; zeros before the stream began.
+    /// The last `lags + 1` values relative to the origin, the newest last; zeros before the first value.
     fn window(&self) -> &[f64] {
         &self.ring[self.oldest..][..self.lags + 1]
     }
@@ -314,7 +315,7 @@ mod tests {
 
             let model = running.fit(Some(lags)).unwrap();
             let batch = AutoRegression::fit(&values, Some(lags)).unwrap();
-            // A tie in AIC, or a series that a few weights explain wholly, may fall either way by rounding.
+            // Equal AICs, or a series that a few weights explain completely, can go either way by rounding.
             prop_assume!(model.order() == batch.order() && batch.variance() > 1e-6 * expected[0]);
             assert_near(model.coefficients(), batch.coefficients(), 1e-5);
             prop_assert!((running.predict(&model) - model.predict(&values)).abs() <= 1e-9 * (1.0 + mean.abs()));

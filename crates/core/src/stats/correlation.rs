@@ -1,7 +1,7 @@
-//! Autocorrelation of a series: how much a value says about the one `lag` places later.
+//! Autocorrelation of a series: how strongly a value depends on the one `lag` places before it.
 
-/// The autocorrelation (-1..=1) of `values` at lags 0, 1, ... `lag_max`; the first is 1. Lags of a series that is too
-/// short for them are left out, and so is everything of a series that does not vary.
+/// The autocorrelation (-1..=1) of `values` at lags 0, 1, ... `lag_max`; the first is 1. Lags that the series is too
+/// short for are left out; a series that does not vary gives nothing.
 ///
 /// The usual estimate, divided by all n values at every lag (Box & Jenkins, "Time series analysis", 1976, section 2.1),
 /// so that no lag exceeds 1. Without any correlation, 95 % of the values lie within 1.96 / sqrt(n) of zero.
@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn a_short_series_by_hand() {
-        // Deviations from the mean -1.5, -0.5, 0.5, 1.5; squares 5; lag 1: 0.75 - 0.25 + 0.75; lag 2: -0.75 - 0.75.
+        // Deviations from the mean: -1.5, -0.5, 0.5, 1.5; squares: 5; lag 1: 0.75 - 0.25 + 0.75; lag 2: -0.75 - 0.75.
         assert_eq!(autocorrelation(&[1.0, 2.0, 3.0, 4.0], 2), [1.0, 0.25, -0.3]);
         assert_eq!(autocorrelation(&[1.0, 2.0, 3.0, 4.0], 100).len(), 4);
     }

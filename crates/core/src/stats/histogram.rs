@@ -4,19 +4,19 @@ use super::moments::Moments;
 use super::scale::OctaveScale;
 use crate::units::Nanos;
 
-/// Buckets per octave: a bucket is 4.4 % wide, so a threshold at a bucket's edge is as good as any.
+/// Buckets per octave: a bucket is 4.4 % wide, so a threshold at a bucket's edge is as good as any other.
 const BUCKETS_PER_OCTAVE: u32 = 16;
-/// The first bucket's upper edge: 10 us. No disk's idle interval below that can be used for anything.
+/// The first bucket's upper edge, in nanoseconds: 10 us. A shorter idle interval is of no use on any disk.
 const FLOOR_NANOS: f64 = 10_000.0;
-/// 10 us x 2^(512/16) = 12 hours; longer ones fall into the last bucket.
+/// The number of buckets: 10 us x 2^(512/16) = 12 hours; longer durations fall into the last one.
 const BUCKETS: usize = 513;
 
-/// The same edge of a histogram of chosen resolution: 1 us, the clock of most traces.
+/// The first bucket's upper edge in a histogram of chosen resolution, in nanoseconds: 1 us, the clock of most traces.
 const FINE_FLOOR_NANOS: f64 = 1_000.0;
-/// 1 us x 2^42 = 50 days: longer than any trace's longest idle interval.
+/// The octaves of a histogram of chosen resolution: 1 us x 2^42 = 50 days, longer than any trace's longest idle interval.
 const FINE_OCTAVES: u32 = 42;
-/// Counts and sums of durations by logarithmic bucket: 8 KiB, or what [`DurationHistogram::with_resolution`] takes,
-/// whatever it has seen.
+/// Counts and sums of durations in logarithmic buckets: 8 KiB, or as much as [`DurationHistogram::with_resolution`]
+/// takes, however many durations there are.
 ///
 /// Counts are real numbers so that the past can fade ([`DurationHistogram::fade`]).
 #[derive(Clone, Debug, PartialEq)]
@@ -27,25 +27,25 @@ pub struct DurationHistogram {
     moments: Moments,
 }
 
-/// What is known of the durations above one threshold.
+/// The durations longer than one threshold, in total.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Survival {
     /// The threshold t, in seconds.
     pub threshold: f64,
-    /// How many durations are longer: N(t).
+    /// The number of durations longer than t: N(t).
     pub longer: f64,
-    /// The sum of what they have beyond the threshold, in seconds: U(t) = sum of (L - t)+.
+    /// The sum of their excess over t, in seconds: U(t) = sum of (L - t)+.
     pub residual: f64,
 }
 
 /// One bucket: the durations in `low < d <= high`, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Its lower edge.
+    /// The lower edge, in seconds, excluded.
     pub low: f64,
-    /// Its upper edge.
+    /// The upper edge, in seconds, included.
     pub high: f64,
-    /// How many durations.
+    /// The number of durations; not whole after [`DurationHistogram::fade`].
     pub count: f64,
 }
 
@@ -56,7 +56,7 @@ struct Bucket {
     sum: f64,
 }
 
-/// Sixteen buckets per octave from 10 us to 12 hours, which is what an idle policy needs.
+/// Sixteen buckets per octave from 10 us to 12 hours, the resolution that an idle policy needs.
 impl Default for DurationHistogram {
     fn default() -> DurationHistogram {
         DurationHistogram::new(BUCKETS, BUCKETS_PER_OCTAVE, FLOOR_NANOS)
@@ -64,7 +64,8 @@ impl Default for DurationHistogram {
 }
 
 impl DurationHistogram {
-    /// `buckets_per_octave` (1..=256) from 1 us to 50 days, 672 bytes for each: 64 make buckets 1.1 % wide (42 KiB).
+    /// A histogram with `buckets_per_octave` (1..=256) from 1 us to 50 days, 672 bytes for each: 64 make buckets 1.1 %
+    /// wide (42 KiB).
     ///
     /// # Panics
     /// When the resolution is out of its range.
@@ -83,7 +84,7 @@ impl DurationHistogram {
         self.add_times(span, 1);
     }
 
-    /// Adds the same duration `times` times, once at least.
+    /// Adds the same duration `times` times (at least once).
     pub fn add_times(&mut self, span: Nanos, times: u32) {
         let (seconds, times) = (span.as_secs_f64(), f64::from(times));
         let bucket = self.bucket_of(span);
@@ -92,13 +93,13 @@ impl DurationHistogram {
         self.moments.add_times(seconds, times);
     }
 
-    /// By bucket, how many durations; the empty ones left out: what [`DurationHistogram::recall`] takes.
+    /// The buckets that are not empty, as (index, count): the arguments of [`DurationHistogram::recall`].
     pub fn kept(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let counts = self.buckets.iter().map(|bucket| bucket.count).enumerate();
         counts.filter(|&(_, count)| count > 0.0)
     }
 
-    /// Adds so many durations of a bucket, as if all of them lay in its middle. There may be no such bucket.
+    /// Adds `count` durations to a bucket, as if each lay at its middle. Ignored if there is no such bucket.
     pub fn recall(&mut self, bucket: usize, count: f64) {
         let seconds = if bucket > 0 { (self.edge(bucket - 1) * self.edge(bucket)).sqrt() } else { self.edge(0) / 2.0 };
         let Some(bucket) = self.buckets.get_mut(bucket).filter(|_| count > 0.0) else { return };
@@ -110,17 +111,17 @@ impl DurationHistogram {
         self.moments.max = self.moments.max.max(seconds);
     }
 
-    /// So many buckets each time the duration doubles.
+    /// The number of buckets from one duration to twice that duration.
     pub fn buckets_per_octave(&self) -> u32 {
         self.scale.steps_per_octave()
     }
 
-    /// Their count, sum, squares and maximum.
+    /// Count, sum, squares and maximum of all durations.
     pub fn moments(&self) -> Moments {
         self.moments
     }
 
-    /// Forgets part of the past: everything seen so far counts `keep` times as much (0..=1) from now on.
+    /// Fades the past: the counts so far are multiplied by `keep` (0..=1).
     pub fn fade(&mut self, keep: f64) {
         assert!((0.0..=1.0).contains(&keep), "a share");
         self.buckets.iter_mut().for_each(|bucket| {
@@ -132,9 +133,9 @@ impl DurationHistogram {
         self.moments.squares *= keep;
     }
 
-    /// The survival function at every threshold worth considering, ascending, in one pass.
+    /// The survival function at the lower edges of bucket 1 and of each later bucket that is not empty, ascending.
     ///
-    /// The buckets are disjoint, so this is exact at their edges.
+    /// The buckets are disjoint, so it is exact at their edges.
     pub fn survival(&self) -> Vec<Survival> {
         let mut points: Vec<Survival> = Vec::with_capacity(self.buckets.len());
         let (mut longer, mut longer_sum) = (0.0, 0.0);
@@ -151,7 +152,7 @@ impl DurationHistogram {
         points
     }
 
-    /// The number of durations by bucket, as (upper edge in seconds, count), empty buckets left out.
+    /// The buckets that are not empty, ascending, as (upper edge in seconds, count).
     pub fn buckets(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let seen = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.count > 0.0);
         seen.map(|(index, bucket)| (self.edge(index), bucket.count))
@@ -163,10 +164,10 @@ impl DurationHistogram {
         inner.map(|(index, bucket)| Cell { low: self.edge(index), high: self.edge(index + 1), count: bucket.count })
     }
 
-    /// The duration in seconds that a share (0..=1) of them does not exceed: 0.5 gives the median. Zero of nothing.
+    /// The duration in seconds that a share (0..=1) of them does not exceed: 0.5 gives the median. Zero of none.
     ///
-    /// It is the mean of the bucket in which the rank falls: off by less than a bucket's width, and exact where all
-    /// durations of a bucket are alike.
+    /// The result is the mean of the bucket in which the rank falls: off by less than a bucket's width, and exact where
+    /// all durations of a bucket are alike.
     ///
     /// # Panics
     /// When `share` is not in 0..=1.
@@ -183,8 +184,8 @@ impl DurationHistogram {
         value
     }
 
-    /// The share (0..=1) of their sum that the longest `share` (0..=1) of them hold; zero of nothing. Within the bucket
-    /// where the cut falls all durations are taken to be alike.
+    /// The share (0..=1) of the total that the longest `share` (0..=1) of all durations hold; zero when there are none.
+    /// Within the bucket at the cut all durations are taken to be alike.
     ///
     /// # Panics
     /// When `share` is not in 0..=1.
@@ -202,7 +203,7 @@ impl DurationHistogram {
         if self.moments.sum > 0.0 { held / self.moments.sum } else { 0.0 }
     }
 
-    /// Bucket 0 holds (0, floor]; bucket i up to `edge(i)`.
+    /// The index of a duration's bucket: bucket 0 holds (0, floor], bucket i the durations up to `edge(i)`.
     fn bucket_of(&self, span: Nanos) -> usize {
         self.scale.above((span.0 as f64 / self.floor_nanos).max(1.0)).min(self.buckets.len() - 1)
     }
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!((nothing.quantile(0.5), nothing.held_by_longest(0.5)), (0.0, 0.0));
     }
 
-    /// Exponential: the q-quantile is -m ln(1 - q); the longest y hold y (1 - ln y).
+    /// Exponential distribution: the q-quantile is -m ln(1 - q); the longest y hold y (1 - ln y).
     #[test]
     fn quantiles_and_shares_of_an_exponential_are_those_of_the_theory() {
         let mut rng = Rng::new(7);

@@ -1,9 +1,9 @@
-//! The Lorenz curve: which share of a total the largest of its parts hold.
+//! The Lorenz curve: the share of a total that its largest parts hold.
 
-/// The share (0..=1) of the sum of `ascending` that its largest `shares` (each 0..=1) hold; zeros of nothing. Where a
-/// share ends within one value, it takes that part of it.
+/// The shares (0..=1) of the sum of `ascending` that its largest `shares` (each 0..=1) hold; zeros when the sum is
+/// zero. Where a share ends within a value, that part of the value counts.
 ///
-/// (M. O. Lorenz, "Methods of measuring the concentration of wealth", 1905, turned round: the largest first.)
+/// (M. O. Lorenz, "Methods of measuring the concentration of wealth", 1905, reversed: the largest first.)
 ///
 /// # Panics
 /// When `shares` do not ascend within 0..=1.
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(held_by_largest(&[], &[0.0, 1.0]), [0.0, 0.0]);
     }
 
-    /// Pareto of shape a: the largest y hold y^(1 - 1/a).
+    /// Pareto distribution of shape a: the largest y hold y^(1 - 1/a).
     #[test]
     fn a_pareto_law_at_its_quantiles() {
         let (count, shape) = (100_000, 2.0f64);

@@ -1,4 +1,4 @@
-//! Statistics of durations and of series: pure functions of numbers, and sums that keep none.
+//! Statistics of durations and of series: pure functions, and accumulators that do not keep the values.
 
 mod acd;
 mod auto_regression;

@@ -1,15 +1,15 @@
-//! Count, mean and variation of a stream of durations, without keeping it.
+//! Count, mean and variation of a stream of durations, without keeping the durations.
 
-/// Count, sum, sum of squares and greatest of a stream of durations, in seconds.
+/// Count, sum, sum of squares and maximum of a stream of durations, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// How many.
+    /// The number of durations; not whole when the past has faded.
     pub count: f64,
     /// Their sum, in seconds.
     pub sum: f64,
     /// The sum of their squares, in seconds squared.
     pub squares: f64,
-    /// The greatest, in seconds.
+    /// The longest, in seconds.
     pub max: f64,
 }
 
@@ -20,7 +20,7 @@ impl Moments {
         self.add_times(seconds, 1.0);
     }
 
-    /// Adds the same duration `times` times, once at least.
+    /// Adds the same duration `times` times (at least once).
     #[inline]
     pub fn add_times(&mut self, seconds: f64, times: f64) {
         self.count += times;
@@ -29,12 +29,12 @@ impl Moments {
         self.max = self.max.max(seconds);
     }
 
-    /// The mean in seconds, zero of nothing.
+    /// The mean in seconds; zero when there are none.
     pub fn mean(&self) -> f64 {
         if self.count > 0.0 { self.sum / self.count } else { 0.0 }
     }
 
-    /// The coefficient of variation (standard deviation / mean), zero of nothing.
+    /// The coefficient of variation (standard deviation / mean); zero when there are no durations.
     pub fn variation(&self) -> f64 {
         let mean = self.mean();
         if mean <= 0.0 {

@@ -1,19 +1,19 @@
 //! The downhill simplex (Nelder & Mead, "A simplex method for function minimization", The Computer Journal 7(4), 1965).
 
-/// Reflection, expansion, contraction and shrinkage: the factors of the paper's section 3.
+/// The factors of reflection, expansion, contraction and shrinkage: the paper's section 3.
 const REFLECT: f64 = 1.0;
 const EXPAND: f64 = 2.0;
 const CONTRACT: f64 = 0.5;
 const SHRINK: f64 = 0.5;
 
-/// A place, and the function's value there.
+/// A corner of the simplex: a point, and the function's value there.
 type Corner<const N: usize> = ([f64; N], f64);
 
-/// Looks for a local minimum of `value` from `start` on, with first steps of `step` along each axis. Returns the best
-/// place found and its value.
+/// Searches a local minimum of `value` from `start` on, with first steps of `step` along each axis. Returns the best
+/// point found and its value.
 ///
-/// It stops when the corners of the simplex differ by less than `tolerance` in value and by less than its root in place,
-/// or after `calls_max` calls (it may finish a step begun, N + 1 calls at most). Infinity marks what is not allowed.
+/// The search stops when the corners of the simplex differ by at most `tolerance` in value and by at most its square root in each
+/// coordinate, or after `calls_max` calls (a step that has begun is finished: up to N + 1 more). Infinity marks forbidden points.
 pub(super) fn minimize<const N: usize>(
     mut value: impl FnMut(&[f64; N]) -> f64,
     start: [f64; N],
@@ -63,19 +63,19 @@ pub(super) fn minimize<const N: usize>(
     }
 }
 
-/// Are the corners, best first, as good as one?
+/// Whether the corners, best first, are so close together that the search may end.
 fn has_converged<const N: usize>(corners: &[Corner<N>], tolerance: f64) -> bool {
     let (best, worst) = (corners[0], corners[N]);
     let apart = |corner: &Corner<N>| best.0.iter().zip(&corner.0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     worst.1 - best.1 <= tolerance && corners.iter().map(apart).fold(0.0, f64::max) <= tolerance.sqrt()
 }
 
-/// The mean of some corners.
+/// The centroid of some corners.
 fn centre<const N: usize>(corners: &[Corner<N>]) -> [f64; N] {
     std::array::from_fn(|axis| corners.iter().map(|corner| corner.0[axis]).sum::<f64>() / corners.len() as f64)
 }
 
-/// The point `share` of the way from `from` to `to`: beyond `from`, on the far side, when negative.
+/// The point `share` of the way from `from` to `to`; on the far side of `from` when negative.
 fn along<const N: usize>(from: &[f64; N], to: &[f64; N], share: f64) -> [f64; N] {
     std::array::from_fn(|axis| from[axis] + share * (to[axis] - from[axis]))
 }

@@ -1,23 +1,25 @@
-//! A logarithmic scale: which step a number falls on, without a logarithm.
+//! A logarithmic scale: finds the step that a number falls on without computing a logarithm.
 
-/// No step is narrower than an entry of the table: 2^(1/256) - 1 is more than 1/1024.
+/// Steps per octave, at most: no step may be narrower than a table entry, and 2^(1/256) - 1 is more than 1/1024.
 const STEPS_MAX: u32 = 256;
 const TABLE_BITS: u32 = 10;
-/// The bits of a double's fraction, and those of 1.0 above them.
+/// The number of bits of a double's fraction, and the bits of 1.0.
 const FRACTION_BITS: u32 = 52;
 const ONE: u64 = 1.0f64.to_bits();
 
-/// Steps of equal ratio from 1 upwards, so many to each octave. A number is put on its step in some nanoseconds.
+/// Steps of equal ratio from 1 upwards, a fixed number of them per octave. Finding a number's step takes some nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OctaveScale {
     /// The edges within an octave, from 1 to 2, both included.
     edges: Vec<f64>,
-    /// By the first bits of a fraction: the step on which those that begin so begin; the next step may begin among them.
+    /// Indexed by the first bits of a fraction: the step of the least fraction with these bits. The next may have them too.
     table: Vec<u16>,
     steps_per_octave: f64,
 }
 
 impl OctaveScale {
+    /// A scale with `steps_per_octave` steps from a number to its double.
+    ///
     /// # Panics
     /// When `steps_per_octave` is not in 1..=256.
     pub fn new(steps_per_octave: u32) -> OctaveScale {
@@ -36,7 +38,7 @@ impl OctaveScale {
         OctaveScale { edges, table, steps_per_octave: steps }
     }
 
-    /// As it was made.
+    /// The number of steps from a number to its double, 1..=256.
     pub fn steps_per_octave(&self) -> u32 {
         self.steps_per_octave as u32
     }

@@ -2,15 +2,15 @@
 
 use std::f64::consts::PI;
 
-/// What an analysis of variance found.
+/// The result of an analysis of variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variance {
-    /// F: the variance between the groups' means over that within the groups; about 1 when the groups do not matter.
+    /// F: the variance between the groups' means divided by that within the groups; about 1 when the groups do not differ.
     pub f: f64,
     /// The share (0..=1) of the variance that the groups explain.
     pub explained: f64,
-    /// The natural logarithm of the chance that F is that large without any difference between the groups. A logarithm,
-    /// for what a daily rhythm leaves of the chance is too small for a number.
+    /// The natural logarithm of the probability that F is at least this large when the groups do not differ. A
+    /// logarithm, because a daily rhythm makes the probability too small for an f64.
     pub log_chance: f64,
 }
 
@@ -44,8 +44,8 @@ pub fn variance_by_phase(values: &[f64], period: usize) -> Option<Variance> {
 
 /// The logarithm of the regularised incomplete beta function I_x(a, b): the tail of the F distribution.
 ///
-/// By its continued fraction (Abramowitz & Stegun, "Handbook of mathematical functions", 1964, 26.5.8), evaluated as
-/// Lentz does; it converges fast for x below the mean, and elsewhere 1 - I_(1-x)(b, a) is used.
+/// Computed from its continued fraction (Abramowitz & Stegun, "Handbook of mathematical functions", 1964, 26.5.8) by
+/// Lentz's method; it converges fast for x below the mean, and elsewhere 1 - I_(1-x)(b, a) is used.
 fn log_beta_ratio(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return f64::NEG_INFINITY;
@@ -64,9 +64,9 @@ fn log_beta_ratio(x: f64, a: f64, b: f64) -> f64 {
 
 /// The continued fraction of the incomplete beta function.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
-    /// No term becomes zero, for it is divided by.
+    /// Terms closer to zero are replaced by this, because they are divided by.
     const TINY: f64 = 1e-300;
-    /// It takes about sqrt(max(a, b)) terms; a year of hours needs less than a hundred.
+    /// Terms computed, at most: about sqrt(max(a, b)) are needed; a year of hours needs less than a hundred.
     const TERMS_MAX: u32 = 10_000;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
     let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn two_groups_by_hand() {
-        // Groups (1, 2, 3) and (5, 6, 7): means 2 and 6, between 24 with 1 degree of freedom, within 4 with 4.
+        // Groups (1, 2, 3) and (5, 6, 7): means 2 and 6; between: 24 with 1 degree of freedom; within: 4 with 4.
         let found = variance_by_phase(&[1.0, 5.0, 2.0, 6.0, 3.0, 7.0], 2).unwrap();
         assert!((found.f - 24.0).abs() < 1e-12 && (found.explained - 24.0 / 28.0).abs() < 1e-12);
         // F(1, 4) = t(4)^2: the two-sided tail of Student's t at sqrt(24), 1 - s (1.5 - s^2 / 2) with s^2 = 24 / 28.
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(variance_by_phase(&[1.0, 2.0, 1.0, 2.0], 2), None);
     }
 
-    /// Two degrees of freedom between: the tail is (1 + 2 F / n)^(-n / 2) in closed form.
+    /// With two degrees of freedom between the groups the tail has the closed form (1 + 2 F / n)^(-n / 2).
     #[test]
     fn the_tail_of_f_is_that_of_the_theory() {
         for (f, rest) in [(0.1, 5.0), (1.0, 30.0), (3.0, 57.0), (50.0, 2000.0), (5000.0, 8000.0)] {

@@ -1,49 +1,49 @@
-//! Time: nothing that a network does may hold the daemon up for longer than this.
+//! Time limits: no network may hold the daemon up for longer than these.
 
 use super::error::DeliveryError;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A delivery takes no longer, whatever the other side does.
+/// The time limit of a delivery.
 pub const DELIVERY_MAX: Duration = Duration::from_secs(60);
-/// A connection is made within this, or not; a name with several addresses has it for each. Mail servers that make strangers wait
+/// The time limit of connecting; a name with several addresses has it for each. Mail servers that delay strangers
 /// (postscreen: 6 s) have greeted by then.
 pub const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// What is left for telling that time is over.
+/// Time that is reserved to report a time-out.
 const REST: Duration = Duration::from_secs(2);
 
-/// How much time is left.
+/// The time that is left for a delivery.
 pub(crate) struct TimeBound {
     end: Instant,
     all: Duration,
 }
 
 impl TimeBound {
-    /// From now on.
+    /// A limit of `all` from now on.
     pub(crate) fn new(all: Duration) -> TimeBound {
         TimeBound { end: Instant::now() + all, all }
     }
 
-    /// What is left, and `most` if that is less. None: nothing is.
+    /// The time that is left, `most` at most. `None`: none is left.
     pub(crate) fn left(&self, most: Duration) -> Option<Duration> {
         let left = self.end.saturating_duration_since(Instant::now()).min(most);
         (!left.is_zero()).then_some(left)
     }
 
-    /// What is left, or the error that nothing is.
+    /// The time that is left, `most` at most, or the error of a time-out.
     pub(crate) fn need(&self, whom: &str, most: Duration) -> Result<Duration, DeliveryError> {
         self.left(most).ok_or_else(|| self.over(whom))
     }
 
-    /// Time is over.
+    /// The error of a time-out.
     pub(crate) fn over(&self, whom: &str) -> DeliveryError {
         DeliveryError::TimedOut { whom: whom.to_owned(), seconds: self.all.as_secs().max(1) }
     }
 }
 
-/// Runs `deliver` in a thread and waits for it, for `all` at most. What hangs longer is left to itself: it looks at its bound at
-/// every step, and ends unheard.
+/// Runs `deliver` in a thread and waits for it, for `all` at most. A thread that hangs longer is abandoned: it checks
+/// its bound at every step, and its result is dropped.
 pub(crate) fn within(
     all: Duration,
     whom: String,
@@ -53,7 +53,7 @@ pub(crate) fn within(
     let over = TimeBound::new(all).over(&whom);
     let (sender, receiver) = mpsc::sync_channel(1);
     let spawned = thread::Builder::new().name("alert".to_owned()).spawn(move || {
-        // Nobody listens any more when it took too long.
+        // The receiver is gone if this took too long.
         let _ = sender.send(deliver(&bound));
     });
     if let Err(error) = spawned {

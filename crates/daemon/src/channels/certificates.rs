@@ -1,18 +1,18 @@
-//! What is wrong with a certificate, or with the encryption: rustls's errors in words.
+//! Errors of rustls about certificates and encryption, in words.
 
 use super::error::DeliveryError;
 use rustls::{CertificateError, Error};
 use std::error::Error as StdError;
 use std::io;
 
-/// The error of rustls inside another one.
+/// Finds the error of rustls inside another one.
 pub(crate) fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref::<Error>() {
             return Some(found);
         }
-        // An io::Error names as its source that of what it carries, not what it carries.
+        // The source of an io::Error is that of the error it carries, not that error itself.
         next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inner) => Some(inner as &(dyn StdError + 'static)),
             None => error.source(),
@@ -21,8 +21,8 @@ pub(crate) fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error>
     None
 }
 
-/// What it means. `for_issuer`: what to do about a certificate that is not trusted. `for_plain`: what to do when the other side does
-/// not speak TLS.
+/// The error in words. `for_issuer`: advice for a certificate that is not trusted. `for_plain`: advice if the other
+/// side does not speak TLS.
 pub(crate) fn explain(whom: &str, error: &Error, for_issuer: &'static str, for_plain: &'static str) -> DeliveryError {
     let untrusted = |why: String, advice| DeliveryError::Untrusted { whom: whom.to_owned(), why, advice };
     match error {

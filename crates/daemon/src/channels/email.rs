@@ -1,4 +1,4 @@
-//! Mail: its settings, and the two ways for it: an SMTP server that is named, or the system's sendmail.
+//! Mail: its settings, and its two ways: by a named SMTP server, or by the system's sendmail.
 
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
@@ -18,23 +18,23 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// `[alert.email]`.
+/// The settings `[alert.email]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EmailSettings {
     /// The recipients.
     pub to: Vec<String>,
-    /// The sender; `scrubjay@HOST` if none is given.
+    /// The sender; the default is `scrubjay@HOST`.
     pub from: Option<String>,
-    /// The SMTP server, as `host` or `host:port`; the system's sendmail if none is given.
+    /// The SMTP server, as `host` or `host:port`; the default is the system's sendmail.
     pub server: Option<String>,
-    /// How it is encrypted; STARTTLS if nothing is said.
+    /// How the connection is encrypted; the default is STARTTLS.
     pub tls: Option<MailTls>,
-    /// Who logs in,
+    /// The user who logs in.
     pub user: Option<String>,
-    /// and a file with that one's password.
+    /// A file with the user's password.
     pub password_file: Option<PathBuf>,
-    /// A file (PEM) with the CA that alone is trusted; those of the system if none is given.
+    /// A file (PEM) with the only CA that is trusted; the default is the system's CAs.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -114,7 +114,7 @@ impl EmailSettings {
     }
 }
 
-/// Judges an address. Only ASCII: few servers take others.
+/// Checks an address. Only ASCII: few servers accept others.
 fn address(key: &'static str, text: &str) -> Result<Address, ChannelFault> {
     let parsed = text.parse::<Address>().ok().filter(|_| text.is_ascii() && !text.contains(char::is_control));
     parsed.ok_or_else(|| ChannelFault::Wrong {
@@ -124,7 +124,7 @@ fn address(key: &'static str, text: &str) -> Result<Address, ChannelFault> {
     })
 }
 
-/// `host`, `host:port`, `::1`, `[::1]:25`.
+/// Parses `host`, `host:port`, `::1` or `[::1]:25`.
 fn host_and_port(text: &str) -> Result<(String, Option<u16>), ChannelFault> {
     let wrong = |what: &str| ChannelFault::Wrong {
         key: "alert.email.server",
@@ -149,7 +149,7 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), ChannelFault> {
     Ok((host.to_owned(), port.map(number).transpose()?))
 }
 
-/// What a server's certificate is to be signed by.
+/// Reads the CA that must have signed a server's certificate.
 fn authority(path: &Path) -> Result<MailAuthority, ChannelFault> {
     const KEY: &str = "alert.email.ca-file";
     let (pem, _) = secret::read_file(KEY, path)?;

@@ -1,8 +1,8 @@
-//! What can be wrong with settings, and what can become of a delivery; each in one line that says what to do.
+//! Errors in the settings of channels, and in deliveries; each in one line that says what to do.
 
 use std::path::PathBuf;
 
-/// A setting that cannot be right. `key` is as the file has it: `alert.email.to`.
+/// A setting that is wrong. `key` is its name in the file, such as `alert.email.to`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelFault {
     /// The value makes no sense.
@@ -15,7 +15,7 @@ pub enum ChannelFault {
         /// What to do.
         advice: &'static str,
     },
-    /// It needs, or excludes, another one.
+    /// It needs, or excludes, another setting.
     #[error("{key}: {advice}")]
     Alone {
         /// The setting.
@@ -30,97 +30,97 @@ pub enum ChannelFault {
         key: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// A secret is open to others.
+    /// A secret can be read by others.
     #[error("{key}: {path} can be read by others than its owner (mode {mode:04o}): chmod 600 {path}", path = path.display())]
     Exposed {
         /// The setting.
         key: &'static str,
         /// The file.
         path: PathBuf,
-        /// Its mode.
+        /// Its mode bits.
         mode: u32,
     },
 }
 
-/// Why a message was not accepted, as far as is known. `whom`: a server, without anything secret of its URL, or a program.
+/// Why a message was not accepted, as far as is known. `whom`: a server, without secret parts of its URL, or a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
     /// The message is for a channel that is not set.
     #[error("{channel}: no such channel is set: look at [alert.{channel}] in the settings")]
     NoChannel {
-        /// Its name.
+        /// The channel's name.
         channel: String,
     },
-    /// There is no connection.
+    /// No connection could be made.
     #[error("{whom}: cannot be reached: {why}: look at its name, its port and the network")]
     Unreachable {
-        /// Whom.
+        /// The server.
         whom: String,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// Time is over.
+    /// The time limit is over.
     #[error("{whom}: no answer within {seconds} s: look whether it is up, and whether a firewall is between")]
     TimedOut {
-        /// Whom.
+        /// The server.
         whom: String,
-        /// How long it had.
+        /// The time limit, in seconds.
         seconds: u64,
     },
-    /// Nobody knows who is at the other end.
+    /// The identity of the other side is not proven.
     #[error("{whom}: {why}: {advice}")]
     Untrusted {
-        /// Whom.
+        /// The server.
         whom: String,
         /// What is wrong with the certificate.
         why: String,
         /// What to do.
         advice: &'static str,
     },
-    /// There is no encryption, and none was not asked for.
+    /// The connection is not encrypted, and the settings do not permit that.
     #[error("{whom}: {why}: {advice}")]
     Unencrypted {
-        /// Whom.
+        /// The server.
         whom: String,
         /// What happened.
         why: String,
         /// What to do.
         advice: &'static str,
     },
-    /// The other side says no.
+    /// The other side refuses.
     #[error("{whom}: {what} refused: {said}: {advice}")]
     Refused {
-        /// Whom.
+        /// The server.
         whom: String,
         /// What it refused: `AUTH`, `the message`.
         what: String,
-        /// In its words.
+        /// Its reply.
         said: String,
         /// What to do.
         advice: &'static str,
     },
-    /// The other side sends us elsewhere.
+    /// The other side redirects the request.
     #[error(
         "{whom}: sends us to {elsewhere}: nothing follows it, lest secrets go astray: put the right address into url"
     )]
     Redirected {
-        /// Whom.
+        /// The server.
         whom: String,
-        /// Where to, without path.
+        /// The server to which it redirects, without a path.
         elsewhere: String,
     },
-    /// The other side went away, or talks nonsense.
+    /// The other side closed the connection, or its answer makes no sense.
     #[error("{whom}: {why}: look whether it is the right server and port, and into its log")]
     Nonsense {
-        /// Whom.
+        /// The server.
         whom: String,
         /// What happened.
         why: String,
     },
-    /// A program did not take it.
+    /// A program did not accept it.
     #[error("{whom}: {why}: {advice}")]
     Program {
         /// The program.
@@ -130,24 +130,24 @@ pub enum DeliveryError {
         /// What to do.
         advice: &'static str,
     },
-    /// No mail can be made of it.
+    /// The message cannot be written as mail.
     #[error("{whom}: no mail can be made of this message: {why}: look at from and to")]
     Unwritable {
-        /// Whom.
+        /// The server.
         whom: String,
-        /// Why.
+        /// Why not.
         why: String,
     },
-    /// There is no thread for it.
+    /// No thread could be started for it.
     #[error("this system starts no thread ({why}): look at its limit of tasks and its memory")]
     NoThread {
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// The sender broke.
+    /// The sending thread panicked.
     #[error("{whom}: Scrubjay itself failed while it was sending: report it, with the log")]
     Bug {
-        /// Whom.
+        /// The server or program.
         whom: String,
     },
 }

@@ -1,5 +1,5 @@
-//! A program of the user's: told by its environment, in smartd's words (smartd.conf(5), `-M exec`), so that its scripts work, and in
-//! ours; the text is its input as well.
+//! A program of the user's as a channel: it gets the message in its environment and the text as its input.
+//! The variables are smartd's (smartd.conf(5), `-M exec`), so that scripts for smartd work, and Scrubjay's own.
 
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 const PROGRAM: &str = "alert.exec.program";
 
-/// `[alert.exec]`.
+/// The settings `[alert.exec]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExecSettings {
-    /// An absolute path.
+    /// The absolute path of the program.
     pub program: PathBuf,
 }
 
@@ -79,7 +79,7 @@ impl AlertRoute for ExecRoute {
     }
 }
 
-/// All variables are there always; what is not known is empty, so that none comes from elsewhere.
+/// The variables. All are always set; what is not known is empty, so that no value is inherited.
 fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str, String)> {
     let row = &message.row;
     let disk = message.sender.disk.as_ref();
@@ -121,7 +121,7 @@ fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str,
     ]
 }
 
-/// smartd's word where it has one, else ours.
+/// The type of failure: smartd's word if it has one, else Scrubjay's.
 fn fail_type(message: &OutgoingMessage) -> &'static str {
     match (message.row.reason, message.row.about.first().map(|key| key.kind)) {
         (MessageReason::Test, _) => "EmailTest",
@@ -143,7 +143,7 @@ fn next_days(reason: MessageReason) -> String {
     (reminder_pause(number) / DAY).to_string()
 }
 
-/// As smartd writes it: `Thu Mar 12 03:41:00 2026 CET`.
+/// A time as smartd writes it: `Thu Mar 12 03:41:00 2026 CET`.
 fn local_time(at: UnixSeconds) -> String {
     let seconds = i64::try_from(at.0).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     let zoned = seconds.map(|time| time.to_zoned_datetime(jiff::tz::TimeZone::system()));

@@ -1,19 +1,19 @@
-//! A number of settings: other settings, another number.
+//! Fingerprints of settings: numbers that change with the settings.
 
 use ring::digest::{Context, SHA256};
 
-/// Takes in settings one after the other.
+/// Computes a fingerprint from settings that are added one after the other.
 pub(crate) struct FingerprintMaker(Context);
 
 impl FingerprintMaker {
-    /// Of a channel of this name.
+    /// Begins the fingerprint of a channel of this name.
     pub(crate) fn new(channel: &str) -> FingerprintMaker {
         let mut maker = FingerprintMaker(Context::new(&SHA256));
         maker.add("channel", Some(channel.as_bytes()));
         maker
     }
 
-    /// A setting, or that it is not there.
+    /// Adds a setting, or its absence.
     pub(crate) fn add(&mut self, key: &str, value: Option<&[u8]>) {
         self.part(key.as_bytes());
         match value {
@@ -25,13 +25,13 @@ impl FingerprintMaker {
         }
     }
 
-    /// With its length before it, so that no two lists of settings are one text.
+    /// Adds bytes with their length before them, so that different lists of settings never give the same text.
     fn part(&mut self, bytes: &[u8]) {
         self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
     }
 
-    /// The first 64 bits of a SHA-256: it is kept in the data base, and tells no secret.
+    /// The first 64 bits of a SHA-256: it is stored in the data base, and reveals no secret.
     pub(crate) fn finish(self) -> u64 {
         self.0.finish().as_ref().iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// `[alert.gotify]`.
+/// The settings `[alert.gotify]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GotifySettings {
@@ -41,7 +41,7 @@ impl AlertRoute for GotifyRoute {
     }
 
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError> {
-        // Its app rings from 4 on, and lights the screen from 8 on.
+        // Gotify's app makes a sound from 4 on, and wakes the screen from 8 on.
         let priority = match message.loudness() {
             Urgency::Notice => 4,
             Urgency::Replace => 7,

@@ -1,15 +1,15 @@
-//! A heartbeat: a URL that is asked for after each day's self-check, so that somebody else notices when this machine falls silent.
+//! A heartbeat: a URL that is requested after each daily self-check, so that a service notices if this machine falls silent.
 
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::http::{ChannelUrl, HttpTarget};
 use serde::Deserialize;
 
-/// `[alert.heartbeat]`.
+/// The settings `[alert.heartbeat]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Heartbeat {
-    /// What is asked for (GET), such as `https://hc-ping.com/UUID`.
+    /// The URL that is requested (GET), such as `https://hc-ping.com/UUID`.
     pub url: ChannelUrl,
 }
 
@@ -19,7 +19,7 @@ impl Heartbeat {
     }
 }
 
-/// One that is open.
+/// A heartbeat with checked settings.
 pub(crate) struct HeartbeatRoute(HttpTarget);
 
 impl HeartbeatRoute {

@@ -1,4 +1,4 @@
-//! One HTTP request within a bound: no redirect is followed, and of the answer only what an error says is read.
+//! One HTTP request within a time limit: redirects are not followed, and of an error's body only the beginning is read.
 
 use super::bounds::{CONNECT_MAX, DELIVERY_MAX, TimeBound};
 use super::certificates;
@@ -14,13 +14,13 @@ use ureq::http::{Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
-/// So much of an answer that is an error is read.
+/// Bytes of an error's body that are read, at most.
 const ANSWER_MAX: u64 = 2048;
-/// What to do about a certificate that is not trusted.
+/// Advice for a certificate that is not trusted.
 const TRUST: &str =
     "add its CA to those of this system (Debian: /usr/local/share/ca-certificates, then update-ca-certificates)";
 
-/// A URL. Its path often is a secret (a topic, a webhook, a UUID), so that it is shown without.
+/// A URL. Its path often is a secret (a topic, a webhook, a UUID), so it is shown without it.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct ChannelUrl(pub String);
@@ -34,21 +34,21 @@ impl fmt::Debug for ChannelUrl {
     }
 }
 
-/// `https://ntfy.sh`, `http://nas1:8080`: without user, path and query.
+/// The URL without user, path and query: `https://ntfy.sh`, `http://nas1:8080`.
 fn origin(uri: &Uri) -> String {
     let host = uri.host().unwrap_or_default();
     let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{host}{port}", uri.scheme_str().unwrap_or_default())
 }
 
-/// A place that can be asked.
+/// A URL to which requests are sent.
 pub(crate) struct HttpTarget {
     uri: Uri,
     secret: Option<SecretText>,
 }
 
 impl HttpTarget {
-    /// Judges a URL. `suffix`: what its path goes on with.
+    /// Checks a URL. `suffix`: appended to its path.
     pub(crate) fn new(
         key: &'static str,
         url: &ChannelUrl,
@@ -74,13 +74,13 @@ impl HttpTarget {
         Ok(HttpTarget { uri, secret })
     }
 
-    /// Into a fingerprint.
+    /// Adds the URL and the secret to a fingerprint.
     pub(crate) fn mark(&self, maker: &mut FingerprintMaker) {
         maker.add("url", Some(self.uri.to_string().as_bytes()));
         SecretText::mark(self.secret.as_ref(), "secret", maker);
     }
 
-    /// The secret that came with it.
+    /// The secret for this URL.
     pub(crate) fn secret(&self) -> Option<&SecretText> {
         self.secret.as_ref()
     }
@@ -90,12 +90,12 @@ impl HttpTarget {
         self.uri.path()
     }
 
-    /// Whom it is.
+    /// The server, without secret parts of the URL.
     pub(crate) fn whom(&self) -> String {
         origin(&self.uri)
     }
 
-    /// Sends a body; `HTTP 200` if it was taken.
+    /// Sends a body; returns `HTTP 200` or the like if it was accepted.
     pub(crate) fn post(
         &self,
         headers: &[(&str, String)],
@@ -107,12 +107,12 @@ impl HttpTarget {
         self.judge(request.send(body), bound)
     }
 
-    /// Asks for it, and is content with any answer that is a success.
+    /// Requests the URL; any successful answer will do.
     pub(crate) fn get(&self, bound: &TimeBound) -> Result<String, DeliveryError> {
         self.judge(self.agent(bound)?.get(&self.uri).call(), bound)
     }
 
-    /// One that is used once: messages are rare.
+    /// An agent for a single request: messages are rare.
     fn agent(&self, bound: &TimeBound) -> Result<Agent, DeliveryError> {
         let left = bound.need(&self.whom(), DELIVERY_MAX)?;
         let tls = TlsConfig::builder()
@@ -128,7 +128,7 @@ impl HttpTarget {
             .timeout_resolve(Some(CONNECT_MAX.min(left)))
             .timeout_connect(Some(CONNECT_MAX.min(left)))
             .max_idle_connections(0);
-        // What proxies the environment names are for the world outside.
+        // The environment's proxies are not for this machine.
         let is_here = matches!(self.uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
         Ok(if is_here { config.proxy(None) } else { config }.build().new_agent())
     }
@@ -150,7 +150,7 @@ impl HttpTarget {
             return Err(DeliveryError::Redirected { whom, elsewhere });
         }
         let mut said = Vec::new();
-        // An answer that breaks off says as much as came.
+        // An answer that breaks off is used as far as it came.
         let _ = answer.into_body().into_reader().take(ANSWER_MAX).read_to_end(&mut said);
         let said = String::from_utf8_lossy(&said);
         let said = self.secret.as_ref().map_or(said.to_string(), |secret| secret.hide_in(&said));

@@ -5,7 +5,7 @@ use lettre::message::Mailbox;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::{Address, Message};
 
-/// Whom it goes to, and from whom.
+/// The configured addresses of a mail.
 pub(crate) struct MailHeads {
     /// The recipients: at least one.
     pub(crate) to: Vec<Address>,
@@ -13,19 +13,19 @@ pub(crate) struct MailHeads {
     pub(crate) from: Option<Address>,
 }
 
-/// A mail that can be handed over.
+/// A mail in its final form, ready to be sent.
 pub(crate) struct WrittenMail {
-    /// The envelope: from whom,
+    /// The sender in the envelope.
     pub(crate) from: Address,
-    /// to whom.
+    /// The recipients in the envelope.
     pub(crate) to: Vec<Address>,
     /// The mail itself, with CRLF.
     pub(crate) bytes: Vec<u8>,
-    /// By what name this machine greets.
+    /// The name with which this machine greets the server.
     pub(crate) greeting: Option<String>,
 }
 
-/// Writes it.
+/// Writes a message as mail.
 pub(crate) fn write(heads: &MailHeads, message: &OutgoingMessage) -> Result<WrittenMail, lettre::error::Error> {
     let host = message.host_name();
     let from = match &heads.from {
@@ -50,7 +50,7 @@ pub(crate) fn write(heads: &MailHeads, message: &OutgoingMessage) -> Result<Writ
         mail = mail.raw_header(raw("X-Scrubjay-Repeated", "maybe"));
     }
     let bytes = mail.body(message.text())?.formatted();
-    // A server that asks for a full name refuses a bare one; an address literal is what RFC 5321 (4.1.3) has in its place.
+    // A server that asks for a full name refuses a bare one; an address literal may stand in its place (RFC 5321, 4.1.3).
     let greeting = Some(host).filter(|host| host.contains('.'));
     Ok(WrittenMail { from, to: heads.to.clone(), bytes, greeting })
 }

@@ -1,22 +1,22 @@
-//! How the way to a mail server may be encrypted.
+//! Encryption of the connection to a mail server.
 
 use serde::Deserialize;
 
-/// How the way to a mail server is encrypted.
+/// How the connection to a mail server is encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MailTls {
-    /// After a greeting in plain text; nothing goes out if the server does not offer it.
+    /// TLS after a greeting in plain text (STARTTLS); nothing is sent if the server does not offer it.
     #[default]
     Starttls,
-    /// From the first byte on.
+    /// TLS from the first byte on.
     Tls,
-    /// Not at all.
+    /// No encryption.
     None,
 }
 
 impl MailTls {
-    /// The port that is usual for it.
+    /// The usual port.
     pub fn port(self) -> u16 {
         match self {
             MailTls::Starttls => 587,
@@ -25,7 +25,7 @@ impl MailTls {
         }
     }
 
-    /// As the settings have it.
+    /// The word in the settings.
     pub fn word(self) -> &'static str {
         match self {
             MailTls::Starttls => "starttls",

@@ -1,5 +1,7 @@
-//! Ways for messages: mail, pushes, a webhook, a program of the user's. Settings are judged when they are loaded; then each
-//! message is sent within [`DELIVERY_MAX`], and what the other side said is told.
+//! Channels for messages: mail, pushes, a webhook, a program of the user's.
+//!
+//! Settings are checked when they are loaded; then each message is sent within [`DELIVERY_MAX`], and the other side's
+//! reply is returned.
 //!
 //! A new kind is a file, with its settings and its `AlertRoute`, and a row of the table below.
 
@@ -54,16 +56,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Makes the settings, and the way from them to open channels, of a table of rows `name: settings`. The name is the key of the TOML
-/// table, and what messages call the channel: one word.
+/// Defines the settings, and the function that opens the channels, from a table of rows `name: settings`. The name is
+/// the key of the TOML table, and the channel's name in messages: one word.
 macro_rules! channel_kinds {
     ($($(#[$doc:meta])* $name:ident: $settings:ty,)*) => {
-        /// What a person may set: the tables below `[alert]`.
+        /// The tables below `[alert]`.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case")]
         pub struct ChannelSettings {
             $($(#[$doc])* pub $name: Option<$settings>,)*
-            /// Told once a day that the machine is alive.
+            /// Requested once a day to report that the machine is alive.
             pub heartbeat: Option<Heartbeat>,
         }
 
@@ -91,16 +93,16 @@ channel_kinds! {
     exec: ExecSettings,
 }
 
-/// A message was taken.
+/// A message was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryReceipt {
-    /// What the other side said, in one line: `250 2.0.0 Ok: queued as 4B1D`, `HTTP 200`.
+    /// The other side's reply, in one line: `250 2.0.0 Ok: queued as 4B1D`, `HTTP 200`.
     pub said: String,
     /// How long it took.
     pub took: Duration,
 }
 
-/// The channels that are set, ready to be used.
+/// The channels of the settings, ready for use.
 pub struct AlertChannels {
     routes: Vec<OpenRoute>,
     heartbeat: Option<Arc<HeartbeatRoute>>,
@@ -108,23 +110,23 @@ pub struct AlertChannels {
 }
 
 impl AlertChannels {
-    /// Judges the settings, reads the files that they name, and opens nothing else: no server is asked.
+    /// Checks the settings and reads the files that they name; connects to no server.
     ///
     /// # Errors
-    /// The first setting that cannot be right, with what to do.
+    /// The first setting that is wrong, with what to do.
     pub fn from_settings(settings: &ChannelSettings) -> Result<AlertChannels, ChannelFault> {
         let routes = open_all(settings)?;
         let heartbeat = settings.heartbeat.as_ref().map(Heartbeat::open).transpose()?.map(Arc::new);
         Ok(AlertChannels { routes, heartbeat, bound: DELIVERY_MAX })
     }
 
-    /// The names, and a fingerprint of each one's settings, the contents of secret files included: as the watch wants to know them.
+    /// For the watch: the name of each channel, and a fingerprint of its settings, the contents of secret files included.
     pub fn for_watch(&self) -> Vec<AlertChannel> {
         let row = |route: &OpenRoute| AlertChannel { name: route.name.to_owned(), fingerprint: route.fingerprint };
         self.routes.iter().map(row).collect()
     }
 
-    /// The fingerprint of one channel: the same in every run and on every machine, as long as its settings are.
+    /// The fingerprint of one channel: the same in every run and on every machine while its settings are the same.
     pub fn fingerprint(&self, channel: &str) -> Option<u64> {
         self.routes.iter().find(|route| route.name == channel).map(|route| route.fingerprint)
     }
@@ -132,8 +134,8 @@ impl AlertChannels {
     /// Sends a message by its channel. Blocks, for [`DELIVERY_MAX`] at most.
     ///
     /// # Errors
-    /// It was not accepted, as far as is known: what happened, with whom, what to do. A server that takes a message and then is too
-    /// slow to say so counts as well, and may have it.
+    /// It was not accepted, as far as is known: the error says what happened, with which server, and what to do. A
+    /// server that accepts a message and answers too late counts as an error as well, though it may have the message.
     pub fn deliver(&self, message: &MessageRow, sender: &SenderFacts) -> Result<DeliveryReceipt, DeliveryError> {
         let Some(open) = self.routes.iter().find(|route| route.name == message.channel) else {
             return Err(DeliveryError::NoChannel { channel: message.channel.clone() });
@@ -142,10 +144,10 @@ impl AlertChannels {
         self.bounded(route.whom(), move |bound| route.deliver(&outgoing, bound))
     }
 
-    /// Tells the heartbeat's URL that this machine is alive. None: there is no such URL.
+    /// Reports to the heartbeat's URL that this machine is alive. `None`: no such URL is set.
     ///
     /// # Errors
-    /// As for [`AlertChannels::deliver`].
+    /// The request failed, with the same errors as in [`AlertChannels::deliver`].
     pub fn beat(&self) -> Option<Result<DeliveryReceipt, DeliveryError>> {
         let route = Arc::clone(self.heartbeat.as_ref()?);
         Some(self.bounded(route.whom(), move |bound| route.beat(bound)))

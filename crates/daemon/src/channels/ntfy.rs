@@ -12,16 +12,16 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A longer text becomes a file to be fetched, or is refused (ntfy's `message-size-limit`: 4096).
+/// Bytes of a text, at most: a longer one becomes a file to be fetched, or is refused (ntfy's `message-size-limit`: 4096).
 const TEXT_MAX: usize = 4096;
-/// An encoded word is no longer (RFC 2047, section 2).
+/// Characters of an encoded word, at most (RFC 2047, section 2).
 const WORD_MAX: usize = 75;
 
-/// `[alert.ntfy]`.
+/// The settings `[alert.ntfy]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NtfySettings {
-    /// The topic, such as `https://ntfy.sh/TOPIC`: who knows it can read along, unless it asks for a token.
+    /// The topic, such as `https://ntfy.sh/TOPIC`: all who know it can read along, unless the server asks for a token.
     pub url: ChannelUrl,
     /// A file with an access token.
     pub token_file: Option<PathBuf>,
@@ -76,7 +76,7 @@ impl AlertRoute for NtfyRoute {
     }
 }
 
-/// What fits.
+/// Cuts a text to [`TEXT_MAX`].
 fn cut(mut text: String) -> String {
     const END: &str = "\n…";
     if text.len() > TEXT_MAX {

@@ -1,55 +1,55 @@
-//! A message as it goes out: what every kind of channel says alike, and nothing that could be taken for a header.
+//! A message to be sent: the parts that all kinds of channels share, and nothing that could be taken for a header.
 
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::facts::DiskFacts;
 use scrubjay_watch::incident::{IncidentSubject, MessageReason, Urgency};
 use scrubjay_watch::rows::MessageRow;
 
-/// What is known beside the message itself.
+/// Facts for a message that the watch's row does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SenderFacts {
-    /// What the machine is called: for the sender, and for servers that ask.
+    /// The machine's name: for the sender, and for servers that ask for it.
     pub host: String,
     /// The disk that the message is about, if it is about one that is known.
     pub disk: Option<DiskFacts>,
-    /// When the incident began that it is about.
+    /// When the incident opened that it is about.
     pub opened: Option<UnixSeconds>,
 }
 
-/// A message, and who sends it.
+/// A message with facts about its sender.
 pub(crate) struct OutgoingMessage {
-    /// As the watch wrote it.
+    /// The message as the watch wrote it.
     pub(crate) row: MessageRow,
-    /// By whom.
+    /// The facts about its sender.
     pub(crate) sender: SenderFacts,
 }
 
-/// Said in a message that may have been sent before.
+/// The note in a message that may have been sent before.
 const REPEATED: &str = "This may reach you twice: the machine was stopped while it was being sent.";
 
 impl OutgoingMessage {
-    /// One that is safe to be sent: the subject and the name of the host are one line.
+    /// A message that is safe to send: its subject and the name of the host are one line.
     pub(crate) fn new(row: MessageRow, sender: SenderFacts) -> OutgoingMessage {
         let row = MessageRow { subject: one_line(&row.subject), ..row };
         let sender = SenderFacts { host: one_line(&sender.host), ..sender };
         OutgoingMessage { row, sender }
     }
 
-    /// The text. A message that may be repeated says so at its end: the first line is for a lock screen.
+    /// The text. A note that the message may be a repetition stands at its end, as the first line is for a lock screen.
     pub(crate) fn text(&self) -> String {
         let body: String =
             self.row.body.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect();
         if self.row.may_be_repeated { format!("{body}\n\n{REPEATED}") } else { body }
     }
 
-    /// The name of the host as mail and greetings can carry it: letters, digits, dots and hyphens.
+    /// The name of the host in a form for mail and greetings: letters, digits, dots and hyphens.
     pub(crate) fn host_name(&self) -> String {
         let name: String = self.sender.host.chars().map(|char| if is_of_name(char) { char } else { '-' }).collect();
         let name = name.trim_matches(['-', '.']);
         if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
     }
 
-    /// A word for why it is sent.
+    /// The reason for the message, in one word.
     pub(crate) fn reason(&self) -> &'static str {
         match self.row.reason {
             MessageReason::Opened => "opened",
@@ -61,12 +61,12 @@ impl OutgoingMessage {
         }
     }
 
-    /// Which reminder it is.
+    /// The number of the reminder, if it is one.
     pub(crate) fn reminder(&self) -> Option<u32> {
         if let MessageReason::Reminder(number) = self.row.reason { Some(number) } else { None }
     }
 
-    /// How loud it is to be: what is over, and what is only said each month, is not loud.
+    /// How loud the message is to be: the end of an incident, reports and tests are not loud.
     pub(crate) fn loudness(&self) -> Urgency {
         match self.row.reason {
             MessageReason::Resolved | MessageReason::Report | MessageReason::Test => Urgency::Notice,
@@ -75,7 +75,7 @@ impl OutgoingMessage {
     }
 }
 
-/// A word for what an incident is about, and its name.
+/// The kind of an incident's subject, in one word, and its name.
 pub(crate) fn subject_words(subject: &IncidentSubject) -> (&'static str, &str) {
     match subject {
         IncidentSubject::Disk(key) => ("disk", &key.0),
@@ -88,13 +88,14 @@ fn is_of_name(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '.' | '-')
 }
 
-/// Without control characters, line separators and what turns the direction of writing: nothing begins a second header.
+/// Replaces control characters, line separators and characters that turn the direction of writing: no text begins a
+/// second header.
 pub(crate) fn one_line(text: &str) -> String {
     let is_bad = |char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
     text.chars().map(|char| if is_bad(char) { ' ' } else { char }).collect()
 }
 
-/// What another said, for an error or a receipt: one line, not too long.
+/// The other side's reply for an error or a receipt: one line, not too long.
 pub(crate) fn excerpt(said: &str) -> String {
     const CHARACTERS: usize = 200;
     let words: Vec<&str> = said.split(|char: char| char.is_whitespace() || char.is_control()).collect();
@@ -105,7 +106,7 @@ pub(crate) fn excerpt(said: &str) -> String {
     }
 }
 
-/// What the system said, without the number, which says nothing more.
+/// The system's error without its number.
 pub(crate) fn system_words(error: &std::io::Error) -> String {
     let words = error.to_string();
     match words.split_once(" (os error") {
@@ -114,8 +115,8 @@ pub(crate) fn system_words(error: &std::io::Error) -> String {
     }
 }
 
-/// A Message-ID that is one, whatever the host calls itself: one `@` between two runs of what RFC 5322 calls atext and dots. The same
-/// for the same text, so that threads hold.
+/// A valid Message-ID, whatever the name of the host: one `@` between two runs of what RFC 5322 calls atext and dots.
+/// The same for the same text, so that threads hold.
 pub(crate) fn message_id(text: &str) -> String {
     let bare = text.trim().trim_start_matches('<').trim_end_matches('>');
     let (left, right) = bare.rsplit_once('@').unwrap_or((bare, "localhost"));

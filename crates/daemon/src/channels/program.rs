@@ -1,4 +1,4 @@
-//! Runs a program of the user's or the system's: in a process group of its own, with a time-out at which the whole group is killed.
+//! Runs a program of the user's or the system's: in its own process group, all of which is killed at a time-out.
 
 use super::bounds::TimeBound;
 use super::error::DeliveryError;
@@ -13,22 +13,22 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Of what it says so much is kept; the rest is read and dropped.
+/// Bytes of its output that are kept; the rest is read and dropped.
 const SAID_MAX: usize = 4096;
-/// Between two looks at whether it has ended.
+/// The interval between checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// What it leaves running in the background may hold its output open; nobody waits longer for that.
+/// How long its output is read after its end: processes that it left in the background may hold the output open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// What is between the daemon and systemd is not for others.
+/// Variables between systemd and the daemon, which the program does not get.
 const NOT_FOR_OTHERS: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
-/// What is run.
+/// A program to be run.
 pub(crate) struct ProgramCall<'a> {
     /// The program.
     pub(crate) program: &'a Path,
     /// Its arguments.
     pub(crate) arguments: Vec<OsString>,
-    /// Added to its environment.
+    /// Variables that are added to its environment.
     pub(crate) environment: Vec<(&'static str, String)>,
     /// Its standard input.
     pub(crate) input: Vec<u8>,
@@ -37,7 +37,7 @@ pub(crate) struct ProgramCall<'a> {
 }
 
 impl ProgramCall<'_> {
-    /// Runs it to its end, which is to be a success: what it said then.
+    /// Runs it to its end; returns its output if it succeeded.
     pub(crate) fn run(self, bound: &TimeBound) -> Result<String, DeliveryError> {
         let whom = self.program.display().to_string();
         let advice = self.advice;
@@ -66,15 +66,15 @@ impl ProgramCall<'_> {
         for name in NOT_FOR_OTHERS {
             command.env_remove(name);
         }
-        // Both into one pipe, so that words stay in order.
+        // Both streams into one pipe, so that the order is kept.
         let (reader, writer) = io::pipe()?;
         command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
-        // The command holds the writing ends, and is dropped here: when the program ends, the pipe does.
+        // The command owns the writing ends and is dropped here, so the pipe ends when the program does.
         Ok((command.spawn()?, reader))
     }
 }
 
-/// Reads what it says, in a thread, piece by piece.
+/// Reads its output, in a thread, piece by piece.
 fn listen(mut output: PipeReader) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -82,7 +82,7 @@ fn listen(mut output: PipeReader) -> Receiver<Vec<u8>> {
         while let Ok(length @ 1..) = output.read(&mut buffer) {
             let piece = length.min(SAID_MAX - kept);
             kept += piece;
-            // When nobody listens any more, it is read all the same: a full pipe would stop the program.
+            // It is read even without a receiver, because a full pipe would block the program.
             if piece > 0 {
                 let _ = sender.send(buffer[..piece].to_vec());
             }
@@ -91,7 +91,7 @@ fn listen(mut output: PipeReader) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// What it said, in one line.
+/// Its output, in one line.
 fn last_words(said: &Receiver<Vec<u8>>) -> String {
     let mut all = Vec::new();
     let end = Instant::now() + LAST_WORDS;
@@ -101,14 +101,14 @@ fn last_words(said: &Receiver<Vec<u8>>) -> String {
     excerpt(&String::from_utf8_lossy(&all))
 }
 
-/// Gives it its input, in a thread: it need not read it.
+/// Writes its input, in a thread, because it need not read it.
 fn feed(child: &mut Child, input: Vec<u8>) {
     if let Some(mut pipe) = child.stdin.take() {
         thread::spawn(move || pipe.write_all(&input));
     }
 }
 
-/// Until it ends or time is over.
+/// Waits until it ends or the time is over.
 fn wait(child: &mut Child, bound: &TimeBound) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
@@ -121,9 +121,9 @@ fn wait(child: &mut Child, bound: &TimeBound) -> io::Result<Option<ExitStatus>> 
     }
 }
 
-/// Kills it and all that is of its group, and has a thread wait until it is gone.
+/// Kills it and its whole group, and has a thread reap it.
 fn end(mut child: Child) {
-    // It is not waited for yet, so that its number is its own.
+    // It is not reaped yet, so its id cannot belong to another process.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     thread::spawn(move || child.wait());
 }

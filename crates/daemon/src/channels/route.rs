@@ -1,4 +1,4 @@
-//! What every kind of channel is: settings that open, and a way that delivers.
+//! The traits of all kinds of channels: settings that can be opened, and a route that delivers.
 
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
@@ -8,20 +8,20 @@ use std::sync::Arc;
 
 /// The settings of a kind.
 pub(crate) trait ChannelKind {
-    /// Judges them, and reads the files that they name. `addressees`: to whom mail goes, if any does.
+    /// Checks the settings, and reads the files that they name. `addressees`: the recipients of mail, if any.
     fn open(&self, addressees: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault>;
 }
 
-/// A way for messages whose settings are right.
+/// A channel with checked settings.
 pub(crate) trait AlertRoute: Send + Sync {
-    /// Takes in all settings that matter, the contents of secret files included.
+    /// Adds all settings that matter to a fingerprint, the contents of secret files included.
     fn mark(&self, maker: &mut FingerprintMaker);
 
-    /// Whom it speaks with, without anything secret: `smtp.example.org:587`.
+    /// The other side, without secrets: `smtp.example.org:587`.
     fn whom(&self) -> String;
 
-    /// Sends, and says in one line what was answered. Gives up when the time is over; what cannot (a name that is being looked
-    /// up) is left behind by the caller.
+    /// Sends a message, and returns the reply in one line. Gives up when the time is over; a step that cannot (a name
+    /// being looked up) is abandoned by the caller.
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError>;
 }
 
@@ -29,14 +29,14 @@ pub(crate) trait AlertRoute: Send + Sync {
 pub(crate) struct OpenRoute {
     /// Its name.
     pub(crate) name: &'static str,
-    /// Of its settings.
+    /// The fingerprint of its settings.
     pub(crate) fingerprint: u64,
-    /// The way.
+    /// The channel itself.
     pub(crate) route: Arc<dyn AlertRoute>,
 }
 
 impl OpenRoute {
-    /// Makes the fingerprint.
+    /// Opens a channel, and computes its fingerprint.
     pub(crate) fn new(name: &'static str, route: Arc<dyn AlertRoute>) -> OpenRoute {
         let mut maker = FingerprintMaker::new(name);
         route.mark(&mut maker);

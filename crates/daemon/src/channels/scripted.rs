@@ -1,4 +1,4 @@
-//! Servers on loopback that do what a test says, and remember what they heard.
+//! Scripted servers on loopback for tests, which record what they receive.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,13 +6,13 @@ use std::thread::{self, JoinHandle};
 
 /// A server for one connection.
 pub(crate) struct ScriptedServer {
-    /// Where it listens.
+    /// The port on which it listens.
     pub(crate) port: u16,
     thread: JoinHandle<String>,
 }
 
 impl ScriptedServer {
-    /// One that does this with the connection, and gives what it heard.
+    /// A server that runs `serve` with the connection, which returns what it received.
     pub(crate) fn new(serve: impl FnOnce(TcpStream) -> String + Send + 'static) -> ScriptedServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -20,25 +20,25 @@ impl ScriptedServer {
         ScriptedServer { port, thread }
     }
 
-    /// One that reads a request, and answers with this.
+    /// A server that reads an HTTP request, and answers with this.
     pub(crate) fn http(answer: impl Into<Vec<u8>>) -> ScriptedServer {
         let answer = answer.into();
         ScriptedServer::new(move |mut stream| {
             let request = request(&mut stream);
-            // The client may have heard enough.
+            // The client may have closed the connection.
             let _ = stream.write_all(&answer);
             request
         })
     }
 
-    /// A mail server that answers each line in turn: `(what the line begins with, what is said)`; the first is the greeting.
+    /// A mail server that answers each line in turn: `(beginning of the line, answer)`; the first answer is the greeting.
     pub(crate) fn smtp(script: &'static [(&'static str, &'static str)]) -> ScriptedServer {
         ScriptedServer::new(move |stream| {
             let (mut reader, mut heard) = (BufReader::new(stream), String::new());
             for (expected, answer) in script {
                 if !expected.is_empty() {
                     let begun = heard.len();
-                    // A mail is heard up to its dot.
+                    // A mail is read up to its final dot.
                     while reader.read_line(&mut heard).is_ok_and(|length| length > 0) && *expected == "." {
                         if heard.ends_with("\r\n.\r\n") {
                             break;
@@ -58,13 +58,13 @@ impl ScriptedServer {
         })
     }
 
-    /// What it heard.
+    /// What it received.
     pub(crate) fn heard(self) -> String {
         self.thread.join().unwrap()
     }
 }
 
-/// A request: its head, and as much body as the head says.
+/// Reads a request: its head, and as much of a body as the head announces.
 pub(crate) fn request(stream: &mut TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();

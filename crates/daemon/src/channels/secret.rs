@@ -1,4 +1,4 @@
-//! Secrets: read from files that nobody else can read, and never shown.
+//! Secrets: read from files that only their owner can read, and never shown.
 
 use super::error::ChannelFault;
 use super::fingerprint::FingerprintMaker;
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Passwords, tokens and certificates are shorter.
+/// Bytes of a file, at most: passwords, tokens and certificates are shorter.
 const FILE_MAX: u64 = 1 << 20;
 
 /// A password or a token.
@@ -22,7 +22,7 @@ impl fmt::Debug for SecretText {
 }
 
 impl SecretText {
-    /// The first line of a file that only its owner can read.
+    /// Reads the first line of a file that only its owner can read.
     pub(crate) fn read(key: &'static str, path: &Path) -> Result<SecretText, ChannelFault> {
         let (bytes, mode) = read_file(key, path)?;
         if mode & 0o077 != 0 {
@@ -42,23 +42,23 @@ impl SecretText {
         }
     }
 
-    /// For whom it is meant, and nobody else.
+    /// The secret itself, for the other side only.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Takes it out of what another has said.
+    /// Replaces the secret in a reply.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "***")
     }
 
-    /// Into a fingerprint.
+    /// Adds a secret to a fingerprint.
     pub(crate) fn mark(secret: Option<&SecretText>, key: &str, maker: &mut FingerprintMaker) {
         maker.add(key, secret.map(|secret| secret.0.as_bytes()));
     }
 }
 
-/// The contents of a file, and its mode. Never waits: a pipe is no file.
+/// The contents of a file, and its mode bits. Never blocks: anything but a regular file is refused.
 pub(crate) fn read_file(key: &'static str, path: &Path) -> Result<(Vec<u8>, u32), ChannelFault> {
     let read = || -> io::Result<(Vec<u8>, u32)> {
         if !fs::metadata(path)?.is_file() {
@@ -82,7 +82,7 @@ pub(crate) mod tests {
     use std::path::PathBuf;
     use tempfile::TempDir;
 
-    /// A file with this text and mode.
+    /// Makes a file with this text and mode.
     pub(crate) fn file(folder: &TempDir, name: &str, text: &str, mode: u32) -> PathBuf {
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();

@@ -1,4 +1,4 @@
-//! The system's sendmail: the program that each mail server installs, and that takes a mail on its standard input.
+//! The system's sendmail: a program that every mail server installs, and that reads a mail from its standard input.
 
 use super::bounds::TimeBound;
 use super::error::DeliveryError;
@@ -7,28 +7,28 @@ use super::program::ProgramCall;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where it lies (FHS 3.0 names the first two).
+/// Its usual paths (FHS 3.0 names the first two).
 const PLACES: [&str; 3] = ["/usr/sbin/sendmail", "/usr/lib/sendmail", "/usr/bin/sendmail"];
 
-/// A sendmail that is there.
+/// A sendmail that exists.
 pub(crate) struct SendmailRoute(pub(crate) PathBuf);
 
-/// The system's, if it has one.
+/// Finds the system's sendmail.
 pub(crate) fn find() -> Option<SendmailRoute> {
     PLACES.iter().map(Path::new).find(|path| path.is_file()).map(|path| SendmailRoute(path.to_owned()))
 }
 
 impl SendmailRoute {
-    /// The program.
+    /// The program's path.
     pub(crate) fn whom(&self) -> String {
         self.0.display().to_string()
     }
 
-    /// Hands it over: lines of a single dot do not end it (`-i`). What happens then is the mail server's.
+    /// Passes a mail on: lines of a single dot do not end it (`-i`). Delivery is up to the mail server.
     pub(crate) fn send(&self, mail: &WrittenMail, bound: &TimeBound) -> Result<String, DeliveryError> {
         let mut arguments: Vec<OsString> = vec!["-i".into(), "-f".into(), mail.from.to_string().into(), "--".into()];
         arguments.extend(mail.to.iter().map(|to| OsString::from(to.to_string())));
-        // Its convention is the system's end of line.
+        // By convention it reads the system's line ends.
         let input = String::from_utf8_lossy(&mail.bytes).replace("\r\n", "\n").into_bytes();
         let call = ProgramCall {
             program: &self.0,

@@ -1,5 +1,5 @@
-//! The dialogue with a mail server, step by step: so that an error says which step it was, and one bad address keeps no mail from the
-//! others.
+//! The dialogue with a mail server, step by step.
+//! So an error names its step, and a refused address does not keep the mail from other recipients.
 
 use super::bounds::TimeBound;
 use super::error::DeliveryError;
@@ -18,12 +18,12 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// LOGIN asks for two things.
+/// Challenges of a login, at most; LOGIN has two.
 const CHALLENGES_MAX: usize = 4;
 
-/// Who logs in.
+/// A login at a server.
 pub(crate) struct SmtpLogin {
-    /// The name.
+    /// The user.
     pub(crate) user: String,
     /// The password.
     pub(crate) password: SecretText,
@@ -35,11 +35,11 @@ pub(crate) struct SmtpServer {
     pub(crate) host: String,
     /// Its port.
     pub(crate) port: u16,
-    /// How it is encrypted.
+    /// How the connection is encrypted.
     pub(crate) tls: MailTls,
-    /// Who logs in, if anybody does.
+    /// The login, if there is one.
     pub(crate) login: Option<SmtpLogin>,
-    /// Whom alone to trust; else whom the system trusts.
+    /// The only CA to trust; `None`: those of the system.
     pub(crate) authority: Option<MailAuthority>,
 }
 
@@ -47,12 +47,12 @@ pub(crate) struct SmtpServer {
 pub(crate) struct MailAuthority {
     /// Its file.
     pub(crate) pem: Vec<u8>,
-    /// What is in it.
+    /// Its certificates.
     pub(crate) roots: Arc<RootCertStore>,
 }
 
 impl SmtpServer {
-    /// `smtp.example.org:587`.
+    /// The server's name and port: `smtp.example.org:587`.
     pub(crate) fn whom(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -61,7 +61,7 @@ impl SmtpServer {
         }
     }
 
-    /// Sends a mail. Gives what the server said to it, and which recipients it refused.
+    /// Sends a mail. Returns the server's reply, and which recipients it refused.
     pub(crate) fn send(&self, mail: &WrittenMail, bound: &TimeBound) -> Result<String, DeliveryError> {
         let at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
         let mut wire = self.connect(mail, bound)?;
@@ -85,12 +85,12 @@ impl SmtpServer {
         wire.command(&Data).map_err(at(SmtpStep::Message))?;
         let answer = wire.mail(&mail.bytes).map_err(at(SmtpStep::Message))?;
         without.insert(0, self.words(&answer));
-        // The mail is taken: what comes now changes nothing, and is not waited for.
+        // The mail is accepted: later replies change nothing, and are not awaited.
         let _ = wire.farewell(&Quit);
         Ok(without.join("; "))
     }
 
-    /// As far as a server that knows who we are.
+    /// Connects, up to encryption and login.
     fn connect<'a>(&self, mail: &WrittenMail, bound: &'a TimeBound) -> Result<SmtpWire<'a>, DeliveryError> {
         let at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
         let hello = Ehlo::new(match &mail.greeting {
@@ -170,13 +170,13 @@ impl SmtpServer {
         })
     }
 
-    /// `250 2.0.0 Ok: queued as 4B1D`.
+    /// A reply in one line: `250 2.0.0 Ok: queued as 4B1D`.
     fn words(&self, answer: &Response) -> String {
         let lines: Vec<&str> = answer.message().collect();
         self.hide(&format!("{} {}", answer.code(), lines.join(" ")))
     }
 
-    /// One line, without our password.
+    /// One line, with the password replaced.
     fn hide(&self, text: &str) -> String {
         match &self.login {
             Some(login) => excerpt(&login.password.hide_in(text)),

@@ -1,4 +1,4 @@
-//! A dialogue that failed, in words: what happened, and what to do.
+//! Errors of a mail dialogue in words: what happened, and what to do.
 
 use super::bounds::{DELIVERY_MAX, TimeBound};
 use super::certificates;
@@ -7,7 +7,7 @@ use super::mail_tls::MailTls;
 use super::outgoing::{excerpt, system_words};
 use std::io::{self, ErrorKind};
 
-/// Where in the dialogue.
+/// A step of the dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SmtpStep {
     /// Greeting and EHLO.
@@ -24,7 +24,7 @@ pub(crate) enum SmtpStep {
     Message,
 }
 
-/// The server says no.
+/// The error for a refusal by the server.
 pub(crate) fn refusal(whom: String, step: SmtpStep, said: String) -> DeliveryError {
     let (what, advice) = match step {
         SmtpStep::Greeting => ("the connection was", "look whether it takes mail from this machine"),
@@ -37,7 +37,7 @@ pub(crate) fn refusal(whom: String, step: SmtpStep, said: String) -> DeliveryErr
     DeliveryError::Refused { whom, what: what.to_owned(), said, advice }
 }
 
-/// There is no connection.
+/// The error if no connection can be made.
 pub(crate) fn of_connection(whom: String, error: &io::Error, bound: &TimeBound) -> DeliveryError {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock if bound.left(DELIVERY_MAX).is_none() => bound.over(&whom),
@@ -45,7 +45,7 @@ pub(crate) fn of_connection(whom: String, error: &io::Error, bound: &TimeBound) 
     }
 }
 
-/// It failed later.
+/// The error if a connection fails later.
 pub(crate) fn of_stream(
     whom: String,
     tls: MailTls,

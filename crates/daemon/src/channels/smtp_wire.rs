@@ -1,7 +1,7 @@
-//! A connection to a mail server: lines to it, answers from it, and TLS from some moment on.
+//! A connection to a mail server: commands, replies, and TLS from some moment on.
 //!
-//! lettre knows how mails and commands are written. Its own connection is not used: it reads a line of any length into memory, it
-//! starts to count anew at every byte, and it takes for encrypted what a stranger has slipped in before TLS began.
+//! lettre writes the mails and commands. Its own connection is not used: it reads a line of any length into memory,
+//! restarts its time limit with every byte, and accepts data that a third party injected before TLS began.
 
 use super::bounds::{CONNECT_MAX, DELIVERY_MAX, TimeBound};
 use lettre::transport::smtp::response::Response;
@@ -11,25 +11,25 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 
-/// A whole dialogue says less.
+/// Bytes that are received in a whole dialogue, at most.
 const HEARD_MAX: usize = 1 << 20;
-/// One answer has fewer bytes (Postfix: `smtp_response_limit` is 102,400).
+/// Bytes of one reply, at most (Postfix: `smtp_response_limit` is 102,400).
 const ANSWER_MAX: usize = 100_000;
 
-/// What can become of one step.
+/// A failure of one step.
 #[derive(Debug)]
 pub(crate) enum WireFault {
-    /// There is no connection.
+    /// No connection could be made.
     Connect(io::Error),
-    /// It failed, or time is over.
+    /// The connection failed, or the time is over.
     Lost(io::Error),
-    /// The server says no.
+    /// The server refuses.
     Answer(Response),
-    /// It says what is no SMTP.
+    /// The server's reply is no SMTP.
     Nonsense(String),
 }
 
-/// A socket that gives up when time is over or too much was heard.
+/// A socket that fails when the time is over or too much was received.
 struct BoundedSocket<'a> {
     stream: TcpStream,
     bound: &'a TimeBound,
@@ -37,7 +37,7 @@ struct BoundedSocket<'a> {
 }
 
 impl BoundedSocket<'_> {
-    /// What a time-out of a socket is called differs.
+    /// The remaining time, or the same error that a time-out of the socket gets.
     fn left(&self) -> io::Result<Option<std::time::Duration>> {
         self.bound.left(DELIVERY_MAX).map(Some).ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
@@ -71,10 +71,10 @@ enum WireStream<'a> {
     Tls(Box<StreamOwned<ClientConnection, BoundedSocket<'a>>>),
 }
 
-/// A connection.
+/// A connection to a mail server.
 pub(crate) struct SmtpWire<'a> {
     stream: WireStream<'a>,
-    /// Heard, and not yet understood.
+    /// Received bytes that were not processed yet.
     rest: Vec<u8>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> SmtpWire<'a> {
         Err(WireFault::Connect(last))
     }
 
-    /// From here on all is encrypted, and the other side is who its certificate says.
+    /// Encrypts the connection from here on, and checks the server's identity by its certificate.
     pub(crate) fn encrypt(self, host: &str, config: Arc<ClientConfig>) -> Result<SmtpWire<'a>, WireFault> {
         if !self.rest.is_empty() {
             return Err(WireFault::Nonsense("something was slipped in before encryption began".to_owned()));
@@ -113,13 +113,13 @@ impl<'a> SmtpWire<'a> {
         Ok(SmtpWire { stream: WireStream::Tls(Box::new(stream)), rest: Vec::new() })
     }
 
-    /// Sends a command, and hears the answer; one that is no success is a fault.
+    /// Sends a command, and reads the reply; one without success is a fault.
     pub(crate) fn command(&mut self, command: &dyn std::fmt::Display) -> Result<Response, WireFault> {
         self.send(command.to_string().as_bytes())?;
         self.answer()
     }
 
-    /// Sends a mail, and hears the answer. A line that begins with a dot has another one before it (RFC 5321, 4.5.2).
+    /// Sends a mail, and reads the reply. A line that begins with a dot gets another one before it (RFC 5321, 4.5.2).
     pub(crate) fn mail(&mut self, mail: &[u8]) -> Result<Response, WireFault> {
         let mut bytes = Vec::with_capacity(mail.len() + 16);
         let mut is_begin = true;
@@ -135,7 +135,7 @@ impl<'a> SmtpWire<'a> {
         self.answer()
     }
 
-    /// Says it, and does not wait for the answer.
+    /// Sends a command, and does not wait for the reply.
     pub(crate) fn farewell(&mut self, command: &dyn std::fmt::Display) -> Result<(), WireFault> {
         self.send(command.to_string().as_bytes())
     }
@@ -148,7 +148,7 @@ impl<'a> SmtpWire<'a> {
         stream.write_all(bytes).and_then(|()| stream.flush()).map_err(WireFault::Lost)
     }
 
-    /// Hears an answer: lines `250-...` up to one `250 ...`.
+    /// Reads a reply: lines `250-...` up to one `250 ...`.
     pub(crate) fn answer(&mut self) -> Result<Response, WireFault> {
         let (mut text, mut length) = (String::new(), 0);
         loop {

@@ -1,4 +1,4 @@
-//! A webhook: a JSON object, signed if there is a secret (docs/alerts.md says what is in it).
+//! A webhook: a JSON object, signed if there is a secret (its fields are described in docs/alerts.md).
 
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Rises when something in the object changes its meaning or goes. What is added does not count.
+/// The schema's number: it rises when a field is removed or changes its meaning, not when one is added.
 pub const WEBHOOK_SCHEMA: u32 = 1;
 
-/// `[alert.webhook]`.
+/// The settings `[alert.webhook]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WebhookSettings {
-    /// Where to.
+    /// The URL to which the object is posted.
     pub url: ChannelUrl,
-    /// A file with what signatures are made with.
+    /// A file with the key of the signatures.
     pub secret_file: Option<PathBuf>,
 }
 
@@ -102,7 +102,7 @@ fn object(message: &OutgoingMessage) -> Value {
     })
 }
 
-/// `2026-03-12T03:41:00Z`.
+/// A time in ISO 8601: `2026-03-12T03:41:00Z`.
 fn time(at: UnixSeconds) -> Value {
     let seconds = i64::try_from(at.0).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
     seconds.map_or(Value::Null, |time| Value::String(time.to_string()))

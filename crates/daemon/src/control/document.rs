@@ -1,4 +1,4 @@
-//! How things stand, as verbs and pages are told: what the machine says, and what sessions are at just now.
+//! The status document for verbs and pages: the watch's status, with the latest reports of sessions.
 
 use crate::sessions::bytes_of;
 use scrubjay_core::scrub::{ScrubActivity, ScrubReport};
@@ -14,16 +14,16 @@ use scrubjay_watch::hold::HoldBack;
 use scrubjay_watch::incident::{IncidentRow, IncidentSubject};
 use scrubjay_watch::status::{ArrayStanding, DiskStanding, LightColour, ReadingStanding, WatchStatus};
 
-/// What sessions are at just now: fresher than what the machine was told last.
+/// The latest state of sessions, fresher than the last report to the watch.
 pub trait LiveSessions {
     /// The last report of the session on this subject.
     fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport>;
 
-    /// A process that scrubs this disk, and is not this one.
+    /// The id of a process, other than the daemon, that scrubs this disk.
     fn foreign(&self, disk: &DiskStanding) -> Option<u32>;
 }
 
-/// What the machine says, as a document; whoever runs it adds what the machine does not know: versions, files, troubles.
+/// The watch's status as a document; the caller adds what the watch does not know: versions, files, troubles.
 pub fn document(
     status: WatchStatus,
     now: UnixSeconds,
@@ -57,7 +57,7 @@ pub fn document(
     }
 }
 
-/// The same where nothing new is seen or kept: what was well is not known any more, what was wrong stands.
+/// Marks a document as blind, if nothing new is seen or kept: good states become unknown, problems stand.
 pub fn blinded(mut document: WatchDocument, why: &str) -> WatchDocument {
     document.is_blind = true;
     document.sentence = format!("Not known now: {why}");
@@ -72,7 +72,7 @@ pub fn blinded(mut document: WatchDocument, why: &str) -> WatchDocument {
     document
 }
 
-/// A way for messages; what came of the last attempt is for whoever made it to add.
+/// The entry of a channel; the caller adds the result of the last attempt.
 pub fn channel_entry(channel: &ChannelRow, now: UnixSeconds, calendar: &dyn Calendar) -> ChannelEntry {
     ChannelEntry {
         name: channel.name.clone(),
@@ -129,7 +129,7 @@ fn array_entry(array: ArrayStanding, now: UnixSeconds, calendar: &dyn Calendar, 
     }
 }
 
-/// How the reading of a disk, or of an array by its own checker, stands: fresher than what the machine was told last.
+/// The entry of reading a disk, or an array by its own checker, with the latest report of its session.
 fn reading_entry(
     subject: Option<&SessionSubject>,
     reading: &ReadingStanding,
@@ -164,7 +164,7 @@ fn reading_entry(
     }
 }
 
-/// What a scrub does, and why it does no more.
+/// What a scrub does now, and what it waits for.
 fn activity(
     reading: &ReadingStanding,
     report: Option<&ScrubReport>,

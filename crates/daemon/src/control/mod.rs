@@ -1,4 +1,4 @@
-//! The daemon's end of its sockets. What is said there is in `scrubjay_jobs::control`.
+//! The server end of the daemon's sockets. Its protocol is in `scrubjay_jobs::control`.
 
 pub mod document;
 mod past;

@@ -1,4 +1,4 @@
-//! What has happened, for those who ask: read from the history, beside the pump, which is not held up by it.
+//! Answers about the past: read from the history in a thread of the requester, so that the pump is not held up.
 
 use crate::history::{CounterPoint, FindingRecord, HistoryDatabase, HistoryError, HistoryEvent, PassRecord};
 use crate::time::WatchClock;
@@ -20,18 +20,18 @@ use scrubjay_watch::rows::{DiskRow, WatchRow};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// So many events are told of all disks: 1,000 disks through a year have twice as many.
+/// Events that are reported of all disks, at most: 1,000 disks have twice as many in a year.
 const EVENTS_MAX: usize = 4096;
-/// And so many of one disk.
+/// Events that are reported of one disk, at most.
 const EVENTS_OF_DISK_MAX: usize = 200;
-/// So many results of a benchmark are told of a disk.
+/// Benchmark results that are reported of a disk, at most.
 const BENCH_MAX: usize = 24;
-/// A month of a trend.
+/// The length of a month of a trend, in seconds.
 const MONTH: u64 = 365 * DAY / MONTHS as u64;
-/// Temperatures of the last day are looked at for the last one.
+/// The last temperature is looked for in this many seconds of the past.
 const WARMTH: u64 = 2 * DAY;
 
-/// What has happened since then; of one disk in full, if one is named. `folder` is where the history and the states of scrubs are.
+/// The past since a date, in short; in full for one disk, if it is named. `folder` has the history and the states of scrubs.
 ///
 /// # Errors
 /// The history cannot be read.
@@ -51,22 +51,22 @@ pub fn past(
     })
 }
 
-/// What other files than the history have of a disk.
+/// Data about a disk from other files than the history.
 #[derive(Debug, Default)]
 pub struct BesideHistory {
-    /// When each part of it was read.
+    /// When each part of its surface was read.
     pub surface: Vec<SurfacePart>,
-    /// How fast it was.
+    /// Its benchmark results.
     pub bench: BenchPast,
 }
 
-/// The same, of a disk with this row and these passes.
+/// Finds the data from other files for a disk with this row and these passes.
 pub type BesideOf<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> BesideHistory + 's;
 
-/// The same by a history that is open.
+/// Does what [`past`] does with a history that is open.
 ///
 /// # Errors
-/// It cannot be read.
+/// The history cannot be read.
 pub fn past_of(
     history: &HistoryDatabase,
     now: UnixSeconds,
@@ -110,7 +110,7 @@ fn event_entry(event: HistoryEvent) -> PastEvent {
     }
 }
 
-/// Whoever may look at the page is not to read there what proves that a message has arrived.
+/// Hides a code: those who may see the page must not read there what proves that a message has arrived.
 fn without_code(words: String) -> String {
     const BEFORE: &str = "code ";
     const DIGITS: usize = 6;
@@ -151,7 +151,7 @@ fn in_short(
             read: row.smart_read.0,
             passed: row.word.passed,
             celsius: warmth.last().map(|point| point.max),
-            // Only the log of an NVMe drive has both; a drive of another kind says neither.
+            // The log of an NVMe drive has both values; other drives have neither.
             used_percent: row.counters.contains_key(&CounterKind::MediaErrors).then_some(row.word.used),
             counters: counters.collect(),
         },
@@ -166,7 +166,7 @@ fn in_short(
     })
 }
 
-/// How many sectors were known to be unreadable at the end of each month.
+/// The number of known unreadable sectors at the end of each month.
 fn by_month(findings: &[FindingRecord], now: UnixSeconds) -> [u64; MONTHS] {
     let known_at = |at: u64| {
         let is_open =
@@ -217,8 +217,8 @@ fn in_full(
     })
 }
 
-/// What `bench disk` kept of a disk in that folder: of one that is there by what it says of itself, of another by its serial number or WWN.
-/// What is wrong with the file is told; the rest is shown.
+/// The results that `bench disk` kept in that folder for a disk: a present disk is found by its identity, another by
+/// its serial number or WWN. An error of the file is reported with the results that can be read.
 fn bench(folder: &Path, clock: WatchClock, id: Option<&str>, key: &DiskKey) -> BenchPast {
     let log = BenchLog::new(folder);
     let (all, senseless) = match log.look() {
@@ -251,8 +251,8 @@ fn bench(folder: &Path, clock: WatchClock, id: Option<&str>, key: &DiskKey) -> B
     BenchPast { results: of_it.map(entry).collect(), trouble }
 }
 
-/// When each part of a disk was last read: by the map of regions that its scrub keeps. Where there is none, nothing is known but when
-/// the whole was, which is told elsewhere.
+/// When each part of a disk was last read: by the map of regions that its scrub keeps. Without a map only the date of
+/// the whole disk is known, which is reported elsewhere.
 fn surface(
     folder: &Path,
     clock: WatchClock,

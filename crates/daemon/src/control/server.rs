@@ -1,4 +1,4 @@
-//! The daemon's end of its sockets: a thread that listens, and one a connection, few at a time, each for a short time.
+//! The server end of the daemon's sockets: one thread listens, and each of few connections has a thread for a short time.
 
 use scrubjay_device::completion::{listen_unix, own_uid, peer_uid};
 use scrubjay_jobs::control::{WatchAnswer, WatchRequest};
@@ -13,52 +13,53 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// No request is longer, in bytes.
+/// Bytes of a request, at most.
 const LINE_MAX: u64 = 16 << 10;
-/// So many connections at a time; others are told to come back.
+/// Connections at the same time, at most; further ones are asked to come back.
 const CONNECTIONS_MAX: usize = 16;
-/// Whoever sends or takes nothing for so long is hung up on.
+/// How long a client may neither send nor receive before its connection is closed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The machine answers in milliseconds; where it waits for a full disk, it takes longer.
+/// How long an answer of the pump is awaited: it takes milliseconds, but longer while the pump waits for a full disk.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
-/// A request, and where its answer goes.
+/// A request, and the sender of its answer.
 #[derive(Debug)]
 pub struct PendingAnswer {
-    /// What is asked.
+    /// The request.
     pub request: WatchRequest,
     answer: Sender<WatchAnswer>,
 }
 
 impl PendingAnswer {
-    /// Answers. Whoever asked may have gone.
+    /// Sends the answer. The client may be gone.
     pub fn answer(self, answer: WatchAnswer) {
         let _ = self.answer.send(answer);
     }
 }
 
-/// Why nobody can talk to the daemon.
+/// Why the daemon cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// There is one already.
+    /// Another daemon listens.
     #[error("{0}: another watch is running: stop it first (systemctl stop scrubjay)")]
     Taken(PathBuf),
-    /// The kernel says no.
+    /// The kernel reports an error.
     #[error("{path}: {source}")]
     Io {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
-        /// What it said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// Who may ask.
+/// Which clients may send which requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlDoor {
-    /// Our own user, and root: anything.
+    /// A socket for the daemon's user and root: all requests.
     Verbs,
-    /// The web page: what [`WatchRequest::is_for_page`] names. The group of this number may open it; none: our own user only.
+    /// A socket for the web page: requests that [`WatchRequest::is_for_page`] accepts. The group of this number may
+    /// open it; `None`: only the daemon's user.
     Page(Option<u32>),
 }
 
@@ -70,7 +71,7 @@ impl ControlDoor {
         }
     }
 
-    /// May whoever is of this user ask for anything here? Who may open the page's socket is decided by its group.
+    /// May a client of this user send any request here? The page's socket is protected by its group.
     fn lets_in(self, user: u32) -> bool {
         user == 0 || user == own_uid() || matches!(self, ControlDoor::Page(Some(_)))
     }
@@ -80,17 +81,17 @@ impl ControlDoor {
     }
 }
 
-/// Listens as long as it lives.
+/// Listens at a socket until it is dropped.
 #[derive(Debug)]
 pub struct ControlServer {
     path: PathBuf,
 }
 
 impl ControlServer {
-    /// Listens at `path`; `ask` gets what is asked. What another daemon left there is removed, if nobody listens any more.
+    /// Listens at `path`; `ask` receives the requests. A socket that another daemon left is removed if nothing listens at it.
     ///
     /// # Errors
-    /// Another daemon listens, or the kernel says no.
+    /// Another daemon listens, or the kernel reports an error.
     pub fn listen(
         path: &Path,
         door: ControlDoor,
@@ -106,7 +107,7 @@ impl ControlServer {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(fail(error)),
         }
-        // Its group is the right one before that group may open it.
+        // The group is set before its permission is given.
         let listener = UnixListener::from(listen_unix(path, 0o600).map_err(fail)?);
         if let ControlDoor::Page(Some(group)) = door {
             chown(path, None, Some(group)).map_err(fail)?;
@@ -118,7 +119,7 @@ impl ControlServer {
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else {
-                        thread::sleep(Duration::from_millis(100)); // too many open files: they are closed again
+                        thread::sleep(Duration::from_millis(100)); // too many open files: connections are closed after a while
                         continue;
                     };
                     let (open, ask) = (Arc::clone(&open), ask.clone());
@@ -144,7 +145,7 @@ impl ControlServer {
 
 impl Drop for ControlServer {
     fn drop(&mut self) {
-        // It is ours: nobody else can have taken its place while we listened.
+        // No other daemon can have taken the path while this one listened.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -160,7 +161,7 @@ fn say(mut stream: &UnixStream, answer: &WatchAnswer) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-/// One connection: requests, one after the other.
+/// Serves one connection: its requests, one after the other.
 fn serve(stream: &UnixStream, door: ControlDoor, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let peer = peer_uid(&stream)?;

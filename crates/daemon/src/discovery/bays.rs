@@ -1,4 +1,4 @@
-//! The bays of enclosures: which disk sits in which, and the light that shows it.
+//! The bays of enclosures: which disk is in which bay, and the bay's light.
 
 use super::root::{SystemRoot, last_name};
 use std::collections::BTreeMap;
@@ -6,22 +6,22 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists enclosures that speak SES.
+/// The folder in which the kernel lists SES enclosures.
 const ENCLOSURES: &str = "/sys/class/enclosure";
-/// Words that enclosures put before the number of a bay, in small letters.
+/// Words that enclosures put before the number of a bay, in lower case.
 const WORDS: [&str; 6] = ["arraydevice", "device", "drive", "slot", "disk", "bay"];
 
 /// A bay with a disk in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskBay {
-    /// What it is called, without the word for "bay"; where several enclosures have disks, with the end of the enclosure's name.
+    /// Its name, without the word for "bay"; if several enclosures have disks, with the end of the enclosure's name.
     pub name: String,
     /// The file that makes its light blink.
     pub locate: Option<PathBuf>,
 }
 
-/// The bays of all enclosures, by the device in `/sys/devices` that sits there. Only names and links are read: every other file
-/// would ask the enclosure.
+/// The bays of all enclosures, by the path in `/sys/devices` of the device in them. Only names and links are read,
+/// because any other file would query the enclosure.
 pub fn bays(root: &SystemRoot) -> BTreeMap<PathBuf, DiskBay> {
     let mut found = Vec::new();
     for enclosure in root.names(Path::new(ENCLOSURES)) {
@@ -45,7 +45,7 @@ pub fn bays(root: &SystemRoot) -> BTreeMap<PathBuf, DiskBay> {
     found.into_iter().map(bay).collect()
 }
 
-/// `Slot 03` is bay 03, `ArrayDevice07` bay 07; what has another name keeps it.
+/// The number of a bay: `Slot 03` is bay 03, `ArrayDevice07` bay 07; any other name is kept.
 fn bay_number(slot: &str) -> String {
     let slot = slot.trim();
     let small = slot.to_ascii_lowercase();
@@ -54,7 +54,7 @@ fn bay_number(slot: &str) -> String {
     if rest.is_empty() { slot.to_owned() } else { rest.to_owned() }
 }
 
-/// The last digits of the enclosure's own identity, which is printed on many; else where it hangs.
+/// The last digits of the enclosure's own identity, which is printed on many; without one its place in `/sys`.
 fn enclosure_name(root: &SystemRoot, folder: &Path) -> String {
     match root.text(&folder.join("id")).map(|id| id.trim_start_matches("0x").to_owned()) {
         Some(id) if id.len() > 4 && id.is_ascii() => id[id.len() - 4..].to_owned(),
@@ -62,7 +62,7 @@ fn enclosure_name(root: &SystemRoot, folder: &Path) -> String {
     }
 }
 
-/// Makes the light of a bay blink, or ends that: writes to a [`DiskBay::locate`] file and to nothing else.
+/// Switches the blinking light of a bay on or off: writes to a [`DiskBay::locate`] file and to nothing else.
 ///
 /// # Errors
 /// It is no such file, or cannot be written: only root may.

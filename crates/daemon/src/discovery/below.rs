@@ -1,23 +1,23 @@
-//! The disk below a block device that an array uses: the whole disk of a partition, what lies below encryption or a cache.
+//! The disk below a block device that an array uses: the whole disk of a partition, or what lies below encryption or a cache.
 
 use super::root::{SystemRoot, last_name};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Devices on devices: no machine has more floors.
+/// Devices on top of each other, at most; no machine has more.
 const FLOORS_MAX: usize = 8;
 
-/// Where a member's sectors lie.
+/// The place of a member's sectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskBelow {
-    /// The kernel's name of the disk; of what lies on several disks, its own.
+    /// The kernel's name of the disk; if the device lies on several disks, its own.
     pub disk: String,
-    /// The sector of the disk at which the device begins; none: nobody says.
+    /// The sector of the disk at which the device begins; `None`: not known.
     pub start: Option<u64>,
 }
 
-/// Goes down from a device's folder, or a link to it, as far as there is one device below. `other_paths` names the disks that
-/// have several paths.
+/// Follows a device's folder, or a link to it, down while there is exactly one device below. `other_paths` names the
+/// disks that have several paths.
 pub fn disk_below(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, String>) -> Option<DiskBelow> {
     let mut folder = root.resolve(folder)?;
     let mut start = Some(0);
@@ -35,7 +35,7 @@ pub fn disk_below(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<Strin
             _ => break,
         };
         folder = root.resolve(&folder.join("slaves").join(below))?;
-        // A path is all of the disk; of other devices only the device mapper knows where they begin.
+        // A path has the whole disk; the start of other devices is known only to the device mapper.
         start = start.filter(|_| is_multipath);
     }
     let name = last_name(&folder);

@@ -1,4 +1,4 @@
-//! File systems of btrfs on several devices, from `/sys/fs/btrfs`. Only mounted ones are there.
+//! Btrfs file systems on several devices, from `/sys/fs/btrfs`, which has only mounted ones.
 
 use super::below::disk_below;
 use super::root::SystemRoot;
@@ -6,7 +6,7 @@ use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Profiles: as `/sys` calls them, as people do, and how many devices may be missing (btrfs(5), "PROFILES").
+/// Profiles: their names in `/sys` and for people, and how many devices may be missing (btrfs(5), "PROFILES").
 const PROFILES: [(&str, &str, u32); 9] = [
     ("single", "single", 0),
     ("dup", "DUP", 0),
@@ -19,7 +19,7 @@ const PROFILES: [(&str, &str, u32); 9] = [
     ("raid6", "RAID6", 2),
 ];
 
-/// The file systems with several devices, or with a missing one; of what is odd about them it is said in `warnings`.
+/// The file systems with several devices, or with a missing one. Oddities are reported in `warnings`.
 pub fn btrfs_arrays(
     root: &SystemRoot,
     other_paths: &BTreeMap<String, String>,
@@ -74,7 +74,7 @@ fn file_system(
             format!("btrfs {name}: it has counted {errors} on device {number} since `btrfs device stats --reset`")
         }));
     }
-    // What holds most of the data says the level; if the metadata are lost, so are the data.
+    // The level is that of the profile with most of the data; if the metadata are lost, so are the data.
     let first = |profiles: &[UsedProfile]| profiles.first().copied();
     let level = first(&data).or_else(|| first(&metadata)).map_or("unknown", |(_, words, _)| words);
     let redundancy = [first(&data), first(&metadata)].into_iter().flatten().map(|(.., redundancy)| redundancy).min();
@@ -84,16 +84,16 @@ fn file_system(
         level: format!("btrfs {level}"),
         redundancy: redundancy.unwrap_or(0),
         members,
-        layout: None, // its chunks lie where its own tree says
+        layout: None, // its own tree maps its chunks
         check_sectors: None,
         name,
     })
 }
 
-/// Bytes, words and redundancy of a profile.
+/// Used bytes, name and redundancy of a profile.
 type UsedProfile = (u64, &'static str, u32);
 
-/// The profiles in which something lies, the one with the most first.
+/// The profiles that hold data, the one with the most first.
 fn used_profiles(root: &SystemRoot, folder: &Path, kinds: &[&str]) -> Vec<UsedProfile> {
     let bytes = |kind: &str, profile: &str| {
         let of = folder.join("allocation").join(kind).join(profile);
@@ -107,7 +107,7 @@ fn used_profiles(root: &SystemRoot, folder: &Path, kinds: &[&str]) -> Vec<UsedPr
             .filter(|(profile, ..)| is_there(kind, profile))
             .map(|(profile, words, redundancy)| (bytes(kind, profile), words, redundancy))
             .collect();
-        // Of an empty file system the only profile is the one that will be used.
+        // In an empty file system the only profile is the one that will be used.
         let is_only = there.len() == 1;
         used.extend(there.into_iter().filter(|(bytes, ..)| *bytes > 0 || is_only));
     }
@@ -115,7 +115,7 @@ fn used_profiles(root: &SystemRoot, folder: &Path, kinds: &[&str]) -> Vec<UsedPr
     used
 }
 
-/// `3 write errors, 1 corruption`: what is not zero in `error_stats`.
+/// The counters in `error_stats` above zero: `3 write errors, 1 corruption`.
 fn device_errors(root: &SystemRoot, folder: &Path) -> Option<String> {
     let text = root.text(&folder.join("error_stats"))?;
     let count = |line: &str| {
@@ -127,8 +127,8 @@ fn device_errors(root: &SystemRoot, folder: &Path) -> Option<String> {
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 
-/// What excludes other operations moves data; a scrub has its own sign: the socket at which `btrfs scrub` tells how far it is,
-/// as long as somebody listens there.
+/// What btrfs is doing. An exclusive operation moves data; a scrub is recognised by the socket at which `btrfs scrub`
+/// reports its progress, while a process listens there.
 fn activity(root: &SystemRoot, folder: &Path, uuid: &str) -> ArrayActivity {
     let operation = root.text(&folder.join("exclusive_operation")).unwrap_or_default();
     let is_moving =

@@ -1,13 +1,13 @@
-//! What changed between two surveys, as events for the watch.
+//! The differences of two surveys, as events for the watch.
 
 use super::seen::HostSurvey;
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{ArrayFacts, DiskFacts};
 use std::collections::BTreeMap;
 
-/// The events that lead from one survey to the next; none if the watch would not see a difference. What is gone is told before
-/// what is there, so that no name is given to another disk before its own is told gone. The first survey is compared with an
-/// empty one.
+/// The events that lead from one survey to the next; empty if the watch would see no difference. Disks that are gone
+/// come before those that are present, so that no name passes to another disk before the event that its disk is gone.
+/// The first survey is compared with an empty one.
 pub fn changes(before: &HostSurvey, after: &HostSurvey) -> Vec<WatchEvent> {
     let (disks_before, disks_after) = (disks(before), disks(after));
     let (arrays_before, arrays_after) = (arrays(before), arrays(after));
@@ -19,7 +19,7 @@ pub fn changes(before: &HostSurvey, after: &HostSurvey) -> Vec<WatchEvent> {
         events.push(WatchEvent::ArraysKnown(after.are_arrays_known));
     }
     for (name, disk) in &disks_before {
-        // Another disk has its name, or none.
+        // The name belongs to another disk, or to none.
         if disks_after.get(name).is_none_or(|now| now.key != disk.key) {
             events.push(WatchEvent::DiskGone((*name).to_owned()));
         }
@@ -74,8 +74,8 @@ mod tests {
         }
     }
 
-    /// All surveys of three names and three identities, so that disks change places, and several have one identity; with an
-    /// array, and with power, that depend on the number.
+    /// All surveys of three names and three identities, so that disks swap places, and several share one identity;
+    /// arrays and power depend on the number.
     fn surveys() -> Vec<HostSurvey> {
         let of = |number: usize| {
             let at = |name: u8| {
@@ -98,7 +98,8 @@ mod tests {
         (0..343).map(of).collect()
     }
 
-    /// A model of one survey becomes the other, and no name changes its disk without being told gone.
+    /// Applies the events to a model of one survey, which must become the other; no name changes its disk without a
+    /// gone event.
     fn apply(before: &HostSurvey, after: &HostSurvey) {
         let (mut names, mut keys) = (disks(before), arrays(before));
         let (mut is_on_battery, mut are_known) = (before.is_on_battery, before.are_arrays_known);

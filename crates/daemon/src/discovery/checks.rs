@@ -1,6 +1,6 @@
-//! Which arrays have a checker of their own that the watch can drive: served volumes, md with redundancy, mounted btrfs.
+//! Arrays with a checker of their own that the watch can drive: served volumes, md with redundancy, mounted btrfs.
 //!
-//! This asks servers and opens devices, to be read only; it takes as long as those take to answer. So it is no part of the survey.
+//! This asks servers and opens devices, read-only, and takes as long as they take to answer. So it is not part of the survey.
 
 use super::md::md_keys;
 use super::root::SystemRoot;
@@ -11,7 +11,7 @@ use scrubjay_device::md::MdArray;
 use scrubjay_device::subject::Subject;
 use std::path::Path;
 
-/// Adds the volumes that are served here, and how the checkers are driven of all arrays that have one.
+/// Adds the volumes that are served here, and for all arrays with a checker how it is driven.
 pub fn add_checks(seen: &mut HostSurvey) {
     add_served_volumes(seen);
     for (key, name) in md_keys(&SystemRoot::default()) {
@@ -20,16 +20,16 @@ pub fn add_checks(seen: &mut HostSurvey) {
         }
     }
     for point in BtrfsPool::mount_points() {
-        // One that cannot be looked at now has no checker now.
+        // A file system that cannot be examined now has no checker now.
         let Ok(pool) = BtrfsPool::look(&point, false) else { continue };
         let way = CheckWay { target: point, identity: pool.id().clone() };
         add(seen, &pool.uuid(), way, pool.sectors());
     }
 }
 
-/// The array with this UUID is checked in this way.
+/// Adds the checker of the array with this UUID.
 fn add(seen: &mut HostSurvey, key: &str, way: CheckWay, sectors: u64) {
-    // Of several mounts of one file system the first will do.
+    // If a file system has several mounts, the first one is used.
     if let Some(array) = seen.arrays.iter_mut().find(|array| array.key == key && array.check_sectors.is_none()) {
         array.check_sectors = Some(sectors);
         seen.checks.insert(key.to_owned(), way);

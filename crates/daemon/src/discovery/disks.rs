@@ -1,4 +1,4 @@
-//! Which disks are there, each once, whatever paths lead to it.
+//! The disks of this machine, each once, whatever number of paths leads to it.
 
 use super::bays::{DiskBay, bays};
 use super::identity::DiskNames;
@@ -9,21 +9,21 @@ use scrubjay_watch::facts::{DiskFacts, DiskKey, MediaKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Drivers whose devices are no disks of this machine, though the kernel may list them beside its hardware: memory, files, the
-/// network, what is made of other disks, cards and tapes.
+/// Drivers whose devices are not disks of this machine, although the kernel may list them as hardware: memory, files,
+/// the network, devices made of other disks, cards and tapes.
 const NO_DISKS: [&str; 16] = [
     "sr", "fd", "ram", "zram", "loop", "dm-", "md", "nbd", "rbd", "drbd", "bcache", "ublkb", "zd", "mmcblk",
     "mtdblock", "pmem",
 ];
 
-/// The disks, and by which name those are known that more than one path leads to.
+/// The disks, and the other paths to those with more than one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundDisks {
     /// Each disk once, `sda` before `sdb` before `sdaa`.
     pub disks: Vec<SeenDisk>,
     /// Other paths to a disk: the kernel's name of the path, and that of the disk.
     pub other_paths: BTreeMap<String, String>,
-    /// What could not be told.
+    /// What could not be determined.
     pub warnings: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ struct DiskCandidate {
     multipath: Option<String>,
 }
 
-/// Looks for hardware disks with a size, and for those named in `also`, which may be anything.
+/// Finds hardware disks with a size, and the devices of `also`, which may be of any kind.
 pub fn disks(root: &SystemRoot, also: &[PathBuf]) -> FoundDisks {
     let mut found = FoundDisks::default();
     let block = Path::new("/sys/block");
@@ -75,12 +75,12 @@ pub fn disks(root: &SystemRoot, also: &[PathBuf]) -> FoundDisks {
     found
 }
 
-/// The kernel's name of what a user named: the device behind links, its last name if there is none.
+/// The kernel's name of what a user named: the device behind links; without one, the last part of the path.
 fn wished_name(root: &SystemRoot, path: &Path) -> String {
     last_name(&root.resolve(path).unwrap_or_else(|| path.to_owned()))
 }
 
-/// A device of its own, with a medium that stays, and not one of those that only look like it.
+/// Is it a device of its own with a fixed medium, and not one of [`NO_DISKS`]?
 fn is_hardware(root: &SystemRoot, folder: &Path) -> bool {
     let name = last_name(folder);
     let has_driver_of_no_disk = NO_DISKS
@@ -100,7 +100,7 @@ fn candidate(root: &SystemRoot, name: String, folder: PathBuf, sectors: u64) -> 
     DiskCandidate { name, folder, names, place, sectors, multipath }
 }
 
-/// A WWN that disks with different serial numbers give is none: it is the bridge's, or made up.
+/// Drops a WWN that disks with different serial numbers share: it is the bridge's, or made up.
 fn distrust_shared_wwns(candidates: &mut [DiskCandidate], warnings: &mut Vec<String>) {
     let mut by_wwn: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, candidate) in candidates.iter().enumerate() {
@@ -119,8 +119,8 @@ fn distrust_shared_wwns(candidates: &mut [DiskCandidate], warnings: &mut Vec<Str
     }
 }
 
-/// Several paths to one disk: below one multipath device, or with one WWN, serial number and size, where more than one path can
-/// lead to a disk. The first one stands for it.
+/// Merges several paths to one disk: below one multipath device, or with the same WWN, serial number and size where
+/// more than one path can lead to a disk. The first path stands for the disk.
 fn merge_paths(candidates: &mut Vec<DiskCandidate>, found: &mut FoundDisks) {
     let is_path_to = |path: &DiskCandidate, first: &DiskCandidate| {
         let is_below_one = path.multipath.is_some() && path.multipath == first.multipath;
@@ -177,10 +177,10 @@ fn describe(
     }
 }
 
-/// Vendor and model; of what has none, what it is.
+/// Vendor and model; without them, the kind of device.
 fn model(root: &SystemRoot, folder: &Path) -> String {
     let attribute = |path: &str| root.text(&folder.join(path));
-    // `ATA` is no maker, and virtio gives a number.
+    // `ATA` is no vendor, and virtio gives a number.
     let vendor = attribute("device/vendor").filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x"));
     let words: Vec<String> = [vendor, attribute("device/model")].into_iter().flatten().collect();
     let made_of = || ["loop/backing_file", "dm/name", "md/level"].iter().find_map(|path| attribute(path));
@@ -191,7 +191,7 @@ fn model(root: &SystemRoot, folder: &Path) -> String {
     }
 }
 
-/// Disks with one identity are left as they are: the watch tells the second from the first by its name.
+/// Warns of disks with the same identity, and leaves them as they are: the watch tells the second from the first by its name.
 fn warn_of_twins(found: &mut FoundDisks) {
     let mut by_key: BTreeMap<&DiskKey, Vec<&str>> = BTreeMap::new();
     for disk in &found.disks {
@@ -204,7 +204,7 @@ fn warn_of_twins(found: &mut FoundDisks) {
     found.warnings.extend(warnings);
 }
 
-/// sda before sdb before sdaa; loop2 before loop10.
+/// The natural order of names: sda before sdb before sdaa; loop2 before loop10.
 fn natural(name: &str) -> (String, usize, String) {
     let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let kind: String = letters.chars().take(2).collect();

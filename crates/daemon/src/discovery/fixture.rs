@@ -1,22 +1,22 @@
-//! Machines made of files, for tests: a folder that stands for `/`.
+//! Machines for tests, made of files: a folder that stands for `/`.
 
 use super::root::SystemRoot;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// A machine.
+/// The root folder of a machine.
 pub struct MachineFiles(tempfile::TempDir);
 
 impl MachineFiles {
-    /// With nothing in it.
+    /// An empty machine.
     pub fn new() -> MachineFiles {
         let machine = MachineFiles(tempfile::tempdir().unwrap());
         fs::create_dir_all(machine.0.path().join("sys/block")).unwrap();
         machine
     }
 
-    /// One that was recorded by `tests/fixtures/record-tree.sh`.
+    /// A machine that was recorded by `tests/fixtures/record-tree.sh`.
     pub fn recorded(text: &str) -> MachineFiles {
         let machine = MachineFiles::new();
         for line in text.lines() {
@@ -54,7 +54,7 @@ impl MachineFiles {
         if place.is_dir() && !place.is_symlink() { fs::remove_dir_all(place) } else { fs::remove_file(place) }.unwrap();
     }
 
-    /// A disk of 1000 sectors whose device has this path below `/sys/devices`.
+    /// Adds a disk of 1000 sectors whose device has this path below `/sys/devices`.
     pub fn disk(&self, name: &str, device: &str) {
         let folder = format!("sys/devices/{device}/block/{name}");
         self.file(&format!("{folder}/size"), "1000");
@@ -64,19 +64,19 @@ impl MachineFiles {
         self.link(&format!("sys/block/{name}"), &format!("../devices/{device}/block/{name}"));
     }
 
-    /// An attribute of a disk, or of its device (`device/serial`).
+    /// Sets an attribute of a disk, or of its device (`device/serial`).
     pub fn set(&self, name: &str, attribute: &str, text: &str) {
         let folder = self.root().resolve(&Path::new("/sys/block").join(name)).unwrap();
         self.file(&folder.join(attribute).to_string_lossy(), text);
     }
 
-    /// A partition.
+    /// Adds a partition.
     pub fn partition(&self, disk: &str, number: u32, start: u64) {
         self.set(disk, &format!("{disk}{number}/partition"), &number.to_string());
         self.set(disk, &format!("{disk}{number}/start"), &start.to_string());
     }
 
-    /// An array of md with these members: `sda` or `sda1`, slot, state.
+    /// Adds an array of md with these members: `sda` or `sda1`, slot, state.
     pub fn md(&self, name: &str, level: &str, layout: u64, members: &[(&str, &str, &str)]) {
         let folder = format!("sys/devices/virtual/block/{name}/md");
         let places = members.len().to_string();
@@ -105,7 +105,7 @@ impl MachineFiles {
     }
 }
 
-/// `4a4b` is `JK`.
+/// Bytes from hexadecimal digits: `4a4b` is `JK`.
 fn bytes(digits: &str) -> Vec<u8> {
     (0..digits.len() / 2).map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap()).collect()
 }

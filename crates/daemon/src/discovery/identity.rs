@@ -1,21 +1,21 @@
-//! Which disk it is: its WWN and serial number, where they can be true.
+//! The identity of a disk: its WWN and serial number, where they are plausible.
 
 use super::root::SystemRoot;
 use scrubjay_device::sysfs::unit_serial;
 use std::path::Path;
 
-/// What a disk says of who it is. Names that cannot be true are left out.
+/// The names by which a disk identifies itself. Implausible names are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskNames {
-    /// Its World Wide Name, in small letters, without `naa.` and `0x`; of an NVMe namespace what the kernel calls `wwid`.
+    /// Its World Wide Name, in lower case, without `naa.` and `0x`; of an NVMe namespace the kernel's `wwid`.
     pub wwn: Option<String>,
     /// Its serial number.
     pub serial: Option<String>,
-    /// A name that is neither, but says what it is: a backing file, the UUID of a device mapper's table.
+    /// Another name that identifies it: a backing file, the UUID of a device mapper's table.
     pub other: Option<String>,
 }
 
-/// Serial numbers that makers of bridges forget to change, without what is no letter or digit.
+/// Serial numbers that makers of bridges forget to change; letters and digits only.
 const NONSENSE: [&str; 14] = [
     "0123456789ABCDEF",
     "0123456789ABCDE",
@@ -34,12 +34,12 @@ const NONSENSE: [&str; 14] = [
 ];
 
 impl DiskNames {
-    /// Asks the kernel, and what udev noted when it asked the drive. `folder` is the disk's in `/sys/block`.
+    /// Reads the kernel's attributes, and udev's records about the drive. `folder` is the disk's in `/sys/block`.
     pub fn read(root: &SystemRoot, folder: &Path) -> DiskNames {
         let attribute = |path: &str| root.text(&folder.join(path));
         let udev = UdevNotes::of(root, folder);
         let noted = |key: &str| udev.get(key);
-        // `t10.` is a serial number with more words around it.
+        // A `t10.` name is the serial number with more words around it.
         let wwid = attribute("wwid").or_else(|| attribute("device/wwid")).filter(|wwid| !wwid.starts_with("t10."));
         let wwn = wwid.or_else(|| noted("ID_WWN_WITH_EXTENSION")).or_else(|| noted("ID_WWN"));
         let page = || root.bytes(&folder.join("device/vpd_pg80")).and_then(|page| unit_serial(&page));
@@ -56,8 +56,9 @@ impl DiskNames {
     }
 }
 
-/// An NVMe namespace that has no name of its own is called by the kernel `nvme.VENDOR-SERIAL-MODEL-NUMBER`, each as hexadecimal
-/// digits. The serial number says as much; the number tells a second namespace from the first.
+/// Removes the serial number from the kernel's name for an NVMe namespace without a name of its own,
+/// `nvme.VENDOR-SERIAL-MODEL-NUMBER` (each as hexadecimal digits): it says no more than the serial number, except that
+/// the number tells a second namespace from the first.
 fn without_serial(wwn: String, serial: Option<&str>) -> Option<String> {
     let number = wwn.strip_prefix("nvme.").and_then(|rest| u32::from_str_radix(rest.rsplit('-').next()?, 16).ok());
     match number.zip(serial.and_then(plausible_serial)) {
@@ -67,7 +68,7 @@ fn without_serial(wwn: String, serial: Option<&str>) -> Option<String> {
     }
 }
 
-/// A serial number that may be true, its white space made even: not empty, not one character over and over, none of those that
+/// A plausible serial number, its white space normalised: not empty, not one repeated character, none of those that
 /// whole series of bridges have.
 pub fn plausible_serial(text: &str) -> Option<String> {
     let bare: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
@@ -79,7 +80,7 @@ pub fn plausible_serial(text: &str) -> Option<String> {
     Some(even.chars().filter(|c| !c.is_control()).collect())
 }
 
-/// A World Wide Name that may be true. Of an NAA name the maker's and the drive's part must not be zeros.
+/// A plausible World Wide Name. In an NAA name the parts of the maker and of the drive must not be zero.
 pub fn plausible_wwn(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_lowercase();
     let bare = text.strip_prefix("naa.").or_else(|| text.strip_prefix("0x")).unwrap_or(&text);
@@ -95,17 +96,17 @@ pub fn plausible_wwn(text: &str) -> Option<String> {
         .then(|| bare.to_owned())
 }
 
-/// What udev noted of a device: lines `E:KEY=VALUE`.
+/// Udev's records about a device: lines `E:KEY=VALUE`.
 pub struct UdevNotes(String);
 
 impl UdevNotes {
-    /// Those of the block device whose folder in `/sys` this is; empty if udev does not run.
+    /// The records of the block device with this folder in `/sys`; empty if udev does not run.
     pub fn of(root: &SystemRoot, folder: &Path) -> UdevNotes {
         let numbers = root.text(&folder.join("dev"));
         UdevNotes(numbers.and_then(|dev| root.text(Path::new(&format!("/run/udev/data/b{dev}")))).unwrap_or_default())
     }
 
-    /// One of them.
+    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<String> {
         let value = |line: &str| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('=').map(str::to_owned);
         self.0.lines().find_map(value).filter(|value| !value.is_empty())

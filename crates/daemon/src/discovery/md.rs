@@ -10,19 +10,19 @@ use std::path::Path;
 
 /// A device in an array's folder.
 struct MdDevice {
-    /// Its place; none: a spare, a journal, or one that was thrown out.
+    /// Its place; `None`: a spare, a journal, or a device that was removed.
     slot: Option<usize>,
-    /// As the watch wants to know it; without a start that is known its data begin at 0.
+    /// The member for the watch; if the start of its data is not known, it is 0.
     member: ArrayMember,
-    /// Is it known where its data begin?
+    /// Is the start of its data known?
     is_located: bool,
-    /// Sectors that are used of it, twice what the kernel says in KiB.
+    /// Sectors of it that are used (the kernel gives KiB).
     used: u64,
-    /// Is it to take the place of another that is still there?
+    /// Does it replace another device that is still in its place?
     is_replacement: bool,
 }
 
-/// The arrays that run; of those that do not it is said in `warnings`. `other_paths` names the disks that have several paths.
+/// The arrays that run; others are reported in `warnings`. `other_paths` names the disks that have several paths.
 pub fn md_arrays(
     root: &SystemRoot,
     other_paths: &BTreeMap<String, String>,
@@ -53,7 +53,7 @@ fn array(
     let md = folder.join("md");
     let text = |file: &str| root.text(&md.join(file));
     let name = name(root, kernel_name);
-    let level = text("level").filter(|level| level != "container")?; // what is in a container is an array of its own
+    let level = text("level").filter(|level| level != "container")?; // the contents of a container are arrays of their own
     let state = text("array_state").unwrap_or_default();
     let places = root.number(&md.join("raid_disks")).unwrap_or(0) as usize;
     if matches!(state.as_str(), "clear" | "inactive") || places == 0 {
@@ -93,7 +93,7 @@ fn array(
     })
 }
 
-/// By place; where a replacement is being filled beside the old device, the old one counts.
+/// The members by place; where a replacement is being filled beside the old device, the old one counts.
 fn members(devices: &[MdDevice], places: usize) -> Vec<ArrayMember> {
     let empty = ArrayMember { disk: None, is_in_sync: false, data_start: 0 };
     let at = |place: usize| {
@@ -109,8 +109,8 @@ fn device(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, Strin
     if is("journal") {
         return None;
     }
-    // Of a disk that was pulled the link leads nowhere, and md calls it in sync until it wants something of it (seen with Linux
-    // 6.12). Its place is empty.
+    // The link of a disk that was pulled out is broken, and md calls it in sync until it needs the disk (seen with
+    // Linux 6.12). Its place counts as empty.
     let below = disk_below(root, &folder.join("block"), other_paths);
     let start = below.as_ref().and_then(|below| below.start);
     let member = ArrayMember {
@@ -135,7 +135,7 @@ fn activity(action: Option<&str>) -> ArrayActivity {
     }
 }
 
-/// The name in `/dev/md`, if it has one that is more than a number; else the kernel's.
+/// The name in `/dev/md`, if there is one that is more than a number; else the kernel's.
 fn name(root: &SystemRoot, kernel_name: &str) -> String {
     let folder = Path::new("/dev/md");
     let leads_here = |name: &String| {
@@ -145,7 +145,7 @@ fn name(root: &SystemRoot, kernel_name: &str) -> String {
     root.names(folder).into_iter().find(leads_here).unwrap_or_else(|| kernel_name.to_owned())
 }
 
-/// The UUID as mdadm writes it. Newer kernels say it themselves; else mdadm or udev has noted it, of the array or of a member.
+/// The UUID as mdadm writes it. Newer kernels report it; else mdadm or udev has recorded it, for the array or for a member.
 fn uuid(root: &SystemRoot, folder: &Path, kernel_name: &str) -> Option<String> {
     let by_kernel = || root.text(&folder.join("md/uuid"));
     let by_mdadm = || {
@@ -165,7 +165,7 @@ fn uuid(root: &SystemRoot, folder: &Path, kernel_name: &str) -> Option<String> {
     [by_kernel(), by_mdadm(), by_udev(), by_member()].into_iter().flatten().find_map(|text| in_mdadm_words(&text))
 }
 
-/// `0a1b2c3d:...`: 32 digits in four groups, whatever stood between them. Zeros are none.
+/// A UUID in mdadm's form, `0a1b2c3d:...`: 32 digits in four groups, whatever separators it had. Zeros are no UUID.
 fn in_mdadm_words(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect::<String>().to_ascii_lowercase();
     let is_uuid = digits.len() == 32 && digits.bytes().any(|digit| digit != b'0');

@@ -1,27 +1,27 @@
-//! How md lays out an array: what may be lost, and where the chunks lie, if `scrubjay_core` knows such a layout.
+//! The layout of an md array: how many members may be lost, and where the chunks lie, if `scrubjay_core` knows the layout.
 
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 
-/// What decides where md puts things.
+/// What determines where md places chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdShape {
-    /// As `md/level` says it: `raid6`.
+    /// The text of `md/level`, such as `raid6`.
     pub level: String,
-    /// How many places it has.
+    /// The number of places.
     pub disks: usize,
-    /// `md/layout`, a number whose meaning is the level's.
+    /// The number in `md/layout`, whose meaning depends on the level.
     pub layout: u64,
-    /// Sectors of a chunk; 0 where the level has none.
+    /// Sectors of a chunk; 0 if the level has no chunks.
     pub chunk: u64,
-    /// Is the same room used of every member?
+    /// Is the same number of sectors used of every member?
     pub is_even: bool,
 }
 
-/// Linux rewrites what it could not read of a mirror page by page (drivers/md/raid1.c, `fix_read_error`): two members lose the
-/// same data when they lose the same page.
+/// Sectors of a page. Linux rewrites unreadable sectors of a mirror page by page (drivers/md/raid1.c,
+/// `fix_read_error`), so two members lose the same data if they lose the same page.
 const PAGE_SECTORS: u64 = 8;
-/// `md/layout` of RAID-10 (drivers/md/raid10.c, `setup_geo`): near copies, far copies in the second byte, and this bit when the
-/// far ones follow at once.
+/// The bit of `md/layout` of RAID-10 for the offset layout (drivers/md/raid10.c, `setup_geo`). The first byte has the
+/// near copies, the second byte the far copies; with this bit the far copies follow at once.
 const FAR_IS_OFFSET: u64 = 1 << 16;
 
 impl MdShape {
@@ -33,7 +33,7 @@ impl MdShape {
         self.layout >> 8 & 0xff
     }
 
-    /// How many members may be missing, whichever they are, when all were there.
+    /// How many members, whichever they are, may be missing, counted from all present.
     pub fn redundancy(&self) -> u32 {
         match self.level.as_str() {
             "raid1" => u32::try_from(self.disks.saturating_sub(1)).unwrap_or(u32::MAX),
@@ -44,7 +44,7 @@ impl MdShape {
         }
     }
 
-    /// `RAID6`, as people say it.
+    /// The level for people, such as `RAID6`.
     pub fn words(&self) -> String {
         match self.level.strip_prefix("raid") {
             Some(number) => format!("RAID{number}"),
@@ -52,8 +52,8 @@ impl MdShape {
         }
     }
 
-    /// The layout, and the sectors of a chunk. None for those that core has no map of: RAID-4, RAID-10 `far`, RAID-5 and
-    /// RAID-6 with parity in unusual places, striping over members of different sizes.
+    /// The layout, and the sectors of a chunk. `None`: core has no map of it. These are RAID-4, RAID-10 `far`, RAID-5
+    /// and RAID-6 with parity in unusual places, and striping over members of different sizes.
     pub fn map(&self) -> Option<(Layout, u64)> {
         let whole = |parity: usize| Some(Shape { data: self.disks.checked_sub(parity)?, parity });
         let (kind, shape, chunk) = match (self.level.as_str(), self.layout) {
@@ -85,7 +85,7 @@ impl MdShape {
     }
 }
 
-/// All members hold the same: of two, a pair; of more, one chunk of data whose "parities" are its copies, in turn.
+/// The layout of a mirror: two members are a pair; more are one chunk of data whose "parities" are its copies, in turn.
 fn mirror(disks: usize, chunk: u64) -> Option<(Layout, u64)> {
     let shape = Shape { data: 1, parity: disks.checked_sub(1)? };
     let kind = if disks == 2 { LayoutKind::Raid1 } else { LayoutKind::Rotating };

@@ -1,14 +1,14 @@
-//! Which disks and arrays this machine has, where they sit, and who else reads them through: from the text files of `/sys`, `/run`
-//! and `/etc`, below a folder that stands for `/`.
+//! Discovery: which disks and arrays this machine has, where they are, and which other programs read them through.
+//! Its sources are the text files of `/sys`, `/run` and `/etc`, below a folder that stands for `/`.
 //!
 //! ```text
 //! root: files and links --> identity, place, bays --> disks --+
 //!                       --> below --> md, btrfs --------------+--> survey --> HostSurvey --> changes --> events of the watch
 //!                       --> power, others --------------------+
-//! uevent: when to look again          checks, volumes: whose own checkers can be driven, and our own volumes
+//! uevent: when to look again    checks, volumes: whose own checkers can be driven, and our own volumes
 //! ```
 //!
-//! **Never:** opening a device (but [`checks`]), writing (but [`bays::locate`]), policy.
+//! **Never:** opening a device (except in [`checks`]), writing (except in [`bays::locate`]), policy.
 
 pub mod bays;
 mod below;

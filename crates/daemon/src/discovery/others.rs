@@ -1,14 +1,14 @@
-//! Who else reads disks and arrays through, regularly: timers, lines of cron, smartd.
+//! Other programs that regularly read disks and arrays through: timers, lines of cron, smartd.
 
 use super::root::SystemRoot;
 use super::seen::OtherScrubber;
 use std::path::{Path, PathBuf};
 
-/// A program that scrubs, by what its timer or its line of cron says.
+/// A program that scrubs, recognised by its timer or its line of cron.
 struct KnownScrubber {
-    /// How the names of its timers begin.
+    /// The beginnings of its timers' names.
     timers: &'static [&'static str],
-    /// What a command of it has in it.
+    /// Words that its commands contain.
     commands: &'static [&'static str],
     /// What it does, and to which subjects.
     what: &'static str,
@@ -71,7 +71,7 @@ const KNOWN: [KnownScrubber; 8] = [
     },
 ];
 
-/// Where units are put by the machine's owner, at run time, and by packages: the first that has one counts.
+/// Folders of units: the machine owner's, the run time's, the packages': the first one that has a unit counts.
 const UNITS: [&str; 4] =
     ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
 /// Tables of cron, and folders of them.
@@ -79,7 +79,7 @@ const CRON: [&str; 3] = ["/etc/crontab", "/etc/cron.d", "/var/spool/cron/crontab
 /// Folders of programs that cron runs.
 const CRON_FOLDERS: [&str; 3] = ["/etc/cron.daily", "/etc/cron.weekly", "/etc/cron.monthly"];
 
-/// All that are switched on, by name.
+/// All other scrubbers that are switched on, by name.
 pub fn other_scrubbers(root: &SystemRoot) -> Vec<OtherScrubber> {
     let mut found = timers(root);
     found.extend(cron_tables(root));
@@ -91,7 +91,7 @@ pub fn other_scrubbers(root: &SystemRoot) -> Vec<OtherScrubber> {
     found
 }
 
-/// The same work by the clock of systemd and of cron: it is done twice.
+/// Marks work that both systemd and cron start, so that it is done twice.
 fn mark_doubles(found: &mut [OtherScrubber]) {
     let is_cron = |other: &OtherScrubber| other.who.starts_with('/');
     for index in 0..found.len() {
@@ -111,7 +111,7 @@ fn scrubber(who: String, when: String, known: &KnownScrubber) -> OtherScrubber {
     OtherScrubber { who, what: known.what.to_owned(), when, advice: known.advice.to_owned() }
 }
 
-/// Units that are enabled: links in a folder `*.wants` that is the owner's or a package's. A unit that is itself a link to
+/// Units that are enabled: by links in a folder `*.wants` of the owner or a package. A unit that is itself a link to
 /// `/dev/null`, or an empty file, is masked.
 fn enabled(root: &SystemRoot, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let mut units = Vec::new();
@@ -140,7 +140,7 @@ fn timers(root: &SystemRoot) -> Vec<OtherScrubber> {
     units.into_iter().filter_map(|unit| Some(scrubber(unit.clone(), calendar(root, &unit), of(&unit)?))).collect()
 }
 
-/// What `OnCalendar=` of a timer says: in its file, or its template's, then in what was dropped in beside it.
+/// The `OnCalendar=` of a timer: in its file or its template's, then in its drop-in files.
 fn calendar(root: &SystemRoot, unit: &str) -> String {
     let template = unit.split_once('@').map(|(name, _)| format!("{name}@.timer"));
     let names: Vec<&str> = [Some(unit), template.as_deref()].into_iter().flatten().collect();
@@ -157,7 +157,7 @@ fn calendar(root: &SystemRoot, unit: &str) -> String {
             text.lines().filter_map(|line| line.trim().strip_prefix("OnCalendar")?.trim_start().strip_prefix('='))
         {
             match value.trim() {
-                "" => times.clear(), // an empty line takes back what was said before
+                "" => times.clear(), // an empty value clears the earlier ones
                 value => times.push(value.to_owned()),
             }
         }
@@ -166,7 +166,7 @@ fn calendar(root: &SystemRoot, unit: &str) -> String {
     times.join("; ")
 }
 
-/// Lines that run a program that scrubs.
+/// Lines of cron that run a program that scrubs.
 fn cron_tables(root: &SystemRoot) -> Vec<OtherScrubber> {
     let mut found = Vec::new();
     for place in CRON.map(Path::new) {
@@ -179,7 +179,7 @@ fn cron_tables(root: &SystemRoot) -> Vec<OtherScrubber> {
                 let one = scrubber(file.display().to_string(), cron_time(line), known);
                 let is_said = |other: &OtherScrubber| other.who == one.who && other.what == one.what;
                 if !found.iter().any(is_said) {
-                    found.push(one); // a file may have a line for the work and one for after a power cut
+                    found.push(one); // a file may have one line for the work and another after a power cut
                 }
             }
         }
@@ -187,15 +187,15 @@ fn cron_tables(root: &SystemRoot) -> Vec<OtherScrubber> {
     found
 }
 
-/// Debian's `checkarray --cron` does nothing unless its settings say so; lines that begin by looking for systemd leave the work
-/// to its timers.
+/// Is a line of cron without effect? Debian's `checkarray --cron` does nothing unless its settings say so; lines that
+/// begin with a test for systemd leave the work to its timers.
 fn is_switched_off(root: &SystemRoot, line: &str) -> bool {
     let is_left_to_timers = line.contains("/run/systemd/system") && root.has(Path::new("/run/systemd/system"));
     let is_asked = line.contains("checkarray") && line.contains("--cron");
     is_left_to_timers || is_asked && !is_autocheck(root)
 }
 
-/// `AUTOCHECK=true` in `/etc/default/mdadm`.
+/// Is `AUTOCHECK=true` set in `/etc/default/mdadm`?
 fn is_autocheck(root: &SystemRoot) -> bool {
     let text = root.text(Path::new("/etc/default/mdadm")).unwrap_or_default();
     let value = text.lines().filter_map(|line| line.trim().strip_prefix("AUTOCHECK=")).next_back().unwrap_or_default();
@@ -203,7 +203,7 @@ fn is_autocheck(root: &SystemRoot) -> bool {
     ["true", "yes", "1", "y", "t"].contains(&value.as_str())
 }
 
-/// The five fields of time, or `@monthly`; the line's own tests of the date are its command's business.
+/// The five fields of time, or `@monthly`; further tests of the date are in the line's command.
 fn cron_time(line: &str) -> String {
     let fields = if line.starts_with('@') { 1 } else { 5 };
     let time = line.split_whitespace().take(fields).collect::<Vec<_>>().join(" ");
@@ -211,7 +211,7 @@ fn cron_time(line: &str) -> String {
     if is_first_week { format!("cron {time}, in the first seven days of a month") } else { format!("cron {time}") }
 }
 
-/// Programs in `/etc/cron.daily` and its like, by what their text runs.
+/// Programs in `/etc/cron.daily` and the like that scrub, recognised by their text.
 fn cron_folders(root: &SystemRoot) -> Vec<OtherScrubber> {
     let mut found = Vec::new();
     for place in CRON_FOLDERS {
@@ -228,7 +228,7 @@ fn cron_folders(root: &SystemRoot) -> Vec<OtherScrubber> {
     found
 }
 
-/// Long self-tests that smartd begins: `-s` with a rule for `L`.
+/// Long self-tests that smartd starts: `-s` with a rule for `L`.
 fn smartd(root: &SystemRoot) -> Vec<OtherScrubber> {
     if enabled(root, |unit| ["smartd.service", "smartmontools.service"].contains(&unit)).is_empty() {
         return Vec::new();

@@ -1,25 +1,25 @@
-//! Where a disk hangs: its controller, and a name of its place that outlives a restart.
+//! The place of a disk: its controller, and a name of the place that survives a restart.
 
 use super::root::{SystemRoot, last_name};
 use std::path::{Component, Path, PathBuf};
 
-/// Where a disk hangs.
+/// The place to which a disk is attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskPlace {
-    /// The PCI function of its controller, such as `0000:00:17.0`; without PCI what stands in its place. None: it has none of
-    /// its own to speak of.
+    /// The PCI function of its controller, such as `0000:00:17.0`; without PCI, what has its role. `None`: it has no
+    /// controller of its own.
     pub controller: Option<String>,
-    /// Its place as udev calls it, else in the kernel's words. Numbers that change with the order of discovery are left out
-    /// where others tell as much.
+    /// Its place as udev calls it, else in the kernel's words. Numbers that change with the order of discovery are left
+    /// out where others identify the place.
     pub name: String,
-    /// The name in `/dev/disk/by-path`.
+    /// Its name in `/dev/disk/by-path`.
     pub by_path: Option<String>,
-    /// Does it hang on USB, or on an ATA port of its own? Then no second path leads to it.
+    /// Is it on USB, or on an ATA port of its own? Then no second path leads to it.
     pub has_one_path: bool,
 }
 
 impl DiskPlace {
-    /// Of the disk whose folder in `/sys/block` this is.
+    /// Reads the place of the disk with this folder in `/sys/block`.
     pub fn read(root: &SystemRoot, folder: &Path) -> DiskPlace {
         let kernel_name = last_name(folder);
         let device = device_path(root, folder);
@@ -35,8 +35,8 @@ impl DiskPlace {
     }
 }
 
-/// The path of its device in `/sys/devices`. An NVMe namespace that several controllers may lead to hangs below its subsystem;
-/// its path is then that of the first controller.
+/// The path of its device in `/sys/devices`. An NVMe namespace that may have several controllers is below its
+/// subsystem; its path is then that of the first controller.
 fn device_path(root: &SystemRoot, folder: &Path) -> Option<PathBuf> {
     let device = root.resolve(&folder.join("device"))?;
     if !last_name(&device).starts_with("nvme-subsys") {
@@ -54,19 +54,19 @@ fn names(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// `ata3`, not `ata_port`.
+/// Is the name this word with a number: `ata3`, not `ata_port`?
 fn is_numbered(name: &str, kind: &str) -> bool {
     name.strip_prefix(kind).is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// `0000:00:17.0`
+/// Is it the name of a PCI function: `0000:00:17.0`?
 fn is_pci_function(name: &str) -> bool {
     let bytes = name.as_bytes();
     let is_hex = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_hexdigit());
     bytes.len() >= 12 && name.split([':', '.']).count() == 4 && name.split([':', '.']).all(is_hex)
 }
 
-/// The last PCI function of the path; else what stands before the first port, host or bus.
+/// The last PCI function of the path; without one, what stands before the first port, host or bus.
 fn controller(parts: &[String]) -> Option<String> {
     if let Some(function) = parts.iter().rev().find(|part| is_pci_function(part)) {
         return Some(function.clone());
@@ -77,7 +77,7 @@ fn controller(parts: &[String]) -> Option<String> {
     (!["devices", "platform", "virtual"].contains(&before.as_str())).then(|| before.clone())
 }
 
-/// `/dev/disk/by-path/NAME -> ../../sda`: the first name in order.
+/// The first name in order of a link such as `/dev/disk/by-path/NAME -> ../../sda`.
 fn by_path(root: &SystemRoot, kernel_name: &str) -> Option<String> {
     let folder = Path::new("/dev/disk/by-path");
     let leads_here =
@@ -85,10 +85,11 @@ fn by_path(root: &SystemRoot, kernel_name: &str) -> Option<String> {
     root.names(folder).into_iter().find(leads_here)
 }
 
-/// The PCI function, the USB port, the ATA port, and the numbers of channel, target and unit without the host's.
+/// The place in the kernel's words: PCI function, USB port, ATA port, and the numbers of channel, target and unit
+/// without the host's.
 fn in_kernel_words(parts: &[String]) -> Option<String> {
     let mut words: Vec<String> = parts.iter().rev().find(|part| is_pci_function(part)).cloned().into_iter().collect();
-    // `2-1.4:1.0` is an interface of what is plugged into port 1.4 of bus 2.
+    // `2-1.4:1.0` is an interface of the device in port 1.4 of bus 2.
     words.extend(
         parts.iter().rev().find(|part| part.contains('-') && part.ends_with(":1.0")).map(|at| format!("usb {at}")),
     );

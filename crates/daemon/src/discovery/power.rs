@@ -3,8 +3,8 @@
 use super::root::SystemRoot;
 use std::path::Path;
 
-/// True when no charger or mains is on and a battery, or an uninterruptible power supply, is being discharged. Batteries of mice
-/// and headsets do not count.
+/// True when no charger or mains is on and a battery, or an uninterruptible power supply, is discharging. Batteries of
+/// mice and headsets do not count.
 pub fn is_on_battery(root: &SystemRoot) -> bool {
     let folder = Path::new("/sys/class/power_supply");
     let mut is_discharging = false;

@@ -1,12 +1,12 @@
-//! Text files and links below a folder that stands for `/`: small readers, no policy. No device is opened.
+//! Text files and links below a folder that stands for `/`: small readers without policy. No device is opened.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Links that are followed before one is taken for a circle, as Linux does (`MAXSYMLINKS`).
+/// Links that are followed before they count as a circle; the same number as in Linux (`MAXSYMLINKS`).
 const LINKS_MAX: usize = 40;
 
-/// The folder below which `/sys`, `/etc`, `/run` and the others are looked for.
+/// The folder below which `/sys`, `/etc`, `/run` and the others are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemRoot(PathBuf);
 
@@ -23,34 +23,34 @@ impl SystemRoot {
         SystemRoot(folder.to_owned())
     }
 
-    /// Where a path of the machine really lies, links not followed.
+    /// The real path of a path of the machine; links are not followed.
     pub fn real(&self, path: &Path) -> PathBuf {
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The text of a file without white space and zeros around it; none: it is absent, unreadable, or empty.
+    /// The text of a file without surrounding white space and zeros; `None`: it is absent, unreadable, or empty.
     pub fn text(&self, path: &Path) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes(path)?).into_owned();
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// What a file holds.
+    /// The contents of a file.
     pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         fs::read(self.real(&self.resolve(path)?)).ok()
     }
 
-    /// The number that a file begins with. (`md` writes `4 (3)` while an array is given another shape.)
+    /// The number at the beginning of a file. (`md` writes `4 (3)` while an array is reshaped.)
     pub fn number(&self, path: &Path) -> Option<u64> {
         self.text(path)?.split_whitespace().next()?.parse().ok()
     }
 
-    /// Is there anything of this name, behind links?
+    /// Does the path exist, links followed?
     pub fn has(&self, path: &Path) -> bool {
         self.resolve(path).is_some_and(|path| self.real(&path).symlink_metadata().is_ok())
     }
 
-    /// Names in a folder, in order; none if it cannot be read.
+    /// The names in a folder, in order; empty if it cannot be read.
     pub fn names(&self, folder: &Path) -> Vec<String> {
         let entries = self.resolve(folder).and_then(|folder| fs::read_dir(self.real(&folder)).ok());
         let names =
@@ -60,14 +60,14 @@ impl SystemRoot {
         names
     }
 
-    /// What a link says, as it stands there.
+    /// The target of a link, as it is written there.
     pub fn link(&self, path: &Path) -> Option<PathBuf> {
         let parent = self.resolve(path.parent()?)?;
         fs::read_link(self.real(&parent.join(path.file_name()?))).ok()
     }
 
-    /// The path of the machine without links, `.` and `..`; none: nothing is there, or the links go round in a circle. A link
-    /// that begins with `/` begins at this root.
+    /// The path of the machine without links, `.` and `..`; `None`: it does not exist, or the links form a circle. A
+    /// link that begins with `/` begins at this root.
     pub fn resolve(&self, path: &Path) -> Option<PathBuf> {
         let mut done = PathBuf::from("/");
         let mut ahead: Vec<PathBuf> = parts(path);

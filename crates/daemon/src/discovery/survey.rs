@@ -1,4 +1,4 @@
-//! Looks at all of a machine: one survey, from text files only. No device is opened, no disk is woken, no permission is needed.
+//! Surveys a machine from text files only: no device is opened, no disk is woken, no permission is needed.
 
 use super::btrfs::btrfs_arrays;
 use super::disks::disks;
@@ -10,15 +10,15 @@ use super::seen::HostSurvey;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What is there now, below `root`. `also` names devices that are to be watched although they are no hardware with a medium that
-/// stays: `/dev/loop7`, a card reader.
+/// Makes a survey below `root`. `also` names devices that are to be watched although they are no hardware with a fixed
+/// medium: `/dev/loop7`, a card reader.
 pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
     let found = disks(root, also);
     let mut warnings = Vec::new();
     let mut arrays = md_arrays(root, &found.other_paths, &mut warnings);
     arrays.extend(btrfs_arrays(root, &found.other_paths, &mut warnings));
     let are_arrays_known = warnings.is_empty();
-    // Images on loop devices are somebody's trials, unless they are watched.
+    // Images on loop devices are experiments, unless they are watched.
     let is_watched = |name: &String| found.disks.iter().any(|disk| disk.facts.name == *name);
     arrays.retain(|array| {
         let members = || array.members.iter().filter_map(|member| member.disk.as_ref());
@@ -46,13 +46,13 @@ pub fn survey(root: &SystemRoot, also: &[PathBuf]) -> HostSurvey {
     }
 }
 
-/// Is that a device whose medium is a file, memory or another machine's: `loop7`?
+/// Is it a device, such as `loop7`, whose medium is a file, memory or another machine's?
 fn is_image(name: &str) -> bool {
     let number = ["loop", "zram", "ram", "nbd", "ublkb"].iter().find_map(|kind| name.strip_prefix(kind));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// ZFS says in text files which pools there are and how they are, not which disks they have.
+/// ZFS pools. Text files give their names and states, but not their disks.
 fn pools(root: &SystemRoot) -> Vec<String> {
     let folder = Path::new("/proc/spl/kstat/zfs");
     let words = "nothing tells its disks without `zpool`, so they may be read side by side, and while it scrubs";

@@ -1,4 +1,4 @@
-//! The kernel's word that something about devices changed, by its netlink socket.
+//! Notifications of device changes by the kernel's netlink socket.
 
 use rustix::io::Errno;
 use rustix::net::netlink::{KOBJECT_UEVENT, SocketAddrNetlink};
@@ -8,19 +8,19 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// The kernel's own messages, and those of udev when it has noted what it knows of the device.
+/// The multicast groups: the kernel's own messages, and those of udev when it has recorded its facts about the device.
 const GROUPS: u32 = 1 | 2;
-/// Longer messages are cut; what is looked for stands in the first hundred bytes or so.
+/// Bytes of a message that are read; the field that matters is in the first hundred or so.
 const MESSAGE_MAX: usize = 8192;
-/// After a message it is waited until nothing came for so long: what happens together is told together,
+/// After a message, the wait lasts until none came for this time, so that simultaneous changes are reported once.
 const QUIET: Duration = Duration::from_secs(1);
-/// but no longer than this.
+/// The longest such wait.
 const QUIET_MAX: Duration = Duration::from_secs(10);
-/// What matters: disks and arrays, bays, and power.
+/// The subsystems that matter: disks and arrays, bays, and power.
 const SUBSYSTEMS: [&str; 3] = ["block", "enclosure", "power_supply"];
 
-/// Hears that something changed; what, the next survey says. It needs no permission. A message that somebody made up costs a
-/// survey, no more.
+/// Waits for notifications that something changed; the next survey finds out what. It needs no permission. A forged
+/// message costs a survey, no more.
 #[derive(Debug)]
 pub struct UeventSocket(OwnedFd);
 
@@ -28,7 +28,7 @@ impl UeventSocket {
     /// Listens from now on.
     ///
     /// # Errors
-    /// The kernel has no such socket, or a sandbox forbids it: then the pump looks every minute or so.
+    /// The kernel has no such socket, or a sandbox forbids it: then the pump surveys at intervals only.
     pub fn open() -> io::Result<UeventSocket> {
         let socket =
             socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(KOBJECT_UEVENT))?;
@@ -36,7 +36,7 @@ impl UeventSocket {
         Ok(UeventSocket(socket))
     }
 
-    /// Waits until something about disks, arrays, bays or power has changed and is quiet again, or `timeout` is over: false.
+    /// Waits until something about disks, arrays, bays or power has changed and is quiet again. False: `timeout` is over.
     pub fn wait(&self, timeout: Duration) -> bool {
         if !self.hear(Instant::now() + timeout) {
             return false;
@@ -46,7 +46,7 @@ impl UeventSocket {
         true
     }
 
-    /// Was something that matters heard before then?
+    /// Did a message that matters arrive before that time?
     fn hear(&self, until: Instant) -> bool {
         let mut message = [0; MESSAGE_MAX];
         loop {
@@ -54,7 +54,7 @@ impl UeventSocket {
             if rest.is_zero() {
                 return false;
             }
-            // None would wait for ever; less than a microsecond counts as none.
+            // A zero time-out would wait for ever, and less than a microsecond counts as zero.
             let rest = rest.max(Duration::from_millis(1));
             let heard = set_socket_timeout(&self.0, Timeout::Recv, Some(rest))
                 .and_then(|()| recv(&self.0, &mut message[..], RecvFlags::empty()));
@@ -62,9 +62,9 @@ impl UeventSocket {
                 Ok((_, length)) if matters(&message[..length.min(MESSAGE_MAX)]) => return true,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return false,
-                Err(Errno::NOBUFS) => return true, // some were lost
+                Err(Errno::NOBUFS) => return true, // some messages were lost
                 Err(_) => {
-                    // It cannot be listened to any more: as if something had changed, but not faster than it was waited for.
+                    // The socket failed: act as if something had changed, but no faster than the time-out.
                     std::thread::sleep(rest);
                     return true;
                 }
@@ -73,13 +73,13 @@ impl UeventSocket {
     }
 }
 
-/// Is it about something that is looked at? Fields end in zeros, behind `ACTION@PATH`, or behind udev's binary head.
+/// Does a message concern one of [`SUBSYSTEMS`]? Fields end in zeros, behind `ACTION@PATH`, or behind udev's binary head.
 fn matters(message: &[u8]) -> bool {
     let subsystem = |field: &[u8]| {
         let name = field.strip_prefix(b"SUBSYSTEM=")?;
         Some(SUBSYSTEMS.iter().any(|wanted| wanted.as_bytes() == name))
     };
-    // udev's head may be stuck to the first field, which is never the subsystem alone: its list begins with ACTION.
+    // udev's head may be joined to the first field, which is never SUBSYSTEM alone: its list begins with ACTION.
     message.split(|byte| *byte == 0).find_map(subsystem).unwrap_or(false)
 }
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_not_waited_for_is_not_heard() {
-        // A sandbox may forbid the socket; then there is nothing to try.
+        // A sandbox may forbid the socket; then nothing can be tested.
         if let Ok(socket) = UeventSocket::open() {
             assert!(!socket.wait(Duration::ZERO));
         }

@@ -1,4 +1,4 @@
-//! Scrubjay's own volumes, as their servers tell at their control sockets.
+//! Scrubjay's own volumes, as reported by their servers at their control sockets.
 
 use super::below::disk_below;
 use super::root::SystemRoot;
@@ -9,21 +9,21 @@ use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a server says of its volume, as far as the watch wants to know it.
+/// A server's report about its volume, as far as the watch needs it.
 struct ServedVolume {
     uuid: String,
     name: String,
-    /// `4+2`
+    /// Data and parity members, such as `4+2`.
     shape: String,
     is_busy: bool,
-    /// What its scrub goes over; none: it is broken.
+    /// The sectors that its scrub covers; `None`: the volume is broken.
     check_sectors: Option<u64>,
-    /// Of each member: its path, and how it is, in one word.
+    /// The path of each member, and its state in one word.
     members: Vec<(Option<String>, String)>,
 }
 
-/// Adds the volumes that are served on this machine now, and what could not be asked. It takes as long as their servers take to
-/// answer, 20 s for each that hangs.
+/// Adds the volumes that are served on this machine now, and warns of servers that do not answer. It takes as long as
+/// the servers take, 20 s for each that hangs.
 pub fn add_served_volumes(seen: &mut HostSurvey) {
     let sockets = match sockets::sockets() {
         Ok(sockets) => sockets,
@@ -70,7 +70,7 @@ fn facts(root: &SystemRoot, volume: ServedVolume) -> ArrayFacts {
     }
 }
 
-/// The disk of a device or a partition; none of a file.
+/// The disk of a device or a partition; `None` for a file.
 fn disk_of(root: &SystemRoot, path: &Path) -> Option<String> {
     let device = root.resolve(path)?;
     let folder = Path::new("/sys/class/block").join(device.strip_prefix("/dev").ok()?);

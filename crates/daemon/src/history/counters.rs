@@ -1,4 +1,4 @@
-//! Counters over time: a reading is kept when it says something new, and at least once a day.
+//! Counters over time: a reading is kept when a value changes, and at least once a day.
 
 use super::spelling::Spelled;
 use super::values::{all, date, kind, second, signed, unsigned};
@@ -8,21 +8,21 @@ use scrubjay_watch::calendar::DAY;
 use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::{DiskKey, SmartFacts};
 
-/// A counter as it was read.
+/// One reading of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterPoint {
-    /// When.
+    /// When it was read.
     pub at: UnixSeconds,
-    /// Which.
+    /// The counter.
     pub kind: CounterKind,
     /// Its value, decoded.
     pub value: u64,
 }
 
-/// Takes the counters of a reading; `disk` is its number in `known_disk`.
+/// Keeps the counters of a reading; `disk` is its number in `known_disk`.
 pub fn note(database: &Connection, now: UnixSeconds, disk: i64, facts: &SmartFacts) -> Result<()> {
     for (counter, value) in counters::decode(facts) {
-        // What a clock that was ahead has dated is no neighbour of this one.
+        // A reading with a date in the future, from a clock that was ahead, is not compared.
         let sql = "SELECT at, value FROM counter_reading WHERE disk = ?1 AND kind = ?2 AND at <= ?3
                    ORDER BY at DESC LIMIT 1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
@@ -36,7 +36,7 @@ pub fn note(database: &Connection, now: UnixSeconds, disk: i64, facts: &SmartFac
     Ok(())
 }
 
-/// Those of a disk since `from`, the oldest first.
+/// The readings of a disk since `from`, the oldest first.
 pub fn over_time(database: &Connection, disk: &DiskKey, from: UnixSeconds) -> Result<Vec<CounterPoint>> {
     let sql = "SELECT at, kind, value FROM counter_reading WHERE at >= ?2
                AND disk = (SELECT id FROM known_disk WHERE known_disk.disk = ?1) ORDER BY at, kind";

@@ -1,4 +1,4 @@
-//! The data base as the pump and the readers see it.
+//! The data base as the pump and readers use it.
 
 use super::counters::{self, CounterPoint};
 use super::error::HistoryError;
@@ -12,8 +12,8 @@ use scrubjay_watch::facts::{DiskKey, PassReport, SmartFacts};
 use scrubjay_watch::rows::{RowKey, WatchRow};
 use std::path::{Path, PathBuf};
 
-/// The watch's rows and the history of the disks, in one SQLite file. Each method that changes it does all or nothing, and has
-/// it on the disk when it returns.
+/// The watch's rows and the history of the disks, in one SQLite file. Each method that changes it is atomic, and
+/// durable when it returns.
 #[derive(Debug)]
 pub struct HistoryDatabase {
     path: PathBuf,
@@ -21,15 +21,16 @@ pub struct HistoryDatabase {
 }
 
 impl HistoryDatabase {
-    /// Opens the file to be written. One that is absent is made, mode 0600, and its folder with it.
+    /// Opens the file for writing. An absent file is made, with mode 0600, and its folder with it.
     ///
     /// # Errors
-    /// When it cannot be made or opened, belongs to another program or a newer version, or is damaged: it is then left as it is.
+    /// When it cannot be made or opened, belongs to another program or a newer version, or is damaged: then it is left
+    /// as it is.
     pub fn open(path: &Path) -> Result<HistoryDatabase, HistoryError> {
         Ok(HistoryDatabase { path: path.to_owned(), connection: opening::writable(path)? })
     }
 
-    /// One that lies in memory and is gone with the value: of a modelled machine.
+    /// A data base in memory that is gone with the value: for a modelled machine.
     ///
     /// # Errors
     /// When there is no memory.
@@ -39,10 +40,10 @@ impl HistoryDatabase {
         Ok(HistoryDatabase { path, connection })
     }
 
-    /// Opens the file to be read, beside a daemon that writes it.
+    /// Opens the file for reading, while a daemon may write it.
     ///
     /// # Errors
-    /// As [`HistoryDatabase::open`]; and when it is absent, or an older version's.
+    /// Like [`HistoryDatabase::open`]; also when it is absent, or of an older version.
     pub fn open_read_only(path: &Path) -> Result<HistoryDatabase, HistoryError> {
         Ok(HistoryDatabase { path: path.to_owned(), connection: opening::readable(path)? })
     }
@@ -50,27 +51,27 @@ impl HistoryDatabase {
     /// The watch's rows, as they were kept.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what nobody wrote there.
+    /// When the file cannot be read, or has values that Scrubjay never writes.
     pub fn rows(&self) -> Result<Vec<WatchRow>, HistoryError> {
-        // One look at all tables: a writer may be between them otherwise.
+        // One transaction for all tables: otherwise a writer may change them in between.
         self.read(|database| {
             let look = database.unchecked_transaction()?;
             stored::load(&look)
         })
     }
 
-    /// Makes these rows durable and removes those, all or none, and writes down what follows from them: incidents, messages,
-    /// channels, disks that are new, have another name, are forgotten, or replace others.
+    /// Makes these rows durable and removes others, all or none, and records the events that follow: incidents,
+    /// messages, channels, disks that are new, renamed, forgotten, or replace others.
     ///
     /// # Errors
-    /// When it cannot be written; then nothing is changed, and the same call may be made again.
+    /// When it cannot be written; then nothing is changed, and the call may be repeated.
     pub fn keep(&mut self, now: UnixSeconds, rows: &[WatchRow], dropped: &[RowKey]) -> Result<(), HistoryError> {
         self.change(|database| {
             for key in dropped {
                 follow::before_remove(database, now, key)?;
                 stored::remove(database, key)?;
             }
-            // Disks first: what else there is refers to them.
+            // Disks first, because other rows refer to them.
             let (of_disks, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| matches!(row, WatchRow::Disk(_)));
             for row in of_disks.into_iter().chain(others) {
                 follow::before_keep(database, now, row)?;
@@ -83,7 +84,7 @@ impl HistoryDatabase {
         })
     }
 
-    /// SMART of a disk was read: its counters are kept when they change and at least once a day, its temperature once an hour.
+    /// Records a SMART reading: counters when they change and at least once a day, the temperature once an hour.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
@@ -95,7 +96,7 @@ impl HistoryDatabase {
         })
     }
 
-    /// A pass that began then is finished, and its unreadable sectors are those of the report. To tell it twice does no harm.
+    /// Records a finished pass that began at `begun`, and its unreadable sectors. A repeated call does no harm.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
@@ -109,7 +110,7 @@ impl HistoryDatabase {
         self.change(|database| passes::note_pass(database, now, disk, report, begun))
     }
 
-    /// The check of an array that is called so is over. Told twice, it is noted twice.
+    /// Records that the check of the array of this name is over. A repeated call records it again.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
@@ -117,8 +118,8 @@ impl HistoryDatabase {
         self.change(|database| passes::note_check(database, now, array, report))
     }
 
-    /// A pass that goes on has found these unreadable sectors so far, ascending. Earlier ones stay what they are: only
-    /// [`HistoryDatabase::note_pass`] says that they can be read again.
+    /// Records the unreadable sectors that the pass under way has found so far, ascending. Earlier ones stay
+    /// unreadable: only [`HistoryDatabase::note_pass`] ends them.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
@@ -131,7 +132,7 @@ impl HistoryDatabase {
         self.change(|database| passes::note_findings(database, now, disk, runs, false))
     }
 
-    /// A disk is there, or is not any more. Told again, it is no news.
+    /// Records whether a disk is present. A repeated call records nothing new.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
@@ -139,7 +140,8 @@ impl HistoryDatabase {
         self.change(|database| disks::note_presence(database, now, disk, is_there))
     }
 
-    /// A channel accepted the message of this number. To be told before the watch hears of it, which then drops the message.
+    /// Records that a channel accepted the message of this number. It must be called before the watch learns of it and
+    /// drops the message.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
@@ -147,20 +149,20 @@ impl HistoryDatabase {
         self.change(|database| follow::note_delivered(database, now, number))
     }
 
-    /// Once a day: old readings become fewer, so that the file stays bounded.
+    /// Thins old readings, once a day, so that the file stays bounded.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
     pub fn thin(&mut self, now: UnixSeconds) -> Result<(), HistoryError> {
         self.change(|database| thin::thin(database, now))?;
-        // The log beside the file gives its space back. A reader may be in the way: then tomorrow.
+        // The log beside the file is truncated. If a reader prevents that, it is done tomorrow.
         self.read(|database| {
             database.execute_batch("PRAGMA optimize")?;
             database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         })
     }
 
-    /// The newest events, the newest first, of all or of one disk.
+    /// The newest events, the newest first, of all disks or of one.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -192,7 +194,7 @@ impl HistoryDatabase {
         self.read(|database| passes::passes(database, disk))
     }
 
-    /// Unreadable sectors of a disk: those that are so still, then those that were.
+    /// Unreadable sectors of a disk: first those that still are, then those that were.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -204,7 +206,7 @@ impl HistoryDatabase {
         work(&self.connection).map_err(|error| HistoryError::of(&self.path, error))
     }
 
-    /// All of the work or, at the first error, none of it.
+    /// Does all of the work or, at the first error, none of it.
     fn change(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), HistoryError> {
         let changed =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|transaction| {

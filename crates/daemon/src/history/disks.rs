@@ -1,4 +1,4 @@
-//! Disks that were ever seen, by what they are and not by what the kernel calls them; who sits where in an array.
+//! All disks that were ever seen, by identity and not by the kernel's names; and their places in arrays.
 
 use super::event::{self, HistoryEventKind};
 use super::nested;
@@ -9,16 +9,16 @@ use scrubjay_watch::facts::{DiskFacts, DiskKey};
 
 /// A disk that was seen.
 pub struct KnownDisk {
-    /// Its number, to which the tables of what happened refer.
+    /// Its number, by which the event tables refer to it.
     pub id: i64,
-    /// What the kernel called it last; empty: nothing but its key is known.
+    /// Its last kernel name; empty: only its key is known.
     pub name: String,
     is_there: bool,
     is_forgotten: bool,
 }
 
 impl KnownDisk {
-    /// What people know it by: its name or, where that is not known yet, its key.
+    /// What people know it by: its name or, without one, its key.
     pub fn called<'a>(&'a self, key: &'a DiskKey) -> &'a str {
         if self.name.is_empty() { &key.0 } else { &self.name }
     }
@@ -33,7 +33,7 @@ pub fn find(database: &Connection, key: &DiskKey) -> Result<Option<KnownDisk>> {
     database.query_row(sql, [&key.0], read).optional()
 }
 
-/// The disk with this key; it is entered if it was never seen.
+/// The disk with this key; it is added if it was never seen.
 pub fn find_or_enter(database: &Connection, now: UnixSeconds, key: &DiskKey) -> Result<KnownDisk> {
     if let Some(known) = find(database, key)? {
         return Ok(known);
@@ -44,7 +44,7 @@ pub fn find_or_enter(database: &Connection, now: UnixSeconds, key: &DiskKey) -> 
     Ok(KnownDisk { id, name: String::new(), is_there: true, is_forgotten: false })
 }
 
-/// A disk's row is about to be kept: is it new, does it have another name, was it forgotten?
+/// Records events for a disk's row that is about to be kept: the disk is new, renamed, or no longer forgotten.
 pub fn note_facts(database: &Connection, now: UnixSeconds, facts: &DiskFacts) -> Result<()> {
     let known = find_or_enter(database, now, &facts.key)?;
     let name = &facts.name;
@@ -63,13 +63,13 @@ pub fn note_facts(database: &Connection, now: UnixSeconds, facts: &DiskFacts) ->
     event::add(database, now, kind, Some(known.id), name, &words)
 }
 
-/// Of several disks that had a name, the one that was given it last has it.
+/// Gives a name to a disk. If several disks had the name, the last one to get it has it.
 fn give_name(database: &Connection, id: i64, name: &str) -> Result<()> {
     let sql = "UPDATE known_disk SET name = ?2, named = (SELECT max(named) + 1 FROM known_disk) WHERE id = ?1";
     database.execute(sql, params![id, name]).map(drop)
 }
 
-/// A disk is there, or is not.
+/// Records whether a disk is present.
 pub fn note_presence(database: &Connection, now: UnixSeconds, key: &DiskKey, is_there: bool) -> Result<()> {
     let known = find_or_enter(database, now, key)?;
     if is_there {
@@ -84,7 +84,7 @@ pub fn note_presence(database: &Connection, now: UnixSeconds, key: &DiskKey, is_
     event::add(database, now, kind, Some(known.id), known.called(key), "")
 }
 
-/// A disk's row is dropped: a person said that it was taken out.
+/// Records that a disk's row is removed, because a person took the disk out.
 pub fn note_forgotten(database: &Connection, now: UnixSeconds, key: &DiskKey) -> Result<()> {
     let Some(known) = find(database, key)?.filter(|known| !known.is_forgotten) else { return Ok(()) };
     let sql = "UPDATE known_disk SET is_there = 0, forgotten = ?2 WHERE id = ?1";
@@ -92,8 +92,8 @@ pub fn note_forgotten(database: &Connection, now: UnixSeconds, key: &DiskKey) ->
     event::add(database, now, HistoryEventKind::DiskForgotten, Some(known.id), known.called(key), "")
 }
 
-/// Who sits where in the arrays that are kept: a disk that was not in one, in the place of another that is not in it any more,
-/// replaces that one.
+/// Records the disks' places in the stored arrays. A disk that was not in an array, and takes the place of one that is
+/// no longer in it, replaces that one.
 pub fn note_members(database: &Connection, now: UnixSeconds) -> Result<()> {
     let arrays: Vec<(String, String, String)> = all(database, "SELECT array, name, members FROM array", &[], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))

@@ -1,19 +1,19 @@
-//! What can go wrong with the file, each with what to do.
+//! Errors of the history's file, each with what to do.
 
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The file cannot be opened, read or written.
+/// Why the file cannot be opened, read or written.
 #[derive(Debug, Error)]
 pub enum HistoryError {
-    /// It, or its folder, cannot be made.
+    /// The file, or its folder, cannot be made.
     #[error("{} cannot be made: {source}", path.display())]
     Make {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// It cannot be opened.
@@ -21,7 +21,7 @@ pub enum HistoryError {
     Open {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
     /// It belongs to another program.
@@ -30,35 +30,35 @@ pub enum HistoryError {
         /// The file.
         path: PathBuf,
     },
-    /// A later version wrote it.
+    /// A newer version wrote it.
     #[error("{} is of a newer Scrubjay (its tables are version {found}, known is {known}): install that one", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// The version of its tables.
         found: i64,
-        /// The latest that is known here.
+        /// The latest version that this program knows.
         known: i64,
     },
-    /// An earlier version wrote it, and it was opened to be read only.
+    /// An older version wrote it, and it was opened for reading only.
     #[error("{} is of an older Scrubjay (its tables are version {found}, needed is {known}): start the daemon once", path.display())]
     Older {
         /// The file.
         path: PathBuf,
         /// The version of its tables.
         found: i64,
-        /// The one that is needed.
+        /// The version that is needed.
         known: i64,
     },
-    /// It is damaged. It is left as it is.
+    /// It is damaged, and is left as it is.
     #[error("{} is damaged ({what}): move it away and put a copy in its place, or start without one; it is left as it is", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The damage that was found.
         what: String,
     },
-    /// There is no space. What was to be written was not, and what was there is whole.
+    /// There is no space. Nothing of the last step was written, and the file is intact.
     #[error("there is no space for {}: make some on its file system; nothing of the last step was kept", path.display())]
     Full {
         /// The file.
@@ -70,21 +70,21 @@ pub enum HistoryError {
         /// The file.
         path: PathBuf,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("{} cannot be read or written: {source}", path.display())]
     Failed {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
 }
 
-/// `SQLITE_IOERR_SHMSIZE`: no space for the file beside it through which processes speak to each other.
+/// `SQLITE_IOERR_SHMSIZE`: no space for the shared-memory file beside the data base.
 const SHARED_MEMORY_SIZE: i32 = 10 | (19 << 8);
 
 impl HistoryError {
-    /// What SQLite said of this file.
+    /// Classifies SQLite's error for this file.
     pub(super) fn of(path: &Path, source: rusqlite::Error) -> HistoryError {
         let path = path.to_owned();
         let is_of_memory = source.sqlite_error().is_some_and(|error| error.extended_code == SHARED_MEMORY_SIZE);

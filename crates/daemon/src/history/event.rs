@@ -1,4 +1,4 @@
-//! Events: what happened, in the order in which it was written down, whatever the clock said then.
+//! Events, in the order in which they were written, whatever the clock showed.
 
 use super::spelling::{Spelled, spelled};
 use super::values::{all, date, kind, second, signed, unsigned};
@@ -6,48 +6,48 @@ use rusqlite::{Connection, Result, ToSql, params};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::facts::DiskKey;
 
-/// What sort of thing happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HistoryEventKind {
     /// A disk was seen for the first time.
     DiskSeen,
-    /// The kernel gave it another name.
+    /// The kernel gave the disk another name.
     DiskRenamed,
-    /// It is not there any more.
+    /// The disk is gone.
     DiskGone,
-    /// It is there again.
+    /// The disk is back.
     DiskBack,
-    /// A person said that it was taken out for good.
+    /// A person took the disk out for good.
     DiskForgotten,
-    /// It took the place of another in an array.
+    /// The disk took the place of another in an array.
     DiskReplaced,
-    /// Something is wrong.
+    /// An incident opened.
     IncidentOpened,
-    /// It has become more than it ever was.
+    /// The incident grew beyond its worst.
     IncidentGrown,
-    /// A person accepts it.
+    /// A person accepted the incident.
     IncidentAccepted,
-    /// It is over.
+    /// The incident is over.
     IncidentResolved,
     /// A message was written.
     MessageWritten,
-    /// Its channel accepted it.
+    /// A channel accepted the message.
     MessageDelivered,
-    /// It was given up: its channel was removed.
+    /// The message was given up, because its channel was removed.
     MessageDropped,
     /// There is a new channel, or one with new settings.
     ChannelAdded,
-    /// A person read a code that came this way.
+    /// A person confirmed a code that came by the channel.
     ChannelProven,
     /// A channel was removed.
     ChannelRemoved,
     /// All of a disk was read.
     PassFinished,
-    /// An array's own checker has gone over all of it.
+    /// An array's own checker has covered all of it.
     CheckFinished,
-    /// Sectors cannot be read that could before, or were never read.
+    /// Sectors are unreadable that were readable before, or never read.
     UnreadableFound,
-    /// Sectors can be read again.
+    /// Sectors are readable again.
     UnreadableGone,
 }
 
@@ -75,30 +75,30 @@ spelled!(HistoryEventKind {
 });
 
 impl HistoryEventKind {
-    /// Its word, as it is stored and as JSON has it: `disk-seen`.
+    /// Its word in the data base and in JSON, such as `disk-seen`.
     pub fn word(self) -> &'static str {
         self.spelled()
     }
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEvent {
-    /// Unique, rising in the order of writing.
+    /// Its number: unique, rising in the order of writing.
     pub number: u64,
-    /// What the clock said.
+    /// The time that the clock showed.
     pub at: UnixSeconds,
-    /// What sort of thing it was.
+    /// Its kind.
     pub kind: HistoryEventKind,
-    /// The disk that it is about, if it is about one.
+    /// The disk that it is about; `None`: it is about no disk.
     pub disk: Option<DiskKey>,
-    /// What it is about, for people: the kernel's name of a disk at that time, the UUID of an array, the name of a channel.
+    /// Its subject for people: the kernel's name of a disk at that time, the UUID of an array, the name of a channel.
     pub subject: String,
-    /// What there is to say, in one line.
+    /// Further words, in one line.
     pub words: String,
 }
 
-/// Adds one; `disk` is its number in `known_disk`.
+/// Adds an event; `disk` is its number in `known_disk`.
 pub fn add(
     database: &Connection,
     now: UnixSeconds,
@@ -111,7 +111,7 @@ pub fn add(
     database.execute(sql, params![second(now), kind.spelled(), disk, subject, words]).map(drop)
 }
 
-/// The newest, of all or of one disk.
+/// The newest events, of all disks or of one.
 pub fn newest(database: &Connection, limit: usize, disk: Option<&DiskKey>) -> Result<Vec<HistoryEvent>> {
     let columns = "SELECT event.number, event.at, event.kind, known_disk.disk, event.subject, event.words FROM event";
     let (join, which) = match disk {

@@ -1,4 +1,4 @@
-//! What follows from the watch's rows: compared with those that they replace, they say what has happened.
+//! Events that follow from changes of the watch's rows: new rows are compared with those that they replace.
 
 use super::disks;
 use super::event::{self, HistoryEventKind};
@@ -12,7 +12,7 @@ use scrubjay_watch::incident::{IncidentKey, IncidentRow, IncidentSubject, Urgenc
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 use std::collections::BTreeMap;
 
-/// A row is about to be kept.
+/// Records the events of a row that is about to be kept.
 pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow) -> Result<()> {
     match row {
         WatchRow::Disk(row) => disks::note_facts(database, now, &row.facts),
@@ -23,7 +23,7 @@ pub fn before_keep(database: &Connection, now: UnixSeconds, row: &WatchRow) -> R
     }
 }
 
-/// A row is about to be removed.
+/// Records the events of a row that is about to be removed.
 pub fn before_remove(database: &Connection, now: UnixSeconds, key: &RowKey) -> Result<()> {
     match key {
         RowKey::Disk(key) => disks::note_forgotten(database, now, key),
@@ -40,7 +40,7 @@ pub fn before_remove(database: &Connection, now: UnixSeconds, key: &RowKey) -> R
     }
 }
 
-/// The disk that an incident is about, and what it is called.
+/// The disk that an incident is about, and its name for people.
 fn subject(database: &Connection, subject: &IncidentSubject) -> Result<(Option<i64>, String)> {
     let (_, key) = nested::subject(subject);
     let IncidentSubject::Disk(disk) = subject else { return Ok((None, key.to_owned())) };
@@ -50,7 +50,7 @@ fn subject(database: &Connection, subject: &IncidentSubject) -> Result<(Option<i
     })
 }
 
-/// What is known of an incident that is open: its number, how bad it ever was, and whether it is accepted.
+/// A stored open incident: its number, its worst urgency and amounts, and whether it is accepted.
 struct OpenIncident {
     number: i64,
     urgency: String,
@@ -102,7 +102,7 @@ fn incident(database: &Connection, now: UnixSeconds, row: &IncidentRow) -> Resul
         let accepted = row.is_accepted.then(|| second(now));
         let sql = "UPDATE incident_history SET accepted = ?2 WHERE number = ?1";
         database.execute(sql, params![known.number, accepted])?;
-        // That it is accepted no more is told as growth.
+        // The end of an acceptance is recorded as growth.
         if accepted.is_some() {
             add(HistoryEventKind::IncidentAccepted)?;
         }
@@ -137,7 +137,7 @@ fn message(database: &Connection, now: UnixSeconds, row: &MessageRow) -> Result<
     event::add(database, now, HistoryEventKind::MessageWritten, disk, &row.channel, &row.subject)
 }
 
-/// A message's row goes: it was delivered, or its channel is not there any more.
+/// Ends a message whose row is removed: it was delivered, or its channel was removed.
 fn message_ended(database: &Connection, now: UnixSeconds, number: u64) -> Result<()> {
     let sql = "UPDATE message_history SET ended = ?2 WHERE number = ?1 AND ended IS NULL
                RETURNING delivered IS NULL, channel, subject";
@@ -150,7 +150,7 @@ fn message_ended(database: &Connection, now: UnixSeconds, number: u64) -> Result
     }
 }
 
-/// A channel accepted a message.
+/// Records that a channel accepted a message.
 pub fn note_delivered(database: &Connection, now: UnixSeconds, number: u64) -> Result<()> {
     let sql = "UPDATE message_history SET delivered = ?2 WHERE number = ?1 RETURNING channel, subject";
     let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));

@@ -1,9 +1,10 @@
-//! What must outlive the daemon: the watch's rows, and what has happened to each disk. One SQLite file, `history.db`.
+//! The durable data of the daemon: the watch's rows, and the past of each disk, in one SQLite file, `history.db`.
 //!
-//! **Never:** policy. What a row means is the watch's to say; here it is kept as it is.
+//! **Never:** policy. Rows are kept as they are; their meaning is up to the watch.
 //!
-//! [`HistoryDatabase::keep`] makes rows durable and writes down what follows from them; the `note_` methods take what the pump
-//! sees besides; [`HistoryDatabase::events`] and its neighbours read it back. `docs/history.md` says which tables there are.
+//! [`HistoryDatabase::keep`] makes rows durable and records the events that follow from them; the `note_` methods
+//! record what else the pump sees; [`HistoryDatabase::events`] and its neighbours read it back. `docs/history.md`
+//! describes the tables.
 
 mod counters;
 mod database;
@@ -28,7 +29,7 @@ pub use event::{HistoryEvent, HistoryEventKind};
 pub use passes::{FindingRecord, PassRecord};
 pub use temperatures::TemperaturePoint;
 
-/// Where the daemon keeps it.
+/// The default path of the daemon's history.
 pub const HISTORY_PATH: &str = "/var/lib/scrubjay/history.db";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Lists inside a row: JSON where a person may want to read them, bytes where each bit counts.
+//! Lists inside a row: JSON where a person may want to read them, bytes where each bit matters.
 
 use super::spelling::Spelled;
 use super::values::not_understood;
@@ -17,7 +17,7 @@ fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| not_understood(format!("the list {text} ({error})")))
 }
 
-/// `[0,1773000000]`.
+/// Numbers as JSON: `[0,1773000000]`.
 pub fn numbers(numbers: &[u64]) -> String {
     to_json(&numbers)
 }
@@ -27,19 +27,19 @@ pub fn numbers_of(text: &str) -> Result<Vec<u64>> {
     from_json(text)
 }
 
-/// Dates, as numbers.
+/// Dates as JSON numbers, in seconds since 1970.
 pub fn dates(dates: &[UnixSeconds]) -> String {
     let seconds: Vec<u64> = dates.iter().map(|date| date.0).collect();
     numbers(&seconds)
 }
 
-/// Reads [`dates`]; there must be N.
+/// Reads [`dates`]; there must be `N`.
 pub fn dates_of<const N: usize>(text: &str) -> Result<[UnixSeconds; N]> {
     let dates: Vec<UnixSeconds> = numbers_of(text)?.into_iter().map(UnixSeconds).collect();
     dates.try_into().map_err(|_| not_understood(format!("a list of other than {N} dates, {text},")))
 }
 
-/// `[[start,end],…]`, the end being one past the last sector.
+/// Runs of sectors as JSON: `[[start,end],…]`, the end being one past the last sector.
 pub fn runs(runs: &[SectorRange]) -> String {
     let pairs: Vec<(u64, u64)> = runs.iter().map(|run| (run.start.0, run.end.0)).collect();
     to_json(&pairs)
@@ -54,7 +54,7 @@ pub fn runs_of(text: &str) -> Result<Vec<SectorRange>> {
     pairs.into_iter().map(range).collect()
 }
 
-/// Signs and how much there is of each: `[["pending",8]]`.
+/// Signs with their amounts as JSON: `[["pending",8]]`.
 pub fn amounts(amounts: &[(String, u64)]) -> String {
     to_json(&amounts)
 }
@@ -64,7 +64,7 @@ pub fn amounts_of(text: &str) -> Result<Vec<(String, u64)>> {
     from_json(text)
 }
 
-/// Lines of text.
+/// Lines of text as JSON.
 pub fn lines(lines: &[String]) -> String {
     to_json(&lines)
 }
@@ -74,7 +74,7 @@ pub fn lines_of(text: &str) -> Result<Vec<String>> {
     from_json(text)
 }
 
-/// Four bytes each, little-endian: every bit comes back, those of numbers that are none included.
+/// Shares as four bytes each, little-endian: every bit is restored, even of values that are not numbers.
 pub fn shares<'a>(shares: impl IntoIterator<Item = &'a f32>) -> Vec<u8> {
     shares.into_iter().flat_map(|share| share.to_le_bytes()).collect()
 }
@@ -88,7 +88,7 @@ pub fn shares_of(bytes: &[u8]) -> Result<Vec<f32>> {
     Ok(shares.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
 }
 
-/// Two bytes each, little-endian.
+/// Counts of weeks as two bytes each, little-endian.
 pub fn weeks(weeks: &[u16]) -> Vec<u8> {
     weeks.iter().flat_map(|week| week.to_le_bytes()).collect()
 }
@@ -110,7 +110,7 @@ struct StoredMember {
     data_start: u64,
 }
 
-/// The members of an array.
+/// The members of an array as JSON.
 pub fn members(members: &[ArrayMember]) -> String {
     let stored = |member: &ArrayMember| {
         let ArrayMember { disk, is_in_sync, data_start } = member;
@@ -126,7 +126,7 @@ pub fn members_of(text: &str) -> Result<Vec<ArrayMember>> {
     Ok(stored.into_iter().map(member).collect())
 }
 
-/// What is read: of which sort, and which.
+/// What is read in passes: its kind in a word, and its key.
 pub fn subject_key(subject: &SubjectKey) -> (&'static str, &str) {
     match subject {
         SubjectKey::Disk(key) => ("disk", &key.0),
@@ -143,7 +143,7 @@ pub fn subject_key_of(sort: &str, key: String) -> Result<SubjectKey> {
     }
 }
 
-/// What an incident is about: of which sort, and which.
+/// The subject of an incident: its kind in a word, and its key.
 pub fn subject(subject: &IncidentSubject) -> (&'static str, &str) {
     match subject {
         IncidentSubject::Disk(key) => ("disk", &key.0),
@@ -162,7 +162,7 @@ pub fn subject_of(sort: &str, key: String) -> Result<IncidentSubject> {
     }
 }
 
-/// The incidents that a message tells of: `[["disk","ZL2","health"],…]`.
+/// The incidents that a message is about, as JSON: `[["disk","ZL2","health"],…]`.
 pub fn about(keys: &[IncidentKey]) -> String {
     let triple = |IncidentKey { subject: of, kind }: &IncidentKey| {
         let (sort, key) = subject(of);
@@ -181,7 +181,7 @@ pub fn about_of(text: &str) -> Result<Vec<IncidentKey>> {
     triples.into_iter().map(key).collect()
 }
 
-/// Why a message is sent, in a word, and the number of the reminder if it is one.
+/// The reason for a message in a word, and the number of a reminder.
 pub fn reason(reason: MessageReason) -> (&'static str, Option<u32>) {
     match reason {
         MessageReason::Opened => ("opened", None),

@@ -1,4 +1,4 @@
-//! Opens the file: makes it where there is none, refuses what is not ours, and brings older tables up to date.
+//! Opens the file: makes an absent one, refuses one that is not Scrubjay's, and updates older tables.
 
 use super::error::HistoryError;
 use super::schema::{APPLICATION_ID, STEPS};
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 /// How long another process that writes is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The version that is known here.
+/// The version of the tables that this program knows.
 pub const KNOWN: i64 = STEPS.len() as i64;
 
-/// Opens it to be written.
+/// Opens the file for writing.
 pub fn writable(path: &Path) -> Result<Connection, HistoryError> {
     make(path).map_err(|source| HistoryError::Make { path: path.to_owned(), source })?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -22,14 +22,14 @@ pub fn writable(path: &Path) -> Result<Connection, HistoryError> {
     check_pages(path, &connection)?;
     let of = |error| HistoryError::of(path, error);
     connection.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
-    // A commit is on the disk before what follows from it is done.
+    // A commit is durable before its consequences are acted on.
     connection.pragma_update(None, "synchronous", "FULL").map_err(of)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(of)?;
     migrate(&mut connection, &STEPS).map_err(of)?;
     Ok(connection)
 }
 
-/// Opens it to be read.
+/// Opens the file for reading.
 pub fn readable(path: &Path) -> Result<Connection, HistoryError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found = check_version(path, &connection)?;
@@ -39,7 +39,7 @@ pub fn readable(path: &Path) -> Result<Connection, HistoryError> {
     Ok(connection)
 }
 
-/// One that no file has.
+/// Opens a data base without a file.
 pub fn in_memory() -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -47,7 +47,7 @@ pub fn in_memory() -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes the file, for its owner only (SQLite gives the files beside it the same mode), and its folder.
+/// Makes the file, with access for its owner only (SQLite gives the files beside it the same mode), and its folder.
 fn make(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -68,7 +68,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, HistoryError> {
     opened.map_err(|error| HistoryError::of(path, error))
 }
 
-/// The version of its tables; 0: there are none yet. Nothing is written before this is known.
+/// The version of its tables; 0: there are none yet. Nothing is written before the version is known.
 fn check_version(path: &Path, connection: &Connection) -> Result<i64, HistoryError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let count = || connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
@@ -83,7 +83,7 @@ fn check_version(path: &Path, connection: &Connection) -> Result<i64, HistoryErr
     Ok(version)
 }
 
-/// Damage is to be found when the daemon starts, not when a row is needed.
+/// Checks for damage when the daemon starts, not only when a row is needed.
 fn check_pages(path: &Path, connection: &Connection) -> Result<(), HistoryError> {
     let said: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
@@ -94,7 +94,7 @@ fn check_pages(path: &Path, connection: &Connection) -> Result<(), HistoryError>
     }
 }
 
-/// Takes the steps that are left, each whole or not at all.
+/// Runs the remaining steps, each in a transaction.
 pub fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
     loop {
         let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -1,4 +1,4 @@
-//! Passes that were finished, and the unreadable sectors that were found: since when, and until when.
+//! Finished passes, and unreadable sectors: since when, and until when.
 
 use super::disks;
 use super::event::{self, HistoryEventKind};
@@ -7,44 +7,44 @@ use rusqlite::{Connection, Result, params};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use scrubjay_watch::facts::{DiskKey, PassReport};
 
-/// More runs of one disk are not followed, each by itself; the pass has their number.
+/// Runs of one disk that are followed individually, at most; a pass has the number of all.
 pub const RUNS_FOLLOWED: usize = 1024;
 
-/// A pass that was finished.
+/// A finished pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassRecord {
-    /// Its number; 0 if somebody else began it.
+    /// Its number; 0 if another program or a person began it.
     pub pass: u32,
-    /// When it began,
+    /// When it began.
     pub begun: UnixSeconds,
-    /// and when it ended.
+    /// When it ended.
     pub ended: UnixSeconds,
     /// Sectors with a verdict.
     pub sectors: u64,
-    /// The unreadable ones.
+    /// Unreadable sectors.
     pub unreadable: u64,
-    /// Reads that went well only the second time.
+    /// Reads that succeeded only at the second attempt.
     pub retries: u64,
-    /// Bytes a second while it was read; 0 if not measured.
+    /// Mean rate while it was read, in bytes a second; 0 if not measured.
     pub bytes_per_second: u64,
-    /// What one read took, as a mean, in nanoseconds; 0 if not measured.
+    /// Mean time of one read, in nanoseconds; 0 if not measured.
     pub service_nanos: u64,
 }
 
-/// A run of sectors that could not be read.
+/// A run of sectors that were found unreadable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FindingRecord {
     /// The sectors.
     pub sectors: SectorRange,
-    /// When they were first found so,
+    /// When they were first found unreadable.
     pub first_seen: UnixSeconds,
-    /// when last,
+    /// When they were last found unreadable.
     pub last_seen: UnixSeconds,
-    /// and when a pass read them; none: none has.
+    /// When a pass read them again; `None`: they are still unreadable.
     pub gone: Option<UnixSeconds>,
 }
 
-/// Enters a pass. One that is told twice, for the watch was killed meanwhile, is entered once.
+/// Records a pass. One that is reported twice, because the watch was killed in between, is recorded once.
 pub fn note_pass(
     database: &Connection,
     now: UnixSeconds,
@@ -73,7 +73,7 @@ pub fn note_pass(
     note_findings(database, now, disk, unreadable, true)
 }
 
-/// Notes that the check of an array called so is over, and what it found.
+/// Records that the check of the array of this name is over, and its findings.
 pub fn note_check(database: &Connection, now: UnixSeconds, array: &str, report: &PassReport) -> Result<()> {
     let lost = report.unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
     let counts =
@@ -84,8 +84,8 @@ pub fn note_check(database: &Connection, now: UnixSeconds, array: &str, report: 
     event::add(database, now, HistoryEventKind::CheckFinished, None, array, &words)
 }
 
-/// Follows the unreadable sectors of a disk: `runs` are the ones of this pass, ascending. When the pass is over (`is_whole`),
-/// those that are not among them can be read again.
+/// Follows the unreadable sectors of a disk: `runs` are those of this pass, ascending. If the pass is over
+/// (`is_whole`), all others are readable again.
 pub fn note_findings(
     database: &Connection,
     now: UnixSeconds,
@@ -96,7 +96,7 @@ pub fn note_findings(
     let known = disks::find_or_enter(database, now, disk)?;
     let mut found: Vec<SectorRange> = runs.iter().copied().filter(|run| !run.is_empty()).collect();
     found.sort_by_key(|run| run.start);
-    // Beyond the last that is followed nothing is judged.
+    // Nothing is concluded about sectors behind the last run that is followed.
     let judged = if found.len() > RUNS_FOLLOWED { found[RUNS_FOLLOWED].start.0 } else { u64::MAX };
     found.truncate(RUNS_FOLLOWED);
     let open = all(
@@ -112,7 +112,7 @@ pub fn note_findings(
             true => without(old.sectors, &found).into_iter().filter(|run| run.end.0 <= judged).collect(),
             false => Vec::new(),
         };
-        // The row is replaced by its parts: those that can still not be read, and those that can be read again.
+        // The row is replaced by its parts: those that are still unreadable, and those that are readable again.
         let kept = without(old.sectors, &readable);
         database.execute("DELETE FROM finding WHERE number = ?1", [number])?;
         for run in kept {
@@ -140,7 +140,7 @@ pub fn note_findings(
     Ok(())
 }
 
-/// The parts of `run` that lie in none of `others`, which are ascending.
+/// The parts of `run` that are in none of `others`, which are ascending.
 fn without(run: SectorRange, others: &[SectorRange]) -> Vec<SectorRange> {
     let (mut parts, mut start) = (Vec::new(), run.start.0);
     for other in others {
@@ -195,7 +195,7 @@ pub fn passes(database: &Connection, disk: &DiskKey) -> Result<Vec<PassRecord>> 
     })
 }
 
-/// The unreadable sectors of a disk, those that are so still first, then those that were.
+/// The unreadable sectors of a disk: first those that still are, then those that were.
 pub fn findings(database: &Connection, disk: &DiskKey) -> Result<Vec<FindingRecord>> {
     let sql = "SELECT finding.* FROM finding JOIN known_disk ON known_disk.id = finding.disk WHERE known_disk.disk = ?1
                ORDER BY gone IS NOT NULL, start_sector, finding.number";

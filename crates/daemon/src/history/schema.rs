@@ -1,6 +1,6 @@
-//! The tables, as steps from each version to the next. A step that was published never changes; a new one is added.
+//! The tables, as steps from each version to the next. A published step never changes; a new one is added.
 
-/// "SJay": the header of the file says whose it is.
+/// "SJay": identifies the program in the file's header.
 pub const APPLICATION_ID: i64 = 0x534a_6179;
 
 /// The steps: the first makes version 1 of an empty file.

@@ -1,4 +1,4 @@
-//! The words by which kinds are stored. They never change: files of earlier versions have them.
+//! The words by which kinds are stored. They never change, because files of earlier versions have them.
 
 use scrubjay_watch::counters::CounterKind;
 use scrubjay_watch::facts::{ArrayActivity, MediaKind};
@@ -13,7 +13,7 @@ pub trait Spelled: Copy {
     fn of_word(word: &str) -> Option<Self>;
 }
 
-/// A new variant without a word does not compile.
+/// Implements [`Spelled`]. A new variant without a word does not compile.
 macro_rules! spelled {
     ($kind:ident { $($variant:ident = $word:literal,)+ }) => {
         impl $crate::history::spelling::Spelled for $kind {

@@ -1,4 +1,4 @@
-//! Temperatures: the highest of each hour, and after a month the least, the mean and the highest of each day (by UTC).
+//! Temperatures: the highest of each hour, and after a month the lowest, the mean and the highest of each day (by UTC).
 
 use super::values::{all, date, second};
 use rusqlite::{Connection, Result, params};
@@ -7,20 +7,20 @@ use scrubjay_watch::calendar::{DAY, HOUR};
 use scrubjay_watch::counters;
 use scrubjay_watch::facts::{DiskKey, SmartFacts};
 
-/// Temperatures of an hour, or of a day.
+/// Temperatures of an hour or of a day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TemperaturePoint {
     /// When the hour or the day begins.
     pub at: UnixSeconds,
     /// The lowest, in degrees Celsius.
     pub min: i32,
-    /// The mean.
+    /// The mean, in degrees Celsius.
     pub mean: f64,
-    /// The highest.
+    /// The highest, in degrees Celsius.
     pub max: i32,
 }
 
-/// Takes the temperature of a reading, if it has one; `disk` is its number in `known_disk`.
+/// Keeps the temperature of a reading, if it has one; `disk` is its number in `known_disk`.
 pub fn note(database: &Connection, now: UnixSeconds, disk: i64, facts: &SmartFacts) -> Result<()> {
     let Some(celsius) = counters::celsius(facts) else { return Ok(()) };
     let sql = "INSERT INTO temperature (disk, hour, celsius) VALUES (?1, ?2, ?3)
@@ -28,7 +28,8 @@ pub fn note(database: &Connection, now: UnixSeconds, disk: i64, facts: &SmartFac
     database.execute(sql, params![disk, second(UnixSeconds(now.0 / HOUR * HOUR)), celsius]).map(drop)
 }
 
-/// Makes one row a day of the hours before `until`. A day that has one already, for the clock was set back, gets more.
+/// Merges the hours before `until` into one row a day. A day that has a row already, because the clock was set back, is
+/// extended.
 pub fn downsample(database: &Connection, until: UnixSeconds) -> Result<()> {
     let until = second(UnixSeconds(until.0 / DAY * DAY));
     let sql = format!(
@@ -43,7 +44,7 @@ pub fn downsample(database: &Connection, until: UnixSeconds) -> Result<()> {
     database.execute("DELETE FROM temperature WHERE hour < ?1", [until]).map(drop)
 }
 
-/// Those of a disk since `from`, the oldest first: days, then hours.
+/// The temperatures of a disk since `from`, the oldest first: days, then hours.
 pub fn since(database: &Connection, disk: &DiskKey, from: UnixSeconds) -> Result<Vec<TemperaturePoint>> {
     let sql = "SELECT day AS at, min, mean, max FROM temperature_day WHERE day >= ?2
                AND disk = (SELECT id FROM known_disk WHERE known_disk.disk = ?1)

@@ -1,18 +1,18 @@
-//! Keeps the file bounded: old readings become fewer, and of what has no end the newest stay.
+//! Keeps the file bounded: old readings are thinned, and of tables without end only the newest rows stay.
 //!
-//! What is deleted is chosen by number and not by age: a clock that is years ahead for an hour deletes nothing.
+//! Rows to delete are chosen by number and not by age: a clock that is years ahead for an hour deletes nothing.
 
 use super::temperatures;
 use rusqlite::{Connection, Result};
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::DAY;
 
-/// Temperatures are kept by the hour for so long.
+/// Seconds for which hourly temperatures are kept.
 const HOURLY: u64 = 30 * DAY;
-/// All readings of counters are kept for so long, of earlier days the last one.
+/// Seconds for which all readings of counters are kept; of earlier days the last one stays.
 const READINGS: u64 = 90 * DAY;
 
-/// What of a table stays: the newest so many, in this order, of each of these.
+/// Which rows of a table stay: of each group `of_each`, the newest `count` by `order`.
 struct Newest {
     table: &'static str,
     of_each: &'static str,
@@ -22,7 +22,7 @@ struct Newest {
     count: u32,
 }
 
-/// Ten years of days, and of what comes more seldom as much as nobody reads to its end.
+/// Ten years of daily rows, and of rarer rows more than a person would ever read.
 const NEWEST: [Newest; 7] = [
     Newest { table: "event", of_each: "1", key: "number", order: "number", only: "1", count: 100_000 },
     Newest { table: "message_history", of_each: "1", key: "number", order: "number", only: "1", count: 10_000 },
@@ -46,10 +46,10 @@ const NEWEST: [Newest; 7] = [
         count: 4200,
     },
 ];
-/// Disks that were forgotten keep their history; beyond so many, those that were seen first go with all that is known of them.
+/// Forgotten disks that keep their history, at most; beyond that, those that were seen first are deleted with all their data.
 const FORGOTTEN: u32 = 1000;
 
-/// Thins what can be thinned.
+/// Thins all tables.
 pub fn thin(database: &Connection, now: UnixSeconds) -> Result<()> {
     temperatures::downsample(database, UnixSeconds(now.0.saturating_sub(HOURLY)))?;
     let sql = format!(

@@ -1,4 +1,4 @@
-//! How single values go into columns and come back: SQLite knows signed numbers only, and no kinds.
+//! Single values in columns: SQLite has signed numbers only, and no enums.
 
 use super::spelling::Spelled;
 use rusqlite::types::Type;
@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, Row, ToSql};
 use scrubjay_core::units::UnixSeconds;
 use thiserror::Error;
 
-/// A column holds what nobody wrote there.
+/// A column has a value that Scrubjay never writes.
 #[derive(Debug, Error)]
 #[error("{0} is not understood")]
 struct NotUnderstood(String);
@@ -16,48 +16,48 @@ pub fn not_understood(what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(NotUnderstood(what.into())))
 }
 
-/// Bit for bit, so that every number comes back; those that mean something are far below 2^63, where both agree.
+/// Bit for bit, so that every number is restored; meaningful ones are far below 2^63, where both are equal.
 pub fn signed(value: u64) -> i64 {
     value.cast_signed()
 }
 
-/// A date, for a column.
+/// A date as a column's value.
 pub fn second(date: UnixSeconds) -> i64 {
     signed(date.0)
 }
 
-/// A date that may be absent, for a column.
+/// A date that may be absent, as a column's value.
 pub fn second_or_none(date: Option<UnixSeconds>) -> Option<i64> {
     date.map(second)
 }
 
-/// A number of 64 bits.
+/// Reads a number of 64 bits.
 pub fn unsigned(row: &Row, column: &str) -> Result<u64> {
     Ok(row.get::<_, i64>(column)?.cast_unsigned())
 }
 
-/// Such a number, or none.
+/// Reads a number that may be absent.
 pub fn unsigned_or_none(row: &Row, column: &str) -> Result<Option<u64>> {
     Ok(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned))
 }
 
-/// A date.
+/// Reads a date.
 pub fn date(row: &Row, column: &str) -> Result<UnixSeconds> {
     unsigned(row, column).map(UnixSeconds)
 }
 
-/// A date, or none.
+/// Reads a date that may be absent.
 pub fn date_or_none(row: &Row, column: &str) -> Result<Option<UnixSeconds>> {
     Ok(unsigned_or_none(row, column)?.map(UnixSeconds))
 }
 
-/// A kind, by its word.
+/// Reads a kind by its word.
 pub fn kind<T: Spelled>(row: &Row, column: &str) -> Result<T> {
     let word: String = row.get(column)?;
     T::of_word(&word).ok_or_else(|| not_understood(format!("\"{word}\" in column {column}")))
 }
 
-/// Puts a row into a table, in the place of the one that has its key.
+/// Stores a row in a table, in place of the one with its key.
 pub fn put(database: &Connection, table: &str, columns: &[(&str, &dyn ToSql)]) -> Result<()> {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let marks: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
@@ -66,7 +66,7 @@ pub fn put(database: &Connection, table: &str, columns: &[(&str, &dyn ToSql)]) -
     database.execute(&sql, values.as_slice()).map(drop)
 }
 
-/// All rows of a query, each as `read` understands it.
+/// All rows of a query, each converted by `read`.
 pub fn all<T>(
     database: &Connection,
     sql: &str,

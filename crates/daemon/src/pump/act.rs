@@ -1,4 +1,4 @@
-//! What the machine wants, done in order: nothing is begun before the rows in front of it are durable.
+//! Carries out the watch's operations in order: none is begun before the rows in front of it are durable.
 
 use super::state::{Daemon, mark_of};
 use crate::channels::SenderFacts;
@@ -11,11 +11,11 @@ use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::MessageRow;
 use std::time::{Duration, Instant};
 
-/// A data base that could not be written is tried again so much later.
+/// How long after a failed write of the data base it is tried again.
 const KEEP_AGAIN: Duration = Duration::from_secs(5);
 
 impl Daemon<'_> {
-    /// Does what is to be done, until there is nothing, or rows cannot be kept.
+    /// Carries out operations until there is none left, or rows cannot be kept.
     pub(super) fn act(&mut self) {
         if self.keep_again.is_some_and(|at| at > Instant::now()) {
             return;
@@ -25,7 +25,8 @@ impl Daemon<'_> {
             match op {
                 WatchOp::Keep(rows, dropped) => {
                     if let Err(error) = self.history.keep(self.clock.now(), &rows, &dropped) {
-                        // Until it is durable nothing goes on: no message that a restart would not know of.
+                        // Nothing goes on before the rows are durable: no message is sent that would be unknown after a
+                        // restart.
                         self.trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
                         self.ops.push_front(WatchOp::Keep(rows, dropped));
                         self.keep_again = Some(Instant::now() + KEEP_AGAIN);
@@ -44,7 +45,7 @@ impl Daemon<'_> {
                     let name = self.shown(&subject);
                     (self.say)(&format!("{name}: stopping: {}", why.words(self.watch.calendar())));
                     if !self.sessions.stop(&subject) {
-                        // It has ended meanwhile, or was another process's: whatever is kept is told.
+                        // The session has ended meanwhile, or was another process's: the kept state is reported.
                         let told = self.kept(&subject).unwrap_or(WatchEvent::Session(subject, stopped_nowhere()));
                         self.tell(told);
                     }
@@ -54,7 +55,7 @@ impl Daemon<'_> {
                     self.messengers.send(*message, sender);
                 }
                 WatchOp::Heartbeat => {
-                    // Whoever waits for it is to hear nothing from one who sees nothing.
+                    // A daemon that sees nothing must not report that all is well.
                     if !self.is_blind() {
                         self.messengers.beat();
                     }
@@ -66,7 +67,7 @@ impl Daemon<'_> {
     }
 
     fn begin(&mut self, subject: SessionSubject, pass: u32, begun: UnixSeconds, budget: Nanos) {
-        // Of one that is not there the watch will be told that it is gone.
+        // If the subject is absent, the watch will get the event that it is gone.
         let Some(key) = self.subject_key(&subject) else { return };
         let target = match &subject {
             SessionSubject::Disk(name) => self.disk(name).map(|disk| disk.device.clone()),
@@ -90,7 +91,7 @@ impl Daemon<'_> {
         });
     }
 
-    /// What the state of this disk or array holds of the pass that the watch thinks is under way.
+    /// The report of the kept state of this disk or array, for the pass that the watch thinks is under way.
     pub(super) fn kept(&self, subject: &SessionSubject) -> Option<WatchEvent> {
         let key = self.subject_key(subject)?;
         let mark = *self.marks.get(&key).filter(|mark| mark.begun.0 > 0)?;
@@ -110,7 +111,7 @@ impl Daemon<'_> {
         Some(WatchEvent::Session(subject.clone(), SessionNews::Stopped(report)))
     }
 
-    /// What is known beside a message.
+    /// Further facts for a message.
     fn sender_of(&self, message: &MessageRow) -> SenderFacts {
         let key = message.about.first();
         let disk = key.and_then(|key| match &key.subject {
@@ -123,7 +124,7 @@ impl Daemon<'_> {
     }
 }
 
-/// What is told of a session that nobody knows.
+/// The report for a session that does not exist.
 fn stopped_nowhere() -> SessionNews {
     SessionNews::Refused("no session of it runs".to_owned())
 }

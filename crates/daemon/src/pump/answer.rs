@@ -1,4 +1,4 @@
-//! What verbs ask for, and what they are answered.
+//! Requests of verbs and their answers.
 
 use super::options::{host_name, open_channels};
 use super::state::{Daemon, is_called};
@@ -13,7 +13,7 @@ use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::status::{DiskStanding, ReadingStanding};
 
 impl Daemon<'_> {
-    /// Answers.
+    /// Answers a request.
     pub(super) fn answer(&mut self, pending: PendingAnswer) {
         let answer = match pending.request.clone() {
             WatchRequest::Status => WatchAnswer::Status(Box::new(self.picture())),
@@ -49,14 +49,14 @@ impl Daemon<'_> {
         pending.answer(answer);
     }
 
-    /// A person's command, and what follows from it, at once.
+    /// Carries out a person's command, and the operations that follow, at once.
     fn command(&mut self, command: PersonCommand) {
         self.tell(WatchEvent::Command(command));
         self.tell(WatchEvent::Tick);
         self.act();
     }
 
-    /// The subjects that are called so. None: nothing is.
+    /// The subjects of this name; may be empty.
     fn subjects(&self, name: &str) -> Vec<IncidentSubject> {
         let status = self.watch.status(self.clock.now());
         let bare = name.strip_prefix("/dev/").unwrap_or(name);
@@ -66,7 +66,7 @@ impl Daemon<'_> {
             by_survey || disk.key.0.eq_ignore_ascii_case(bare) || disk.name.as_deref() == Some(bare)
         });
         let disks: Vec<&DiskStanding> = disks.collect();
-        // One that is not there is called as it last was; if another one is called so now, it has to be said which is meant.
+        // An absent disk keeps its last name; if another disk has that name now, the user must say which one is meant.
         let is_open = |disk: &DiskStanding| {
             status.incidents.iter().any(|row| row.key.subject == IncidentSubject::Disk(disk.key.clone()))
         };
@@ -85,7 +85,7 @@ impl Daemon<'_> {
             .collect()
     }
 
-    /// The one subject of this name, or why there is none.
+    /// The one subject of this name, or the answer that there is none or several.
     fn subject(&self, name: &str) -> Result<IncidentSubject, WatchAnswer> {
         let mut found = self.subjects(name);
         match found.len() {
@@ -95,7 +95,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// How the reading of a subject stands; none: nothing reads it.
+    /// The status of reading a subject; `None`: nothing reads it.
     fn reading_of(&self, key: &SubjectKey) -> Option<ReadingStanding> {
         let status = self.watch.status(self.clock.now());
         match key {
@@ -104,7 +104,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Brings the turn of a disk or array forward, and says what comes of it: the machine decides.
+    /// Brings the turn of a disk or array forward, and answers what the watch decided.
     fn scrub_now(&mut self, name: &str) -> WatchAnswer {
         let key = match self.subject(name) {
             Ok(IncidentSubject::Disk(key)) => SubjectKey::Disk(key),
@@ -186,7 +186,7 @@ impl Daemon<'_> {
         };
         let before = of_code(self);
         let name = before.iter().find(|(.., sent)| sent.as_deref() == Some(code.trim())).map(|(name, ..)| name.clone());
-        // Also one that is wrong: the machine counts them.
+        // Wrong codes are passed on, too, because the watch counts them.
         self.command(PersonCommand::Confirm(code.to_owned()));
         if let Some(name) = name {
             return done(&format!("{name} is proven: messages arrive that way"));
@@ -198,7 +198,7 @@ impl Daemon<'_> {
         refused("no channel was sent this code, or a newer one was sent since: `scrubjay alert test`")
     }
 
-    /// Reads the settings anew. A file with anything wrong in it is refused as a whole.
+    /// Reads the settings again. A file with an error in it is refused as a whole.
     pub(super) fn reload(&mut self) -> Result<String, String> {
         let path = self.options.config.clone();
         let config = WatchConfig::read(&path, self.options.is_config_asked_for).map_err(|error| error.to_string())?;

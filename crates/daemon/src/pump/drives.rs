@@ -1,4 +1,4 @@
-//! Asks drives how they are: a few at a time, each by a process of smartctl.
+//! Reads SMART data of drives: a few at a time, each by a process of smartctl.
 
 use super::news::DaemonNews;
 use crate::smartctl::run::Smartctl;
@@ -8,23 +8,23 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// So many processes at a time: sixty drives are asked in a minute even if each takes its time.
+/// Processes at the same time: sixty drives are read in a minute even if each is slow.
 const ASKED_AT_ONCE: usize = 4;
 
-/// A drive to be asked.
+/// A drive to be read.
 struct SmartAsk {
     name: String,
     key: DiskKey,
     device: PathBuf,
 }
 
-/// Drives that wait to be asked.
+/// The queue of drives to be read.
 pub(super) struct SmartQueue {
     asks: Sender<SmartAsk>,
 }
 
 impl SmartQueue {
-    /// Whatever is heard is told.
+    /// Starts the workers, which report their results to `tell`.
     pub(super) fn new(smartctl: Smartctl, tell: Sender<DaemonNews>) -> SmartQueue {
         let (asks, asked) = mpsc::channel::<SmartAsk>();
         let asked = Arc::new(Mutex::new(asked));
@@ -37,9 +37,9 @@ impl SmartQueue {
         SmartQueue { asks }
     }
 
-    /// Asks the drive behind `device`.
+    /// Queues the drive behind `device`.
     pub(super) fn ask(&self, name: String, key: DiskKey, device: PathBuf) {
-        let _ = self.asks.send(SmartAsk { name, key, device }); // workers live as long as we do
+        let _ = self.asks.send(SmartAsk { name, key, device }); // the workers live as long as the daemon
     }
 }
 

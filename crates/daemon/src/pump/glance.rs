@@ -1,4 +1,4 @@
-//! A look at sessions and disks, now and then: how far they are, how busy they were.
+//! Regular checks of sessions and disks: how far they are, how busy they were.
 
 use super::state::Daemon;
 use crate::sessions::SessionGlance;
@@ -15,7 +15,7 @@ impl Daemon<'_> {
         stat.split_whitespace().nth(9)?.parse().ok()
     }
 
-    /// Looks how far sessions are and what disks do, and tells.
+    /// Checks sessions and disks, and reports to the watch.
     pub(super) fn glance(&mut self) {
         let disks = self.survey.disks.iter().map(|disk| SessionSubject::Disk(disk.facts.name.clone()));
         let arrays = self.survey.checks.keys().cloned().map(SessionSubject::Array);
@@ -29,7 +29,7 @@ impl Daemon<'_> {
                     self.hours.note(&subject, busy, share);
                 }
                 SessionSubject::Disk(_) => {}
-                // How much of the time an array could be checked is known only while it is.
+                // The usable share of the time of an array is known only while it is checked.
                 SessionSubject::Array(_) if is_running => self.hours.note(&subject, share.map(|_| 0), share),
                 SessionSubject::Array(_) => self.hours.note(&subject, None, None),
             }

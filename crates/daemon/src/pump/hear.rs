@@ -1,4 +1,4 @@
-//! What came, told to the machine, and written down beside it.
+//! Passes news on to the watch, and records it in the history.
 
 use super::news::DaemonNews;
 use super::state::Daemon;
@@ -12,7 +12,7 @@ use signal_hook::consts::SIGHUP;
 use std::time::Duration;
 
 impl Daemon<'_> {
-    /// Takes note of what came.
+    /// Takes news.
     pub(super) fn hear(&mut self, news: DaemonNews) {
         match news {
             DaemonNews::Smart { name, key, answer } => self.hear_drive(name, &key, &answer),
@@ -30,7 +30,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// A drive that was asked and is another one now has said nothing.
+    /// Takes a drive's answer, unless the name belongs to another drive by now.
     fn hear_drive(&mut self, name: String, key: &DiskKey, answer: &SmartctlAnswer) {
         if self.key_of(&name) != Some(key) {
             return;
@@ -44,7 +44,7 @@ impl Daemon<'_> {
 
     fn hear_session(&mut self, told: SessionTold) {
         if !self.sessions.ended(&told) {
-            return; // its disk is gone, or another session has taken its place
+            return; // its disk is gone, or another session has replaced it
         }
         let SessionTold { subject, key, news, .. } = told;
         let name = self.shown(&subject);
@@ -81,7 +81,7 @@ impl Daemon<'_> {
     }
 }
 
-/// For the journal.
+/// The news in words for the journal.
 fn word_of_news(news: &SessionNews) -> String {
     let bad = |report: &PassReport| match report.unreadable.iter().map(|run| run.count()).sum() {
         0 => String::new(),

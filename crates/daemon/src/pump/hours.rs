@@ -6,28 +6,28 @@ use scrubjay_watch::facts::SessionSubject;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Of the time that a disk has no requests a scrub can use so much, before anything was measured: the rest is between two
-/// requests that are close together.
+/// The assumed share of a disk's idle time that a scrub can use, before anything was measured: the rest is in short
+/// gaps between requests.
 const USE_PRIOR: f32 = 0.7;
-/// What was measured last counts for so much.
+/// The weight of the latest measurement.
 const USE_WEIGHT: f32 = 0.2;
 
-/// What was seen of a disk in the hour that goes on.
+/// Measurements of a disk in the present hour.
 #[derive(Clone, Copy, Debug, Default)]
 struct HourTally {
-    /// Seconds in which a session ran,
+    /// Seconds in which a session ran.
     session: f32,
-    /// and in which it read.
+    /// Seconds of these in which it read.
     reading: f32,
-    /// Seconds in which none ran,
+    /// Seconds in which no session ran.
     alone: f32,
-    /// and in which the disk had requests.
+    /// Seconds of these in which the disk had requests.
     busy: f32,
     /// The kernel's count of busy milliseconds, and when it was read.
     counted: Option<(u64, Instant)>,
 }
 
-/// The hour that goes on, of each disk and array.
+/// The present hour of each disk and array.
 #[derive(Debug)]
 pub(super) struct IdleHours {
     hour: u64,
@@ -42,13 +42,13 @@ impl Default for IdleHours {
 }
 
 impl IdleHours {
-    /// It is gone.
+    /// Drops a subject that is gone.
     pub(super) fn forget(&mut self, subject: &SessionSubject) {
         self.tallies.remove(subject);
     }
 
-    /// Takes note of what a disk did since the last time. `busy_millis`: the kernel's count of milliseconds with a request, if it
-    /// has one. `share`: of that time a session read, if one ran.
+    /// Adds the time since the last call. `busy_millis`: the kernel's count of milliseconds with a request, if there is
+    /// one. `share`: the share of that time in which a session read, if one ran.
     pub(super) fn note(&mut self, subject: &SessionSubject, busy_millis: Option<u64>, share: Option<f32>) {
         let tally = self.tallies.entry(subject.clone()).or_default();
         let now = Instant::now();
@@ -67,7 +67,7 @@ impl IdleHours {
         }
     }
 
-    /// The shares of an hour that has ended, and its number; none: it goes on.
+    /// The number of the hour that has ended, and its shares; `None`: the hour goes on.
     pub(super) fn end(&mut self, now: UnixSeconds) -> Option<(u64, Vec<(SessionSubject, f32)>)> {
         let hour = now.0 / HOUR;
         let ended = std::mem::replace(&mut self.hour, hour);
@@ -84,7 +84,7 @@ impl IdleHours {
                 shares.push((subject.clone(), idle * self.usable));
             }
             if tally.session > 0.0 && tally.alone > 0.0 && idle > 0.1 {
-                // Both were seen in one hour: how much of the idle time a scrub can use.
+                // Both were measured in one hour, which gives the share of the idle time that a scrub can use.
                 let used = (tally.reading / tally.session / idle).clamp(0.05, 1.0);
                 self.usable += (used - self.usable) * USE_WEIGHT;
             }

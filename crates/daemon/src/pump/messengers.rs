@@ -1,4 +1,4 @@
-//! Delivers messages: one thread a channel, so that one that hangs holds up no other.
+//! Delivers messages: one thread a channel, so that a channel that hangs does not delay the others.
 
 use super::news::DaemonNews;
 use crate::channels::{AlertChannels, SenderFacts};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-/// A message, and what is known beside it.
+/// A message, with facts about its sender.
 type Outgoing = (MessageRow, SenderFacts);
 
 /// The channels, and a thread for each that was used.
@@ -19,12 +19,12 @@ pub(super) struct Messengers {
 }
 
 impl Messengers {
-    /// Whatever comes of messages is told.
+    /// Results of deliveries are reported to `tell`.
     pub(super) fn new(channels: AlertChannels, tell: Sender<DaemonNews>) -> Messengers {
         Messengers { channels: Arc::new(channels), threads: BTreeMap::new(), tell }
     }
 
-    /// From now on by these. What is under way goes on by the old ones.
+    /// Replaces the channels. Deliveries under way continue by the old ones.
     pub(super) fn change(&mut self, channels: AlertChannels) {
         *self = Messengers::new(channels, self.tell.clone());
     }
@@ -35,7 +35,7 @@ impl Messengers {
         let thread = self.threads.entry(name.clone()).or_insert_with(|| {
             let (thread, outgoing) = mpsc::channel::<Outgoing>();
             let (channels, tell) = (Arc::clone(&self.channels), self.tell.clone());
-            // Without a thread the sender below says so, and the machine tries again.
+            // If there is no thread, the send below fails, and the watch tries again.
             let _ = thread::Builder::new().name(format!("send {name}")).spawn(move || {
                 for (message, sender) in outgoing {
                     let outcome = channels.deliver(&message, &sender);
@@ -54,7 +54,7 @@ impl Messengers {
         }
     }
 
-    /// Tells whoever waits for it that the daily check went well.
+    /// Reports to the heartbeat's URL that the daily check went well.
     pub(super) fn beat(&self) {
         let (channels, tell) = (Arc::clone(&self.channels), self.tell.clone());
         let spawned = thread::Builder::new().name("heartbeat".into()).spawn(move || {

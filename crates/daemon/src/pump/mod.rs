@@ -1,5 +1,5 @@
-//! The watch's pump on a real machine: one thread that tells the machine what happened and does what it wants, in order.
-//! Whatever may block has a thread of its own, and comes back as news.
+//! The watch's pump on a real machine: one thread that feeds events to the watch and carries out its operations in order.
+//! Everything that may block has a thread of its own, and sends its result as news.
 //!
 //! ```text
 //! survey of /sys, smartctl, sessions, deliveries, verbs, signals --> news --> hear --> Watch --> act

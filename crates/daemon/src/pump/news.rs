@@ -1,4 +1,4 @@
-//! What comes to the pump from elsewhere: drives, sessions, channels, verbs, signals, the kernel.
+//! News for the pump: from drives, sessions, channels, verbs, signals, the kernel.
 
 use crate::channels::{DeliveryError, DeliveryReceipt};
 use crate::control::PendingAnswer;
@@ -13,28 +13,28 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Something came.
+/// A piece of news.
 #[derive(Debug)]
 pub(super) enum DaemonNews {
     /// A drive answered.
     Smart { name: String, key: DiskKey, answer: Box<SmartctlAnswer> },
     /// A session ended, or could not begin.
     Session(SessionTold),
-    /// A channel took a message, or not.
+    /// A channel accepted a message, or did not.
     Delivered { number: u64, channel: String, outcome: Result<DeliveryReceipt, DeliveryError> },
-    /// The heartbeat's URL answered, or not.
+    /// The heartbeat's URL answered, or did not.
     Beaten(Result<DeliveryReceipt, DeliveryError>),
-    /// A verb asks.
+    /// A verb sent a request.
     Asked(PendingAnswer),
-    /// A signal.
+    /// A signal came.
     Signal(i32),
-    /// The machine was looked at.
+    /// A survey was made.
     Surveyed(Box<HostSurvey>),
-    /// The kernel says that a disk, an enclosure or the power changed.
+    /// The kernel reports a change of a disk, an enclosure or the power.
     Changed,
 }
 
-/// Has signals told.
+/// Sends signals as news.
 pub(super) fn on_signals(tell: Sender<DaemonNews>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     thread::Builder::new().name("signals".into()).spawn(move || {
@@ -47,7 +47,7 @@ pub(super) fn on_signals(tell: Sender<DaemonNews>) -> io::Result<()> {
     Ok(())
 }
 
-/// Has changes told. Without a thread for that the machine is looked at now and then.
+/// Sends device changes as news. Without a thread for that, only the regular surveys find them.
 pub(super) fn on_uevents(uevents: UeventSocket, tell: Sender<DaemonNews>) {
     let named = thread::Builder::new().name("uevents".into());
     let _ = named.spawn(move || {

@@ -1,4 +1,4 @@
-//! What the daemon is started with, and why it may not start.
+//! The options of the daemon, and why it may fail to start.
 
 use crate::channels::{AlertChannels, ChannelFault};
 use crate::config::WatchConfig;
@@ -11,37 +11,37 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Who is in this group may open the page's socket: the unit of the web page is, and nobody else (packaging/).
+/// The group that may open the page's socket; only the unit of the web page is in it (packaging/).
 const PAGE_GROUP: &str = "scrubjay-page";
 
-/// What the daemon is started with.
+/// The options of the daemon.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
     /// The file of settings.
     pub config: PathBuf,
-    /// Was that file asked for, so that it must be there?
+    /// Did the user name that file? Then it must exist.
     pub is_config_asked_for: bool,
-    /// Where the data base and the states of scrubs are.
+    /// The folder of the data base and the states of scrubs.
     pub folder: PathBuf,
-    /// Where verbs reach it.
+    /// The socket for verbs.
     pub socket: PathBuf,
-    /// Where the web page reaches it.
+    /// The socket for the web page.
     pub page_socket: PathBuf,
     /// For tests: a faster calendar.
     pub calendar: Option<TestCalendar>,
-    /// For tests: sessions wait for nobody.
+    /// For tests: sessions read at full speed.
     pub is_full_speed: bool,
     /// For tests: another smartctl.
     pub smartctl: Option<PathBuf>,
 }
 
-/// Why there is no daemon.
+/// Why the daemon cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The settings make no sense.
+    /// The settings are wrong.
     #[error(transparent)]
     Config(#[from] JobError),
-    /// A channel cannot be right.
+    /// The settings of a channel are wrong.
     #[error("{path}: {source}")]
     Channel {
         /// The file of settings.
@@ -49,18 +49,18 @@ pub enum DaemonError {
         /// What is wrong.
         source: ChannelFault,
     },
-    /// The data base.
+    /// The data base failed.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// The socket.
+    /// The socket failed.
     #[error(transparent)]
     Control(#[from] ServerError),
-    /// The folder is another daemon's, or cannot be had.
+    /// The folder is in use by another daemon, or cannot be used.
     #[error("{path}: {why}")]
     Folder {
-        /// The file that is locked by whoever uses the folder.
+        /// The lock file in the folder.
         path: PathBuf,
-        /// Why it is not ours.
+        /// Why it cannot be locked.
         why: String,
     },
     /// Signals cannot be caught.
@@ -68,7 +68,7 @@ pub enum DaemonError {
     Signals(std::io::Error),
 }
 
-/// Makes the folder, for us alone, and keeps other daemons out of it as long as the file is open.
+/// Makes the folder, with access for this user only, and locks out other daemons as long as the file is open.
 pub(super) fn lock_folder(folder: &Path) -> Result<File, DaemonError> {
     let path = folder.join("watch.lock");
     let fail = |why: String| DaemonError::Folder { path: path.clone(), why };
@@ -89,12 +89,12 @@ pub(super) fn open_channels(path: &Path, config: &WatchConfig) -> Result<AlertCh
     AlertChannels::from_settings(&config.alert).map_err(|source| DaemonError::Channel { path: path.to_owned(), source })
 }
 
-/// The group whose members may ask for the page; none: there is no such group here.
+/// The group that may open the page's socket; `None`: this machine has no such group.
 pub(super) fn page_group() -> Option<u32> {
     group_in(&fs::read_to_string("/etc/group").unwrap_or_default())
 }
 
-/// `NAME:PASSWORD:NUMBER:MEMBERS`, line by line.
+/// Finds the group in lines of `NAME:PASSWORD:NUMBER:MEMBERS`.
 fn group_in(table: &str) -> Option<u32> {
     let fields = |line: &str| {
         let mut fields = line.split(':').map(str::to_owned);
@@ -103,12 +103,12 @@ fn group_in(table: &str) -> Option<u32> {
     table.lines().filter_map(fields).find(|(name, _)| name == PAGE_GROUP)?.1.parse().ok()
 }
 
-/// What the machine calls itself.
+/// The machine's host name.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// A number that stays the same as long as the machine is.
+/// A number that does not change on this machine.
 pub(super) fn secret() -> u64 {
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_else(|_| host_name());
     u64::from_str_radix(&short_name(id.trim()), 16).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! How things stand here and now: what the machine says, with what only the daemon knows.
+//! The present status: the watch's, with what only the daemon knows.
 
 use super::state::Daemon;
 use crate::control::document::{self, LiveSessions, channel_entry};
@@ -11,10 +11,10 @@ use scrubjay_watch::facts::SessionSubject;
 use scrubjay_watch::status::DiskStanding;
 
 impl Daemon<'_> {
-    /// How things stand.
+    /// The status document.
     pub(super) fn picture(&self) -> WatchDocument {
         let now = self.clock.now();
-        // What the survey warns of stands there, too, all in one.
+        // The survey's warnings are among the troubles already, joined into one.
         let others = self.troubles.iter().filter(|(about, _)| **about != "survey");
         let mut troubles: Vec<String> = others.map(|(about, what)| format!("{about}: {what}")).collect();
         troubles.extend(self.survey.warnings.iter().cloned());
@@ -37,7 +37,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// How the channels stand.
+    /// The document of the channels.
     pub(super) fn alerts(&self) -> AlertDocument {
         let now = self.clock.now();
         let status = self.watch.status(now);

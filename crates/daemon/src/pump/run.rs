@@ -1,4 +1,4 @@
-//! From the start to the end: the loop, and what the machine is told of what there is.
+//! The daemon from start to end: the loop, and the survey's events for the watch.
 
 use super::drives::SmartQueue;
 use super::hours::IdleHours;
@@ -27,37 +27,37 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// The machine is looked at so often, where the kernel does not say that something changed.
+/// The interval of surveys, if the kernel reports no change.
 const SURVEY_EVERY: Duration = Duration::from_secs(30);
-/// Sessions are looked at so often, and the watch is told how far they are.
+/// The interval at which sessions are checked, and reported to the watch.
 const GLANCE_EVERY: Duration = Duration::from_secs(20);
-/// A machine that wants its turn at once gets it so much later: time must pass.
+/// The shortest wait before a turn, so that time passes even if the watch asks for one at once.
 const TURN_MIN: Duration = Duration::from_millis(10);
-/// What was seen of the machine is old after this.
+/// The age at which a survey is out of date.
 const BLIND: Duration = Duration::from_secs(600);
-/// At the end so long is waited for sessions to keep what they have read.
+/// How long the daemon waits at its end for sessions to save their progress.
 const END_MAX: Duration = Duration::from_secs(20);
 
 impl<'s> Daemon<'s> {
-    /// Runs until a signal ends it. `say` gets lines for the journal.
+    /// Runs until a signal ends it. `say` receives lines for the journal.
     ///
     /// # Errors
-    /// It could not begin; nothing was sent or read then.
+    /// The daemon could not start; then nothing was sent or read.
     pub fn run(options: DaemonOptions, say: &'s mut dyn FnMut(&str)) -> Result<(), DaemonError> {
         let config = WatchConfig::read(&options.config, options.is_config_asked_for)?;
         let channels = open_channels(&options.config, &config)?;
         let clock = WatchClock::new(options.calendar);
         let locked = lock_folder(&options.folder)?;
-        // After a scrub of an array was killed, md would check it no further than it did.
+        // If a scrub of an array was killed, md's settings are still narrowed to what it checked; they are restored.
         md::put_back_all(&options.folder).iter().for_each(|line| say(line));
         let (tell, news) = mpsc::channel();
         let (asked, folder) = (tell.clone(), options.folder.clone());
         let ask = move |pending: PendingAnswer| match &pending.request {
             WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => answer_past(pending, &folder, clock),
-            _ => drop(asked.send(DaemonNews::Asked(pending))), // unanswered, it is told that the watch ends
+            _ => drop(asked.send(DaemonNews::Asked(pending))), // if it is dropped, the client is told that the watch ends
         };
         let control = ControlServer::listen(&options.socket, ControlDoor::Verbs, ask.clone())?;
-        // Disks are watched whether there is a page or not.
+        // Disks are watched even without a page.
         let page = ControlServer::listen(&options.page_socket, ControlDoor::Page(page_group()), ask)
             .map_err(|error| say(&format!("the web page cannot ask here: {error}")))
             .ok();
@@ -114,7 +114,7 @@ impl<'s> Daemon<'s> {
     fn go(mut self, news: &Receiver<DaemonNews>) {
         let glance_every = self.clock.period(GLANCE_EVERY);
         let mut glanced = Instant::now();
-        self.tell_clock(); // before all else
+        self.tell_clock(); // before all other events
         while !self.is_ending {
             let wait = [
                 self.clock.until(self.watch.poll_timeout()).max(TURN_MIN),
@@ -124,7 +124,7 @@ impl<'s> Daemon<'s> {
             match news.recv_timeout(wait.into_iter().min().unwrap_or_default()) {
                 Ok(first) => std::iter::once(first).chain(news.try_iter()).for_each(|one| self.hear(one)),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break, // our own sender lives as long as we do
+                Err(RecvTimeoutError::Disconnected) => break, // the daemon holds a sender itself
             }
             if glanced.elapsed() >= glance_every {
                 glanced = Instant::now();
@@ -135,7 +135,7 @@ impl<'s> Daemon<'s> {
                 let words = "nothing was seen of this machine for ten minutes: what is shown is old".to_owned();
                 self.trouble("looking for disks", Some(words));
             }
-            // Nothing is decided before it is known which disks there are, and while nothing can be kept.
+            // Nothing is decided before the first survey, nor while rows cannot be kept.
             if self.is_ready && self.keep_again.is_none() && self.clock.now() >= self.watch.poll_timeout() {
                 self.tell(WatchEvent::Tick);
             }
@@ -144,12 +144,12 @@ impl<'s> Daemon<'s> {
         self.end(news);
     }
 
-    /// Is what is known of the machine too old? The kernel, or a server, may hang whoever looks.
+    /// Is the last survey too old? The kernel, or a volume's server, may block the surveyor.
     pub(super) fn is_blind(&self) -> bool {
         self.surveyed_at.elapsed() > BLIND
     }
 
-    /// Tells what is to be believed of the clock, if that has changed.
+    /// Reports to the watch whether the clock is synchronised, if that has changed.
     fn tell_clock(&mut self) {
         if let Some(is_synchronised) = self.clock.is_synchronised().filter(|now| self.is_synchronised != Some(*now)) {
             self.is_synchronised = Some(is_synchronised);
@@ -157,7 +157,7 @@ impl<'s> Daemon<'s> {
         }
     }
 
-    /// Sessions keep where they are; messages that are under way may be sent again, and are marked.
+    /// Ends the daemon: sessions save their progress; messages under way may be sent again, and are marked.
     fn end(mut self, news: &Receiver<DaemonNews>) {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         self.sessions.stop_all();
@@ -170,20 +170,20 @@ impl<'s> Daemon<'s> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        // Only what is to be kept: nothing is begun or sent any more.
+        // Only rows are kept: nothing is begun or sent any more.
         self.ops.retain(|op| matches!(op, WatchOp::Keep(..)));
         self.act();
         (self.say)("ended");
     }
 
-    /// Disks that the settings exclude from now on are not missed.
+    /// Forgets disks that the settings exclude from now on, so that they are not reported missing.
     fn leave_alone(&mut self, disks: Vec<SeenDisk>) {
         let names: Vec<String> = disks.iter().map(|disk| format!("{} ({})", disk.facts.name, disk.facts.key)).collect();
         if names != self.left_alone {
             (self.say)(&format!("left alone, as the settings say: {}", names.join(", ")));
             self.left_alone = names;
         }
-        // A name of the kernel's may be another disk's tomorrow: nothing is forgotten because of it.
+        // A kernel name may belong to another disk tomorrow, so a disk excluded by such a name is not forgotten.
         let never = &self.config.never;
         let is_meant = |disk: &SeenDisk| never.iter().any(|name| is_called_for_good(disk, name));
         let is_marked = |key: &DiskKey| self.marks.contains_key(&SubjectKey::Disk(key.clone()));
@@ -195,7 +195,7 @@ impl<'s> Daemon<'s> {
         }
     }
 
-    /// Tells what is other than it was.
+    /// Reports the changes of a survey to the watch.
     pub(super) fn surveyed(&mut self, mut seen: HostSurvey) {
         self.surveyed_at = Instant::now();
         self.trouble("looking for disks", None);
@@ -203,7 +203,7 @@ impl<'s> Daemon<'s> {
         let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));
         let (watched, left_alone) = seen.disks.into_iter().partition(is_watched);
         seen.disks = watched;
-        // What we have begun is nobody else's check.
+        // A check by one of the daemon's own sessions counts as idle.
         for array in seen.arrays.iter_mut().filter(|array| array.activity == ArrayActivity::Checking) {
             if self.sessions.is_running(&SessionSubject::Array(array.key.clone())) {
                 array.activity = ArrayActivity::Idle;
@@ -248,7 +248,7 @@ impl<'s> Daemon<'s> {
                 self.noted(noted);
                 facts.name
             });
-            // What a session has kept while nobody watched. (A disk may also be seen because something about it has changed.)
+            // The progress that a session kept while the watch was down. (A disk is also seen again if its facts changed.)
             let disk = name.filter(|name| !keys.contains_key(name)).map(SessionSubject::Disk);
             let array = array.filter(|array| !arrays.contains(array));
             let subject = disk.or(array).filter(|subject| !self.sessions.is_running(subject));
@@ -267,7 +267,7 @@ impl<'s> Daemon<'s> {
     }
 }
 
-/// Answers from the history, in the thread of whoever asks.
+/// Answers from the history, in the thread of the connection.
 fn answer_past(pending: PendingAnswer, folder: &Path, clock: WatchClock) {
     let answer = match &pending.request {
         WatchRequest::Past { since } => past(folder, clock, None, UnixSeconds(*since)),

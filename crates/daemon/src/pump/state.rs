@@ -1,4 +1,4 @@
-//! The daemon: what it holds, and the few things that all of it does: tell the machine, find a disk, speak of trouble.
+//! The state of the daemon, with functions that all its parts use: feed the watch, find a disk, report trouble.
 
 use super::drives::SmartQueue;
 use super::hours::IdleHours;
@@ -22,12 +22,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Instant;
 
-/// What is known of the pass of a disk or an array, as the rows have it.
+/// The pass of a disk or an array, according to the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PassMark {
     /// The number of the pass that is under way, or next.
     pub(super) pass: u32,
-    /// When it began; 0: it has not.
+    /// When it began; 0: it has not begun.
     pub(super) begun: UnixSeconds,
 }
 
@@ -43,32 +43,32 @@ pub struct Daemon<'s> {
     pub(super) surveyor: Surveyor,
     pub(super) survey: HostSurvey,
     pub(super) root: SystemRoot,
-    /// Was the machine looked at for the first time?
+    /// Was the first survey made?
     pub(super) is_ready: bool,
-    /// What was last told of the clock.
+    /// What was last reported of the clock.
     pub(super) is_synchronised: Option<bool>,
     pub(super) sessions: SessionPool,
     pub(super) drives: SmartQueue,
     pub(super) messengers: Messengers,
     pub(super) hours: IdleHours,
     pub(super) marks: BTreeMap<SubjectKey, PassMark>,
-    /// What came of the last attempt by each channel.
+    /// The result of the last attempt by each channel.
     pub(super) deliveries: BTreeMap<String, DeliveryEntry>,
-    /// What is to be done, in order; the first may have failed, and is tried again then.
+    /// Operations to carry out, in order; the first may have failed, and is then tried again.
     pub(super) ops: VecDeque<WatchOp>,
     pub(super) keep_again: Option<Instant>,
-    /// When the machine was last looked at.
+    /// When the last survey was made.
     pub(super) surveyed_at: Instant,
-    /// The disks that the settings exclude, as it was last said.
+    /// The disks that the settings exclude, as last reported.
     pub(super) left_alone: Vec<String>,
-    /// What the daemon cannot do now, by what it is about.
+    /// What the daemon cannot do now, by topic.
     pub(super) troubles: BTreeMap<&'static str, String>,
     pub(super) zone: Option<String>,
     pub(super) is_ending: bool,
 }
 
 impl Daemon<'_> {
-    /// Tells the machine, and takes what it wants.
+    /// Feeds an event to the watch, and queues its operations.
     pub(super) fn tell(&mut self, event: WatchEvent) {
         self.watch.handle(self.clock.now(), event);
         while let Some(op) = self.watch.poll_op() {
@@ -76,7 +76,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Says it once, when it begins, when it changes, and when it is over.
+    /// Reports a trouble once when it begins, when it changes, and when it is over.
     pub(super) fn trouble(&mut self, about: &'static str, words: Option<String>) {
         match words {
             Some(words) => {
@@ -93,17 +93,17 @@ impl Daemon<'_> {
         }
     }
 
-    /// Something was to be written down beside the rows.
+    /// Takes the result of writing to the history.
     pub(super) fn noted(&mut self, outcome: Result<(), HistoryError>) {
         self.trouble("notes of what happened", outcome.err().map(|error| error.to_string()));
     }
 
-    /// The disk of this name, as it was last seen.
+    /// The disk of this kernel name, as it was last seen.
     pub(super) fn disk(&self, name: &str) -> Option<&SeenDisk> {
         self.survey.disks.iter().find(|disk| disk.facts.name == name)
     }
 
-    /// What people call a disk or an array that is there.
+    /// The name for people of a disk or an array that is present.
     pub(super) fn shown(&self, subject: &SessionSubject) -> String {
         match subject {
             SessionSubject::Disk(name) => name.clone(),
@@ -114,7 +114,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Its identity, while it is there.
+    /// The identity of a subject, while it is present.
     pub(super) fn subject_key(&self, subject: &SessionSubject) -> Option<SubjectKey> {
         match subject {
             SessionSubject::Disk(name) => self.key_of(name).cloned().map(SubjectKey::Disk),
@@ -122,32 +122,32 @@ impl Daemon<'_> {
         }
     }
 
-    /// Does another disk here give the same identity?
+    /// Does another present disk give the same identity?
     pub(super) fn is_twin(&self, name: &str) -> bool {
         let key = self.key_of(name);
         key.is_some() && self.survey.disks.iter().filter(|disk| Some(&disk.facts.key) == key).count() > 1
     }
 
-    /// Its identity.
+    /// The identity of the disk of this kernel name.
     pub(super) fn key_of(&self, name: &str) -> Option<&DiskKey> {
         self.disk(name).map(|disk| &disk.facts.key)
     }
 }
 
-/// Do people call the disk so: by the kernel's name, its path, its serial number or its WWN?
+/// Does this name mean the disk: the kernel's name, its path, its serial number or its WWN?
 pub fn is_called(disk: &SeenDisk, name: &str) -> bool {
     let device = Path::new(name);
     let is_path = device.is_absolute() && device.canonicalize().is_ok_and(|device| device == disk.device);
     is_path || disk.device == device || disk.facts.name == name || is_called_for_good(disk, name)
 }
 
-/// Is it called so whatever the kernel calls it today: by serial number or WWN?
+/// Does this name mean the disk permanently: its serial number or its WWN?
 pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
     let names = [Some(disk.facts.key.0.as_str()), disk.serial.as_deref()];
     names.into_iter().flatten().any(|known| is_alike(known, name))
 }
 
-/// The pass that a row is at.
+/// The pass of a row.
 pub(super) fn mark_of(row: &WatchRow) -> Option<(SubjectKey, PassMark)> {
     let WatchRow::Reading(key, row) = row else { return None };
     Some((key.clone(), PassMark { pass: row.passes.finished + 1, begun: row.passes.begun }))

@@ -1,4 +1,4 @@
-//! Looks what there is, on a thread of its own: the kernel, or a volume's server, may take its time.
+//! Makes surveys in a thread of its own, because the kernel or a volume's server may take long.
 
 use super::news::DaemonNews;
 use crate::discovery::{SystemRoot, checks, survey};
@@ -7,19 +7,19 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Looks now and then, and whenever it is asked to.
+/// Makes surveys regularly, and on request.
 pub(super) struct Surveyor {
     asked: Sender<Vec<PathBuf>>,
     also: Vec<PathBuf>,
 }
 
 impl Surveyor {
-    /// Devices of `also` are looked at besides. What is seen is told.
+    /// Starts the thread. Devices of `also` are included. Surveys are sent to `tell`.
     pub(super) fn new(also: Vec<PathBuf>, every: Duration, tell: Sender<DaemonNews>) -> Surveyor {
         let (asked, asks) = mpsc::channel();
         let mut of_thread = also.clone();
         let named = thread::Builder::new().name("survey".into());
-        // Without it no disk is ever seen, and that is what is shown.
+        // Without the thread no disk is ever seen, and that is what the status shows.
         let _ = named.spawn(move || {
             loop {
                 match asks.recv_timeout(every) {
@@ -37,12 +37,12 @@ impl Surveyor {
         Surveyor { asked, also }
     }
 
-    /// Looks at once.
+    /// Requests a survey.
     pub(super) fn look(&self) {
-        let _ = self.asked.send(self.also.clone()); // it lives as long as we do
+        let _ = self.asked.send(self.also.clone()); // the thread lives as long as the daemon
     }
 
-    /// Looks at once, and from now on at these devices besides.
+    /// Requests a survey, which includes these devices from now on.
     pub(super) fn look_also(&mut self, also: Vec<PathBuf>) {
         self.also = also;
         self.look();

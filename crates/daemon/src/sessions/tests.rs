@@ -1,4 +1,4 @@
-//! Sessions on image files: what is told of a pass, and what is known of it after a stop.
+//! Sessions on image files: reports on a pass, and what is known of it after a stop.
 
 use super::*;
 use scrubjay_device::clock;
@@ -65,7 +65,7 @@ fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
     let twin = PassOrder { is_twin: true, ..scene.order(1, begun) };
     let SessionNews::Finished(of_twin) = scene.run(twin) else { panic!("it is read") };
     assert!(of_twin.bytes_per_second > 0, "what is kept may be another disk's");
-    // Dates are kept to ten minutes: a pass that begins later than that is read.
+    // The resolution of dates is ten minutes: a pass that begins later than that is read.
     let later = scene.order(2, UnixSeconds(begun.0 + 601));
     let SessionNews::Finished(next) = scene.run(later) else { panic!("it is read") };
     assert!(next.bytes_per_second > 0 && next.pass == 2);

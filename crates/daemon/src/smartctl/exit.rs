@@ -1,10 +1,10 @@
 //! The exit status of smartctl: eight bits, each with a meaning (smartctl(8), "EXIT STATUS").
 
-/// The bits.
+/// The exit status as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SmartctlExit(pub u8);
 
-/// What each bit says, the lowest first.
+/// The meaning of each bit, the lowest first.
 const WORDS: [&str; 8] = [
     "it did not understand its command line",
     "the device could not be opened, or sleeps",
@@ -17,12 +17,12 @@ const WORDS: [&str; 8] = [
 ];
 
 impl SmartctlExit {
-    /// Bits 3 and 4: by the drive's own measure it is failing.
+    /// Bits 3 and 4: the drive is failing by its own measure.
     pub const FAILING: u8 = 1 << 3 | 1 << 4;
-    /// Bits 2 and 5 to 7: to be told, beside data that are there all the same. Some page is missing; and what stands in logs that
+    /// Bits 2 and 5 to 7: notes about data that are present all the same: a page is missing, or entries in logs that
     /// are never emptied.
     pub const NOTES: u8 = 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7;
-    /// Bits 0 to 2: it could not be done.
+    /// Bits 0 to 2: the data could not be read.
     pub const UNDONE: u8 = 1 << 0 | 1 << 1 | 1 << 2;
 
     /// Is one of these bits set?
@@ -30,7 +30,7 @@ impl SmartctlExit {
         self.0 & bits != 0
     }
 
-    /// What those of `bits` that are set say, the lowest first.
+    /// The meanings of those of `bits` that are set, the lowest first.
     pub fn words(self, bits: u8) -> Vec<&'static str> {
         (0..8).filter(|bit| self.0 & bits & 1 << bit != 0).map(|bit| WORDS[bit]).collect()
     }

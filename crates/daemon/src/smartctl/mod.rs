@@ -1,6 +1,6 @@
-//! SMART by `smartctl --json` (smartmontools 7.0 or later): [`run`] asks, [`parse`] understands, [`obstacle`] says why not.
+//! SMART by `smartctl --json` (smartmontools 7.0 or later): [`run`] runs it, [`parse`] parses it, [`obstacle`] has errors.
 //!
-//! No sleeping disk is woken (`-n standby`), and nothing that smartctl leaves out is taken for zero.
+//! A sleeping disk is not woken (`-n standby`), and values that smartctl leaves out do not count as zero.
 
 pub mod exit;
 pub mod obstacle;

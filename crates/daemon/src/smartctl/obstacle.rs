@@ -7,40 +7,40 @@ use scrubjay_watch::facts::{SmartReading, SmartRefusal};
 pub enum SmartObstacle {
     /// The disk sleeps, and was not woken.
     Asleep,
-    /// We may not ask.
+    /// This process lacks the permission.
     NoPermission,
-    /// There is no such device any more.
+    /// The device no longer exists.
     Absent,
     /// smartctl is not installed.
     NoProgram,
-    /// smartctl is older than 7.0, which was the first to speak JSON. Its version, if it said so.
+    /// smartctl is older than 7.0, the first version with JSON. Its version, if it printed one.
     TooOld(Option<String>),
     /// smartctl does not know how to reach the drive behind a bridge or controller.
     TypeNeeded {
-        /// The USB bridge's vendor and product, as smartctl says it: `0x152d:0x0578 (0x100)`.
+        /// The USB bridge's vendor and product as smartctl prints it: `0x152d:0x0578 (0x100)`.
         usb: Option<String>,
         /// The type that smartctl itself proposes.
         proposed: Option<String>,
     },
-    /// The drive, or the bridge before it, has none.
+    /// The drive, or the bridge before it, has no SMART.
     NotSupported,
     /// The drive could, but SMART is switched off.
     SwitchedOff,
-    /// The drive says that it passed, and shows no counter that foretells failures.
+    /// The drive reports that it passed, and shows no counter that foretells failures.
     OnlyItsWord,
-    /// The device could be opened, and then the drive did not even say who it is: so it is for users who may read disks, but may
-    /// send them no commands.
+    /// The device could be opened, but the drive did not identify itself: this happens to users who may read disks, but
+    /// may send them no commands.
     Silent,
-    /// It did not answer within so many seconds.
+    /// The drive did not answer within this many seconds.
     TimedOut(u64),
-    /// A command failed. What smartctl said.
+    /// A command failed, with this message of smartctl.
     Failed(String),
-    /// What smartctl said makes no sense. How it began.
+    /// smartctl's output makes no sense; its beginning.
     Nonsense(String),
 }
 
-/// USB vendors whose bridges need a type: which for a SATA disk, which for an NVMe one (smartctl(8), option `-d`; bridges by
-/// the list of smartmontools' drivedb.h).
+/// Vendors of USB bridges that need a type: which for a SATA disk, which for an NVMe one (smartctl(8), option `-d`;
+/// bridges by the list in smartmontools' drivedb.h).
 const BRIDGES: [(&str, &str); 7] = [
     ("0x152d", "sat, sntjmicron or usbjmicron"), // JMicron
     ("0x0bda", "sat or sntrealtek"),             // Realtek
@@ -50,11 +50,11 @@ const BRIDGES: [(&str, &str); 7] = [
     ("0x04fc", "usbsunplus"),                    // SunPlus
     ("0x13fd", "sat"),                           // Initio
 ];
-/// What most bridges understand: SCSI/ATA translation, then the three ways to NVMe.
+/// Types that most bridges understand: SCSI/ATA translation, then the three ways to NVMe.
 const ANY_BRIDGE: &str = "sat, sntasmedia, sntjmicron or sntrealtek";
 
 impl SmartObstacle {
-    /// Names it for programs.
+    /// Its name for programs.
     pub fn key(&self) -> &'static str {
         match self {
             SmartObstacle::Asleep => "asleep",
@@ -73,7 +73,7 @@ impl SmartObstacle {
         }
     }
 
-    /// For people: what is wrong, without a full stop.
+    /// What is wrong, in words for people, without a full stop.
     pub fn words(&self) -> String {
         match self {
             SmartObstacle::Asleep => "the disk sleeps, and was not woken".to_owned(),
@@ -100,7 +100,7 @@ impl SmartObstacle {
         }
     }
 
-    /// For people: what to do. `device` is how the user would name the disk.
+    /// What to do, in words for people. `device` is the user's name for the disk.
     pub fn advice(&self, device: &str) -> String {
         match self {
             SmartObstacle::Asleep => {
@@ -132,7 +132,7 @@ impl SmartObstacle {
         }
     }
 
-    /// As the watch wants to know it.
+    /// The reading for the watch.
     pub fn reading(&self) -> SmartReading {
         SmartReading::Refused(match self {
             SmartObstacle::Asleep => return SmartReading::Asleep,

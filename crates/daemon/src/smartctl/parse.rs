@@ -1,7 +1,7 @@
-//! What smartctl said, understood: bytes and an exit status in, a value out. No process, no file.
+//! Parses smartctl's output: bytes and an exit status in, a value out. No process, no file.
 //!
-//! smartctl leaves out what a drive does not tell, and tells other things in its place from version to version, so every
-//! field is looked up by itself: one that is missing, or of another type than it should be, hides no other.
+//! smartctl leaves out what a drive does not report, and its fields differ between versions, so every field is looked
+//! up by itself: one that is missing or of the wrong type hides no other.
 
 use super::exit::SmartctlExit;
 use super::obstacle::SmartObstacle;
@@ -9,22 +9,22 @@ use scrubjay_watch::counters::{self, CounterKind};
 use scrubjay_watch::facts::{AtaAttribute, NvmeLog, ScsiLog, SmartFacts, SmartReading};
 use serde_json::Value;
 
-/// What came of one call of smartctl.
+/// The result of one call of smartctl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SmartctlAnswer {
     /// The data, or why there are none.
     pub outcome: Result<SmartFacts, SmartObstacle>,
-    /// What was said besides.
+    /// Further facts in its output.
     pub about: SmartAbout,
 }
 
 impl SmartctlAnswer {
-    /// None of the data, and nothing said.
+    /// A result without data and facts.
     pub fn refused(obstacle: SmartObstacle) -> SmartctlAnswer {
         SmartctlAnswer { outcome: Err(obstacle), about: SmartAbout::default() }
     }
 
-    /// As the watch wants to know it.
+    /// The reading for the watch.
     pub fn reading(&self) -> SmartReading {
         match &self.outcome {
             Ok(facts) => SmartReading::Facts(facts.clone()),
@@ -33,35 +33,35 @@ impl SmartctlAnswer {
     }
 }
 
-/// What smartctl says of itself, of the drive's identity, and of its own work.
+/// Further facts about smartctl, the drive's identity, and its use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SmartAbout {
     /// The version of smartctl, such as `7.3`.
     pub version: Option<String>,
-    /// Its exit status; none: it was killed, or nobody knows.
+    /// Its exit status; `None`: it was killed, or the status is not known.
     pub exit: Option<SmartctlExit>,
-    /// What the drive calls its model.
+    /// Its model, as the drive reports it.
     pub model: Option<String>,
     /// Its serial number.
     pub serial: Option<String>,
-    /// Its firmware.
+    /// Its firmware's version.
     pub firmware: Option<String>,
     /// Its size in bytes.
     pub bytes: Option<u64>,
-    /// Turns a minute; 0 for flash.
+    /// Revolutions a minute; 0 for flash.
     pub rotation: Option<u64>,
-    /// Hours that it was switched on.
+    /// Hours for which it was switched on.
     pub power_on_hours: Option<u64>,
-    /// The drive's own verdict, as it gave it; [`SmartFacts::passed`] heeds its thresholds, too.
+    /// The drive's own verdict as it gave it; [`SmartFacts::passed`] also considers its thresholds.
     pub own_verdict: Option<bool>,
-    /// The attributes that are at or below the drive's own thresholds now, by smartctl's names.
+    /// Attributes that are at or below the drive's own thresholds now, by smartctl's names.
     pub below_threshold: Vec<String>,
-    /// What a drive of this kind usually tells and this one does not.
+    /// Facts that drives of this kind usually report and this one does not.
     pub missing: Vec<&'static str>,
 }
 
-/// Understands what smartctl wrote to its standard output, and its exit status (none: not known, or killed; then what the
-/// output itself says counts).
+/// Parses smartctl's standard output with its exit status (`None`: not known, or killed; then the status in the output
+/// counts).
 pub fn answer(output: &[u8], status: Option<u8>) -> SmartctlAnswer {
     let document = serde_json::from_slice::<Value>(output).ok().filter(|document| document.get("smartctl").is_some());
     let Some(document) = document else {
@@ -80,15 +80,15 @@ pub fn answer(output: &[u8], status: Option<u8>) -> SmartctlAnswer {
 /// For how long a drive may try to read a bad sector (SCT Error Recovery Control, of ATA drives).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryLimit {
-    /// It gives up after so many tenths of a second.
+    /// It gives up after this many tenths of a second.
     Deciseconds(u64),
-    /// No limit is set, or the drive knows none: minutes.
+    /// No limit is set, or the drive does not support one: it may take minutes.
     Unlimited,
-    /// The drive is none of ATA, so smartctl cannot tell.
+    /// It is not an ATA drive, so smartctl cannot report a limit.
     Unsaid,
 }
 
-/// Understands what `smartctl --json -l scterc` wrote.
+/// Parses the output of `smartctl --json -l scterc`.
 ///
 /// # Errors
 /// The drive was not asked, or did not answer.
@@ -99,7 +99,7 @@ pub fn recovery_limit(output: &[u8], status: u8) -> Result<RecoveryLimit, SmartO
         return Err(SmartObstacle::Asleep);
     }
     match document.text("/device/protocol") {
-        // The bits below FAILING say that the drive could not be opened or asked; that a log is not supported is bit 2.
+        // Bits 0 and 1 say that the drive could not be opened or asked; bit 2 is set if the log is not supported.
         _ if status & 0b11 != 0 => Err(document.obstacle(&document.about(Some(status)))),
         None => Err(document.obstacle(&document.about(Some(status)))),
         Some("ATA") => Ok(match document.flag("/ata_sct_erc/read/enabled") {
@@ -112,7 +112,7 @@ pub fn recovery_limit(output: &[u8], status: u8) -> Result<RecoveryLimit, SmartO
     }
 }
 
-/// What it means that smartctl wrote no JSON.
+/// The obstacle if smartctl wrote no JSON.
 fn without_json(output: &[u8]) -> SmartObstacle {
     let text = String::from_utf8_lossy(output);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
@@ -129,10 +129,10 @@ fn without_json(output: &[u8]) -> SmartObstacle {
 
 /// The first version with `--json`.
 const MAJOR_MIN: u32 = 7;
-/// Of what smartctl says, no more characters are repeated.
+/// Characters of smartctl's messages that are repeated, at most.
 const SAID_MAX: usize = 120;
 
-/// One line that commands no terminal.
+/// One line without control characters.
 fn clean(text: &str) -> String {
     text.chars().take(SAID_MAX).map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }
@@ -196,7 +196,7 @@ impl SmartDocument {
         if facts.passed == Some(false) {
             return Ok(facts);
         }
-        // Whatever a corrupt table holds, it is no evidence.
+        // Values of a corrupt table are no evidence.
         if let Some(said) = self.messages().find(|said| said.contains("invalid SMART checksum")) {
             return Err(SmartObstacle::Failed(clean(said)));
         }
@@ -204,8 +204,8 @@ impl SmartDocument {
         if is_evidence { Ok(facts) } else { Err(self.obstacle(about)) }
     }
 
-    /// With `-n standby` smartctl leaves a sleeping disk alone and says so, with the exit status of a failure. 7.4 has a field
-    /// for it as well.
+    /// Does the disk sleep? With `-n standby` smartctl does not wake it and prints that, with the exit status of a
+    /// failure. 7.4 has a field for it as well.
     fn is_asleep(&self) -> bool {
         let is_said = |said: &str| said.starts_with("Device is in ") && said.contains(" mode, exit(");
         let is_mode = |mode: &str| mode.starts_with("STANDBY") || mode.starts_with("SLEEP");
@@ -225,8 +225,8 @@ impl SmartDocument {
         }
     }
 
-    /// A drive whose thresholds are passed is failing by its own measure. Only attributes of the kind that foretells failures
-    /// count (smartctl's bit 4): the others have a life's use for their measure.
+    /// Attributes below their thresholds: such a drive is failing by its own measure. Only attributes of the kind that
+    /// foretells failures count (smartctl's bit 4): the others measure use.
     fn below_threshold(&self) -> Vec<String> {
         let of = |line: &Value| {
             let is_now = line.get("when_failed")?.as_str()? == "now";
@@ -249,8 +249,8 @@ impl SmartDocument {
         })
     }
 
-    /// The list of grown defects, and errors that no effort corrected. One without the other is still evidence;
-    /// [`SmartAbout::missing`] says so.
+    /// Grown defects, and errors that could not be corrected. One of them alone is still evidence;
+    /// [`SmartAbout::missing`] names the other.
     fn scsi(&self) -> Option<ScsiLog> {
         let grown = self.number(SCSI_GROWN);
         let uncorrected =
@@ -276,13 +276,13 @@ impl SmartDocument {
         all.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
     }
 
-    /// A SCSI drive that has no sensor says 0.
+    /// The temperature in degrees Celsius; a SCSI drive without a sensor reports 0.
     fn celsius(&self) -> Option<i32> {
         let celsius = i32::try_from(self.at("/temperature/current")?.as_i64()?).ok()?;
         (celsius != 0 || self.text("/device/protocol") != Some("SCSI")).then_some(celsius)
     }
 
-    /// By the log, its last test that came to an end; without one, by the status of the last test.
+    /// Did the last completed self-test fail, by the log; without a log, by the status of the last test?
     fn is_self_test_failed(&self) -> bool {
         let of_ata =
             ATA_TESTS.iter().flat_map(|log| self.list(log)).filter_map(|test| test.pointer("/status/value")?.as_u64());
@@ -309,7 +309,7 @@ impl SmartDocument {
             || self.number("/scsi_self_test_0/result/value") == Some(15)
     }
 
-    /// Why there is nothing to judge by.
+    /// Why there are no data to judge by.
     fn obstacle(&self, about: &SmartAbout) -> SmartObstacle {
         let says = |part: &str| self.messages().any(|said| said.contains(part));
         let find = |part: &str| self.messages().find_map(|said| said.split_once(part).map(|(_, rest)| rest));
@@ -357,7 +357,7 @@ const SCSI_ERRORS: [&str; 3] = [
     "/scsi_error_counter_log/write/total_uncorrected_errors",
     "/scsi_error_counter_log/verify/total_uncorrected_errors",
 ];
-/// The raw value of an attribute has so many bits.
+/// The bits of an attribute's raw value.
 const RAW_BITS: u32 = 48;
 
 fn attribute(line: &Value) -> Option<AtaAttribute> {

@@ -1,4 +1,4 @@
-//! Runs smartctl: a process with a time-out, of whose output at most a bounded amount is read.
+//! Runs smartctl: a process with a time-out, of whose output a bounded amount is read.
 
 use super::obstacle::SmartObstacle;
 use super::parse::{self, RecoveryLimit, SmartctlAnswer};
@@ -11,16 +11,17 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// More output is none of a drive's: with all logs (`-x`) it is some 100 KiB.
+/// Bytes of output that are read, at most: with all logs (`-x`) it is some 100 KiB.
 pub const OUTPUT_MAX: usize = 1 << 20;
-/// Longer than the 60 s that smartctl gives a drive for one command (`SCSI_TIMEOUT_DEFAULT` in its scsicmds.h).
+/// The time limit: longer than the 60 s that smartctl gives a drive for one command (`SCSI_TIMEOUT_DEFAULT` in its
+/// scsicmds.h).
 pub const TIME_OUT: Duration = Duration::from_secs(75);
-/// Where it lies; a user's path often leaves the second and third out.
+/// Its usual paths; a user's PATH often lacks the second and third.
 const PROGRAMS: [&str; 3] = ["smartctl", "/usr/sbin/smartctl", "/usr/local/sbin/smartctl"];
-/// Between two looks at whether a process whose output has ended is gone.
+/// The interval between checks whether a process whose output has ended is gone.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A way to ask.
+/// How smartctl is run.
 #[derive(Clone, Debug)]
 pub struct Smartctl {
     programs: Vec<PathBuf>,
@@ -29,24 +30,24 @@ pub struct Smartctl {
 }
 
 impl Default for Smartctl {
-    /// The system's, within [`TIME_OUT`], and it finds out by itself what the device is.
+    /// The system's smartctl, within [`TIME_OUT`]; it detects the type of the device itself.
     fn default() -> Smartctl {
         Smartctl { programs: PROGRAMS.map(PathBuf::from).to_vec(), time_out: TIME_OUT, device_type: None }
     }
 }
 
 impl Smartctl {
-    /// This program in the place of the system's.
+    /// Uses this program instead of the system's.
     pub fn with_program(self, program: &Path) -> Smartctl {
         Smartctl { programs: vec![program.to_owned()], ..self }
     }
 
-    /// What smartctl is to take the device for, such as `sat` (its option `-d`).
+    /// Sets the type of the device, such as `sat` (smartctl's option `-d`).
     pub fn with_device_type(self, device_type: Option<&str>) -> Smartctl {
         Smartctl { device_type: device_type.map(str::to_owned), ..self }
     }
 
-    /// Asks the drive behind `device`. Does not wake it.
+    /// Reads the SMART data of the drive behind `device`. Does not wake it.
     pub fn read(&self, device: &Path) -> SmartctlAnswer {
         let mut arguments: Vec<&OsStr> = ["--json", "-a", "-n", "standby"].map(OsStr::new).to_vec();
         if let Some(device_type) = &self.device_type {
@@ -59,20 +60,20 @@ impl Smartctl {
         }
     }
 
-    /// For how long the drive behind `device` may try to read a bad sector. Does not wake it.
+    /// Reads for how long the drive behind `device` may try to read a bad sector. Does not wake it.
     ///
     /// # Errors
-    /// It was not asked, or did not answer.
+    /// The drive was not asked, or did not answer.
     pub fn recovery_limit(&self, device: &Path) -> Result<RecoveryLimit, SmartObstacle> {
         let arguments = ["--json", "-l", "scterc", "-n", "standby"].map(OsStr::new);
         let heard = self.ask(&[&arguments[..], &[device.as_os_str()]].concat())?;
         ended(heard, self.time_out).and_then(|(output, status)| parse::recovery_limit(&output, status))
     }
 
-    /// The version of the program. Asks no drive.
+    /// The version of the program. No drive is asked.
     ///
     /// # Errors
-    /// There is none, or an old one.
+    /// There is no program, or an old one.
     pub fn version(&self) -> Result<String, SmartObstacle> {
         let heard = self.ask(&[OsStr::new("--json"), OsStr::new("--version")])?;
         let about = understand(heard, self.time_out);
@@ -104,14 +105,14 @@ impl Smartctl {
     }
 }
 
-/// What became of a process.
+/// How a process ended.
 #[derive(Debug)]
 enum Heard {
-    /// It ended, having said this.
+    /// It ended, with this output.
     Ended(Vec<u8>, ExitStatus),
-    /// It says more than [`OUTPUT_MAX`], and was ended.
+    /// It wrote more than [`OUTPUT_MAX`], and was killed.
     TooMuch,
-    /// It did not end in time, and was ended.
+    /// It did not end in time, and was killed.
     TimedOut,
     /// Its pipe or its status cannot be read.
     Lost(io::Error),
@@ -124,7 +125,7 @@ fn understand(heard: Heard, time_out: Duration) -> SmartctlAnswer {
     }
 }
 
-/// What it wrote, and its exit status.
+/// Its output and its exit status.
 fn ended(heard: Heard, time_out: Duration) -> Result<(Vec<u8>, u8), SmartObstacle> {
     Err(match heard {
         Heard::Ended(output, status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
@@ -140,8 +141,8 @@ fn ended(heard: Heard, time_out: Duration) -> Result<(Vec<u8>, u8), SmartObstacl
     })
 }
 
-/// Reads what a process says until it ends, and ends it if that takes too long. Returns in time also when it cannot be ended: a
-/// process that waits for a drive inside the kernel dies when the drive answers.
+/// Reads a process's output until it ends, and kills it if that takes too long. Returns in time even if it cannot be
+/// killed: a process that waits for a drive inside the kernel dies when the drive answers.
 fn listen(mut child: Child, time_out: Duration) -> Heard {
     let deadline = Instant::now() + time_out;
     let Some(pipe) = child.stdout.take() else { return Heard::Lost(io::ErrorKind::BrokenPipe.into()) };
@@ -149,7 +150,7 @@ fn listen(mut child: Child, time_out: Duration) -> Heard {
     thread::spawn(move || {
         let mut output = Vec::new();
         let read = pipe.take(OUTPUT_MAX as u64 + 1).read_to_end(&mut output);
-        // Nobody listens any more when it took too long.
+        // The receiver is gone if this took too long.
         let _ = sender.send(read.map(|_| output));
     });
     match receiver.recv_timeout(time_out) {
@@ -179,7 +180,7 @@ fn listen(mut child: Child, time_out: Duration) -> Heard {
     }
 }
 
-/// Kills it, and has a thread wait until it is gone.
+/// Kills it, and has a thread reap it.
 fn end(mut child: Child) {
     // It may have ended meanwhile.
     let _ = child.kill();
@@ -193,14 +194,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use tempfile::TempDir;
 
-    /// A program that does what the script says.
+    /// A program that runs the script.
     fn program(folder: &TempDir, script: &str) -> Smartctl {
         let path = folder.path().join("smartctl");
         let written = folder.path().join("written");
         fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).unwrap();
-        // Another thread that forks meanwhile holds what is open for writing, and then it may not be run; a copy that another
-        // process made never was open here.
+        // A file that a thread has open for writing may not be run, and another thread that forks inherits such
+        // descriptors; a copy made by another process was never open in this one.
         assert!(Command::new("cp").args([&written, &path]).status().unwrap().success());
         Smartctl::default().with_program(&path)
     }
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_process_that_hangs_is_killed_and_leaves_no_zombie() {
-        // However slow this machine is: it never ends by itself.
+        // Even on a slow machine it does not end by itself.
         let child = Command::new("sleep").arg("infinity").stdout(Stdio::piped()).spawn().unwrap();
         let place = format!("/proc/{}", child.id());
         assert!(matches!(listen(child, Duration::from_millis(50)), Heard::TimedOut));

@@ -1,4 +1,4 @@
-//! What lies on a device on which nothing else lies: a file system, a member of a volume, or something that is not known.
+//! Finds what lies on a device that no other device uses: a file system, a member of a volume, or something unknown.
 
 use super::ext;
 use super::labels::{LabelKind, LabelReader};
@@ -12,7 +12,7 @@ use crate::shown::{shown, shown_path};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::fs;
 
-/// What lies in these sectors of the device.
+/// Finds what lies in these sectors of the device.
 pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
     let ends = |ends: Vec<SectorEnd>| (Vec::new(), ends);
     let unknown = |why: String| ends(vec![SectorEnd::unknown(&node.name, range, why)]);
@@ -78,7 +78,7 @@ fn is_swap(node: &BlockNode) -> bool {
 
 type Found = (Vec<SectorLayer>, Vec<SectorEnd>);
 
-/// In the btrfs that the device belongs to, if one is mounted.
+/// Finds it in the btrfs that the device belongs to, if that is mounted.
 fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Found>, String> {
     let mut refused = None;
     for point in BtrfsPool::mount_points() {
@@ -109,7 +109,7 @@ fn pool(node: &BlockNode, range: SectorRange, depth: usize) -> Result<Option<Fou
         let ends = pieces.into_iter().map(|piece| pool_end(node, piece, &point, is_whole)).collect();
         return Ok(Some((vec![layer], ends)));
     }
-    // One that could not be looked at may be the one.
+    // The one that could not be opened may be the right one.
     let is_btrfs = || LabelReader::open(&node.device()).is_ok_and(|mut reader| reader.labels() == [LabelKind::Btrfs]);
     match refused {
         Some(why) if is_btrfs() => Err(why),
@@ -129,7 +129,7 @@ fn pool_end(node: &BlockNode, piece: PoolPiece, point: &str, is_whole: bool) -> 
     };
     let is_stored = matches!(piece.what, PoolWhat::Data | PoolWhat::TreeBlock);
     let keepers = match (&piece.what, piece.copies) {
-        // Whether it can is not known where a device may be missing.
+        // Where a device may be missing, it is not known whether the chunk can be restored.
         (PoolWhat::OnlyChunk(_), _) if matches!(profile, "RAID5" | "RAID6") && is_whole => {
             vec![keeper(format!("btrfs {profile}"), "")]
         }

@@ -1,4 +1,4 @@
-//! What lies at some sectors of an ext2, ext3 or ext4, mounted or not: debugfs is asked, which only reads.
+//! Finds what lies at some sectors of an ext2, ext3 or ext4, mounted or not, by debugfs, which only reads.
 
 use super::ext_words::{self, ExtGroup, ExtShape, FIRST_INODE};
 use super::labels::{LabelReader, PAGE};
@@ -9,12 +9,12 @@ use super::tool::{self, ToolError};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::collections::BTreeMap;
 
-/// A file system that goes on behind its device.
+/// The message for a file system that is larger than its device.
 pub const LARGER: &str = "it is larger than the device: that may be a member of an array that does not run";
-/// So many names are told of one file.
+/// Names of one file that are returned, at most.
 const NAMES_MAX: usize = 16;
 
-/// What a block is.
+/// The use of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct BlockFate {
     kind: EndKind,
@@ -22,7 +22,7 @@ struct BlockFate {
     files: Vec<String>,
 }
 
-/// What lies in these sectors of the device.
+/// Finds what lies in these sectors of the device.
 pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
     Lookup::new(node, mount).and_then(|mut lookup| lookup.ends(range)).unwrap_or_else(|why| {
         vec![SectorEnd::unknown(&node.name, range, format!("what lies there in the ext4 is not known: {why}"))]
@@ -51,7 +51,7 @@ impl<'a> Lookup<'a> {
         if shape.blocks.saturating_mul(shape.block_bytes) > bytes {
             return Err(LARGER.to_owned());
         }
-        // Its tables are of yesterday then: what is free there may hold a file.
+        // Its tables on disk are out of date then: a block that is free there may belong to a file.
         if shape.needs_recovery && mount.is_none() {
             return Err("it was not unmounted in order, so its journal has to be replayed first: mount it (or have e2fsck do it), and ask again".to_owned());
         }
@@ -67,12 +67,12 @@ impl<'a> Lookup<'a> {
         Ok(Lookup { node, device, mount, shape, groups: groups.unwrap_or_default(), known: BTreeMap::new() })
     }
 
-    /// `-c`: without reading all bitmaps first, which are a GiB in 16 TB.
+    /// Runs debugfs with `-c`, which does not read all bitmaps first (a GiB in 16 TB).
     fn ask(&self, request: &str) -> Result<Vec<u8>, ToolError> {
         tool::run("debugfs", &["-c", "-R", request, &self.device])
     }
 
-    /// With the bitmaps.
+    /// Runs debugfs with the bitmaps.
     fn ask_with_bitmaps(&self, request: &str) -> Result<Vec<u8>, ToolError> {
         tool::run("debugfs", &["-R", request, &self.device])
     }
@@ -109,11 +109,11 @@ impl<'a> Lookup<'a> {
         Ok(ends)
     }
 
-    /// What a block is, by what the bitmap and the inodes say of it.
+    /// The use of a block, according to the bitmap and the inodes.
     fn fate(&mut self, block: u64, used: Option<bool>, inode: Option<Option<u64>>) -> BlockFate {
         let fate = |kind, words: &str| BlockFate { kind, words: words.to_owned(), files: Vec::new() };
         let unknown = |words: &str| fate(EndKind::Unknown, words);
-        // debugfs takes 0 for no block, but that one is always in use.
+        // debugfs does not accept 0 as a block, but that one is always in use.
         if block == 0 && self.shape.first == 0 {
             return fate(
                 EndKind::Metadata,

@@ -1,27 +1,27 @@
-//! ext4 in bytes and in the words of debugfs: what its own structures take, what a block belongs to, what a file is called. Pure;
-//! nothing is trusted: names and labels are others' choice, and may look like anything.
+//! Parses ext4's superblock and the output of debugfs: its own structures, the owner of a block, the names of a file. Pure;
+//! file names and labels are not trusted, and may look like anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More descriptors are not looked at: 32 TiB of blocks of 4 KiB.
+/// Groups whose descriptors are read, at most: 32 TiB of blocks of 4 KiB.
 const GROUPS_MAX: u64 = 1 << 18;
-/// No kernel writes longer ones.
+/// The longest descriptor, in bytes, that any kernel writes.
 const DESCRIPTOR_MAX: u64 = 64;
-/// Blocks have 2^6 KiB at the most.
+/// The largest power: blocks have at most 2^6 KiB.
 const BLOCK_POWER_MAX: u64 = 6;
-/// Inodes below this one are the file system's own (but for the root folder, 2).
+/// The first inode that is not the file system's own (except the root folder, 2).
 pub const FIRST_INODE: u64 = 11;
 
-/// What the superblock says of where things lie.
+/// The geometry in the superblock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtShape {
     /// Bytes of a block.
     pub block_bytes: u64,
-    /// How many blocks there are.
+    /// Number of blocks.
     pub blocks: u64,
-    /// The first block that is the file system's: 1 with blocks of 1 KiB.
+    /// The first block of the file system: 1 with blocks of 1 KiB.
     pub first: u64,
-    /// Are changes in its journal that are not where they belong? So it is while it is mounted, and after a crash.
+    /// Whether its journal holds changes that are not in place yet: while it is mounted, and after a crash.
     pub needs_recovery: bool,
     group_blocks: u64,
     table_blocks: u64,
@@ -32,15 +32,15 @@ pub struct ExtShape {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backups {
-    /// In each group.
+    /// In every group.
     All,
     /// In groups 0, 1, and powers of 3, 5 and 7.
     Sparse,
-    /// In two groups at the most: only the first is looked at.
+    /// In at most two groups: only group 0 is recognised.
     Two,
 }
 
-/// Where a group's structures begin.
+/// First blocks of a group's structures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtGroup {
     block_bitmap: u64,
@@ -48,7 +48,7 @@ pub struct ExtGroup {
     inode_table: u64,
 }
 
-/// Little-endian, at a place of a page that has it.
+/// The little-endian number at this offset of a page; `None` beyond its end.
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     let mut all = [0; 8];
     all[..length].copy_from_slice(bytes.get(at..at + length)?);
@@ -56,7 +56,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
 }
 
 impl ExtShape {
-    /// Of the device's first page: `struct ext4_super_block` at byte 1024. None: it makes no sense.
+    /// Parses the device's first page: `struct ext4_super_block` at byte 1024. `None`: it is not valid.
     pub fn of(page: &[u8]) -> Option<ExtShape> {
         let superblock = page.get(1024..)?;
         let word = |at: usize| number(superblock, at, 4);
@@ -87,12 +87,12 @@ impl ExtShape {
         is_sound.then_some(shape)
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn groups(&self) -> u64 {
         (self.blocks - self.first).div_ceil(self.group_blocks)
     }
 
-    /// Where the descriptors of all groups lie, in bytes of the device; none: they lie apart, or are too many.
+    /// The byte range of all groups' descriptors on the device; `None`: they are not contiguous, or too many.
     pub fn descriptors(&self) -> Option<std::ops::Range<u64>> {
         if self.has_meta_groups || self.groups() > GROUPS_MAX || self.descriptor_bytes > DESCRIPTOR_MAX {
             return None;
@@ -101,7 +101,7 @@ impl ExtShape {
         Some(start..start + self.groups() * self.descriptor_bytes)
     }
 
-    /// The groups, by their descriptors: `struct ext4_group_desc`.
+    /// Parses the descriptors of the groups: `struct ext4_group_desc`.
     pub fn groups_of(&self, descriptors: &[u8]) -> Vec<ExtGroup> {
         let group = |bytes: &[u8]| {
             let place = |low: usize, high: usize| {
@@ -114,7 +114,7 @@ impl ExtShape {
         descriptors.chunks_exact(self.descriptor_bytes as usize).filter_map(group).collect()
     }
 
-    /// Which of the file system's own structures lies at this block, if one does.
+    /// The file system's own structure at this block, if there is one.
     pub fn structure_at(&self, block: u64, groups: &[ExtGroup]) -> Option<&'static str> {
         for group in groups {
             if block == group.block_bitmap || block == group.inode_bitmap {
@@ -152,7 +152,7 @@ impl ExtShape {
     }
 }
 
-/// What `testb` says: which blocks are in use, and which are not. Blocks of which it says nothing are in neither.
+/// Parses the output of `testb`: which blocks are in use, and which are not. Blocks that it does not mention are left out.
 pub fn in_use(said: &str) -> BTreeMap<u64, bool> {
     let block = |line: &str| {
         let (block, rest) = line.strip_prefix("Block ")?.split_once(' ')?;
@@ -166,7 +166,7 @@ pub fn in_use(said: &str) -> BTreeMap<u64, bool> {
     said.lines().filter_map(block).collect()
 }
 
-/// What `icheck` says: of each block the inode that uses it, or that none does. Blocks of which it says nothing are not in it.
+/// Parses the output of `icheck`: the inode that uses each block, or `None`. Blocks that it does not mention are left out.
 pub fn inodes(said: &str) -> BTreeMap<u64, Option<u64>> {
     let block = |line: &str| {
         let (block, inode) = line.split_once('\t')?;
@@ -179,16 +179,16 @@ pub fn inodes(said: &str) -> BTreeMap<u64, Option<u64>> {
     said.lines().filter_map(block).collect()
 }
 
-/// What `stat` says of an inode.
+/// Properties of an inode according to `stat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtInode {
-    /// Is it a folder?
+    /// Whether it is a folder.
     pub is_folder: bool,
-    /// How many names it has.
+    /// Number of its names.
     pub links: u64,
 }
 
-/// Reads the first lines of what `stat <INODE>` says.
+/// Parses the first lines of the output of `stat <INODE>`.
 pub fn inode(said: &str, inode: u64) -> Option<ExtInode> {
     let first = said.lines().next()?.strip_prefix("Inode: ")?;
     let (number, rest) = first.split_once(' ')?;
@@ -197,8 +197,8 @@ pub fn inode(said: &str, inode: u64) -> Option<ExtInode> {
     (number.parse() == Ok(inode)).then(|| ExtInode { is_folder: kind == "directory", links })
 }
 
-/// What `ncheck` says: the paths of one inode, from the top of the file system. None: a name has a line break in it, so that
-/// what is said cannot be taken apart. (Each name is one line or more; so more lines than names tell.)
+/// Parses the output of `ncheck`: the paths of one inode, from the top of the file system. `None`: a name has a line break in it, so
+/// that the output is ambiguous. (Each name is one line or more, so there are more lines than names.)
 pub fn names(said: &[u8], inode: u64, about: &ExtInode) -> Option<Vec<Vec<u8>>> {
     let mut lines = said.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     if !lines.next()?.starts_with(b"Inode\t") {
@@ -225,7 +225,7 @@ pub fn names(said: &[u8], inode: u64, about: &ExtInode) -> Option<Vec<Vec<u8>>> 
 mod tests {
     use super::*;
 
-    /// The superblock of a file system of 64 MiB in blocks of 1 KiB, made by mke2fs 1.47: the fields that count.
+    /// The superblock of a file system of 64 MiB in blocks of 1 KiB, made by mke2fs 1.47: the fields that are used.
     fn superblock() -> Vec<u8> {
         let mut page = vec![0; 4096];
         let mut put = |at: usize, bytes: &[u8]| page[1024 + at..1024 + at + bytes.len()].copy_from_slice(bytes);

@@ -1,5 +1,5 @@
-//! What the kernel says of where things lie: `FS_IOC_GETFSMAP` of a mounted XFS, `FS_IOC_FIEMAP` of a file. All `unsafe` of the
-//! room is here. (`linux/fsmap.h`, `linux/fiemap.h`, `xfs/libxfs/xfs_fs.h`.)
+//! The kernel's maps of file systems: `FS_IOC_GETFSMAP` of a mounted XFS, `FS_IOC_FIEMAP` of a file. All `unsafe` of this module
+//! tree is here. (`linux/fsmap.h`, `linux/fiemap.h`, `xfs/libxfs/xfs_fs.h`.)
 
 use std::fs::File;
 use std::io;
@@ -11,11 +11,11 @@ const GETFSMAP: u64 = 0xc0c0_583b;
 /// `_IOWR('f', 11, struct fiemap)`
 const FIEMAP: u64 = 0xc020_660b;
 
-/// Records of one answer.
+/// Records in one answer, at most.
 const RECORDS: usize = 64;
-/// Answers to one question: more records do not lie in a MiB or two.
+/// Answers to one question, at most: a MiB or two has no more records.
 const ANSWERS_MAX: usize = 64;
-/// Extents of one answer.
+/// Extents in one answer, at most.
 const EXTENTS: usize = 128;
 
 /// `FMR_OF_SPECIAL_OWNER`: the owner is not an inode.
@@ -25,25 +25,25 @@ const EXTENT_UNKNOWN: u32 = 2;
 /// `FIEMAP_EXTENT_LAST`
 const EXTENT_LAST: u32 = 1;
 
-/// A run of bytes of a device, and what they are.
+/// A run of bytes of a device with the same owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedRun {
     /// Bytes of the device.
     pub bytes: Range<u64>,
-    /// Whose they are.
+    /// The owner.
     pub owner: RunOwner,
 }
 
-/// Whose a run is.
+/// The owner of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOwner {
-    /// An inode's.
+    /// An inode.
     Inode(u64),
-    /// Nobody's.
+    /// None: the run is free.
     Free,
-    /// Somebody's; the file system keeps no record of whose.
+    /// In use, but the file system keeps no record of the owner.
     Unrecorded,
-    /// The file system's own.
+    /// The file system itself: the name of the structure.
     Own(&'static str),
 }
 
@@ -60,7 +60,7 @@ struct MapRecord {
     reserved: [u64; 3],
 }
 
-/// `struct fsmap_head`, and room behind it.
+/// `struct fsmap_head`, and room for records.
 #[repr(C)]
 struct MapCall {
     input: u32,
@@ -84,7 +84,7 @@ struct ExtentRecord {
     more: [u32; 3],
 }
 
-/// `struct fiemap`, and room behind it.
+/// `struct fiemap`, and room for extents.
 #[repr(C)]
 struct ExtentCall {
     start: u64,
@@ -96,11 +96,11 @@ struct ExtentCall {
     extents: [ExtentRecord; EXTENTS],
 }
 
-/// Who owns these bytes of the XFS's data device, which has these numbers; `file` is anything of the file system, open. Bytes of
-/// which the kernel says nothing are in none of the runs.
+/// The owners of these bytes of the XFS's data device, which has these numbers; `file` is any open file of the file system. Bytes
+/// on which the kernel reports nothing are in no run.
 ///
 /// # Errors
-/// As the kernel says.
+/// The kernel's error.
 pub fn owners(file: &File, (major, minor): (u32, u32), bytes: &Range<u64>) -> io::Result<Vec<OwnedRun>> {
     // `new_encode_dev`
     let device = minor & 0xff | major << 8 | (minor & !0xff) << 12;
@@ -124,7 +124,7 @@ pub fn owners(file: &File, (major, minor): (u32, u32), bytes: &Range<u64>) -> io
         records: [MapRecord::default(); RECORDS],
     });
     for _ in 0..ANSWERS_MAX {
-        // SAFETY: the argument is a head with two keys and room for as many records as it says, alive and ours alone.
+        // SAFETY: the argument is a head with two keys and room for as many records as it states, alive and only borrowed here.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), GETFSMAP as _, &raw mut *call) };
         if result < 0 {
             return Err(io::Error::last_os_error());
@@ -135,7 +135,7 @@ pub fn owners(file: &File, (major, minor): (u32, u32), bytes: &Range<u64>) -> io
             let run = record.physical.max(bytes.start)..end.min(bytes.end);
             (run.start < run.end).then(|| OwnedRun { bytes: run, owner: owner(record.flags, record.owner) })
         }));
-        // The last record is the next question's first key (ioctl_getfsmap(2)).
+        // The last record becomes the first key of the next call (ioctl_getfsmap(2)).
         let Some(last) = call.records[..count].last().filter(|_| count == RECORDS) else { break };
         call.keys[0] = *last;
         call.entries = 0;
@@ -163,7 +163,7 @@ fn owner(flags: u32, owner: u64) -> RunOwner {
     }
 }
 
-/// Does any of the file's data lie in one of these runs of bytes of its device? None: the file system does not say.
+/// Whether any of the file's data lie in one of these runs of bytes of its device. `None`: the file system does not report it.
 pub fn lies_in(file: &File, wanted: &[Range<u64>]) -> Option<bool> {
     let mut call = Box::new(ExtentCall {
         start: 0,
@@ -175,7 +175,7 @@ pub fn lies_in(file: &File, wanted: &[Range<u64>]) -> Option<bool> {
         extents: [ExtentRecord::default(); EXTENTS],
     });
     loop {
-        // SAFETY: the argument is a head with room for as many extents as it says, alive and ours alone.
+        // SAFETY: the argument is a head with room for as many extents as it states, alive and only borrowed here.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP as _, &raw mut *call) };
         if result < 0 {
             return None;

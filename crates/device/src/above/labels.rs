@@ -1,4 +1,4 @@
-//! What a device says it is: the labels at its beginning. Bytes in, values out; more than one is none.
+//! Recognises the use of a device by labels at its beginning. Bytes in, values out; with several labels none is preferred.
 
 use crate::buffer::PageBuffer;
 use crate::target::{TargetError, open_read_only};
@@ -7,15 +7,15 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What is read of a device at a time.
+/// Bytes that are read of a device at a time.
 pub const PAGE: usize = 4096;
-/// Where the labels that are known lie, in bytes: the first page, md 1.2's and a volume's, a volume's other one, btrfs's, and the
+/// Byte offsets of the known labels: the first page, md 1.2's and a volume's, a volume's other one, btrfs's, and the
 /// first of ZFS's table of uberblocks.
 const PLACES: [u64; 5] = [0, 4 << 10, 20 << 10, 64 << 10, 128 << 10];
-/// ZFS has 128 KiB of uberblocks there, of which any may be the newest.
+/// Pages of ZFS's uberblocks, 128 KiB, of which any may be the newest.
 const UBERBLOCK_PAGES: u64 = 32;
 
-/// What a label says.
+/// What a label identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelKind {
     /// ext2, ext3 or ext4.
@@ -28,18 +28,18 @@ pub enum LabelKind {
     Volume,
     /// Swap space.
     Swap,
-    /// A member of an array of md, which does not run.
+    /// A member of an md array that does not run.
     Md,
     /// A physical volume of LVM.
     Lvm,
-    /// Encrypted.
+    /// A LUKS container.
     Luks,
     /// A device of a ZFS pool.
     Zfs,
 }
 
 impl LabelKind {
-    /// In words.
+    /// A description for people.
     pub const fn words(self) -> &'static str {
         match self {
             LabelKind::Ext => "ext4",
@@ -65,7 +65,7 @@ impl LabelReader {
     /// Opens a device for reading.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// The kernel's error.
     pub fn open(path: &Path) -> io::Result<LabelReader> {
         let (file, _) = open_read_only(path, true).map_err(|error| match error {
             TargetError::Permission { .. } => io::Error::new(io::ErrorKind::PermissionDenied, error),
@@ -74,14 +74,14 @@ impl LabelReader {
         Ok(LabelReader { file, buffer: PageBuffer::new(PAGE, PAGE) })
     }
 
-    /// The page that begins at this byte; none: it cannot be read, or the device ends before.
+    /// The page that begins at this byte; `None`: it cannot be read, or the device ends before.
     pub fn page(&mut self, at: u64) -> Option<&[u8]> {
         let page = self.buffer.as_mut_slice();
         self.file.read_exact_at(page, at).ok()?;
         Some(page)
     }
 
-    /// The labels that are there.
+    /// All labels that are found.
     pub fn labels(&mut self) -> Vec<LabelKind> {
         let uberblocks = (1..UBERBLOCK_PAGES).map(|page| PLACES[4] + page * PAGE as u64);
         let mut found: Vec<LabelKind> = Vec::new();

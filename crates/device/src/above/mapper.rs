@@ -1,42 +1,42 @@
-//! Tables of the device mapper: where a piece of a device below lies in the device above. Pure, and `dmsetup` asked for the words.
+//! Tables of the device mapper: maps sectors of a device below to the device above. Pure, except for the call of `dmsetup`.
 
 use super::nodes::BlockNode;
 use super::tool::{self, ToolError};
 use scrubjay_core::units::SectorRange;
 
-/// A run of sectors below, and where it lies above.
+/// A run of sectors of the device below, and its place in the device above.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedRun {
     /// Sectors of the device below.
     pub below: SectorRange,
-    /// The first of them, in the device above.
+    /// The first of them in the device above.
     pub above: u64,
     /// The kind of target: `linear`, `striped`, `crypt`.
     pub target: String,
 }
 
-/// What a table says of a range of a device below.
+/// The parts of a table that use a range of a device below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedRange {
-    /// What lies in targets whose places are known.
+    /// Runs in targets that can be mapped.
     pub runs: Vec<MappedRun>,
-    /// Targets that use the device, and whose places are not known.
+    /// Targets that use the device and cannot be mapped.
     pub foreign: Vec<String>,
 }
 
-/// The table of a device of the device mapper, in the words of `dmsetup table`.
+/// The table of a device of the device mapper, as `dmsetup table` prints it.
 ///
 /// # Errors
-/// It cannot be had.
+/// When `dmsetup` fails.
 pub fn table(node: &BlockNode) -> Result<String, ToolError> {
     let (major, minor) = node.numbers;
-    // Keys are not shown, unless one asks for them.
+    // Without another option, keys are not shown.
     let (major, minor) = (major.to_string(), minor.to_string());
     let said = tool::run("dmsetup", &["table", "--major", &major, "--minor", &minor])?;
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Where `range` of the device with these numbers lies.
+/// Maps `range` of the device with these numbers to the device above.
 pub fn mapped(table: &str, (major, minor): (u32, u32), range: SectorRange) -> MappedRange {
     let own = format!("{major}:{minor}");
     let mut found = MappedRange::default();
@@ -68,7 +68,7 @@ pub fn mapped(table: &str, (major, minor): (u32, u32), range: SectorRange) -> Ma
     found
 }
 
-/// With checksums beside the sectors, they lie elsewhere.
+/// Whether a crypt target maps sectors one to one: with checksums between them, it does not.
 fn is_plain(device: &str, own: &str, options: &[&str]) -> bool {
     device == own && !options.iter().any(|option| option.starts_with("integrity"))
 }

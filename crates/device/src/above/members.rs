@@ -1,4 +1,4 @@
-//! A member of an md array, as `/sys` says it: which member, where its data begin, who is missing beside it.
+//! A member of an md array, as described in `/sys`: which member it is, where its data begin, which others are missing.
 
 use super::nodes::BlockNode;
 use scrubjay_core::layout::md_map::{MdMap, MdUnmapped, MdWords};
@@ -9,47 +9,47 @@ use scrubjay_core::units::SectorRange;
 pub struct MdSeat {
     /// `RAID5`.
     pub level: String,
-    /// How many places it has.
+    /// The number of places.
     pub disks: usize,
-    /// What the member is in it.
+    /// What the member is in the array.
     pub own: MdOwn,
-    /// Where things lie, or why that is not known.
+    /// The map of places, or why there is none.
     pub map: Result<MdMap, &'static str>,
     /// The places that are empty, or whose disks are not in sync.
     pub missing: Vec<usize>,
-    /// What md's lists of bad blocks say of each place: sectors of its data, or of the device, as both are to be found.
+    /// md's bad blocks by place: in sectors of its data, and also of the device, because either may be meant.
     bad: Vec<Vec<SectorRange>>,
-    /// Do parities and copies still have to be made, or made anew after a crash?
+    /// Whether parities and copies are not in sync yet, after creation or a crash.
     pub is_unsynced: bool,
 }
 
-/// What a device is in an array.
+/// The role of a device in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MdOwn {
-    /// In its place, with data from this sector on.
+    /// In its place, with data from sector `start` on.
     Member {
         /// Its place.
         slot: usize,
-        /// Where its data begin, in sectors of the device.
+        /// First sector of its data on the device.
         start: u64,
     },
-    /// A spare: nothing of the array lies on it.
+    /// A spare: it holds no data of the array.
     Spare,
-    /// Thrown out: what lies on it is not used any more.
+    /// Faulty: its contents are not used any more.
     Faulty,
-    /// It is being filled, takes the place of another, or keeps the journal.
+    /// It is being filled, replaces another, or keeps the journal.
     Between,
-    /// The array does not run: what lies there may be all that is left of it.
+    /// The array does not run: its contents may be all that is left of the array.
     Stopped,
-    /// The kernel does not say.
+    /// The kernel does not report it.
     Unsaid,
 }
 
-/// States of an array that runs (Linux, drivers/md/md.c, `array_states`).
+/// States of a running array (Linux, drivers/md/md.c, `array_states`).
 const RUNNING: [&str; 6] = ["clean", "active", "active-idle", "write-pending", "read-auto", "readonly"];
 
 impl MdSeat {
-    /// The array `node`, on which the device `member` lies.
+    /// The array `node`, seen from its member `member`.
     pub fn of(node: &BlockNode, member: &str) -> MdSeat {
         let level = node.text("md/level").unwrap_or_default();
         let disks = node.number("md/raid_disks").unwrap_or(0) as usize;
@@ -69,12 +69,12 @@ impl MdSeat {
             }
             let size = of(device, "size").and_then(|size| size.parse::<u64>().ok());
             sizes[slot] = sizes[slot].or(size.and_then(|size| size.checked_mul(2)));
-            // Of a disk that was pulled the link leads nowhere, and md calls it in sync until it wants something of it.
+            // The link of a disk that was pulled leads nowhere, but md calls it in sync until it next uses it.
             in_sync[slot] |= is(&state, "in_sync") && node.has(&format!("md/{device}/block/dev"));
         }
         let component = node.number("md/component_size").and_then(|size| size.checked_mul(2)).unwrap_or(0);
         let missing: Vec<usize> = (0..in_sync.len()).filter(|&slot| !in_sync[slot]).collect();
-        // Where a member is missing, its size is that of the others, or the array does not run.
+        // A missing member has the size of the others, or the array does not run.
         let sizes: Vec<u64> = sizes.iter().map(|size| size.unwrap_or(component)).collect();
         let words = MdWords {
             level: &level,
@@ -97,10 +97,10 @@ impl MdSeat {
         MdSeat { level, disks, own, map, missing, bad, is_unsynced }
     }
 
-    /// The places that cannot give what belongs to these sectors of the data of `slot`: those that are missing, and those of which
-    /// md knows that it could not be read, or written, there.
+    /// The places that cannot help to restore these sectors of the data of `slot`: those that are missing, and those with bad blocks
+    /// there according to md.
     pub fn missing_at(&self, slot: usize, range: SectorRange) -> Vec<usize> {
-        // The copies of a RAID-10 lie elsewhere on each: any bad block is one too many.
+        // The copies of a RAID-10 lie elsewhere on each member, so any bad block counts.
         let is_anywhere = self.level == "RAID10";
         let is_bad = |place: &usize| {
             let mut runs = self.bad.get(*place).into_iter().flatten();
@@ -110,7 +110,7 @@ impl MdSeat {
     }
 }
 
-/// A list of bad blocks: `10240 8` a line. Its places are those of the data; of the device, if a kernel should say so.
+/// Parses a list of bad blocks: `10240 8` a line, relative to the data. Also returns them as if relative to the device.
 fn runs(list: &str, start: u64) -> Vec<SectorRange> {
     let run = |line: &str| {
         let (at, count) = line.trim().split_once(' ')?;

@@ -1,13 +1,13 @@
-//! What lies above a sector of a disk: partition, array, file system, file. Nothing is written, and nothing is guessed: what cannot
-//! be resolved is said to be so.
+//! Finds what lies above a sector of a disk: partition, array, file system, file. Writes nothing and guesses nothing: what cannot
+//! be resolved is reported as unknown.
 //!
 //! ```text
-//! disk, sector --> nodes (/sys) --> walk --> members (md), mapper (LVM) --> walk again, one floor up
+//! disk, sector --> nodes (/sys) --> walk --> members (md), mapper (LVM) --> walk again, one layer up
 //!                                      \--> ends: nothing lies on it
 //!                                              labels, mounted --> ext (debugfs), xfs (GETFSMAP, xfs_db),
-//!                                                                  btrfs (its trees), volume (ours)
+//!                                                                  btrfs (its trees), volume (Scrubjay's)
 //! ```
-//! `core::layout::md_map` has md's arithmetic; `*_words` and `mapper` take other programs' words apart. These are pure.
+//! `core::layout::md_map` has md's arithmetic; `*_words` and `mapper` parse the output of other programs. These are pure.
 
 mod ends;
 mod ext;
@@ -36,7 +36,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use walk::Surroundings;
 
-/// This machine: `dmsetup`, and what the devices hold.
+/// This machine: `dmsetup`, and the contents of its devices.
 struct ThisMachine;
 
 impl Surroundings for ThisMachine {
@@ -49,17 +49,17 @@ impl Surroundings for ThisMachine {
     }
 }
 
-/// The block device of this path: a disk, a partition, an array. None: it is something else.
+/// The block device at this path: a disk, a partition, an array. `None`: something else.
 ///
 /// # Errors
-/// Nothing is there, or it may not be looked at.
+/// When the path does not exist, or may not be inspected.
 pub fn device(path: &Path) -> io::Result<Option<BlockNode>> {
     let metadata = fs::metadata(path)?;
     let numbers = crate::target::numbers(metadata.rdev());
     Ok(metadata.file_type().is_block_device().then(|| BlockTree::default().numbered(numbers)).flatten())
 }
 
-/// What lies above these sectors of the device.
+/// Finds what lies above these sectors of the device.
 pub fn look_up(node: &BlockNode, range: SectorRange) -> SectorStory {
     walk::walk(&BlockTree::default(), &ThisMachine, node, range)
 }

@@ -1,4 +1,4 @@
-//! Where the file system of a device is mounted, and what its files are called there.
+//! Where the file system of a device is mounted, and the paths of its files there.
 
 use crate::btrfs::mounts;
 use crate::shown::shown;
@@ -8,21 +8,21 @@ use std::os::unix::fs::MetadataExt;
 /// A mount of a device's file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountedAt {
-    /// `ext4`, `xfs`.
+    /// The type of the file system: `ext4`, `xfs`.
     pub kind: String,
-    /// Where.
+    /// The mount point.
     pub point: String,
-    /// Which of its folders is mounted there, from its top; `/` is all of it.
+    /// The folder of the file system that is mounted there, from its top; `/` is all of it.
     pub root: String,
-    /// Are its tables not those that hold, as it was mounted without its journal?
+    /// Whether it was mounted without its journal, so that its tables on disk may not be the valid ones.
     pub is_for_rescue: bool,
 }
 
-/// What is to be said then.
+/// The message for such a mount.
 pub const FOR_RESCUE: &str = "it is mounted without its journal (noload, norecovery, rescue), so what it says is free may hold a file: ask again when it was mounted in order";
 
 impl MountedAt {
-    /// The mount of the device with these numbers, one of all of it if there is one.
+    /// The mount of the device with these numbers, preferably one of all of it.
     pub fn of((major, minor): (u32, u32)) -> Option<MountedAt> {
         let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let all = mounts::mounts(&text).into_iter().filter(|mount| mount.numbers == (major, minor));
@@ -35,7 +35,7 @@ impl MountedAt {
         all.min_by_key(|mount| (mount.root.len(), mount.point.len()))
     }
 
-    /// Where a file is seen, if below the folder that is mounted; `name` is its path from the file system's top.
+    /// The visible path of a file, if it is below the folder that is mounted; `name` is its path from the file system's top.
     fn inside(&self, name: &str) -> Option<String> {
         let inside = name.strip_prefix(self.root.trim_end_matches('/'));
         let inside = inside.filter(|rest| rest.starts_with('/') || rest.is_empty())?;
@@ -43,14 +43,14 @@ impl MountedAt {
         Some(if path.is_empty() { "/".to_owned() } else { path })
     }
 
-    /// The path of a file, as it may be shown; `name` is its path from the file system's top.
+    /// The path of a file, escaped for display; `name` is its path from the file system's top.
     pub fn path_of(&self, name: &[u8]) -> String {
         let name = String::from_utf8_lossy(name);
         let outside = || format!("{name} (from the top of the file system; not below {})", self.point);
         shown(&self.inside(&name).unwrap_or_else(outside)).into_owned()
     }
 
-    /// The same of the file with this inode; it is said if another one is seen at that path, or none.
+    /// The path of the file with this inode, escaped for display, with a remark if another file is at that path, or none.
     pub fn path_of_inode(&self, name: &[u8], inode: u64) -> String {
         let seen = self.inside(&String::from_utf8_lossy(name)).map(fs::symlink_metadata);
         let path = self.path_of(name);

@@ -1,4 +1,4 @@
-//! Block devices in `/sys`: what lies on what. Below a folder that stands for `/sys`, for tests.
+//! Block devices in `/sys`: which lies on which. For tests, another folder can take the place of `/sys`.
 
 use scrubjay_core::units::SectorRange;
 use std::fs;
@@ -11,7 +11,7 @@ pub struct BlockTree {
 }
 
 impl Default for BlockTree {
-    /// This machine's.
+    /// That of this machine.
     fn default() -> BlockTree {
         BlockTree { root: PathBuf::from("/sys") }
     }
@@ -30,13 +30,13 @@ pub struct BlockNode {
 }
 
 impl BlockTree {
-    /// A folder that stands for `/sys`.
+    /// A tree in another folder that takes the place of `/sys`.
     #[cfg(test)]
     pub fn below(root: &Path) -> BlockTree {
         BlockTree { root: root.to_owned() }
     }
 
-    /// The device of this name.
+    /// The device with this name.
     pub fn node(&self, name: &str) -> Option<BlockNode> {
         if name.is_empty() || name.contains('/') || name.starts_with('.') {
             return None;
@@ -65,17 +65,17 @@ impl BlockNode {
         Some(BlockNode { name, numbers, sectors: number(&folder.join("size"))?, folder })
     }
 
-    /// `/dev/sda`; a `!` in the kernel's name is a `/` there.
+    /// Its path, such as `/dev/sda`; a `!` in the kernel's name is a `/` there.
     pub fn device(&self) -> PathBuf {
         Path::new("/dev").join(self.name.replace('!', "/"))
     }
 
-    /// All of it.
+    /// All its sectors.
     pub fn all(&self) -> SectorRange {
         SectorRange::new(0, self.sectors)
     }
 
-    /// Of a partition: the disk's name, and the sector at which it begins there.
+    /// The name of the disk of which it is a partition, and the sector at which it begins there; `None`: no partition.
     pub fn partition_of(&self) -> Option<(String, u64)> {
         if !self.folder.join("partition").exists() {
             return None;
@@ -84,7 +84,7 @@ impl BlockNode {
         Some((disk, number(&self.folder.join("start"))?))
     }
 
-    /// Its partitions, with the sectors that each takes, by place.
+    /// Its partitions, with the sectors of each, in order.
     pub fn partitions(&self) -> Vec<(BlockNode, SectorRange)> {
         let part = |name: &String| {
             let node = BlockNode::at(&self.folder.join(name))?;
@@ -102,12 +102,12 @@ impl BlockNode {
         text(&self.folder.join(path))
     }
 
-    /// The number that one of its files begins with.
+    /// The number at the beginning of one of its files.
     pub fn number(&self, path: &str) -> Option<u64> {
         number(&self.folder.join(path))
     }
 
-    /// Is there such a file or folder?
+    /// Whether it has this file or folder.
     pub fn has(&self, path: &str) -> bool {
         self.folder.join(path).exists()
     }
@@ -123,7 +123,7 @@ fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
 }
 
-/// The number that a file begins with. (md writes `4 (3)` while an array is given another shape.)
+/// The number at the beginning of a file. (md writes `4 (3)` while an array is being reshaped.)
 fn number(path: &Path) -> Option<u64> {
     text(path)?.split_whitespace().next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The names of inodes below a mount point, and the files whose data lie at a place: all folders are gone through, within a limit.
+//! Searches all folders below a mount point, within a limit, for names of inodes or for files whose data lie at a place.
 
 use super::fsmap;
 use std::collections::BTreeSet;
@@ -9,12 +9,12 @@ use std::os::unix::fs::{DirEntryExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// So long is searched at the most.
+/// The longest search.
 const TIME_MAX: Duration = Duration::from_secs(10 * 60);
-/// So many names are kept.
+/// Names that are kept, at most.
 const NAMES_MAX: usize = 64;
 
-/// What is looked for.
+/// What to search for.
 #[derive(Clone, Debug)]
 pub enum Wanted {
     /// The names of these inodes.
@@ -23,18 +23,18 @@ pub enum Wanted {
     Places(Vec<Range<u64>>),
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchedNames {
-    /// Inode and path from the mount point on, with a slash before it.
+    /// Inode and path below the mount point, with a leading slash.
     pub names: Vec<(u64, Vec<u8>)>,
-    /// Was everything below the mount point looked at?
+    /// Whether everything below the mount point was searched.
     pub is_whole: bool,
-    /// How many files were looked at.
+    /// Number of entries that were checked.
     pub files: u64,
 }
 
-/// Goes through all folders of the file system that is mounted at `mount`; other mounts below it are left out.
+/// Searches all folders of the file system that is mounted at `mount`, except other mounts below it.
 pub fn search(mount: &Path, wanted: &Wanted) -> SearchedNames {
     search_within(mount, wanted, TIME_MAX)
 }
@@ -51,7 +51,7 @@ fn search_within(mount: &Path, wanted: &Wanted, time_max: Duration) -> SearchedN
     }
     while let Some(inside) = ahead.pop() {
         let Ok(entries) = fs::read_dir(mount.join(&inside)) else {
-            found.is_whole = false; // gone meanwhile, or damaged
+            found.is_whole = false; // removed meanwhile, or damaged
             continue;
         };
         for entry in entries {
@@ -66,7 +66,7 @@ fn search_within(mount: &Path, wanted: &Wanted, time_max: Duration) -> SearchedN
             found.files += 1;
             let (path, kind) = (inside.join(entry.file_name()), entry.file_type());
             let is_folder = kind.as_ref().is_ok_and(|kind| kind.is_dir());
-            // Of a folder on which something is mounted the entry is the one below, the folder itself the one above.
+            // If something is mounted on a folder, its entry is the lower file system's, its metadata the upper one's.
             let about = is_folder.then(|| fs::symlink_metadata(mount.join(&path)).ok()).flatten();
             if is_folder && about.is_some_and(|about| about.dev() == top.dev()) {
                 ahead.push(path.clone());

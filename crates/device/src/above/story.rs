@@ -1,37 +1,37 @@
-//! What is found above a sector of a disk: the layers on the way up, and what lies at each end. Values only.
+//! The result of a look-up above a sector of a disk: the layers on the way up, and what lies at each end. Values only.
 
 use scrubjay_core::units::SectorRange;
 
 /// The way up from some sectors of a disk, and all its ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SectorStory {
-    /// The layers, each below what lies on it.
+    /// The layers, each before those that lie on it.
     pub layers: Vec<SectorLayer>,
-    /// What lies there in the end; pieces of the sectors may end in different places.
+    /// What lies at the top; pieces of the sectors may have different ends.
     pub ends: Vec<SectorEnd>,
 }
 
 /// One device on the way up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectorLayer {
-    /// How many devices lie below it.
+    /// Number of layers below it.
     pub depth: usize,
     /// The kernel's name of the device: `md0`.
     pub device: String,
-    /// Which sectors of that device; none where what lies below is none of its data.
+    /// The sectors of that device; `None` if the sectors below hold none of its data.
     pub range: Option<SectorRange>,
-    /// What it is.
+    /// The kind of the layer.
     pub kind: LayerKind,
-    /// What there is to say, in words.
+    /// A description for people.
     pub words: String,
-    /// Of an array or a volume: the place in it.
+    /// The place in it, for an array or a volume.
     pub place: Option<StripePlace>,
 }
 
-/// What a device on the way up is.
+/// The kind of a device on the way up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerKind {
-    /// Where the way begins.
+    /// The device at which the way begins.
     Device,
     /// A partition.
     Partition,
@@ -46,7 +46,7 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// In one word.
+    /// Its name in one word.
     pub const fn word(self) -> &'static str {
         match self {
             LayerKind::Device => "device",
@@ -68,50 +68,50 @@ pub struct StripePlace {
     pub stripe: Option<u64>,
     /// Bytes of a chunk, where there are chunks.
     pub chunk_bytes: Option<u64>,
-    /// What lies there: data, P, Q, mirror.
+    /// Contents of the place: data, P, Q, mirror.
     pub role: String,
 }
 
-/// What lies at the end of a way.
+/// What lies at one end of the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectorEnd {
-    /// The kernel's name of the device,
+    /// The kernel's name of the device.
     pub device: String,
-    /// and its sectors.
+    /// The sectors of the device.
     pub range: SectorRange,
-    /// What lies there.
+    /// The kind of contents.
     pub kind: EndKind,
-    /// The same in words.
+    /// A description for people.
     pub words: String,
-    /// Of files: their paths, as they may be shown.
+    /// The paths of the files, escaped for display.
     pub files: Vec<String>,
-    /// The file system that says so, if one does: `ext4`, `xfs`, `btrfs`.
+    /// The file system that was asked, if any: `ext4`, `xfs`, `btrfs`.
     pub file_system: Option<&'static str>,
-    /// Who holds the same bytes elsewhere, too, the lowest first.
+    /// The arrays on the way that may be able to restore the bytes, the lowest first.
     pub keepers: Vec<Keeper>,
 }
 
-/// What lies at the end of a way.
+/// The kind of contents at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndKind {
     /// Part of a file, or of several that share it.
     File,
     /// A file system's own structures.
     Metadata,
-    /// The file system says that nothing is stored there.
+    /// Nothing is stored there, according to the file system.
     Free,
-    /// Parity only, which can be reckoned anew.
+    /// Parity only, which can be recomputed.
     Parity,
-    /// What belongs to no file system: a partition table, an array's own notes, what is left over.
+    /// No file system's: a partition table, an array's metadata, unused space.
     Outside,
-    /// Data of a Scrubjay volume, whose client alone knows what they are.
+    /// Data of a Scrubjay volume, whose meaning only its client knows.
     VolumeData,
-    /// It is not known.
+    /// Not known.
     Unknown,
 }
 
 impl EndKind {
-    /// In one word.
+    /// Its name in one word.
     pub const fn word(self) -> &'static str {
         match self {
             EndKind::File => "file",
@@ -125,40 +125,40 @@ impl EndKind {
     }
 }
 
-/// An array, or a file system that is one, through which the way went.
+/// An array, or a file system that is one, on the way up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keeper {
-    /// As it is called: `/dev/md0`, a mount point, a volume's name.
+    /// Its name: `/dev/md0`, a mount point, a volume's name.
     pub name: String,
-    /// What it is: `RAID5`.
+    /// Its kind: `RAID5`.
     pub what: String,
-    /// Can it make these bytes again, if its other members can be read?
+    /// Whether it can restore these bytes, if its other members can be read.
     pub is_able: bool,
-    /// If not, why.
+    /// Why it cannot; empty if it can.
     pub why_not: String,
-    /// What has it do so.
+    /// The command that makes it do so.
     pub command: String,
 }
 
 impl SectorEnd {
-    /// Something that is not known.
+    /// An end with unknown contents, for the reason `why`.
     pub fn unknown(device: &str, range: SectorRange, why: impl Into<String>) -> SectorEnd {
         SectorEnd::of(device, range, EndKind::Unknown, why)
     }
 
-    /// Something without files and, so far, without keepers.
+    /// An end without files and, so far, without keepers.
     pub fn of(device: &str, range: SectorRange, kind: EndKind, words: impl Into<String>) -> SectorEnd {
         let (files, keepers) = (Vec::new(), Vec::new());
         SectorEnd { device: device.to_owned(), range, kind, words: words.into(), files, file_system: None, keepers }
     }
 
-    /// The same, said by this file system.
+    /// The same end, as reported by this file system.
     pub fn said_by(mut self, file_system: &'static str) -> SectorEnd {
         self.file_system = Some(file_system);
         self
     }
 
-    /// Can somebody on the way make the bytes again?
+    /// Whether any array on the way can restore the bytes.
     pub fn is_kept(&self) -> bool {
         self.keepers.iter().any(|keeper| keeper.is_able)
     }

@@ -1,4 +1,4 @@
-//! The way up through made-up trees of `/sys`: each floor, each role, and what is not followed.
+//! The way up through made-up trees of `/sys`: each layer, each role, and devices that are not followed.
 
 use super::nodes::{BlockNode, BlockTree};
 use super::story::{EndKind, SectorEnd, SectorLayer, SectorStory};
@@ -44,7 +44,7 @@ impl Machine {
         symlink(to, from).unwrap();
     }
 
-    /// A device, in `devices/PATH`; its numbers are 8 and how many there were before.
+    /// Adds a device in `devices/PATH`; its numbers are 8 and the count of earlier devices.
     fn device(&mut self, path: &str, sectors: u64) {
         let name = path.rsplit('/').next().unwrap().to_owned();
         self.file(&format!("devices/{path}/size"), &format!("{sectors}\n"));
@@ -64,7 +64,7 @@ impl Machine {
         self.file(&format!("devices/{below}/holders/{above}/x"), "");
     }
 
-    /// An array over devices that are there, with chunks of 64 KiB, of which `used` sectors are used each.
+    /// Adds an array over existing devices, with chunks of 64 KiB and `used` sectors of each device.
     fn array(&mut self, level: &str, layout: u64, used: u64, sectors: u64, members: &[(&str, &str)]) {
         self.device("md0", sectors);
         let put = |file: &str, text: String| self.file(&format!("devices/md0/md/{file}"), &(text + "\n"));
@@ -95,7 +95,7 @@ impl Machine {
     }
 }
 
-/// The ends: device, sectors, kind, whether somebody can make the bytes again.
+/// The ends: device, sectors, kind, whether an array can restore the bytes.
 fn ends(story: &SectorStory) -> Vec<(&str, String, EndKind, bool)> {
     story.ends.iter().map(|end| (end.device.as_str(), end.range.to_string(), end.kind, end.is_kept())).collect()
 }

@@ -1,4 +1,4 @@
-//! Runs other people's programs that only read (debugfs, xfs_db, dmsetup): with a time-out, and a bound on what they may say.
+//! Runs other programs that only read (debugfs, xfs_db, dmsetup), with a time-out and a limit on their output.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -6,36 +6,36 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// More is not read: block groups of 100 TB are some 100 MB of text.
+/// The most output that is read, in bytes: block groups of 100 TB are some 100 MB of text.
 const OUTPUT_MAX: usize = 256 << 20;
-/// So much is kept of what it complains about.
+/// Bytes of error output that are kept.
 const COMPLAINTS_MAX: u64 = 64 << 10;
-/// A search through all inodes of a large file system takes minutes.
+/// Time-out of a program: a search through all inodes of a large file system takes minutes.
 const TIME_OUT: Duration = Duration::from_secs(15 * 60);
-/// Where system programs lie; a user's path often leaves these out.
+/// Folders of system programs; a user's path often leaves these out.
 const FOLDERS: [&str; 4] = ["", "/usr/sbin/", "/sbin/", "/usr/local/sbin/"];
 
-/// A program did not say what was asked.
+/// Why a program did not give a result.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It is not there.
+    /// It is not installed.
     #[error("{0} is not installed")]
     Absent(&'static str),
-    /// It may not be run, or not read the device.
+    /// It may not be run.
     #[error("{0} may not be run")]
     Permission(&'static str),
     /// It takes too long.
     #[error("{0} did not end within 15 minutes")]
     TimedOut(&'static str),
-    /// It says too much.
+    /// Its output is too long.
     #[error("{0} said more than 256 MiB")]
     TooMuch(&'static str),
-    /// It could not do it.
+    /// It failed.
     #[error("{0} failed: {1}")]
     Failed(&'static str, String),
 }
 
-/// What the program says on its standard output.
+/// The program's standard output.
 ///
 /// # Errors
 /// [`ToolError`]; also when it ends with another status than 0.
@@ -68,7 +68,7 @@ fn listen(program: &'static str, mut child: Child, time_out: Duration) -> Result
     let complaints = thread::spawn(move || {
         let (mut said, mut err) = (Vec::new(), err);
         let _ = err.by_ref().take(COMPLAINTS_MAX).read_to_end(&mut said);
-        // A pipe that nobody reads would stop the program, or end it.
+        // A full pipe would block the program, or end it.
         let _ = io::copy(&mut err, &mut io::sink());
         said
     });

@@ -1,4 +1,4 @@
-//! A member of a Scrubjay volume: which stripe, which chunk, which sector of the volume. The member is read, and nothing written.
+//! A member of a Scrubjay volume: finds the stripe, the chunk and the sector of the volume. Reads the member, and writes nothing.
 
 use super::nodes::BlockNode;
 use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer, StripePlace};
@@ -6,7 +6,7 @@ use crate::member::{Access, OpenMember};
 use scrubjay_core::units::{MemberOffset, SECTOR_BYTES, SectorRange};
 use scrubjay_core::volume::format::superblock::{MemberState, Superblock};
 
-/// What lies in these sectors of a member.
+/// Finds what lies in these sectors of a member.
 pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>) {
     let unknown = |why: String| (Vec::new(), vec![SectorEnd::unknown(&node.name, range, why)]);
     let superblock = match OpenMember::open_now(&node.device(), Access::Inspect) {
@@ -21,7 +21,7 @@ pub fn look(node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLa
     pieces(&superblock, &node.name, range, depth)
 }
 
-/// Row by row.
+/// Splits the range at rows.
 fn pieces(
     superblock: &Superblock,
     device: &str,
@@ -115,7 +115,7 @@ fn name(superblock: &Superblock) -> String {
     if superblock.name.is_empty() { superblock.array.to_string() } else { superblock.name.clone() }
 }
 
-/// The volume as it says of itself: members that it calls active count.
+/// The volume as its superblock describes it: members that it calls active count.
 fn keeper(superblock: &Superblock) -> Keeper {
     let shape = superblock.geometry.layout.shape();
     let others = superblock.members.iter().enumerate().filter(|(index, _)| *index != superblock.member.get());

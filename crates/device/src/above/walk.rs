@@ -1,4 +1,4 @@
-//! The way up: from a device to what lies on it, by `/sys`, until nothing lies on it any more.
+//! The way up: from a device to the devices that lie on it, by `/sys`, up to those on which none lies.
 
 use super::mapper;
 use super::members::{MdOwn, MdSeat};
@@ -7,20 +7,20 @@ use super::story::{EndKind, Keeper, LayerKind, SectorEnd, SectorLayer, SectorSto
 use scrubjay_core::layout::md_map::{MdMap, MdRole, MdSpot};
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 
-/// Devices on devices: no machine has more floors.
+/// The deepest stack of devices that is followed.
 const FLOORS_MAX: usize = 12;
-/// So many pieces are followed; a range that is cut into more is not.
+/// Pieces that are followed, at most; a range that is split into more is not followed further.
 const PIECES_MAX: usize = 8192;
 
-/// What is asked on the way.
+/// Queries on the way up.
 pub trait Surroundings {
-    /// The table of a device of the device mapper, or why it cannot be had.
+    /// The table of a device of the device mapper, or why it cannot be read.
     fn table(&self, node: &BlockNode) -> Result<String, String>;
     /// What lies on a device on which no other device lies.
     fn ends(&self, node: &BlockNode, range: SectorRange, depth: usize) -> (Vec<SectorLayer>, Vec<SectorEnd>);
 }
 
-/// Goes up from these sectors of a device.
+/// Walks up from these sectors of a device.
 pub fn walk(tree: &BlockTree, around: &dyn Surroundings, node: &BlockNode, range: SectorRange) -> SectorStory {
     let mut walk = Walk { tree, around, story: SectorStory::default() };
     let words = match node.partition_of() {
@@ -195,7 +195,7 @@ impl Walk<'_> {
                 let words = format!("a member of {}, which does not run: what lies here may be needed", array.name);
                 return stop(self, range, unknown, words);
             }
-            // Of an array that is not whole without it, it may be all that is left.
+            // If the array is not complete without it, it may be all that is left of the data.
             MdOwn::Faulty if !seat.missing.is_empty() => {
                 let words = format!(
                     "thrown out of {}, which is not whole without it: what lies here may be needed to bring it back",
@@ -332,7 +332,7 @@ fn role_words(role: MdRole, own: Option<SectorRange>) -> String {
     }
 }
 
-/// What is left of a range without another.
+/// The parts of a range that are not in another.
 fn without(range: SectorRange, other: SectorRange) -> Vec<SectorRange> {
     let meet = range.intersection(other);
     if meet.is_empty() {

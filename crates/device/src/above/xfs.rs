@@ -1,5 +1,5 @@
-//! What lies at some sectors of an XFS: mounted, the kernel is asked (`GETFSMAP`, and where it keeps no record of owners, each
-//! file); else xfs_db, which only reads.
+//! Finds what lies at some sectors of an XFS. If it is mounted, the kernel is asked (`GETFSMAP`, and where that has no record of
+//! owners, the extents of each file); else xfs_db, which only reads.
 
 use super::ext::LARGER;
 use super::fsmap::{self, OwnedRun, RunOwner};
@@ -18,10 +18,10 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// So many names are told of one file.
+/// Names of one file that are returned, at most.
 const NAMES_MAX: usize = 16;
 
-/// What lies in these sectors of the device.
+/// Finds what lies in these sectors of the device.
 pub fn look(node: &BlockNode, range: SectorRange, mount: Option<&MountedAt>) -> Vec<SectorEnd> {
     let shape = LabelReader::open(&node.device()).map_err(|error| error.to_string()).and_then(|mut reader| {
         reader.page(0).and_then(XfsShape::of).ok_or("its superblock cannot be read, or makes no sense".to_owned())
@@ -73,7 +73,7 @@ fn mounted(
             owner => ends.push(owned(node, sectors(&run.bytes), owner, mount, &names)),
         }
     }
-    // What the kernel said nothing of is not left out without a word.
+    // Bytes on which the kernel reported nothing become unknown ends.
     let mut at = range.start.0;
     let mut told: Vec<SectorRange> = runs.iter().map(|run| sectors(&run.bytes)).collect();
     told.sort();
@@ -134,7 +134,7 @@ fn is_folder(mount: &MountedAt, name: &[u8]) -> bool {
     fs::symlink_metadata(Path::new(&mount.point).join(OsStr::from_bytes(inside))).is_ok_and(|about| about.is_dir())
 }
 
-/// Without a record of owners (`mkfs.xfs -m rmapbt=1` makes one), each file is asked where it lies.
+/// Handles a run whose owner is not recorded (`mkfs.xfs -m rmapbt=1` records owners): checks the extents of each file.
 fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsShape) -> Vec<SectorEnd> {
     let range = sectors(&run.bytes);
     if let Some(what) = shape.structure_at(&run.bytes) {
@@ -143,7 +143,7 @@ fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsSh
     let found = search::search(Path::new(&mount.point), &Wanted::Places(vec![run.bytes.clone()]));
     if !found.names.is_empty() {
         let more = if range.count() > 8 { ", in part or whole" } else { "" };
-        // The search ends at so many names, or after a time.
+        // The search ends at a number of names, or after a time.
         let rest =
             if found.is_whole && found.names.len() <= NAMES_MAX { "" } else { "; there may be more than are named" };
         let words = format!("a file of the XFS{more}, found by asking {} files where they lie{rest}", found.files);
@@ -151,7 +151,7 @@ fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsSh
         end.files = found.names.iter().take(NAMES_MAX).map(|(_, name)| below(mount, name)).collect();
         return vec![end];
     }
-    // What lies outside of the folder that is mounted here was not asked.
+    // Files outside of the folder that is mounted here were not checked.
     let why = match found.is_whole && mount.root == "/" {
         true => {
             "in use, says XFS, and no file's data: a folder, metadata, or a deleted file that is still open (this XFS keeps no record of owners)"
@@ -161,7 +161,7 @@ fn unrecorded(node: &BlockNode, run: &OwnedRun, mount: &MountedAt, shape: &XfsSh
     vec![SectorEnd::unknown(&node.name, range, why)]
 }
 
-/// A path below a mount point, whichever folder is mounted there.
+/// The path of a file below the mount point, whichever folder is mounted there.
 fn below(mount: &MountedAt, name: &[u8]) -> String {
     MountedAt { root: "/".to_owned(), ..mount.clone() }.path_of(name)
 }

@@ -1,24 +1,24 @@
-//! XFS in bytes and in the words of xfs_db. Pure; names are others' choice.
+//! Parses XFS's superblock and the output of xfs_db. Pure; file names are not trusted.
 
 use std::ops::Range;
 
-/// What the superblock says of where things lie.
+/// The geometry in the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XfsShape {
     /// Bytes of a block.
     pub block_bytes: u64,
-    /// How many blocks the data device has.
+    /// Number of blocks of the data device.
     pub blocks: u64,
     /// Blocks of a group.
     group_blocks: u64,
     /// Bytes of the four sectors at the head of each group.
     head_bytes: u64,
-    /// Where its journal lies, in bytes; empty: on another device.
+    /// First byte and end of its journal; empty: on another device.
     log: (u64, u64),
 }
 
 impl XfsShape {
-    /// Of the device's first page: `struct xfs_dsb`. None: it makes no sense.
+    /// Parses the device's first page: `struct xfs_dsb`. `None`: it is not valid.
     pub fn of(page: &[u8]) -> Option<XfsShape> {
         let number = |at: usize, length: usize| {
             let mut all = [0; 8];
@@ -39,7 +39,7 @@ impl XfsShape {
         if !is_sound {
             return None;
         }
-        // A block's number has its group above, its place in the group below.
+        // The upper bits of a block's number are its group, the lower bits its place in the group.
         let group = (log_start >> group_power).checked_mul(group_blocks)?;
         let place = group.checked_add(log_start & ((1 << group_power) - 1))?;
         let log = match log_start {
@@ -49,7 +49,7 @@ impl XfsShape {
         Some(XfsShape { block_bytes, blocks, group_blocks, head_bytes: 4 * sector_bytes, log })
     }
 
-    /// Which of the file system's own structures has all of these bytes, as far as the superblock alone tells.
+    /// The file system's own structure that contains all of these bytes, as far as the superblock alone shows.
     pub fn structure_at(&self, bytes: &Range<u64>) -> Option<&'static str> {
         let within = bytes.start % self.group_blocks.checked_mul(self.block_bytes)?;
         if within + (bytes.end - bytes.start) <= self.head_bytes {
@@ -60,23 +60,23 @@ impl XfsShape {
     }
 }
 
-/// Does `xfs_logprint -t` say that the journal is empty? Else changes are in it that are not where they belong.
+/// Whether the output of `xfs_logprint -t` shows an empty journal. Otherwise it holds changes that are not in place yet.
 pub fn is_log_clean(said: &str) -> bool {
     said.lines().find_map(|line| line.split_once(" state: ")).is_some_and(|(_, state)| state.trim() == "<CLEAN>")
 }
 
-/// What `blockuse` says of one block.
+/// The use of one block according to `blockuse`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockUse {
-    /// The kind, in xfs_db's word: `data`, `dir`, `free2`, `inode`.
+    /// The kind in xfs_db's terms: `data`, `dir`, `free2`, `inode`.
     pub kind: String,
-    /// Whose it is.
+    /// The inode that it belongs to.
     pub inode: Option<u64>,
-    /// One name of the inode, from the top of the file system without a slash before it; all that follows, line breaks too.
+    /// One name of the inode, from the top of the file system without a leading slash: the rest of the output, line breaks included.
     pub name: Option<Vec<u8>>,
 }
 
-/// Reads `block 24 (0/24) type data inode 132 d/a`, all that xfs_db said of one block.
+/// Parses `block 24 (0/24) type data inode 132 d/a`, all of xfs_db's output about one block.
 pub fn block_use(said: &[u8], wanted: u64) -> Option<BlockUse> {
     let rest = said.strip_prefix(b"block ")?;
     let (number, rest) = split(rest)?;
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// The superblock of a file system of 320 MiB, made by mkfs.xfs 6.1: the fields that count.
+    /// The superblock of a file system of 320 MiB, made by mkfs.xfs 6.1: the fields that are used.
     fn superblock() -> Vec<u8> {
         let mut page = vec![0; 512];
         page[..16].copy_from_slice(b"XFSB\0\0\x10\0\0\0\0\0\0\x01\x40\0");

@@ -1,4 +1,4 @@
-//! What the kernel counts at a disk: to tell what others do from what we do, and whether the disk was asked at all.
+//! The kernel's counters of a disk, which show the traffic of others, and whether the disk itself served the requests.
 
 use crate::sysfs::DiskNode;
 use scrubjay_core::bench::step_result::OthersTraffic;
@@ -12,17 +12,17 @@ pub(super) struct DiskCounts {
     write_sectors: u64,
 }
 
-/// What happened in a step.
+/// Traffic during a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StepCounts {
-    /// What others did.
+    /// Traffic of others.
     pub others: OthersTraffic,
-    /// Sectors in our direction, of all.
+    /// Sectors in the direction of the benchmark, others' included.
     pub served_sectors: u64,
 }
 
 impl DiskCounts {
-    /// Those of now; none where the kernel does not count (`queue/iostats`) or there is no disk.
+    /// The current counts; `None` where the kernel does not count (`queue/iostats`) or there is no disk.
     pub fn of(disk: &DiskNode) -> Option<DiskCounts> {
         if disk.number("queue/iostats") == Some(0) {
             return None;
@@ -38,8 +38,8 @@ impl DiskCounts {
         Some(DiskCounts { read_requests, read_sectors, write_requests, write_sectors })
     }
 
-    /// What has happened since, of which so many requests and bytes were ours. Requests that the kernel cuts to pieces
-    /// (`is_cut`) are not counted, since the pieces cannot be told from those of others.
+    /// The traffic since `before`, of which this many requests and bytes were the benchmark's. Requests that the kernel splits
+    /// (`is_cut`) are not counted, because the pieces cannot be told from those of others.
     pub fn since(self, before: DiskCounts, requests: u64, bytes: u64, is_write: bool, is_cut: bool) -> StepCounts {
         let less = |now: u64, then: u64| now.saturating_sub(then);
         let read = less(self.read_sectors, before.read_sectors);

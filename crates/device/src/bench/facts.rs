@@ -1,4 +1,4 @@
-//! What is measured, and by what it is reached: class, rotation speed, controller, driver, caches, scheduler. Reads `/sys`.
+//! Facts about a measured disk and the path to it, from `/sys`: class, rotation, controller, driver, caches, scheduler.
 
 use crate::sysfs::DiskNode;
 use scrubjay_core::bench::class::MediumClass;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Drivers of controllers that have a cache and firmware of their own between us and the disk.
+/// Drivers of controllers that have a cache and firmware of their own in front of the disk.
 const RAID_DRIVERS: [&str; 11] = [
     "hpsa",
     "smartpqi",
@@ -21,10 +21,10 @@ const RAID_DRIVERS: [&str; 11] = [
     "ips",
     "mpi3mr",
 ];
-/// What controllers call a volume of theirs, where the driver serves plain disks, too.
+/// Models that controllers report for their own volumes, where the driver serves plain disks, too.
 const RAID_MODELS: [&str; 5] = ["LOGICAL VOLUME", "PERC", "MegaRAID", "RAID", "MR9"];
 
-/// What hypervisors, clouds and drivers call disks that they make up.
+/// Models that hypervisors, clouds and drivers report for virtual disks.
 const MADE_UP_MODELS: [&str; 12] = [
     "QEMU",
     "VBOX",
@@ -39,7 +39,7 @@ const MADE_UP_MODELS: [&str; 12] = [
     "scsi_debug",
     "FILEIO",
 ];
-/// By how the kernel names disks that are made of others, of a program or of another host, or come from a hypervisor.
+/// Intermediaries by the kernel's name of the disk.
 const NAMES: [(&str, Intermediary); 12] = [
     ("loop", Intermediary::Loop),
     ("dm-", Intermediary::DeviceMapper),
@@ -54,7 +54,7 @@ const NAMES: [(&str, Intermediary); 12] = [
     ("xvd", Intermediary::Xen),
     ("vd", Intermediary::Virtio),
 ];
-/// By the driver of their controller.
+/// Intermediaries by the driver of the disk's controller.
 const DRIVERS: [(&str, Intermediary); 11] = [
     ("virtio_scsi", Intermediary::Virtio),
     ("virtio_blk", Intermediary::Virtio),
@@ -69,7 +69,7 @@ const DRIVERS: [(&str, Intermediary); 11] = [
     ("zfcp", Intermediary::FibreChannel),
 ];
 
-/// All that is known of a disk without asking it.
+/// Facts about a disk that are known without a command to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchedFacts {
     /// The kernel's name of the disk below, if there is one.
@@ -78,42 +78,42 @@ pub struct BenchedFacts {
     pub model: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
-    /// What it is.
+    /// The class of its medium.
     pub class: MediumClass,
-    /// Who answers in place of a medium.
+    /// What answers in place of a medium, if anything does.
     pub intermediary: Option<Intermediary>,
-    /// The kernel takes it for one that rotates.
+    /// Whether the kernel considers it rotational.
     pub is_rotational: bool,
     /// Driver of its controller: `ahci`, `nvme`, `virtio_blk`.
     pub driver: Option<String>,
-    /// Its PCI function, and what it is: `0000:00:17.0 (8086:a282)`.
+    /// The PCI function of its controller, with vendor and device: `0000:00:17.0 (8086:a282)`.
     pub controller: Option<String>,
-    /// The driver or the model is one of a RAID controller.
+    /// Whether the driver or the model is one of a RAID controller.
     pub is_raid_controller: bool,
-    /// Does it hang on USB?
+    /// Whether it is connected by USB.
     pub is_usb: bool,
-    /// Of the kernel's schedulers, the one in use.
+    /// The kernel's scheduler in use.
     pub scheduler: Option<String>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Requests that the disk takes at a time, where it says so.
+    /// Requests that the disk takes at a time, where it reports that.
     pub queue_depth: Option<u64>,
-    /// The longest request that is not cut to pieces, in bytes.
+    /// The longest request that is not split, in bytes.
     pub request_max: Option<u64>,
     /// Logical and physical block, in bytes.
     pub blocks: (u64, Option<u64>),
     /// `host-aware` or `host-managed`, where it has zones.
     pub zoned: Option<String>,
-    /// Does it take discards, so that it knows what was never written?
+    /// Whether it supports discards, and therefore knows what was never written.
     pub is_thin: bool,
-    /// What it is made of, by the kernel's names, or the file behind a loop device.
+    /// The kernel's names of the devices below, or the file behind a loop device.
     pub below: Vec<String>,
     /// The kernel's release.
     pub kernel: String,
 }
 
 impl BenchedFacts {
-    /// Of a disk; nothing but the kernel's release is known of a file whose file system lies on none.
+    /// The facts about a disk; for a file whose file system lies on none, only the kernel's release is known.
     pub fn of(disk: Option<&DiskNode>, logical_block: u64) -> BenchedFacts {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
         let Some(disk) = disk else { return BenchedFacts::unknown(kernel, logical_block) };
@@ -138,7 +138,7 @@ impl BenchedFacts {
             Some(answers) => answers.class(),
             None => class(&disk.name, says_it_rotates, page.as_deref()),
         };
-        // Virtual disks say so unless told otherwise; it means nothing there.
+        // Virtual disks report rotation by default; it means nothing there.
         let is_rotational = says_it_rotates && !matches!(class, MediumClass::Virtual | MediumClass::Remote);
         let slaves = fs::read_dir(disk.folder().join("slaves")).into_iter().flatten().flatten();
         let mut below: Vec<String> = slaves.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -194,7 +194,7 @@ impl BenchedFacts {
     }
 }
 
-/// Who answers in place of a medium, by the names of disk, driver, model and NVMe's transport.
+/// What answers in place of a medium, by the names of disk, driver, model and NVMe's transport.
 fn intermediary(
     name: &str,
     is_hardware: bool,
@@ -207,7 +207,7 @@ fn intermediary(
     if let Some((_, known)) = by_name.or_else(by_driver) {
         return Some(known.clone());
     }
-    // `pcie`, and Apple's and other machines' own ways to a chip on the board.
+    // Not `pcie`, nor the transports of Apple's and other machines to a chip on the board.
     if let Some(transport) = transport.filter(|way| ["tcp", "rdma", "fc", "loop"].contains(way)) {
         return Some(Intermediary::NvmeFabrics(transport.to_owned()));
     }
@@ -217,7 +217,7 @@ fn intermediary(
     (!is_hardware && !name.starts_with("nvme")).then_some(Intermediary::Unknown)
 }
 
-/// How an NVMe disk is reached. With several paths it hangs on a subsystem, below which its controllers are.
+/// The transport of an NVMe disk. With several paths the disk belongs to a subsystem, below which its controllers are.
 fn nvme_transport(disk: &DiskNode) -> Option<String> {
     if !disk.name.starts_with("nvme") {
         return None;
@@ -230,12 +230,12 @@ fn nvme_transport(disk: &DiskNode) -> Option<String> {
     disk.attribute("device/transport").or_else(below).map(|transport| transport.trim().to_owned())
 }
 
-/// `session4`: of iSCSI, among the folders on the way to a disk.
+/// Whether a folder on the path to a disk is an iSCSI session, such as `session4`.
 fn is_session(name: &str) -> bool {
     name.strip_prefix("session").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Of a disk that answers for itself: by its name, and what its page of block device characteristics says of its rotation.
+/// The class of a disk that answers for itself, by its name, and by the rotation in its page of block device characteristics.
 fn class(name: &str, is_rotational: bool, page: Option<&[u8]>) -> MediumClass {
     if name.starts_with("nvme") {
         return MediumClass::Nvme;
@@ -243,7 +243,7 @@ fn class(name: &str, is_rotational: bool, page: Option<&[u8]>) -> MediumClass {
     if name.starts_with("mmcblk") {
         return MediumClass::Card;
     }
-    // SBC-4, 6.6.2: 0 not reported, 1 does not rotate, from 0401h to FFFEh turns a minute.
+    // SBC-4, 6.6.2: 0 not reported, 1 does not rotate, 0401h to FFFEh revolutions a minute.
     let rate = page.and_then(|page| page.get(4..6)).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
     match rate {
         Some(rpm @ 0x0401..=0xfffe) => MediumClass::Rotating { rpm: Some(u32::from(rpm)) },
@@ -253,24 +253,24 @@ fn class(name: &str, is_rotational: bool, page: Option<&[u8]>) -> MediumClass {
     }
 }
 
-/// `usb3`: a bus among the folders on the way to a disk.
+/// Whether a folder on the path to a disk is a USB bus, such as `usb3`.
 fn is_usb_bus(name: &str) -> bool {
     name.strip_prefix("usb").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The driver of the controller: of what lies on the way, the one nearest to the root that is no bus bridge.
+/// The driver of the controller: the first one on the path from the disk that is not the disk's own or a bus bridge's.
 fn driver(chain: &[PathBuf]) -> Option<String> {
     let name = |folder: &PathBuf| {
         let link = fs::read_link(folder.join("driver")).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     };
-    // `sd` and the like are drivers of disks; what follows is the controller's.
+    // `sd` and the like are drivers of disks; the next one is the controller's.
     let drivers = chain.iter().filter_map(name);
     let mut drivers = drivers;
     drivers.find(|driver| !["sd", "sr", "pcieport", "virtio-pci"].contains(&driver.as_str()))
 }
 
-/// The last PCI function on the way, with its vendor and device numbers.
+/// The PCI function nearest to the disk, with its vendor and device numbers.
 fn controller(chain: &[PathBuf]) -> Option<String> {
     let is_function = |name: &str| name.len() == 12 && name.as_bytes()[4] == b':' && name.as_bytes()[10] == b'.';
     let folder =
@@ -290,12 +290,12 @@ fn chosen(text: &str) -> String {
     inside.unwrap_or(text).to_owned()
 }
 
-/// Of a file, the share of its bytes that was never written; none where the file system cannot tell, or it has more pieces than
-/// are looked at.
+/// The share of a file's bytes that was never written, 0 to 1; `None` where the file system does not report it, or the file has
+/// more pieces than are counted.
 pub(super) fn hole_share(file: &File, bytes: u64) -> Option<f64> {
     const PIECES_MAX: usize = 20_000;
     let seek = |from: u64, whence| {
-        // SAFETY: the call takes plain numbers and touches no memory of ours; the descriptor is open.
+        // SAFETY: the call takes plain numbers and touches no memory of this process; the descriptor is open.
         let found = unsafe { libc::lseek64(file.as_raw_fd(), from as i64, whence) };
         if found < 0 { Err(std::io::Error::last_os_error()) } else { Ok(found as u64) }
     };

@@ -1,6 +1,6 @@
-//! Measuring a real disk: runs a [`DiskBench`] through a ring, looks at the kernel's counters between its steps.
+//! Measures a real disk: runs a [`DiskBench`] through a ring, and reads the kernel's counters between its steps.
 //!
-//! **Never:** policy. What is asked for, and what of it counts, the machine decides.
+//! **Never:** policy. The machine decides which requests are sent, and which of them count.
 
 mod counters;
 mod facts;
@@ -32,14 +32,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Longer requests may reach the disk as several: the kernel cuts them by length, and by how their memory lies.
+/// The longest request, in bytes, that certainly reaches the disk as one: the kernel splits longer ones by length, and by the
+/// layout of their memory.
 const WHOLE_MAX: u64 = 16 << 10;
-/// Between two looks at whether to stop, and two calls of `publish`, at the most.
+/// The longest interval between two checks for a stop, and two calls of `publish`.
 const TURN: Nanos = Nanos::from_millis(100);
-/// So long is waited for a request, and, once somebody wished to stop, for all of them.
+/// The longest wait for a request and, once a stop was requested, for all of them.
 const REQUEST_TIMEOUT: Nanos = Nanos::from_secs(120);
 const STOP_TIMEOUT: Nanos = Nanos::from_secs(3);
-/// So long are reads waited for that still come back then.
+/// After a stop, the longest wait for reads that are still in flight.
 const STOP_PATIENCE: Nanos = Nanos::from_millis(200);
 
 /// Why a disk cannot be measured.
@@ -59,21 +60,21 @@ pub enum BenchError {
         /// Why.
         shared: RewriteRefusal,
     },
-    /// Somebody came while it was written to.
+    /// Another program came while it was written to.
     #[error("{path} {why}. So the measurement was ended; what it had written by then is written")]
     Taken {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// Who, and how it is known.
+        /// Which program, and how it was noticed.
         why: String,
     },
-    /// A scrub reads it: that would judge what is being written over.
+    /// A scrub reads it, and would judge blocks that are being overwritten.
     #[error("{path}: a scrub of it is under way. Nothing was written (without --write it is only read)")]
     Scrubbed {
         /// Path, as the user gave it.
         path: PathBuf,
     },
-    /// What it gives comes from memory.
+    /// Its data would come from memory.
     #[error(
         "{path}: it cannot be read past the page cache here (its file system is memory, or knows no O_DIRECT), so memory would be measured: \
          name a file on another file system, or the disk itself"
@@ -82,20 +83,20 @@ pub enum BenchError {
         /// Path, as the user gave it.
         path: PathBuf,
     },
-    /// No io_uring.
+    /// io_uring is refused.
     #[error("io_uring is refused here ({0}): see kernel.io_uring_disabled, or RLIMIT_MEMLOCK; or use --engine fio")]
     NoRing(#[source] io::Error),
-    /// Requests did not come back.
+    /// Requests did not end.
     #[error("{path}: {requests} requests did not come back within {seconds} s: the disk, or the way to it, hangs")]
     Hanging {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// How many.
+        /// Number of such requests.
         requests: usize,
-        /// So long was waited.
+        /// Seconds of waiting.
         seconds: u64,
     },
-    /// The ring broke.
+    /// The ring does not work any more.
     #[error("{path}: {source}")]
     Io {
         /// Path, as the user gave it.
@@ -109,7 +110,7 @@ pub enum BenchError {
 pub struct BenchedDisk {
     path: PathBuf,
     target: Target,
-    /// Open for writing, if it is to be written.
+    /// The file opened for writing, if it is to be written.
     writable: Option<(OpenMember, KernelPlace)>,
     facts: BenchedFacts,
     served_sectors: Option<u64>,
@@ -117,12 +118,12 @@ pub struct BenchedDisk {
     /// Writes that were sent.
     written: u64,
     is_scrubbed: bool,
-    /// No scrub of ours begins meanwhile, by its identity or by the whole disk.
+    /// Claims that keep scrubs from beginning meanwhile: on its identity and on the whole disk.
     _claims: Vec<DiskClaim>,
 }
 
 impl BenchedDisk {
-    /// Opens it for reading only.
+    /// Opens it read-only.
     ///
     /// # Errors
     /// [`BenchError`]. Nothing was read then.
@@ -132,7 +133,7 @@ impl BenchedDisk {
             return Err(BenchError::Cached { path: path.to_owned() });
         }
         let facts = BenchedFacts::of(target.disk.as_ref(), target.logical_block.0);
-        // Of a partition the whole disk, too: its cache may be switched.
+        // For a partition the whole disk, too: its cache may be switched.
         let whole = target.disk.as_ref().filter(|_| target.is_block_device).map(|disk| target::disk_id(disk).key());
         let mut names = target.ways();
         names.extend([target.id.key()].into_iter().chain(whole).map(|key| claim::name_of(&key)));
@@ -164,8 +165,8 @@ impl BenchedDisk {
         })
     }
 
-    /// Opens it for writing, too: what lies there is lost. Refused where anybody uses it; and where it has partitions,
-    /// unless those are to be lost, too.
+    /// Opens it for writing, too: its contents will be lost. Refused where it is in use; and where it has partitions,
+    /// unless `partitions_too`.
     ///
     /// # Errors
     /// [`BenchError`]. Nothing was written then.
@@ -177,30 +178,30 @@ impl BenchedDisk {
         if !member.is_direct {
             return Err(BenchError::Cached { path: path.to_owned() });
         }
-        // Before we open it once more ourselves: of a file, nobody may have it open then.
+        // Before this process opens it a second time: a file must not be open elsewhere then.
         drop(place.hold(&member.file).map_err(shared)?);
         let mut disk = BenchedDisk::open(path)?;
         if disk.is_scrubbed {
             return Err(BenchError::Scrubbed { path: path.to_owned() });
         }
-        // One way to it, so that a file's lease can be had, and held to the end: whoever opens it waits, and ends the run.
+        // Both use one open file, so that a lease on it is possible to the end: a program that opens the file waits, and ends the run.
         disk.target.file = member.file.try_clone().map_err(|source| disk.io_error(source))?;
-        std::mem::forget(place.hold(&member.file).map_err(shared)?); // it ends with the file
+        std::mem::forget(place.hold(&member.file).map_err(shared)?); // the lease ends with the file
         disk.writable = Some((member, place));
         Ok(disk)
     }
 
-    /// What is known of it.
+    /// The facts about it.
     pub fn facts(&self) -> &BenchedFacts {
         &self.facts
     }
 
-    /// What its results are filed under.
+    /// The key under which its results are saved.
     pub fn key(&self) -> String {
         self.target.id.key()
     }
 
-    /// Its size in bytes, and the block of which requests must be multiples.
+    /// Its size in bytes, and the block in bytes of which requests must be multiples.
     pub fn geometry(&self) -> (u64, u64) {
         let bytes = self.target.sectors * 512;
         match &self.writable {
@@ -209,7 +210,7 @@ impl BenchedDisk {
         }
     }
 
-    /// Is it a block device? Else it is a file.
+    /// Whether it is a block device, not a file.
     pub fn is_block_device(&self) -> bool {
         self.target.is_block_device
     }
@@ -224,37 +225,37 @@ impl BenchedDisk {
         }
     }
 
-    /// The share of its disk that it is.
+    /// Its share of the disk, 0 to 1.
     pub fn span_share(&self) -> f64 {
         let disk = self.target.disk.as_ref().and_then(|disk| disk.number("size"));
         disk.map_or(1.0, |sectors| self.target.sectors as f64 / sectors.max(1) as f64).min(1.0)
     }
 
-    /// Of a file, the share that was never written.
+    /// The share of a file that was never written, 0 to 1.
     pub fn hole_share(&self) -> Option<f64> {
         (!self.is_block_device()).then(|| hole_share(&self.target.file, self.target.sectors * 512)).flatten()
     }
 
-    /// Of what was asked for, the share that the disk below served; none: it is not counted.
+    /// The share of the requested bytes that the disk below served, 0 to 1; `None`: not counted.
     pub fn served_share(&self) -> Option<f64> {
         let served = self.served_sectors.filter(|_| self.asked_sectors > 0)?;
         Some((served as f64 / self.asked_sectors as f64).min(1.0))
     }
 
-    /// Was a scrub of ours at it when it was opened?
+    /// Whether a scrub was at it when it was opened.
     pub fn is_scrubbed(&self) -> bool {
         self.is_scrubbed
     }
 
-    /// The disk below.
+    /// The disk below, if there is one.
     pub fn disk(&self) -> Option<&DiskNode> {
         self.target.disk.as_ref()
     }
 
-    /// Measures, until all is done or `stop` is set. `publish` is called some ten times a second.
+    /// Measures until all is done or `stop` is set. `publish` is called some ten times a second.
     ///
     /// # Errors
-    /// [`BenchError`]. What is known by then is the machine's to tell.
+    /// [`BenchError`]. The machine holds the results so far.
     pub fn run(
         &mut self,
         bench: &mut DiskBench,
@@ -263,7 +264,7 @@ impl BenchedDisk {
     ) -> Result<(), BenchError> {
         let mut ring: Option<BenchRing> = None;
         let mut counts = self.target.disk.as_ref().and_then(DiskCounts::of);
-        // The clock is read twice a request: when it is given to the kernel, and when its end is seen.
+        // The clock is read twice a request: when it is submitted, and when its completion is seen.
         let mut at = now();
         let (mut published, mut heard) = (at, at);
         let (mut stopped, mut taken) = (None, None);
@@ -278,7 +279,7 @@ impl BenchedDisk {
                     continue;
                 }
                 BenchOp::Wait(_) => {
-                    // However long the machine would wait: the ring comes back soon, to hear of a stop and to show progress.
+                    // However long the machine would wait: the ring returns soon, to check for a stop and to show progress.
                     let ring = ring.as_mut().expect("requests are at the disk");
                     ring.wait().map_err(|source| self.io_error(source))?;
                     let before = heard;
@@ -293,8 +294,8 @@ impl BenchedDisk {
                     let is_stopped = stopped.is_some();
                     let silence = at.since(heard);
                     let is_hanging = silence > if is_stopped { STOP_TIMEOUT } else { REQUEST_TIMEOUT };
-                    // Whoever ended it does not wait for a deep queue of reads. (Writes are waited for: they would come down
-                    // on whatever is done with the disk next.)
+                    // A stop does not wait for a deep queue of reads. (It waits for writes, which would otherwise overwrite what is
+                    // written to the disk next.)
                     let is_over = self.writable.is_none() && stopped.is_some_and(|then| at.since(then) > STOP_PATIENCE);
                     if ring.in_flight() > 0 && (is_hanging || is_over) {
                         let (requests, seconds) = (ring.in_flight(), silence.0 / 1_000_000_000);
@@ -331,7 +332,7 @@ impl BenchedDisk {
         }
     }
 
-    /// Looks at what the kernel has counted in the step that is under way, and says what of it was that of others.
+    /// Reads the kernel's counts for the step that is under way, and returns the traffic of others in it.
     fn counted_of_step(
         &mut self,
         bench: &DiskBench,
@@ -341,7 +342,7 @@ impl BenchedDisk {
         let is_cut = result.step.request > WHOLE_MAX;
         let counted = counts
             .map(|(before, after)| after.since(before, result.sent, result.bytes_moved, bench.plan().is_write, is_cut));
-        // The disk of a file counts its other users as well; that of a device, the device alone.
+        // For a file, its disk includes other traffic; for a device, only the device is counted.
         if let Some(counted) = counted {
             *self.served_sectors.get_or_insert(0) += counted.served_sectors;
             self.asked_sectors += result.bytes_moved / 512;
@@ -349,17 +350,17 @@ impl BenchedDisk {
         counted.map(|counted| counted.others)
     }
 
-    /// Of what is written to: does somebody else use it by now?
+    /// The error when another program uses a device that is written to.
     fn taken(&self) -> Option<BenchError> {
         let (_, place) = self.writable.as_ref()?;
         let shared = place.check().err()?;
         Some(BenchError::Taken { path: self.path.clone(), why: shared.to_string() })
     }
 
-    /// Has somebody else measure a step, and looks at what the kernel has counted meanwhile.
+    /// Runs a step that another program measures, and adds the kernel's counts for it.
     ///
     /// # Errors
-    /// What `measure` says.
+    /// That of `measure`.
     pub fn counted<E>(
         &mut self,
         measure: impl FnOnce() -> Result<Option<StepFigures>, E>,
@@ -382,7 +383,7 @@ impl BenchedDisk {
         let (result, _) = bench.under_way(now()).expect("a step is under way");
         let file: &File = self.writable.as_ref().map_or(&self.target.file, |(member, _)| &member.file);
         let file = file.try_clone().map_err(|source| self.io_error(source))?;
-        // What cannot be compressed; the ring sees to it that it is not found twice.
+        // Random contents, which cannot be compressed; the ring makes each write different.
         let mut rng = Rng::new(now().0);
         let mut fill = |memory: &mut [u8]| {
             for word in memory.chunks_mut(8) {
@@ -394,7 +395,7 @@ impl BenchedDisk {
         BenchRing::new(file, result.step.depth, result.step.request, fill, self.written).map_err(BenchError::NoRing)
     }
 
-    /// Does somebody want the file that is written to? (He waits until it is let go, but not for ever.)
+    /// The error when another program waits for the file that is written to. (It waits until the lease is released, but not for ever.)
     fn wanted(&self) -> Option<BenchError> {
         let file = self.writable.as_ref().filter(|_| !self.target.is_block_device).map(|(member, _)| &member.file);
         let why = "was opened by another program, which waits for it".to_owned();
@@ -406,14 +407,14 @@ impl BenchedDisk {
     }
 }
 
-/// Does a file lie in memory? Since Linux 6.6 tmpfs takes O_DIRECT, too.
+/// Whether a file lies in memory: since Linux 6.6 tmpfs supports O_DIRECT, too.
 fn is_in_memory(file: &File) -> bool {
     /// `TMPFS_MAGIC`, `RAMFS_MAGIC` and `HUGETLBFS_MAGIC` of `linux/magic.h`.
     const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
     rustix::fs::fstatfs(file).is_ok_and(|about| IN_MEMORY.contains(&(about.f_type as u64 & 0xffff_ffff)))
 }
 
-/// The steps of the clock that latencies are measured with.
+/// Resolution of the clock that measures latencies.
 pub fn clock_step() -> Nanos {
     let step = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
     Nanos(step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64)

@@ -1,8 +1,8 @@
-//! The read cache of a drive: whether it is on, off for a while, and put back, whatever ends us.
+//! The read cache of a drive: finds whether it is on, switches it off for a while, and puts it back, even after a kill.
 //!
 //! A SCSI drive has the bit RCD in its caching mode page, which the kernel's `cache_type` shows and sets; an ATA drive the feature
-//! "read look-ahead". What is changed is noted in a guard file before; whoever measures next puts it back. The guards lie in one
-//! place, whatever state folder is named: the one who was killed may have named another.
+//! "read look-ahead". Each change is recorded in a guard file beforehand, and the next measurement puts it back. All guards lie
+//! in one folder, whatever state folder is named, because a killed process may have named another one.
 //!
 //! ```text
 //! scrubjay read-cache guard 1
@@ -25,35 +25,35 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "scrubjay read-cache guard 1";
-/// Where guards lie. (Only root can switch a cache. A container has a place of its own: what is killed in there is put back from
-/// there.)
+/// Folder of the guards. (Only root can switch a cache. A container has a folder of its own: changes of a process that is killed
+/// there are put back from there.)
 const FOLDER: &str = "/var/lib/scrubjay";
-/// How the names of guards end.
+/// End of the names of guards.
 const ENDING: &str = ".read-cache-guard";
-/// How long a drive may take to change its ways.
+/// Time-out of a command that switches a drive's cache.
 const TIMEOUT: Nanos = Nanos::from_secs(30);
 /// SET FEATURES, and its subcommands for read look-ahead (ACS-4, 7.45).
 const SET_FEATURES: u8 = 0xef;
 const LOOK_AHEAD_ON: u8 = 0xaa;
 const LOOK_AHEAD_OFF: u8 = 0x55;
 
-/// What the kernel calls the four states of a SCSI drive's caches (`sd_cache_types` of `drivers/scsi/sd.c`): for each of its
-/// words with the read cache on, the one with it off.
+/// The kernel's names of the four states of a SCSI drive's caches (`sd_cache_types` of `drivers/scsi/sd.c`): each name with the
+/// read cache on, and the one with it off.
 const WORDS: [(&str, &str); 2] = [("write back", "write back, no read (daft)"), ("write through", "none")];
 
-/// By which means the cache is switched, and as it was found.
+/// The switch of a read cache, with its former state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CacheSwitch {
     /// The kernel's `cache_type` of a SCSI drive.
     Scsi {
-        /// As it was.
+        /// The former state, in the kernel's words.
         before: String,
     },
     /// Read look-ahead of an ATA drive, which was on.
     Ata,
 }
 
-/// A read cache that is off, until this is dropped.
+/// A read cache that is off until this is dropped.
 #[derive(Debug)]
 pub struct ReadCacheOff {
     disk: DiskNode,
@@ -64,7 +64,7 @@ pub struct ReadCacheOff {
 /// Why a read cache is not switched off.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadCacheError {
-    /// Nothing here can.
+    /// There is no switch.
     #[error("the read cache cannot be switched here: {0}")]
     NoSwitch(String),
     /// It is off already.
@@ -73,7 +73,7 @@ pub enum ReadCacheError {
     /// The guard could not be written, so nothing was changed.
     #[error("{path}: {source}: the read cache stays as it is, because it could not be put back if we are killed")]
     Guard {
-        /// Where it was to be.
+        /// Path of the guard.
         path: PathBuf,
         /// The error of the system or library below.
         source: io::Error,
@@ -81,7 +81,7 @@ pub enum ReadCacheError {
 }
 
 impl ReadCacheOff {
-    /// Switches the read cache of a disk off, noting what it was.
+    /// Records the state of a disk's read cache and switches it off.
     ///
     /// # Errors
     /// [`ReadCacheError`]; nothing was changed then.
@@ -103,7 +103,7 @@ impl ReadCacheOff {
         let off = ReadCacheOff { disk: disk.clone(), switch, guard };
         match off.set(false) {
             Ok(()) => Ok(off),
-            // Dropped, it is put back, though nothing was changed.
+            // Dropping `off` puts it back, though nothing was changed.
             Err(error) => Err(ReadCacheError::NoSwitch(error.to_string())),
         }
     }
@@ -129,7 +129,7 @@ impl ReadCacheOff {
 }
 
 impl Drop for ReadCacheOff {
-    /// Puts it back. If that fails, the guard stays for whoever comes next.
+    /// Puts it back. If that fails, the guard stays for the next process.
     fn drop(&mut self) {
         if self.set(true).is_ok() {
             let _ = fs::remove_file(&self.guard);
@@ -141,7 +141,7 @@ impl CacheSwitch {
     fn find(disk: &DiskNode) -> Result<CacheSwitch, ReadCacheError> {
         let none = |why: &str| ReadCacheError::NoSwitch(why.to_owned());
         let Some(path) = cache_type(disk) else { return Err(none("it is no SCSI or ATA disk")) };
-        // Of an ATA drive the kernel shows a mode page of its own making, in which the read cache cannot be changed.
+        // For an ATA drive the kernel shows a mode page of its own making, in which the read cache cannot be changed.
         if disk.attribute("device/vendor").as_deref() == Some("ATA") {
             let file = File::open(Path::new("/dev").join(&disk.name)).map_err(|error| none(&error.to_string()))?;
             return match look_ahead(&file) {
@@ -158,7 +158,7 @@ impl CacheSwitch {
     }
 }
 
-/// The kernel's file of a SCSI disk that shows and sets its caches.
+/// The kernel's file that shows and sets the caches of a SCSI disk.
 fn cache_type(disk: &DiskNode) -> Option<PathBuf> {
     let folder = fs::read_dir(disk.folder().join("device/scsi_disk")).ok()?.flatten().next()?.path();
     Some(folder.join("cache_type")).filter(|path| path.exists())
@@ -169,7 +169,7 @@ fn set_features(feature: u8) -> [u8; 16] {
     [0x85, 3 << 1, 0, 0, feature, 0, 0, 0, 0, 0, 0, 0, 0, 0, SET_FEATURES, 0]
 }
 
-/// Of an ATA drive: has it read look-ahead, and is it on? Words 82 and 85 of IDENTIFY DEVICE, bit 6.
+/// Whether an ATA drive has read look-ahead, and whether it is on: words 82 and 85 of IDENTIFY DEVICE, bit 6.
 fn look_ahead(file: &File) -> Option<(bool, bool)> {
     /// `HDIO_GET_IDENTITY` of `linux/hdreg.h`.
     const HDIO_GET_IDENTITY: libc::c_ulong = 0x030d;
@@ -180,8 +180,8 @@ fn look_ahead(file: &File) -> Option<(bool, bool)> {
     (result == 0).then(|| (bit(82), bit(85)))
 }
 
-/// Puts back what those who were killed have left, as their guards say; says of each a line. Disks that somebody measures now
-/// are left to him.
+/// Puts back what killed measurements have left, as their guards record it. Returns a line for each. Disks that are being
+/// measured now are left alone.
 pub fn put_back_all() -> Vec<String> {
     let folder = Path::new(FOLDER);
     let is_ours_alone = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
@@ -237,7 +237,7 @@ fn parse(text: &str) -> Option<(String, CacheSwitch)> {
         "ata" => CacheSwitch::Ata,
         line => CacheSwitch::Scsi { before: line.strip_prefix("scsi ")?.to_owned() },
     };
-    // Only what the kernel may have said is ever written to it.
+    // Only the kernel's own words are ever written to its file.
     let is_known = |switch: &CacheSwitch| match switch {
         CacheSwitch::Ata => true,
         CacheSwitch::Scsi { before } => WORDS.iter().any(|(on, _)| on == before),

@@ -1,7 +1,7 @@
 //! Requests of a benchmark through io_uring: a fixed number of slots, one registered piece of memory, few system calls.
 //!
-//! (`completion` joins reads that lie side by side and answers from memory where it can; `verify::ring` reads ranges in pieces. A
-//! benchmark sends exactly what it was told to.)
+//! (`completion` joins adjacent reads and serves them from memory where it can; `verify::ring` reads ranges in pieces. A
+//! benchmark sends exactly the requests that it is told to.)
 
 use crate::buffer::PageBuffer;
 use crate::clock::now;
@@ -14,19 +14,19 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::slice;
 
-/// A wait ends after this, whatever happens. One timer that is wound up again costs nothing; a time-out of each wait costs a
-/// microsecond, which is a twentieth of a fast disk's answer.
+/// The longest wait. One timer for all waits costs nothing; a time-out for each wait would cost a microsecond, which is a
+/// twentieth of a fast disk's response time.
 pub(super) const TICK: Nanos = Nanos::from_millis(50);
-/// What the kernel says of the timer.
+/// User data of the timer.
 const OF_TICK: u64 = u64::MAX;
 
-/// What is written is taken from at least so much memory, turn by turn, and stamped anew each time: a device that keeps what is
-/// equal only once, or small what is alike, finds nothing, and no more than a few words a request are made while time is taken.
+/// Bytes of memory, at least, from which writes are taken in turn. Each is stamped before it is written: a device that stores
+/// equal contents only once, or compresses, gains nothing, and only a few words a request are computed during the measurement.
 const CONTENT: usize = 16 << 20;
-/// Each of these gets a stamp of its own: the smallest piece that a device may compare.
+/// Bytes for each of which there is a stamp: the smallest piece that a device may compare.
 const STAMPED: usize = 512;
 
-/// Fills memory with what is to be written.
+/// Fills memory with the contents of writes.
 pub(super) type MemoryFiller<'f> = &'f mut dyn FnMut(&mut [u8]);
 
 /// Sends requests, some at a time.
@@ -36,23 +36,23 @@ pub(super) struct BenchRing {
     memory: PageBuffer,
     /// Bytes of a slot.
     slot: usize,
-    /// Places that a slot has in the memory: those that write, more than one.
+    /// Places in the memory that a slot has: several, if it writes.
     places: usize,
-    /// Writes that were sent, of all rings of this measurement.
+    /// Writes that were sent, by all rings of this measurement.
     written: u64,
     is_registered: bool,
     is_write: bool,
-    /// By slot; the memory of one that is out belongs to the kernel.
+    /// The requests in flight, by slot; their memory belongs to the kernel.
     out: Vec<Option<(BenchRequest, Nanos)>>,
     free: Vec<usize>,
     in_flight: usize,
-    /// Read by the kernel whenever the timer is sent.
+    /// Read by the kernel whenever the timer is submitted.
     tick: Box<Timespec>,
     is_ticking: bool,
 }
 
 impl BenchRing {
-    /// For `depth` requests of at most `request` bytes at a time; what is written is taken from `fill`, and stamped with numbers
+    /// For `depth` requests of at most `request` bytes at a time. Contents of writes are taken from `fill`, and stamped with numbers
     /// from `written` on.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl BenchRing {
         fill: Option<MemoryFiller>,
         written: u64,
     ) -> io::Result<BenchRing> {
-        // Since Linux 6.1, ends are brought when we ask for them, not by interrupting us. Older kernels refuse.
+        // Since Linux 6.1, completions are delivered on request, not by an interruption. Older kernels refuse.
         let gentle =
             IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(depth + 1);
         let uring = gentle.or_else(|_| IoUring::new(depth + 1))?;
@@ -102,16 +102,16 @@ impl BenchRing {
         })
     }
 
-    /// How many requests are out.
+    /// Number of requests in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Puts a request into the queue that the next [`BenchRing::wait`] sends, and says when that was: its time counts from
-    /// then.
+    /// Puts a request into the queue that the next [`BenchRing::wait`] submits. Returns the time from which its response time
+    /// counts.
     ///
     /// # Panics
-    /// When all slots are taken, or the request is longer than one.
+    /// When all slots are in use, or the request is longer than one.
     pub fn push(&mut self, request: BenchRequest) -> Nanos {
         let index = self.free.pop().expect("no more than `depth` at a time");
         assert!(request.len as usize <= self.slot, "a slot's worth");
@@ -120,7 +120,7 @@ impl BenchRing {
         let start = unsafe { self.memory.as_mut_ptr().add(place) };
         if self.is_write {
             self.written += 1;
-            // SAFETY: nobody else has the slot's memory: none of its requests is out.
+            // SAFETY: no other code accesses the slot's memory, because none of its requests is in flight.
             stamp(unsafe { slice::from_raw_parts_mut(start, request.len as usize) }, self.written);
         }
         let now = now();
@@ -133,7 +133,7 @@ impl BenchRing {
         };
         let entry = entry.user_data(index as u64);
         // SAFETY: the descriptor lives as long as `self`. The slot is as long as the request, and is neither freed, given to
-        // another one nor looked at before its end; `Drop` leaks the memory if a request is still out then.
+        // another one nor read before its end; `Drop` leaks the memory if a request is still in flight then.
         let pushed = unsafe { self.uring.submission().push(&entry) };
         pushed.expect("the queue has an entry for every slot");
         self.out[index] = Some((request, now));
@@ -141,12 +141,12 @@ impl BenchRing {
         now
     }
 
-    /// Writes that were sent, of all rings of this measurement.
+    /// Writes that were sent, by all rings of this measurement.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Sends what was pushed, and waits until a request has ended, but hardly longer than [`TICK`].
+    /// Submits the queue, and waits until a request has ended, not much longer than [`TICK`].
     ///
     /// # Errors
     /// When the ring as a whole does not work any more.
@@ -158,9 +158,9 @@ impl BenchRing {
             pushed.expect("the queue has an entry for the timer, too");
             self.is_ticking = true;
         }
-        // Two calls, as fio's engine makes them, and not one that sends and waits. With one, we are off the processor before the
-        // kernel's workers who carry a request on (below a loop device, or encryption) have begun, and these wait for a turn behind
-        // whoever else wants it: 1.5 ms a request on a busy machine in place of 0.1 ms, which are not the disk's (docs/speed.md).
+        // Two calls, like fio's engine, not one that submits and waits. With one, this thread leaves the processor before the kernel's
+        // workers that continue a request (below a loop device, or encryption) have begun, and these then queue for a processor: on
+        // a busy machine 1.5 ms a request in place of 0.1 ms, which would be charged to the disk (docs/speed.md).
         let has_some = !self.uring.submission().is_empty();
         if has_some {
             goes_on(self.uring.submit())?;
@@ -173,7 +173,7 @@ impl BenchRing {
 
     /// The next request that has ended, if any.
     pub fn poll(&mut self) -> Option<BenchEnd> {
-        // A statement of its own: the queue is borrowed for no longer than it takes to copy one entry out of it.
+        // A block of its own: the queue is borrowed only while one entry is copied out of it.
         let mut entry = { self.uring.completion().next() }?;
         if entry.user_data() == OF_TICK {
             self.is_ticking = false;
@@ -186,12 +186,12 @@ impl BenchRing {
         self.in_flight -= 1;
         let result = match entry.result() {
             failed if failed < 0 => Err(-failed),
-            // A short answer is the end of the device, which has shrunk, or a bad place that the rest lies behind.
+            // A short transfer ends at the end of the device, which has shrunk, or at a bad place.
             short if (short as u64) < request.len => Err(libc::EIO),
             _ => Ok(()),
         };
         let is_zero = request.is_looked_at && result.is_ok() && {
-            let start = index * self.places * self.slot; // of reads, which alone are looked at
+            let start = index * self.places * self.slot; // of a read: only these are checked
             let bytes = &self.memory.as_mut_slice()[start..start + request.len as usize];
             bytes[..64.min(bytes.len())].iter().all(|&byte| byte == 0) && bytes.iter().all(|&byte| byte == 0)
         };
@@ -200,7 +200,7 @@ impl BenchRing {
 }
 
 impl Drop for BenchRing {
-    /// What is still out keeps the memory: closing a ring does not wait for the disk.
+    /// Leaks the memory if a request is in flight: closing a ring does not wait for the disk.
     fn drop(&mut self) {
         if self.in_flight > 0 {
             self.memory.leak();
@@ -208,7 +208,7 @@ impl Drop for BenchRing {
     }
 }
 
-/// What ends a call early and no ring.
+/// Ignores errors that end a call early but not the ring.
 fn goes_on(called: io::Result<usize>) -> io::Result<()> {
     match called.map_err(|error| (error.raw_os_error(), error)) {
         Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY), _)) => Ok(()),
@@ -216,7 +216,7 @@ fn goes_on(called: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-/// Makes contents differ from all that were written before, in each piece of them.
+/// Makes each piece of the contents differ from everything that was written before.
 fn stamp(content: &mut [u8], number: u64) {
     for (index, piece) in content.chunks_exact_mut(STAMPED).enumerate() {
         // The last steps of splitmix64 (Steele et al. 2014): no two numbers give the same.
@@ -270,7 +270,7 @@ mod tests {
         file.read_exact_at(&mut all, 0).unwrap();
         let pieces: BTreeSet<&[u8]> = all.chunks(STAMPED).collect();
         assert_eq!(pieces.len(), all.len() / STAMPED);
-        // Nor is there anything to be made smaller: each byte comes as often as any other.
+        // Nor can they be compressed: each byte value is equally frequent.
         let mut counts = [0u32; 256];
         all.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
         let mean = all.len() as f64 / 256.0;

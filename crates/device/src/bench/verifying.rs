@@ -1,4 +1,4 @@
-//! Response times of reads and of each VERIFY that a disk takes, by size; what they say is the machine's (`core`) to tell.
+//! Measures response times of reads and of each VERIFY that a disk accepts, by size; `core` interprets them.
 
 use super::BenchedDisk;
 use crate::verify::{self, OpenedVerifier, VerifierKind, VerifierSetup};
@@ -10,30 +10,30 @@ use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Requests of each size, and of places that were just read.
+/// Requests of each size, and (`AGAIN`) of places that were just read.
 const TIMES: usize = 12;
 const AGAIN: usize = 24;
-/// No size takes longer.
+/// The longest time for one size.
 const SIZE_TIME: Nanos = Nanos::from_millis(1200);
-/// How long an answer may take.
+/// The longest wait for a completion.
 const TIMEOUT: Nanos = Nanos::from_secs(120);
-/// A place that was just read, in bytes.
+/// Bytes of a place that was just read, at least.
 const AGAIN_BYTES: u64 = 4096;
 
-/// A way to verify that a disk does not have, and why.
+/// A verifier that a disk does not support, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingWay {
     /// `scsi`, `ata` or `nvme`.
     pub way: &'static str,
-    /// What it says.
+    /// The reason, for people.
     pub why: String,
 }
 
-/// Measures all ways that there are, with the read cache as it is now. `round` tells calls from each other: each reads other
-/// places.
+/// Measures all verifiers that the disk supports, with the read cache as it is now. Calls with different `round` numbers read
+/// different places.
 ///
 /// # Errors
-/// When the disk cannot be opened once more, or does not answer.
+/// When the disk cannot be opened a second time, or does not answer.
 pub fn measure(
     disk: &BenchedDisk,
     cache: ReadCache,
@@ -63,7 +63,7 @@ pub fn measure(
         let mut times = ResponseTimes { way: kind.name(), cache, sizes: Vec::new(), again: Vec::new(), faults: 0 };
         let sizes = (0..).map(|power| SIZES.0 << power).take_while(|&size| size <= SIZES.1);
         let sizes: Vec<u64> = sizes.filter(|&size| size >= block && size * 2 <= bytes).collect();
-        // Each series of requests has a part of the disk of its own, which no other has brought into the cache.
+        // Each series of requests has a part of the disk of its own, which no other series has brought into the cache.
         let part_bytes = (SIZES.1 * (TIMES as u64 + 1)).min(bytes);
         let parts = BlockPermutation::new(bytes / part_bytes, round);
         for (place, &size) in sizes.iter().enumerate() {
@@ -74,7 +74,7 @@ pub fn measure(
             let part = parts.at((index * sizes.len() + place) as u64) * part_bytes;
             let mut taken = Vec::new();
             let mut all = Nanos::ZERO;
-            // The first one pays for the way there, and is left out.
+            // The first request includes the movement to this part, and is left out.
             for nth in 0..=TIMES as u64 {
                 let start = part + nth * size;
                 if start + size > bytes || all > SIZE_TIME && taken.len() >= 4 {
@@ -109,10 +109,10 @@ pub fn measure(
     Ok((measured, missing))
 }
 
-/// How long it takes; nothing when it does not end well.
+/// The response time; `None` when the verification does not end clean.
 ///
 /// # Errors
-/// When no answer comes.
+/// When there is no completion in time.
 fn ask(verifier: &mut OpenedVerifier, start: u64, len: u64) -> io::Result<Option<Nanos>> {
     verifier.verifier.submit(OpId(0), SectorRange::at(start / 512, len / 512));
     let answer = verifier.verifier.wait(TIMEOUT).ok_or(io::ErrorKind::TimedOut)?;

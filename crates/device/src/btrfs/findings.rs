@@ -1,63 +1,63 @@
-//! What a scrub of a btrfs found: counts as btrfs counts, and the places, with the files that they belong to.
+//! The findings of a btrfs scrub: counts as btrfs counts, and the places, with the files that they belong to.
 
 use super::ioctl::ScrubCounts;
 use scrubjay_core::units::Nanos;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many places are kept; more are counted.
+/// Places that are kept, at most; further ones are counted.
 const PLACES_MAX: usize = 1000;
 
-/// What was found since it was made. A clone is a handle on the same.
+/// Collects findings. A clone is a handle on the same.
 #[derive(Clone, Debug, Default)]
 pub struct PoolFindings {
     inner: Arc<Mutex<PoolFound>>,
 }
 
-/// What was found.
+/// The findings so far.
 #[derive(Clone, Debug, Default)]
 pub struct PoolFound {
-    /// What btrfs's own scrub counted, wherever it was asked: where something was wrong, and at the superblocks.
+    /// Counts of btrfs's own scrub, in the extents that were given to it and at the superblocks.
     pub counts: ScrubCounts,
-    /// The places, as they were found.
+    /// The places, in the order of discovery.
     pub places: Vec<BadPlace>,
-    /// Places beyond those.
+    /// Number of further places.
     pub places_untold: u64,
     /// Device extents that were given to btrfs's own scrub.
     pub extents_given: u64,
-    /// Bytes of blocks that were not as they should be, and for which no copy is right.
+    /// Bytes of wrong blocks of which no copy is right.
     pub lost_bytes: u64,
-    /// Sectors of blocks that are wrong still, though a copy elsewhere is right: nothing was repaired.
+    /// Sectors of blocks that are still wrong, though a copy elsewhere is right: nothing was repaired.
     pub unrepaired: u64,
-    /// Superblocks that are wrong still.
+    /// Superblocks that are still wrong.
     pub superblocks_wrong: u64,
-    /// Blocks that cannot be read and that nothing uses.
+    /// Blocks that cannot be read and that are not in use.
     pub unused_unreadable: u64,
-    /// So long others could not be told from btrfs's own scrub, which did chunks with parities.
+    /// Time in which btrfs's own scrub read chunks with parities, so that the foreground could not be seen.
     pub unwatched: Nanos,
-    /// Chunks that were allocated since it was opened: what lies there may not have been looked at.
+    /// Chunks that were allocated since the file system was opened, and may not have been verified.
     pub chunks_new: u64,
-    /// Another scrub of the file system was waited for.
+    /// Whether another scrub of the file system was waited for.
     pub has_waited: bool,
 }
 
-/// A run of blocks that are not as they should be.
+/// A run of wrong blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPlace {
     /// Number of the device.
     pub device: u64,
-    /// Where on the device, in bytes.
+    /// Byte offset on the device.
     pub physical: u64,
-    /// The logical address; nothing where only the chunk is known.
+    /// The logical address; `None` where only the chunk is known.
     pub logical: Option<u64>,
-    /// Bytes.
+    /// Length in bytes.
     pub bytes: u64,
     /// What was wrong.
     pub what: BadKind,
-    /// What became of it.
+    /// How it ended.
     pub end: BadEnd,
-    /// What it belongs to: paths, as they may be shown.
+    /// The paths of the files that it belongs to, escaped for display.
     pub files: Vec<String>,
-    /// Further users of it.
+    /// Number of further files.
     pub files_untold: u64,
 }
 
@@ -66,29 +66,29 @@ pub struct BadPlace {
 pub enum BadKind {
     /// It could not be read.
     Unreadable,
-    /// It did not fit its checksum.
+    /// It did not match its checksum.
     Checksum,
     /// It was a tree block that belongs elsewhere, or an old one.
     Identity,
     /// A superblock was wrong.
     Superblock,
-    /// Something in a chunk that btrfs alone can look into.
+    /// Something in a chunk that only btrfs can verify.
     Chunk,
 }
 
-/// What became of it.
+/// How a finding ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadEnd {
     /// It is right now.
     Repaired,
-    /// It is wrong still, but a copy elsewhere is right.
+    /// It is still wrong, but a copy elsewhere is right.
     Unrepaired,
     /// No copy is right.
     Lost,
 }
 
 impl BadKind {
-    /// In one word.
+    /// Its name in one word.
     pub fn name(self) -> &'static str {
         match self {
             BadKind::Unreadable => "unreadable",
@@ -101,7 +101,7 @@ impl BadKind {
 }
 
 impl BadEnd {
-    /// In one word.
+    /// Its name in one word.
     pub fn name(self) -> &'static str {
         match self {
             BadEnd::Repaired => "repaired",
@@ -112,12 +112,12 @@ impl BadEnd {
 }
 
 impl PoolFindings {
-    /// What was found until now.
+    /// The findings so far.
     pub fn all(&self) -> PoolFound {
         self.lock().clone()
     }
 
-    /// Changes it.
+    /// Applies a change.
     pub(super) fn note(&self, change: impl FnOnce(&mut PoolFound)) {
         change(&mut self.lock());
     }
@@ -128,7 +128,7 @@ impl PoolFindings {
 }
 
 impl PoolFound {
-    /// Takes in a place.
+    /// Adds a place.
     pub(super) fn add(&mut self, place: BadPlace) {
         if place.end == BadEnd::Lost {
             self.lost_bytes += place.bytes;
@@ -140,7 +140,7 @@ impl PoolFound {
         }
     }
 
-    /// Was anything found?
+    /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
         self.places.is_empty() && self.places_untold == 0 && self.superblocks_wrong == 0
     }

@@ -1,7 +1,7 @@
-//! Reads what lies on one device and holds it against what btrfs's trees say should lie there. Writes nothing.
+//! Reads places of one device and compares them with what btrfs's trees require there. Writes nothing.
 //!
-//! The trees are searched as they are now, and written to while we read. So whatever does not fit is looked at again, with
-//! new searches, before it is believed; and it counts only if something uses the place.
+//! The trees are searched as they are now, and change meanwhile. So a block that does not match is checked again, with
+//! new searches, before it counts as wrong; and it counts only if something uses the place.
 
 use super::ioctl::{FsHandle, SearchRange};
 use super::items::{self, ChunkItem, DeviceExtent, ItemKey, STRIPE_BYTES, TreeBlock};
@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// No device extent is longer, in bytes. Those of files' data have 1 GiB at the most; this leaves room.
+/// The longest device extent, in bytes. Those of files' data have 1 GiB at most; this leaves room.
 const EXTENT_BYTES_MAX: u64 = 16 << 30;
-/// No extent of data is longer, in bytes (`BTRFS_MAX_EXTENT_SIZE`).
+/// The longest extent of data, in bytes (`BTRFS_MAX_EXTENT_SIZE`).
 const DATA_EXTENT_BYTES_MAX: u64 = 128 << 20;
-/// What does not fit is looked at so many times more,
+/// Repeated checks of a block that does not match.
 const LOOKS: u32 = 2;
-/// after such a pause: longer than a write that is under way, and the commit that follows it, mostly takes.
+/// Pause before each of them: longer than most writes under way take, with the commit that follows them.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 /// A device extent, and its chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,27 +32,27 @@ pub(super) struct PlacedExtent {
     pub extent: DeviceExtent,
     /// Its chunk.
     pub chunk: ChunkItem,
-    /// Which of the chunk's stripes it is.
+    /// Index of this extent among the chunk's stripes.
     pub stripe: usize,
 }
 
-/// Looks at places.
+/// Checks places.
 pub(super) struct Inspector {
     fs: FsHandle,
     members: Arc<Vec<PoolMember>>,
     rules: TreeRules,
     sector: u64,
     buffer: PageBuffer,
-    /// Sectors that could not be read, and that nothing uses.
+    /// Sectors that could not be read, and that are not in use: device, and byte offset on it.
     pub unused_unreadable: BTreeSet<(u64, u64)>,
 }
 
-/// What was read, and what was not.
+/// The result of a read.
 struct ReadBytes {
-    /// Where the bytes in the buffer begin, counted from the beginning of the device extent.
+    /// The first byte in the buffer, counted from the beginning of the device extent.
     start: u64,
     length: usize,
-    /// Blocks that could not be read, likewise.
+    /// Blocks that could not be read, by their first byte, counted likewise.
     unreadable: BTreeSet<u64>,
 }
 
@@ -60,18 +60,18 @@ fn nonsense(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// What was looked up is no longer so.
+/// The error for an extent that has changed since it was looked up.
 fn has_moved() -> io::Error {
     io::Error::from_raw_os_error(libc::EAGAIN)
 }
 
-/// Does the errno say that these data cannot be had?
+/// Whether the errno means that these data cannot be read.
 fn is_medium_error(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::ENODATA | libc::EILSEQ))
 }
 
 impl Inspector {
-    /// Looks at the members of this file system.
+    /// Made for the members of this file system.
     pub fn new(fs: FsHandle, members: Arc<Vec<PoolMember>>, rules: TreeRules, sector: u64) -> Inspector {
         Inspector { fs, members, rules, sector, buffer: PageBuffer::new(0, 1), unused_unreadable: BTreeSet::new() }
     }
@@ -79,7 +79,7 @@ impl Inspector {
     /// The device extents that have a byte in `range` of the device, in order, as they are now.
     ///
     /// # Errors
-    /// The trees cannot be searched, or make no sense.
+    /// The trees cannot be searched, or are inconsistent.
     pub fn extents(&self, device: u64, range: &Range<u64>) -> io::Result<Vec<PlacedExtent>> {
         let key = |offset| ItemKey::new(device, items::DEVICE_EXTENT, offset);
         let (first, last) = (range.start.saturating_sub(EXTENT_BYTES_MAX), range.end - 1);
@@ -93,7 +93,7 @@ impl Inspector {
         })?;
         let mut placed = Vec::new();
         for extent in found {
-            // It was removed between the two searches: to be asked again.
+            // It was removed between the two searches: to be searched again.
             let chunk = self.chunk(extent.chunk)?.ok_or_else(has_moved)?;
             let stripe = chunk
                 .stripe_at(extent.device, extent.physical)
@@ -116,11 +116,11 @@ impl Inspector {
         Ok(found)
     }
 
-    /// What is wrong in these bytes of the extent, as far as something uses them: seen several times, each time with the trees
-    /// as they were then.
+    /// The wrong blocks in these bytes of the extent, as far as they are in use. Each is checked several times, each time with the
+    /// trees as they are then.
     ///
     /// # Errors
-    /// The trees cannot be searched, or the device does not answer as it should; EAGAIN: the extent is no longer there;
+    /// The trees cannot be searched, or the device fails; EAGAIN: the extent does not exist any more;
     /// [`io::ErrorKind::Unsupported`]: a tree block lies across two stripes, so only btrfs can judge it.
     pub fn wrong_in(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
         let mut wrong = self.look(placed, inside.clone())?;
@@ -151,12 +151,12 @@ impl Inspector {
         Ok(used)
     }
 
-    /// Is the device of this number there?
+    /// Whether the device with this number is present.
     pub fn is_there(&self, device: u64) -> bool {
         members::numbered(&self.members, device).is_ok()
     }
 
-    /// Is there a copy of the block elsewhere that is right?
+    /// Whether another copy of the block is right.
     ///
     /// # Errors
     /// The trees cannot be searched.
@@ -181,7 +181,7 @@ impl Inspector {
         Ok(false)
     }
 
-    /// Those of these blocks that are wrong still. Tree blocks that are newer than `durable` are being written.
+    /// The blocks in `wrong` that are still wrong. Tree blocks that are newer than `durable` may not be written yet, and are left out.
     fn look_at(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock], durable: u64) -> io::Result<Vec<WrongBlock>> {
         let mut still = Vec::new();
         for block in wrong {
@@ -197,7 +197,7 @@ impl Inspector {
         Ok(still)
     }
 
-    /// One look.
+    /// Checks a range once.
     fn look(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> io::Result<Vec<WrongBlock>> {
         let (chunk, length) = (&placed.chunk, placed.extent.length);
         let holds_tree_blocks = chunk.holds_tree_blocks();
@@ -250,9 +250,9 @@ impl Inspector {
         Ok(wrong)
     }
 
-    /// The checksums of these logical addresses.
+    /// The checksums for these logical addresses.
     fn checksums(&self, logical: &Range<u64>) -> io::Result<Checksums> {
-        // An item begins so far in front of its last block, at most: it lies in one tree block.
+        // The longest distance from the beginning of an item to its last block: an item lies in one tree block.
         let reach = self.rules.node_bytes / CSUM_BYTES * self.sector;
         let key = |offset| ItemKey::new(items::CSUM_OBJECT, items::CSUM_ITEM, offset);
         let mut sums = Checksums::default();
@@ -264,7 +264,7 @@ impl Inspector {
         Ok(sums)
     }
 
-    /// Does a tree block lie in these logical addresses?
+    /// Whether a tree block lies in these logical addresses.
     ///
     /// # Errors
     /// The tree cannot be searched.
@@ -284,7 +284,7 @@ impl Inspector {
         Ok(blocks)
     }
 
-    /// Does an extent lie there?
+    /// Whether an extent covers this logical address.
     ///
     /// # Errors
     /// The tree cannot be searched.
@@ -299,8 +299,8 @@ impl Inspector {
         Ok(is_used)
     }
 
-    /// The last transaction that a superblock knows of: tree blocks up to that one are written. The newest of all devices says it,
-    /// for one that was away may be behind, and is not to be excused by that.
+    /// The last transaction that a superblock records: tree blocks up to that one are written. The newest of all devices is used,
+    /// because one that was away may be behind, and must not be excused by that.
     fn durable_generation(&mut self) -> io::Result<u64> {
         let members = Arc::clone(&self.members);
         self.room((SUPERBLOCK.end - SUPERBLOCK.start) as usize);
@@ -314,8 +314,8 @@ impl Inspector {
         newest.ok_or_else(|| nonsense("no superblock can be read"))
     }
 
-    /// How many chunks begin at this logical address or behind it; and the first address that none has. Addresses are never used
-    /// again.
+    /// The number of chunks that begin at this logical address or behind it, and the first address behind all of them. Addresses are
+    /// never reused.
     ///
     /// # Errors
     /// The tree cannot be searched.
@@ -329,7 +329,7 @@ impl Inspector {
         Ok((count, next))
     }
 
-    /// Does any extent lie in these logical addresses?
+    /// Whether any extent begins in these logical addresses.
     ///
     /// # Errors
     /// The tree cannot be searched.

@@ -1,19 +1,19 @@
-//! The words in which the kernel's btrfs is spoken to: `linux/btrfs.h`. All `unsafe` of the room is here.
+//! The ioctls of the kernel's btrfs: `linux/btrfs.h`. All `unsafe` of this module tree is here.
 //!
-//! The layouts are those of every 64-bit Linux; a test holds them to the sizes that the numbers of the calls carry.
+//! The layouts are those of every 64-bit Linux; a test compares their sizes with those in the numbers of the ioctls.
 
 use super::items::{self, ItemKey};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The letter of btrfs in the numbers of its calls (`BTRFS_IOCTL_MAGIC`).
+/// The letter of btrfs in the numbers of its ioctls (`BTRFS_IOCTL_MAGIC`).
 const MAGIC: u64 = 0x94;
 const NONE: u64 = 0;
 const READ: u64 = 2;
 const BOTH: u64 = 3;
 
-/// The number of a call: `_IOC` of `asm-generic/ioctl.h`.
+/// The number of an ioctl: `_IOC` of `asm-generic/ioctl.h`.
 const fn number(direction: u64, call: u64, bytes: usize) -> u64 {
     direction << 30 | (bytes as u64) << 16 | MAGIC << 8 | call
 }
@@ -27,12 +27,12 @@ const DEV_INFO: u64 = number(BOTH, 30, size_of::<DeviceInfoCall>());
 const FS_INFO: u64 = number(READ, 31, size_of::<FsInfoCall>());
 const LOGICAL_INO_V2: u64 = number(BOTH, 59, size_of::<LogicalInodes>());
 
-/// What a search may return at once, in bytes: many times the largest item (which is smaller than a node of 64 KiB).
+/// Bytes that a search may return at once: many times the largest item (which is smaller than a node of 64 KiB).
 const SEARCH_BYTES: usize = 256 << 10;
-/// What is asked for of the files that hold one block: 64 KiB, some 2700 of them.
+/// Bytes for the files that use one block: 64 KiB, some 2700 files.
 const INODES_BYTES: usize = 64 << 10;
 
-/// Which items of which tree: all whose key (object, type, offset) lies between the two, these included.
+/// Range of a search: all items of a tree whose key (object, type, offset) lies between two keys, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SearchRange {
     /// The tree's number.
@@ -76,7 +76,7 @@ struct InodeLookup {
     name: [u8; 4080],
 }
 
-/// `struct btrfs_scrub_progress`: what one call for a scrub did and found.
+/// `struct btrfs_scrub_progress`: what one call of the kernel's scrub did and found.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScrubCounts {
@@ -90,7 +90,7 @@ pub struct ScrubCounts {
     pub tree_bytes: u64,
     /// Reads that failed.
     pub read_errors: u64,
-    /// Blocks that do not fit their checksums.
+    /// Blocks that do not match their checksums.
     pub csum_errors: u64,
     /// Tree blocks that are not what should lie there.
     pub verify_errors: u64,
@@ -100,20 +100,20 @@ pub struct ScrubCounts {
     pub csum_discards: u64,
     /// Superblocks that are wrong.
     pub super_errors: u64,
-    /// Failures for want of memory: the scrub is not complete.
+    /// Failures to allocate memory: the scrub is not complete.
     pub malloc_errors: u64,
     /// Errors for which there is no good copy, or whose repair could not be written.
     pub uncorrectable_errors: u64,
     /// Errors that were repaired.
     pub corrected_errors: u64,
-    /// Where it ended on the device. Not to be relied on: it stays behind where a chunk ends in unused space.
+    /// Where it ended on the device. Not reliable: it stays behind where a chunk ends in unused space.
     pub last_physical: u64,
-    /// Reads that failed once, and not when they were tried again.
+    /// Reads that failed once, and succeeded when they were repeated.
     pub unverified_errors: u64,
 }
 
 impl ScrubCounts {
-    /// Adds what another call found.
+    /// Adds the counts of another call.
     pub fn add(&mut self, other: &ScrubCounts) {
         self.data_extents += other.data_extents;
         self.tree_extents += other.tree_extents;
@@ -185,55 +185,55 @@ struct LogicalInodes {
     found: u64,
 }
 
-/// What a file system says of itself.
+/// Facts about a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FsInfo {
     /// The largest number of a device.
     pub max_id: u64,
-    /// Devices, missing ones included.
+    /// Number of devices, missing ones included.
     pub devices: u64,
     /// Its UUID.
     pub fsid: [u8; 16],
-    /// The UUID that its tree blocks bear.
+    /// The UUID in its tree blocks.
     pub metadata_uuid: [u8; 16],
     /// Bytes of a tree block.
     pub node_bytes: u32,
     /// Bytes of the smallest block that has a checksum.
     pub sector_bytes: u32,
-    /// Which checksum: 0 is CRC-32C.
+    /// The kind of checksum: 0 is CRC-32C; 65535 if the kernel does not report it.
     pub csum_type: u16,
 }
 
-/// What a file system says of one of its devices.
+/// Facts about one device of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DeviceInfo {
-    /// Bytes of it that are allocated to chunks.
+    /// Bytes that are allocated to chunks.
     pub bytes_used: u64,
     /// Its size in bytes, as far as the file system uses it.
     pub total_bytes: u64,
-    /// Where it is; nothing, or no device, when it is missing.
+    /// Its path; empty, or not that of a device, when it is missing.
     pub path: Vec<u8>,
 }
 
-/// A place where a block is used: inode, offset in the file, number of the subvolume.
+/// A use of a block by a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockUser {
     /// The inode.
     pub inode: u64,
-    /// Where in the file.
+    /// The byte offset in the file.
     pub offset: u64,
-    /// The subvolume's tree.
+    /// The number of the subvolume's tree.
     pub tree: u64,
 }
 
-/// An open file system: its mount point.
+/// An open file system.
 #[derive(Debug)]
 pub(super) struct FsHandle {
     file: File,
 }
 
 impl FsHandle {
-    /// Around an open directory of it.
+    /// Made of an open directory of the file system.
     pub fn new(file: File) -> FsHandle {
         FsHandle { file }
     }
@@ -241,15 +241,15 @@ impl FsHandle {
     /// A second handle.
     ///
     /// # Errors
-    /// No more descriptors.
+    /// When there are no more descriptors.
     pub fn try_clone(&self) -> io::Result<FsHandle> {
         Ok(FsHandle { file: self.file.try_clone()? })
     }
 
-    /// What it says of itself.
+    /// Reads the facts about the file system.
     ///
     /// # Errors
-    /// It is no btrfs.
+    /// When it is no btrfs.
     pub fn info(&self) -> io::Result<FsInfo> {
         const CSUM_INFO: u64 = 1;
         const METADATA_UUID: u64 = 4;
@@ -257,7 +257,7 @@ impl FsHandle {
         call.flags = CSUM_INFO | METADATA_UUID;
         self.call(FS_INFO, &mut *call)?;
         let metadata_uuid = if call.flags & METADATA_UUID != 0 { call.metadata_uuid } else { call.fsid };
-        // Before Linux 5.9 it does not say, and most have CRC-32C; one that has not is told by its superblock.
+        // Kernels before Linux 5.9 do not report it. Most file systems have CRC-32C, but others cannot be excluded here.
         let csum_type = if call.flags & CSUM_INFO != 0 { call.csum_type } else { u16::MAX };
         Ok(FsInfo {
             max_id: call.max_id,
@@ -270,10 +270,10 @@ impl FsHandle {
         })
     }
 
-    /// What it says of a device; `None` when it has none of this number.
+    /// Reads the facts about a device; `None` when there is none with this number.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// When the kernel refuses.
     pub fn device(&self, device: u64) -> io::Result<Option<DeviceInfo>> {
         let mut call: Box<DeviceInfoCall> = zeroed();
         call.device = device;
@@ -287,11 +287,11 @@ impl FsHandle {
         }
     }
 
-    /// Scrubs every device extent of `device` that has a byte between `start` and `end`: all of each, and the device's superblocks.
-    /// Blocks until that is done.
+    /// Has the kernel scrub every device extent of `device` that has a byte between `start` and `end`: all of each, and the device's
+    /// superblocks. Blocks until that is done.
     ///
     /// # Errors
-    /// As the kernel says; what was counted until then is worth nothing.
+    /// The kernel's error; the counts until then are lost.
     pub fn scrub(&self, device: u64, start: u64, end: u64, is_read_only: bool) -> io::Result<ScrubCounts> {
         let mut call: Box<ScrubCall> = zeroed();
         (call.device, call.start, call.end) = (device, start, end);
@@ -300,10 +300,10 @@ impl FsHandle {
         Ok(call.counts)
     }
 
-    /// Is a scrub of `device` running, whoever began it?
+    /// Whether any scrub of `device` is running.
     ///
     /// # Errors
-    /// The kernel does not say.
+    /// When the kernel does not report it.
     pub fn is_scrubbing(&self, device: u64) -> io::Result<bool> {
         let mut call: Box<ScrubCall> = zeroed();
         call.device = device;
@@ -317,22 +317,22 @@ impl FsHandle {
     /// Cancels all scrubs of the file system.
     ///
     /// # Errors
-    /// None is running.
+    /// When none is running.
     pub fn cancel_scrubs(&self) -> io::Result<()> {
         // SAFETY: the call takes no argument; the descriptor is open.
         let result = unsafe { libc::ioctl(self.file.as_raw_fd(), SCRUB_CANCEL as _, 0) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Hands every item of `range` to `each`, in order, until it says `false`.
+    /// Passes every item of `range` to `each`, in order, until it returns `false`.
     ///
     /// # Errors
-    /// As the kernel says, among them EIO and EUCLEAN for a tree that cannot be read; or what it returns makes no sense.
+    /// The kernel's error, among them EIO and EUCLEAN for a tree that cannot be read; or an inconsistent result.
     pub fn search(&self, range: SearchRange, each: &mut dyn FnMut(ItemKey, &[u8]) -> bool) -> io::Result<()> {
         let mut call: Box<SearchCall> = zeroed();
         let mut first = range.first;
         loop {
-            // Only the lexical order of keys counts, and the kernel compares them so.
+            // The kernel compares keys lexically, too, so only their order counts.
             call.head = SearchHead {
                 tree: range.tree,
                 min_object: first.object,
@@ -368,10 +368,10 @@ impl FsHandle {
         }
     }
 
-    /// Who uses the block at the logical address; and how many more there are than are named.
+    /// The files that use the block at the logical address; and the number of further ones.
     ///
     /// # Errors
-    /// As the kernel says: ENOENT when no extent lies there.
+    /// The kernel's error: ENOENT when no extent lies there.
     pub fn users_of(&self, logical: u64) -> io::Result<(Vec<BlockUser>, u64)> {
         let mut found = vec![0_u64; INODES_BYTES / 8];
         let mut call = LogicalInodes {
@@ -381,9 +381,9 @@ impl FsHandle {
             flags: 0,
             found: found.as_mut_ptr() as u64,
         };
-        // The kernel writes `bytes` bytes at most to where `found` points: that many are there.
+        // The kernel writes at most `bytes` bytes to where `found` points, and it has as many.
         self.call(LOGICAL_INO_V2, &mut call)?;
-        // Two words of head, of which the second holds two counts of 32 bits: numbers that are there, and missed ones.
+        // Two words of head, of which the second holds two counts of 32 bits: values returned, and values missed.
         let (count, missed) = (found[1] as u32 as usize, found[1] >> 32);
         let (numbers, _) = found[2..].as_chunks::<3>();
         let users = numbers.iter().take(count / 3).map(|&[inode, offset, tree]| BlockUser { inode, offset, tree });
@@ -393,7 +393,7 @@ impl FsHandle {
     /// The path of an inode inside its subvolume, without a slash at either end; empty for the subvolume's root.
     ///
     /// # Errors
-    /// As the kernel says: ENOENT when there is none.
+    /// The kernel's error: ENOENT when there is none.
     pub fn path_of(&self, tree: u64, inode: u64) -> io::Result<Vec<u8>> {
         let mut call: Box<InodeLookup> = zeroed();
         (call.tree, call.object) = (tree, inode);
@@ -404,13 +404,13 @@ impl FsHandle {
 
     fn call<T: CallArgument>(&self, number: u64, argument: &mut T) -> io::Result<()> {
         // SAFETY: the number belongs to this very type, which is as large as the kernel takes it to be; the argument is
-        // alive, and ours alone; where it points on, the caller keeps as much as it says.
+        // alive, and borrowed by this call alone; memory that it points to is as long as it states, and kept by the caller.
         let result = unsafe { libc::ioctl(self.file.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
-/// Has all signals to the process go to its other threads.
+/// Makes all signals to the process go to its other threads.
 pub(super) fn block_signals() {
     let mut all = std::mem::MaybeUninit::uninit();
     // SAFETY: the first call fills the set that the second one reads; neither keeps a pointer to it.
@@ -420,7 +420,7 @@ pub(super) fn block_signals() {
     }
 }
 
-/// An argument of a call: plain numbers, for which all zeros are a value.
+/// An argument of an ioctl: plain numbers, for which all zeros are a value.
 ///
 /// # Safety
 /// Every pattern of bits is a value of the type.
@@ -441,7 +441,7 @@ unsafe impl CallArgument for LogicalInodes {}
 
 fn zeroed<T: CallArgument>() -> Box<T> {
     let mut value = Box::<T>::new_uninit();
-    // SAFETY: the memory is the box's own, as much as one value takes; every pattern of bits is one, zeros too.
+    // SAFETY: the memory is the box's own, as large as one value; every pattern of bits is one, zeros included.
     unsafe {
         value.as_mut_ptr().write_bytes(0, 1);
         value.assume_init()

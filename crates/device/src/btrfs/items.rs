@@ -1,16 +1,16 @@
-//! Items of btrfs's trees, as a search returns them: `linux/btrfs_tree.h`. Bytes in, values out; nothing is trusted.
+//! Decodes items of btrfs's trees, as a search returns them: `linux/btrfs_tree.h`. Checks all values.
 
 use std::io;
 
-/// The tree of extents: what is used, by logical address.
+/// The tree of extents: allocated ranges by logical address.
 pub(super) const EXTENT_TREE: u64 = 2;
-/// The tree of trees: subvolumes among them.
+/// The tree of trees, subvolumes included.
 pub(super) const ROOT_TREE: u64 = 1;
 /// The tree of chunks, by logical address.
 pub(super) const CHUNK_TREE: u64 = 3;
 /// The tree of device extents, by device and physical address.
 pub(super) const DEVICE_TREE: u64 = 4;
-/// The subvolume at the top.
+/// The top-level subvolume.
 pub(super) const TOP_SUBVOLUME: u64 = 5;
 /// The tree of checksums, by logical address.
 pub(super) const CSUM_TREE: u64 = 7;
@@ -28,7 +28,7 @@ pub(super) const METADATA_ITEM: u8 = 169;
 pub(super) const DEVICE_EXTENT: u8 = 204;
 pub(super) const CHUNK_ITEM: u8 = 228;
 
-/// Of chunks: what they hold, and how it is laid out.
+/// Flags of chunks: contents and profile.
 pub(super) const CHUNK_DATA: u64 = 1;
 pub(super) const CHUNK_SYSTEM: u64 = 1 << 1;
 pub(super) const CHUNK_METADATA: u64 = 1 << 2;
@@ -46,24 +46,24 @@ const IS_TREE_BLOCK: u64 = 2;
 /// The length of every stripe (`BTRFS_STRIPE_LEN`), in bytes.
 pub(super) const STRIPE_BYTES: u64 = 64 << 10;
 
-/// The key of an item: trees are in this order.
+/// The key of an item. Trees are sorted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ItemKey {
-    /// What it is of.
+    /// The object that the item belongs to.
     pub object: u64,
-    /// What it is.
+    /// The kind of the item.
     pub kind: u8,
-    /// Where it begins, mostly.
+    /// Depends on the kind; mostly where the item's range begins.
     pub offset: u64,
 }
 
 impl ItemKey {
-    /// Of these parts.
+    /// Made of these parts.
     pub const fn new(object: u64, kind: u8, offset: u64) -> ItemKey {
         ItemKey { object, kind, offset }
     }
 
-    /// The next one after it; `None` after the last.
+    /// The next possible key; `None` after the last.
     pub fn next(self) -> Option<ItemKey> {
         let ItemKey { object, kind, offset } = self;
         match (offset.checked_add(1), kind.checked_add(1)) {
@@ -79,7 +79,7 @@ impl ItemKey {
 pub(super) struct DeviceExtent {
     /// The device's number.
     pub device: u64,
-    /// Where it begins on the device, in bytes.
+    /// Its first byte on the device.
     pub physical: u64,
     /// Its length in bytes.
     pub length: u64,
@@ -88,24 +88,24 @@ pub(super) struct DeviceExtent {
 }
 
 impl DeviceExtent {
-    /// Where it ends on the device.
+    /// Its end on the device, exclusive.
     pub fn end(&self) -> u64 {
         self.physical.saturating_add(self.length)
     }
 }
 
-/// A chunk: a range of logical addresses, and where it lies.
+/// A chunk: a range of logical addresses, and its places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChunkItem {
     /// Its first logical address.
     pub logical: u64,
     /// Its length in bytes of logical addresses.
     pub length: u64,
-    /// What it holds and how it is laid out.
+    /// Flags: contents and profile.
     pub flags: u64,
-    /// How many stripes hold the same, in RAID-10.
+    /// Copies of each column, for RAID-10.
     pub sub_stripes: u16,
-    /// Where each stripe begins: device, and address on it.
+    /// The first byte of each stripe: device, and byte offset on it.
     pub stripes: Vec<(u64, u64)>,
 }
 
@@ -129,10 +129,10 @@ fn nonsense(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The first `count` items of what a search returned. (Heads are in this machine's order, items in btrfs's.)
+/// The first `count` items of the result of a search. (Heads are in the byte order of this machine, items in btrfs's.)
 ///
 /// # Errors
-/// They do not fit.
+/// When they do not fit.
 pub(super) fn found(bytes: &[u8], count: u32) -> io::Result<Vec<(ItemKey, &[u8])>> {
     /// `struct btrfs_ioctl_search_header`: transaction, object, offset, type, length.
     const HEAD: usize = 32;
@@ -151,10 +151,10 @@ pub(super) fn found(bytes: &[u8], count: u32) -> io::Result<Vec<(ItemKey, &[u8])
     Ok(all)
 }
 
-/// A device extent.
+/// Decodes a device extent.
 ///
 /// # Errors
-/// It is too short, or ends beyond all addresses.
+/// When it is too short, or ends beyond all addresses.
 pub(super) fn device_extent(key: ItemKey, item: &[u8]) -> io::Result<DeviceExtent> {
     let read = || Some((number::<8>(item, 16)?, number::<8>(item, 24)?));
     let (chunk, length) = read().ok_or_else(|| nonsense("a device extent is too short"))?;
@@ -163,10 +163,10 @@ pub(super) fn device_extent(key: ItemKey, item: &[u8]) -> io::Result<DeviceExten
     if is_sound { Ok(extent) } else { Err(nonsense("a device extent has no length, or no end")) }
 }
 
-/// A chunk.
+/// Decodes a chunk.
 ///
 /// # Errors
-/// It is too short, or its stripes make no sense.
+/// When it is too short, or its stripes are inconsistent.
 pub(super) fn chunk(key: ItemKey, item: &[u8]) -> io::Result<ChunkItem> {
     const HEAD: usize = 48;
     const STRIPE: usize = 32;
@@ -193,10 +193,10 @@ pub(super) fn chunk(key: ItemKey, item: &[u8]) -> io::Result<ChunkItem> {
     if is_sound { Ok(chunk) } else { Err(nonsense("a chunk makes no sense")) }
 }
 
-/// A tree block, if the extent is one.
+/// Decodes a tree block, if the extent is one.
 ///
 /// # Errors
-/// The item is too short.
+/// When the item is too short.
 pub(super) fn tree_block(key: ItemKey, item: &[u8]) -> io::Result<Option<TreeBlock>> {
     if !matches!(key.kind, EXTENT_ITEM | METADATA_ITEM) {
         return Ok(None);
@@ -216,7 +216,7 @@ pub(super) fn covers(key: ItemKey, node_bytes: u64, logical: u64) -> bool {
     (key.object..key.object.saturating_add(length)).contains(&logical)
 }
 
-/// Of a subvolume: the directory that it lies in, and its name there.
+/// Decodes the parent of a subvolume: the directory's inode, and the name there.
 pub(super) fn root_backref(item: &[u8]) -> Option<(u64, &[u8])> {
     let length = number::<2>(item, 16)? as usize;
     Some((number::<8>(item, 0)?, item.get(18..18 + length)?))
@@ -226,17 +226,17 @@ pub(super) fn root_backref(item: &[u8]) -> Option<(u64, &[u8])> {
 mod tests {
     use super::*;
 
-    /// What Linux 6.18 returned for one chunk of a RAID-1 on two devices: head and item.
+    /// The result of Linux 6.18 for one chunk of a RAID-1 on two devices: head and item.
     const CHUNK_FOUND: &str = "0c00000000000000 0001000000000000 0000d00100000000 e4000000 70000000 \
         0000001000000000 0200000000000000 0000010000000000 1400000000000000 00000100 00000100 00100000 0200 0100 \
         0100000000000000 0000d00100000000 6e7a03a5c4374762848c0a95e1097a33 \
         0200000000000000 0000900000000000 fb87c74001044d8eb51c34c78364287b";
-    /// And for two of its device extents.
+    /// The result for two of its device extents.
     const DEVICE_EXTENTS_FOUND: &str = "0c00000000000000 0100000000000000 0000d00100000000 cc000000 30000000 \
         0300000000000000 0001000000000000 0000d00100000000 0000001000000000 84a217dbb48b45f894ca69152e725a87 \
         0c00000000000000 0100000000000000 0000d01100000000 cc000000 30000000 \
         0300000000000000 0001000000000000 0000d01100000000 0000cc0c00000000 84a217dbb48b45f894ca69152e725a87";
-    /// And for a block group and two tree blocks of its extent tree.
+    /// The result for a block group and two tree blocks of its extent tree.
     const EXTENTS_FOUND: &str = "0c00000000000000 0000d00100000000 0000001000000000 c0000000 18000000 \
         00c0080000000000 0001000000000000 1400000000000000 \
         0c00000000000000 00c0d10100000000 0000000000000000 a9000000 21000000 \

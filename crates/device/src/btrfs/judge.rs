@@ -1,4 +1,4 @@
-//! Is what was read what should lie there? Data by the checksums of the checksum tree, tree blocks by their own. Pure.
+//! Judges data by the checksums of the checksum tree, and tree blocks by their own. Pure.
 
 use super::items::{CSUM_ITEM, CSUM_OBJECT, ItemKey, TreeBlock};
 use super::space::ExtentRun;
@@ -9,19 +9,19 @@ use std::ops::Range;
 /// Bytes of a CRC-32C.
 pub(super) const CSUM_BYTES: u64 = 4;
 
-/// The checksums of some logical addresses.
+/// The checksums of the blocks at some logical addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Checksums {
     blocks: BTreeMap<u64, u32>,
 }
 
 impl Checksums {
-    /// Takes in those of an item that are of blocks in `wanted`; other items are none.
+    /// Adds the checksums in an item whose blocks lie in `wanted`; items of other kinds are ignored.
     pub fn take(&mut self, key: ItemKey, item: &[u8], sector: u64, wanted: &Range<u64>) {
         if (key.object, key.kind) != (CSUM_OBJECT, CSUM_ITEM) {
             return;
         }
-        // Most of an item may lie in front of what is wanted.
+        // Most of an item may lie in front of `wanted`.
         let skipped = wanted.start.saturating_sub(key.offset) / sector;
         let (sums, _) = item.as_chunks::<4>();
         for (index, sum) in sums.iter().enumerate().skip(usize::try_from(skipped).unwrap_or(usize::MAX)) {
@@ -39,42 +39,42 @@ impl Checksums {
     }
 }
 
-/// What is wrong with a block.
+/// How a block is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wrong {
     /// It cannot be read.
     Unreadable,
-    /// It does not fit its checksum.
+    /// It does not match its checksum.
     Checksum,
-    /// It is a tree block that belongs elsewhere, or is an old one.
+    /// It is a tree block that belongs elsewhere, or an old one.
     Identity,
 }
 
-/// A block that is not as it should be.
+/// A wrong block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WrongBlock {
-    /// Where, counted from the beginning of the device extent.
+    /// Its place in bytes from the beginning of the device extent.
     pub inside: u64,
     /// Its logical address.
     pub logical: u64,
     /// Its length in bytes: a sector of btrfs, or a tree block.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// How it is wrong.
     pub what: Wrong,
-    /// Is it a tree block?
+    /// Whether it is a tree block.
     pub is_tree_block: bool,
 }
 
-/// What is known of tree blocks.
+/// Properties of all tree blocks of a file system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TreeRules {
-    /// Bytes of each.
+    /// Bytes of a tree block.
     pub node_bytes: u64,
-    /// The UUID that each bears.
+    /// The UUID in each.
     pub uuid: [u8; 16],
 }
 
-/// Looks at data: `bytes` were read from `inside.start` of the device extent on.
+/// Judges data: `bytes` were read from byte `start` of the device extent on.
 pub(super) fn judge_data(
     bytes: &[u8],
     start: u64,
@@ -96,7 +96,7 @@ pub(super) fn judge_data(
     wrong
 }
 
-/// Where a tree block lies in these runs; `None` if not in one piece, or not all of it.
+/// The place of a tree block in these runs; `None` if it is not in one piece, or not all of it.
 pub(super) fn place_of(runs: &[ExtentRun], logical: u64, length: u64) -> Option<u64> {
     let run = runs.iter().find(|run| {
         let end = run.logical + (run.inside.end - run.inside.start);
@@ -105,8 +105,8 @@ pub(super) fn place_of(runs: &[ExtentRun], logical: u64, length: u64) -> Option<
     Some(run.inside.start + (logical - run.logical))
 }
 
-/// Does a tree block that lies in no one run share bytes with `inside`? In a file system that was converted from another one it
-/// may lie across two stripes.
+/// Whether a tree block that does not lie in one run shares bytes with `inside`. In a file system that was converted from another
+/// one it may lie across two stripes.
 pub(super) fn is_torn(runs: &[ExtentRun], logical: u64, length: u64, inside: &Range<u64>) -> bool {
     runs.iter().any(|run| {
         let end = run.logical + (run.inside.end - run.inside.start);
@@ -116,7 +116,7 @@ pub(super) fn is_torn(runs: &[ExtentRun], logical: u64, length: u64, inside: &Ra
     })
 }
 
-/// Looks at one tree block: its bytes, and what it should be.
+/// Judges one tree block: its bytes, against what it should be.
 pub(super) fn judge_tree_block(bytes: &[u8], block: TreeBlock, rules: &TreeRules) -> Option<Wrong> {
     /// `struct btrfs_header`: checksum, UUID, address, flags, UUID of the chunk tree, generation, owner, items, level.
     const BODY: usize = 32;
@@ -165,7 +165,7 @@ pub(super) mod tests {
     fn data_that_do_not_fit_are_named_to_the_block() {
         let bytes: Vec<u8> = [1, 2, 3, 4].into_iter().flat_map(|byte| vec![byte; 4096]).collect();
         let sum = |byte: u8| crc32c(&[byte; 4096]);
-        // Two runs of two blocks each, that lie apart; the third block has no checksum.
+        // Two runs of two blocks each, which are not adjacent; the third block has no checksum.
         let runs =
             [ExtentRun { inside: 8192..16384, logical: 1 << 20 }, ExtentRun { inside: 16384..24576, logical: 2 << 20 }];
         let all = sums(&[(1 << 20, &[sum(1), sum(9)]), ((2 << 20) + 4096, &[sum(4)])], 0..3 << 20);

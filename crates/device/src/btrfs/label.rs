@@ -1,16 +1,16 @@
-//! Does a disk belong to a btrfs? Its own label says so, mounted or not.
+//! Recognises a disk that belongs to a btrfs by its superblock, mounted or not.
 
 use crate::buffer::PageBuffer;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Where the first superblock lies, in bytes.
+/// Byte offset of the first superblock.
 const PLACE: u64 = 64 << 10;
-/// What stands in it, and where.
+/// The magic bytes of a superblock, and their offset in it.
 const MAGIC: &[u8] = b"_BHRfS_M";
 const MAGIC_AT: usize = 64;
 
-/// Is there a superblock of btrfs on what is open for reading, past the page cache or not?
+/// Whether there is a superblock of btrfs on an open file, past the page cache or not.
 pub(crate) fn is_member(file: &File) -> bool {
     let mut buffer = PageBuffer::new(4096, 4096);
     let bytes = buffer.as_mut_slice();

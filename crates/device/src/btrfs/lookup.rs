@@ -1,70 +1,70 @@
-//! What lies at a place of a device of a mounted btrfs, block by block: nothing is read but the trees, nothing is written.
+//! Looks up what lies at a place on a device of a mounted btrfs, block by block. Reads only the trees, and writes nothing.
 
 use super::inspect::Inspector;
 use super::names::FileNames;
 use std::io;
 use std::ops::Range;
 
-/// Where btrfs keeps its superblocks, in bytes of each device (`BTRFS_SUPER_MIRROR_SHIFT`).
+/// Byte offsets of the superblocks on each device (`BTRFS_SUPER_MIRROR_SHIFT`).
 const SUPERBLOCKS: [u64; 3] = [64 << 10, 64 << 20, 256 << 30];
-/// What a superblock takes.
+/// Bytes of a superblock.
 const SUPERBLOCK_BYTES: u64 = 4096;
-/// Nothing is allocated before this byte (`BTRFS_DEVICE_RANGE_RESERVED`).
+/// The first byte that can be allocated (`BTRFS_DEVICE_RANGE_RESERVED`).
 const RESERVED: u64 = 1 << 20;
 
-/// Looks places up.
+/// Looks up places.
 pub struct PoolLookup {
     pub(super) inspector: Inspector,
     pub(super) names: FileNames,
     /// Bytes of the smallest block.
     pub(super) sector: u64,
-    /// A feature that moves places, or that is not known here.
+    /// A feature in use that moves places, or that is not known here.
     pub(super) foreign: Option<String>,
 }
 
-/// A run of bytes of a device.
+/// A run of bytes on a device with the same use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolPiece {
-    /// Which bytes.
+    /// The bytes on the device.
     pub bytes: Range<u64>,
-    /// What lies there.
+    /// Their use.
     pub what: PoolWhat,
     /// The chunk's profile, if there is a chunk: `RAID1`.
     pub profile: Option<&'static str>,
-    /// How many other places hold the same,
+    /// Number of other places that hold the same data.
     pub copies: usize,
-    /// and how many more would, if their devices were there.
+    /// Number of further such places on devices that are missing.
     pub copies_missing: usize,
-    /// The files whose data they are, as they may be shown,
+    /// The files that the data belong to, escaped for display.
     pub files: Vec<String>,
-    /// and how many more there are.
+    /// Number of further files.
     pub untold: u64,
 }
 
-/// What lies at a place.
+/// The use of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolWhat {
     /// One of the device's superblocks.
     Superblock,
     /// The first MiB, which btrfs leaves to boot loaders.
     Reserved,
-    /// No chunk has it.
+    /// It belongs to no chunk.
     Unallocated,
-    /// A chunk has it, and no extent lies there.
+    /// It belongs to a chunk, but to no extent.
     Unused,
     /// A tree block.
     TreeBlock,
     /// Data of files.
     Data,
-    /// Only the chunk is known: why.
+    /// Only the chunk is known, for this reason.
     OnlyChunk(String),
 }
 
 impl PoolLookup {
-    /// What lies in these bytes of the device of this number, in order.
+    /// The uses of these bytes of the device with this number, in order.
     ///
     /// # Errors
-    /// The trees cannot be searched, or make no sense.
+    /// The trees cannot be searched, or are inconsistent.
     pub fn pieces(&mut self, device: u64, bytes: &Range<u64>) -> io::Result<Vec<PoolPiece>> {
         let mut pieces: Vec<PoolPiece> = Vec::new();
         let mut at = bytes.start / self.sector * self.sector;
@@ -134,7 +134,7 @@ impl PoolLookup {
     }
 }
 
-/// Nothing but the place is different.
+/// Whether two pieces differ only in their place.
 fn is_same(one: &PoolPiece, other: &PoolPiece) -> bool {
     let of = |piece: &PoolPiece| {
         (piece.what.clone(), piece.profile, (piece.copies, piece.copies_missing), piece.files.clone(), piece.untold)

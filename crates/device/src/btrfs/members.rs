@@ -1,4 +1,4 @@
-//! The devices of a mounted btrfs, each opened for reading only, and known to be what the file system says it is.
+//! The devices of a mounted btrfs, each opened read-only and checked to be the one that the file system names.
 
 use super::ioctl::{FsHandle, FsInfo};
 use crate::buffer::PageBuffer;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The place of a device's first superblock, in bytes.
 pub(super) const SUPERBLOCK: Range<u64> = 64 << 10..68 << 10;
 
-/// No file system has more devices, or larger numbers of them.
+/// The largest number of a device that is looked for.
 const DEVICES_MAX: u64 = 1 << 16;
 
 /// One device.
@@ -27,13 +27,13 @@ pub(super) struct PoolMember {
     pub number: u64,
     /// Its size in bytes, as far as the file system uses it.
     pub bytes: u64,
-    /// It, opened.
+    /// The opened device.
     pub target: Target,
-    /// What was read of it.
+    /// The scrub's reads of it.
     pub traffic: Arc<MemberTraffic>,
 }
 
-/// What we have read of one device.
+/// The scrub's reads of one device.
 #[derive(Debug, Default)]
 pub(super) struct MemberTraffic {
     bytes: AtomicU64,
@@ -42,12 +42,12 @@ pub(super) struct MemberTraffic {
 }
 
 impl MemberTraffic {
-    /// Bytes that were read.
+    /// Bytes that were read, or tried to be read.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Reads that are over.
+    /// Reads that have ended.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
@@ -68,7 +68,7 @@ impl MemberReader<'_> {
     /// Reads all of `bytes` from `offset` on.
     ///
     /// # Errors
-    /// As the kernel says; ENODEV where the device ends before.
+    /// The kernel's error; ENODEV where the device ends before.
     pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let length = bytes.len() as u64;
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -86,15 +86,15 @@ impl MemberReader<'_> {
 /// The devices of a file system, and the numbers of those that are missing.
 #[derive(Debug)]
 pub(super) struct OpenedMembers {
-    /// Those that are there.
+    /// The devices that are present.
     pub there: Vec<PoolMember>,
-    /// Those that are not.
+    /// The numbers of the missing devices.
     pub missing: Vec<u64>,
-    /// Bytes that are allocated to chunks on those that are there.
+    /// Bytes of the present devices that are allocated to chunks.
     pub allocated: u64,
 }
 
-/// A device of the file system cannot be used.
+/// Why a device of the file system cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolMemberError {
     /// It cannot be opened.
@@ -105,12 +105,12 @@ pub enum PoolMemberError {
         /// The error below.
         source: TargetError,
     },
-    /// What is there is something else.
+    /// There is something else at its path.
     #[error("its device {device} should be {path}, but that is {what}: is a copy of the disk attached?")]
     Other {
         /// Its number.
         device: u64,
-        /// Where it should be.
+        /// The path at which it should be.
         path: String,
         /// What is there.
         what: &'static str,
@@ -126,22 +126,22 @@ pub enum PoolMemberError {
 }
 
 impl PoolMember {
-    /// To read it, and have that counted.
+    /// A reader that counts its reads.
     pub fn reader(&self) -> MemberReader<'_> {
         MemberReader { file: &self.target.file, traffic: &self.traffic }
     }
 }
 
-/// The member of this number.
+/// The member with this number.
 ///
 /// # Errors
-/// ENODEV: there is none.
+/// ENODEV when there is none.
 pub(super) fn numbered(members: &[PoolMember], device: u64) -> io::Result<&PoolMember> {
     let member = members.iter().find(|member| member.number == device);
     member.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
 }
 
-/// Opens all devices of `fs`, whose folder in `/sys` is `folder`. `is_temporary`: its UUID is not the one on its devices.
+/// Opens all devices of `fs`, whose folder in `/sys` is `folder`. `is_temporary`: its UUID differs from that on its devices.
 ///
 /// # Errors
 /// [`PoolMemberError`].
@@ -183,7 +183,7 @@ pub(super) fn open(
     Ok(opened)
 }
 
-/// The numbers of the block devices that the file system uses, by `/sys`.
+/// The numbers of the block devices that the file system uses, according to `/sys`.
 fn known_numbers(folder: &Path) -> Option<Vec<u64>> {
     let entries = fs::read_dir(folder.join("devices")).ok()?;
     let number = |entry: io::Result<fs::DirEntry>| {
@@ -194,7 +194,7 @@ fn known_numbers(folder: &Path) -> Option<Vec<u64>> {
     Some(entries.filter_map(number).collect())
 }
 
-/// What is wrong with the first superblock there, for a device of this number: `struct btrfs_super_block`.
+/// How the first superblock is wrong for a device of this number (`struct btrfs_super_block`); `None`: it is right.
 fn check_superblock(target: &Target, device: u64, fsid: Option<&[u8; 16]>) -> io::Result<Option<&'static str>> {
     let mut buffer = PageBuffer::new((SUPERBLOCK.end - SUPERBLOCK.start) as usize, 4096);
     let bytes = buffer.as_mut_slice();

@@ -1,12 +1,12 @@
 //! A mounted btrfs as the subject of a scrub: its checksums are checked at the pace of the scrub, and btrfs repairs.
 //!
 //! Btrfs's own scrub (`BTRFS_IOC_SCRUB`) takes a range of a device, but does all of each device extent that the range touches:
-//! 1 GiB, mostly, without a pause. That is no step for a budget. So the steps are ours: we read what lies on a device, and hold
-//! it against the checksums that btrfs has of it (`inspect`). Only an extent in which something does not fit is given to
-//! btrfs's own scrub, which has the last word, and repairs. Chunks with parities, and file systems with other checksums than
-//! CRC-32C, are left to it altogether, an extent at a time. docs/btrfs.md says what that means.
+//! mostly 1 GiB, without a pause. A budget needs smaller steps, so the scrub reads what lies on a device itself, and compares
+//! it with btrfs's checksums (`inspect`). Only an extent with an error is given to btrfs's own scrub, which has the last word,
+//! and repairs. Chunks with parities, and file systems with other checksums than CRC-32C or unknown features, are left to it
+//! altogether, an extent at a time. docs/btrfs.md describes the consequences.
 //!
-//! **Never:** writing to a device. Who repairs is the kernel.
+//! **Never:** writing to a device. Only the kernel repairs.
 
 mod findings;
 mod inspect;
@@ -52,8 +52,8 @@ use worker::{WorkerSetup, WorkerSignals};
 /// The number of CRC-32C among btrfs's checksums.
 const CRC32C: u16 = 0;
 
-/// Features with which places are where this room says. With others, btrfs itself must be asked: zoned devices, stripe trees,
-/// and whatever is to come.
+/// Features that do not change how places are computed here. With any other one, btrfs itself must verify: zoned devices,
+/// stripe trees, and future features.
 const KNOWN_FEATURES: [&str; 18] = [
     "mixed_backref",
     "default_subvol",
@@ -95,31 +95,31 @@ pub struct BtrfsPool {
     foreign_feature: Option<String>,
 }
 
-/// It cannot be scrubbed. Nothing was changed.
+/// Why it cannot be scrubbed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// It is a folder of something else.
+    /// The directory lies in another file system.
     #[error(
         "{path} is a directory: name a block device or an image file, or the mount point of a btrfs (this is {kind})"
     )]
     NotBtrfs {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
-        /// What is mounted there.
+        /// The type of the file system there.
         kind: String,
     },
-    /// It is a folder inside of one.
+    /// The directory lies inside a btrfs, and is not its mount point.
     #[error("{path} is a directory inside the btrfs that is mounted at {point}: name {point}, all of it is scrubbed")]
     Inside {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
-        /// Where the file system is mounted.
+        /// The mount point of the file system.
         point: String,
     },
-    /// Only root may.
+    /// Only root may scrub it.
     #[error("{path}: permission denied: checking a btrfs takes root (CAP_SYS_ADMIN)")]
     Permission {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
     },
     /// Btrfs's own scrub is running.
@@ -127,39 +127,39 @@ pub enum PoolError {
         "{path}: another scrub of it is running (see `btrfs scrub status {path}`): let it finish, or cancel it there"
     )]
     Scrubbed {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
     },
-    /// Something else moves its data.
+    /// Another operation of btrfs moves its data.
     #[error("{path}: btrfs is busy with a {operation}, which moves what is to be checked: scrub when that is over")]
     Busy {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
-        /// What btrfs calls it.
+        /// btrfs's name of the operation.
         operation: String,
     },
     /// A device cannot be used.
     #[error("{path}: {source}")]
     Member {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
-        /// Which, and why.
+        /// The device, and why.
         source: PoolMemberError,
     },
-    /// None is left.
+    /// All devices are missing.
     #[error("{path}: none of its devices is there")]
     NoMember {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
     },
     /// The kernel refuses.
     #[error("{path}: {what}: {source}")]
     Io {
-        /// As the user named it.
+        /// The path as the user named it.
         path: PathBuf,
-        /// What was tried.
+        /// What failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -191,7 +191,7 @@ impl BtrfsPool {
         Ok(pool)
     }
 
-    /// The same, whether or not it can be scrubbed just now.
+    /// Opens the btrfs that is mounted at `path`, whether or not it can be scrubbed just now.
     ///
     /// # Errors
     /// [`PoolError`]; nothing was changed, and none of its data were read.
@@ -219,7 +219,7 @@ impl BtrfsPool {
             there.iter().map(|member| (member.number, member.bytes)).collect(),
             info.sector_bytes.into(),
         );
-        // A pass is gone on with only where every address means what it meant.
+        // A pass is resumed only where every address still means the same: the sizes are part of the identity.
         let sizes: Vec<String> = space.devices().iter().map(|(device, bytes)| format!("{device}:{bytes}")).collect();
         let foreign_feature = foreign_feature(&folder.join("features"));
         Ok(BtrfsPool {
@@ -240,24 +240,24 @@ impl BtrfsPool {
         })
     }
 
-    /// Where btrfs is mounted on this machine, one of several mounts of a file system as good as another.
+    /// The mount points of all btrfs on this machine; a file system that is mounted several times has several.
     pub fn mount_points() -> Vec<PathBuf> {
         let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let all = mounts::mounts(&text).into_iter().filter(|mount| mount.kind == "btrfs");
         all.map(|mount| PathBuf::from(mount.point)).collect()
     }
 
-    /// As `/sys/fs/btrfs` has it.
+    /// Its UUID, as in `/sys/fs/btrfs`.
     pub fn uuid(&self) -> String {
         uuid(&self.info.fsid)
     }
 
-    /// What is found from now on; a clone is a handle on the same.
+    /// The findings from now on; a clone is a handle on the same.
     pub fn findings(&self) -> PoolFindings {
         self.findings.clone()
     }
 
-    /// How it is: what is told beside the findings.
+    /// Facts about it that are reported besides the findings.
     pub fn facts(&self) -> PoolFacts {
         PoolFacts {
             devices: self.members.len() + self.missing.len(),
@@ -268,7 +268,7 @@ impl BtrfsPool {
         }
     }
 
-    /// Why all of it is left to btrfs's own scrub, if it is.
+    /// Why all of it is left to btrfs's own scrub; `None`: it is not.
     fn kernels_reason(&self) -> Option<String> {
         match &self.foreign_feature {
             Some(feature) => Some(format!("the file system uses `{feature}`")),
@@ -277,28 +277,28 @@ impl BtrfsPool {
         }
     }
 
-    /// To look up what lies at a place.
+    /// A [`PoolLookup`] for this file system.
     ///
     /// # Errors
-    /// No more descriptors.
+    /// When there are no more descriptors.
     pub fn lookup(&self) -> io::Result<PoolLookup> {
         let setup = self.setup()?;
         let (inspector, names, sector) = (setup.inspector, setup.names, setup.sector);
         Ok(PoolLookup { inspector, names, sector, foreign: self.foreign_feature.clone() })
     }
 
-    /// Was it mounted without its log, or with what is damaged left out?
+    /// Whether it was mounted without its log, or with damaged parts left out.
     pub fn is_for_rescue(&self) -> bool {
         self.mount.is_for_rescue
     }
 
-    /// The number of the device that has these numbers of the kernel's, if it is one of the file system's.
+    /// The number of the device with these major and minor numbers, if it is one of the file system's.
     pub fn device_at(&self, numbers: (u32, u32)) -> Option<u64> {
         let is_it = |member: &&PoolMember| member.target.numbers() == Some(numbers);
         self.members.iter().find(is_it).map(|member| member.number)
     }
 
-    /// Where it is mounted.
+    /// The mount point, as the user named it.
     pub fn mount_point(&self) -> &Path {
         &self.path
     }
@@ -320,27 +320,27 @@ impl BtrfsPool {
     }
 }
 
-/// How a btrfs is.
+/// Facts about a btrfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolFacts {
-    /// Devices, those that are missing included.
+    /// Number of devices, missing ones included.
     pub devices: usize,
-    /// The numbers of those that are missing.
+    /// The numbers of the missing devices.
     pub missing: Vec<u64>,
-    /// What was allocated to chunks when it was opened.
+    /// Bytes allocated to chunks when it was opened.
     pub allocated: Bytes,
-    /// Nothing is repaired.
+    /// Whether nothing is repaired.
     pub is_read_only: bool,
-    /// Number and path, as it may be shown, of each that is there.
+    /// Number and path, escaped for display, of each device that is present.
     pub paths: Vec<(u64, String)>,
 }
 
-/// Is it mounted read-only where we are, as in the sandbox of a service?
+/// Whether it is mounted read-only for this process, as in the sandbox of a service.
 fn is_read_only_here(path: &Path) -> bool {
     rustix::fs::statvfs(path).is_ok_and(|about| about.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
 
-/// The mount at `canonical`, if it is one of btrfs.
+/// The mount at `canonical`, if it is a btrfs.
 fn mount_at(path: &Path, canonical: &str, mounts: &[MountEntry]) -> Result<MountEntry, PoolError> {
     let path = path.to_owned();
     match mounts::mount_of(mounts, canonical) {
@@ -351,7 +351,7 @@ fn mount_at(path: &Path, canonical: &str, mounts: &[MountEntry]) -> Result<Mount
     }
 }
 
-/// Something else that must have the file system for itself.
+/// Checks that no exclusive operation of btrfs is running.
 fn check_busy(path: &Path, folder: &Path) -> Result<(), PoolError> {
     let operation = fs::read_to_string(folder.join("exclusive_operation")).unwrap_or_default();
     match operation.trim() {
@@ -369,7 +369,7 @@ fn foreign_feature(folder: &Path) -> Option<String> {
     names.into_iter().find(|name| !KNOWN_FEATURES.contains(&name.as_str()))
 }
 
-/// A UUID as people write it.
+/// A UUID in its usual notation.
 fn uuid(bytes: &[u8; 16]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
@@ -397,7 +397,7 @@ impl Subject for BtrfsPool {
         "sector"
     }
 
-    /// Its own name, whatever its devices' sizes, and the disks below it: whoever scrubs one of those is in the way.
+    /// Its UUID, whatever its devices' sizes, and the disks below it: a scrub of one of those would be in its way.
     fn ways(&self) -> Vec<String> {
         let number = |member: &PoolMember| {
             let disk = member.target.disk.as_ref()?;
@@ -465,7 +465,7 @@ impl Subject for BtrfsPool {
 }
 
 impl BtrfsPool {
-    /// What btrfs has counted of a device since that was last reset.
+    /// The errors that btrfs has counted for a device since the counts were last reset.
     fn counted_errors(&self, device: u64) -> Option<String> {
         let text = fs::read_to_string(self.folder.join(format!("devinfo/{device}/error_stats"))).ok()?;
         let counts: Vec<&str> = text.lines().filter(|line| !line.ends_with(" 0")).collect();

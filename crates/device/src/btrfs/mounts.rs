@@ -1,23 +1,23 @@
-//! What is mounted where: proc_pid_mountinfo(5), as far as it is needed here. Pure.
+//! Parses the list of mounts: the parts of proc_pid_mountinfo(5) that are used here. Pure.
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MountEntry {
-    /// Major and minor number: of the device below, or (of btrfs) of the mount alone.
+    /// Major and minor number: of the device below, or (for btrfs) of the mount alone.
     pub numbers: (u32, u32),
-    /// Which of its folders is mounted, from its top: `/`, `/@home`.
+    /// The folder of the file system that is mounted, from its top: `/`, `/@home`.
     pub root: String,
-    /// Where.
+    /// The mount point.
     pub point: String,
-    /// Of which kind.
+    /// The type of the file system.
     pub kind: String,
-    /// Was it mounted without what its journal holds, or with what is damaged left out: for rescue?
+    /// Whether it is mounted for rescue: without replay of its journal, or with damaged parts left out.
     pub is_for_rescue: bool,
-    /// Is it mounted read-only, whatever the file system below would allow?
+    /// Whether it is mounted read-only, whatever the file system itself would allow.
     pub is_read_only: bool,
 }
 
-/// Options of ext4, XFS and btrfs with which the tables that are seen are not those that hold.
+/// Options of ext4, XFS and btrfs with which the tables on disk may not be the valid ones.
 fn is_of_rescue(option: &str) -> bool {
     ["noload", "norecovery", "nologreplay"].contains(&option) || option.starts_with("rescue=")
 }
@@ -42,7 +42,7 @@ pub(crate) fn mounts(text: &str) -> Vec<MountEntry> {
     text.lines().filter_map(mount).collect()
 }
 
-/// What is mounted where `path` lies, if anything is: the last of the longest.
+/// The mount in which `path` lies, if any: the last one with the longest mount point.
 pub(super) fn mount_of<'a>(mounts: &'a [MountEntry], path: &str) -> Option<&'a MountEntry> {
     let is_above = |point: &str| {
         point == "/" || path.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -50,7 +50,7 @@ pub(super) fn mount_of<'a>(mounts: &'a [MountEntry], path: &str) -> Option<&'a M
     mounts.iter().filter(|mount| is_above(&mount.point)).max_by_key(|mount| mount.point.len())
 }
 
-/// White space and backslashes are three octal digits there.
+/// Decodes white space and backslashes, which are written as three octal digits.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Which files a block belongs to. Names are others' choice: they come out as they may be shown.
+//! Finds the files that a block belongs to. Users choose file names, so they are escaped for display.
 
 use super::ioctl::{BlockUser, FsHandle, SearchRange};
 use super::items::{self, ItemKey, TOP_SUBVOLUME};
@@ -6,32 +6,32 @@ use crate::shown::shown;
 use std::collections::BTreeMap;
 use std::io;
 
-/// So many names are told of one place.
+/// Names that are returned for one place, at most.
 const NAMES_MAX: usize = 16;
-/// So many blocks of one run are asked for, evenly spread: most runs lie in one file.
+/// Blocks of one run that are looked up, at most, evenly spread: most runs lie in one file.
 const BLOCKS_MAX: u64 = 64;
-/// Subvolumes are nested no deeper than this, for us.
+/// The deepest nesting of subvolumes that is followed.
 const DEPTH_MAX: usize = 64;
 
-/// Finds names.
+/// Finds the names of files.
 pub(super) struct FileNames {
     fs: FsHandle,
-    /// Where the file system is mounted.
+    /// The mount point of the file system.
     mount: String,
-    /// Which of its folders is mounted there, without a slash at either end.
+    /// The folder of the file system that is mounted there, without a slash at either end.
     root: String,
-    /// The paths of subvolumes.
+    /// The paths of subvolumes that were looked up; `None`: not found.
     subvolumes: BTreeMap<u64, Option<String>>,
 }
 
 impl FileNames {
-    /// Of the file system whose folder `root` is mounted at `mount`.
+    /// For the file system whose folder `root` is mounted at `mount`.
     pub fn new(fs: FsHandle, mount: &str, root: &str) -> FileNames {
         let root = root.trim_matches('/').to_owned();
         FileNames { fs, mount: mount.trim_end_matches('/').to_owned(), root, subvolumes: BTreeMap::new() }
     }
 
-    /// Who uses the blocks of `sector` bytes in these logical addresses; and how many more.
+    /// The files that use blocks of `sector` bytes at these logical addresses; and the number of further ones.
     pub fn of(&mut self, logical: u64, bytes: u64, sector: u64) -> (Vec<String>, u64) {
         let blocks = (bytes / sector).max(1);
         let step = blocks.div_ceil(BLOCKS_MAX).max(1);
@@ -53,7 +53,7 @@ impl FileNames {
         (names, untold)
     }
 
-    /// Who uses the block at this logical address; and how many more.
+    /// The files that use the block at this logical address; and the number of further ones.
     ///
     /// # Errors
     /// The trees cannot be searched.
@@ -100,7 +100,7 @@ impl FileNames {
         Some(join(&above, &inside))
     }
 
-    /// The subvolume in which another lies: number, inode of the folder, name there.
+    /// The parent of a subvolume: its number, the inode of the folder, the name there.
     fn backref(&self, tree: u64) -> io::Result<Option<(u64, u64, Vec<u8>)>> {
         let key = |offset| ItemKey::new(tree, items::ROOT_BACKREF, offset);
         let range = SearchRange { tree: items::ROOT_TREE, first: key(0), last: key(u64::MAX) };
@@ -113,12 +113,12 @@ impl FileNames {
     }
 }
 
-/// Two parts of a path; either may be empty.
+/// Joins two parts of a path; either may be empty.
 fn join(above: &str, below: &str) -> String {
     if above.is_empty() || below.is_empty() { format!("{above}{below}") } else { format!("{above}/{below}") }
 }
 
-/// What a path from the top is called where the folder `root` of the file system is mounted at `mount`.
+/// The display form of a path from the top of a file system whose folder `root` is mounted at `mount`.
 fn below(mount: &str, root: &str, path: &str) -> String {
     let inside = match root {
         "" => Some(path),

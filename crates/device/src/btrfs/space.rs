@@ -1,8 +1,8 @@
-//! Where things lie: addresses of the scrub to devices, places on a device to logical addresses, and those to all their copies.
+//! Maps addresses of the scrub to devices, places on a device to logical addresses, and those to all their copies.
 //! Pure.
 //!
-//! The addresses of the scrub are those of the devices, one behind the other by number: not of what is allocated on them, which
-//! changes while a pass is under way. A place that is allocated to nothing is answered as such.
+//! The addresses of the scrub are those of the devices, one behind the other by number, allocated or not, because what is
+//! allocated changes during a pass. A place that is allocated to nothing is reported as such.
 
 use super::items::{
     CHUNK_DATA, CHUNK_DUP, CHUNK_METADATA, CHUNK_RAID0, CHUNK_RAID1, CHUNK_RAID1C3, CHUNK_RAID1C4, CHUNK_RAID5,
@@ -11,7 +11,7 @@ use super::items::{
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 use std::ops::Range;
 
-/// Of all devices: number and bytes, by number.
+/// The devices, by number: number and size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AddressSpace {
     devices: Vec<(u64, u64)>,
@@ -29,24 +29,24 @@ pub(super) struct DeviceRange {
 }
 
 impl AddressSpace {
-    /// Of devices of so many bytes; each is cut to whole blocks of `block` bytes.
+    /// Made of devices as (number, bytes); each is cut to whole blocks of `block` bytes.
     pub fn new(mut devices: Vec<(u64, u64)>, block: u64) -> AddressSpace {
         devices.sort_unstable();
         devices.iter_mut().for_each(|(_, bytes)| *bytes = *bytes / block * block);
         AddressSpace { devices }
     }
 
-    /// Sectors of all together.
+    /// Sectors of all devices together.
     pub fn sectors(&self) -> u64 {
         self.devices.iter().map(|(_, bytes)| bytes / SECTOR_BYTES).sum()
     }
 
-    /// The devices: number and bytes.
+    /// The devices, by number: number and size in bytes.
     pub fn devices(&self) -> &[(u64, u64)] {
         &self.devices
     }
 
-    /// What a range of addresses is, device by device.
+    /// The parts of a range of addresses, device by device.
     pub fn parts(&self, range: SectorRange) -> Vec<DeviceRange> {
         let (start, end) = (range.start.byte(), range.end.byte());
         let mut before = 0;
@@ -62,16 +62,16 @@ impl AddressSpace {
     }
 }
 
-/// A run of bytes of a device extent whose logical addresses follow one another.
+/// A run of bytes of a device extent whose logical addresses are contiguous.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExtentRun {
-    /// Bytes of the device extent, counted from its beginning.
+    /// The bytes, counted from the beginning of the device extent.
     pub inside: Range<u64>,
-    /// The logical address of the first.
+    /// The logical address of the first byte.
     pub logical: u64,
 }
 
-/// All words for profiles: flag, name.
+/// Flags and names of the profiles.
 const PROFILES: [(u64, &str); 8] = [
     (CHUNK_RAID0, "RAID0"),
     (CHUNK_RAID1, "RAID1"),
@@ -84,32 +84,32 @@ const PROFILES: [(u64, &str); 8] = [
 ];
 
 impl ChunkItem {
-    /// Has it parities? Then its places are not known to us, but for the chunk.
+    /// Whether it has parities. Then places in it are not computed here.
     pub fn is_parity(&self) -> bool {
         self.flags & (CHUNK_RAID5 | CHUNK_RAID6) != 0
     }
 
-    /// Does it hold files' data?
+    /// Whether it holds data of files.
     pub fn holds_data(&self) -> bool {
         self.flags & CHUNK_DATA != 0
     }
 
-    /// Does it hold tree blocks?
+    /// Whether it holds tree blocks.
     pub fn holds_tree_blocks(&self) -> bool {
         self.flags & (CHUNK_METADATA | CHUNK_SYSTEM) != 0
     }
 
-    /// Its profile, as people call it.
+    /// Name of its profile.
     pub fn profile(&self) -> &'static str {
         PROFILES.iter().find(|(flag, _)| self.flags & flag != 0).map_or("single", |(_, name)| name)
     }
 
-    /// Which of its stripes begins there.
+    /// Index of its stripe that begins there.
     pub fn stripe_at(&self, device: u64, physical: u64) -> Option<usize> {
         self.stripes.iter().position(|stripe| *stripe == (device, physical))
     }
 
-    /// How many columns of stripes follow one another, and how many stripes hold the same: (1, n) where all do.
+    /// The number of columns over which stripes are distributed, and of copies of each column: (1, n) for copies only.
     fn columns(&self) -> (u64, u64) {
         let stripes = self.stripes.len() as u64;
         if self.flags & CHUNK_RAID0 != 0 {
@@ -121,12 +121,12 @@ impl ChunkItem {
         }
     }
 
-    /// The length of each of its stripes on a device, as it should be; `None` with parities.
+    /// The expected length of each of its stripes on a device; `None` with parities.
     pub fn stripe_length(&self) -> Option<u64> {
         (!self.is_parity()).then(|| self.length / self.columns().0)
     }
 
-    /// What lies in these bytes of a stripe: runs of logical addresses. Nothing with parities.
+    /// The runs of logical addresses in these bytes of a stripe. Empty with parities.
     pub fn runs(&self, stripe: usize, inside: Range<u64>) -> Vec<ExtentRun> {
         if self.is_parity() {
             return Vec::new();
@@ -148,7 +148,7 @@ impl ChunkItem {
         runs
     }
 
-    /// Where all copies of a logical address lie: device, and address on it. Nothing with parities, or outside.
+    /// The places of all copies of a logical address: device, and byte offset on it. Empty with parities, or outside the chunk.
     pub fn copies(&self, logical: u64) -> Vec<(u64, u64)> {
         let within = logical.checked_sub(self.logical).filter(|within| *within < self.length);
         let Some(within) = within.filter(|_| !self.is_parity()) else { return Vec::new() };
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Every byte of every stripe lies where its logical address says, and there alone: places to addresses and back.
+    /// Every byte of every stripe lies where its logical address says, and only there: places to addresses and back.
     #[test]
     fn there_and_back_in_every_profile() {
         let of = |count: u64| (0..count).map(|index| (index + 1, (index * 50 + 3) * KIB64)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! The verifier of a btrfs: a thread of its own, since btrfs's own scrub blocks for as long as a device extent takes.
+//! The verifier of a btrfs: a thread of its own, because btrfs's own scrub blocks for as long as a device extent takes.
 
 use super::ioctl::{FsHandle, block_signals};
 use super::worker::{Worker, WorkerSetup, WorkerSignals};
@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// See the module's head.
+/// Handle on the thread that verifies.
 pub(super) struct PoolVerifier {
     fs: FsHandle,
     devices: Vec<u64>,
@@ -27,19 +27,19 @@ pub(super) struct PoolVerifier {
 }
 
 impl PoolVerifier {
-    /// Begins to wait for ranges. `fs` is to cancel a scrub of ours with.
+    /// Starts the thread. `fs` is used to cancel a scrub that the thread has begun.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// When no thread can be started.
     pub fn start(fs: FsHandle, setup: WorkerSetup) -> io::Result<PoolVerifier> {
         let signals = Arc::clone(&setup.signals);
         let devices = setup.space.devices().iter().map(|(device, _)| *device).collect();
         let (orders, ordered) = mpsc::channel::<(OpId, SectorRange)>();
         let (answer, answers) = mpsc::channel();
         let thread = thread::Builder::new().name("btrfs".to_owned()).spawn(move || {
-            // What it hands to the kernel bears its class, a scrub's reads included. The session says it if that is refused.
+            // The kernel gives all its I/O this class, a btrfs scrub's reads included. The session reports a refusal.
             let _ = ioprio::enter_idle_class();
-            // Since Linux 6.19 a signal to the thread cancels the scrub that it is in. Others take them.
+            // Since Linux 6.19 a signal to the thread cancels the scrub that it is in. Other threads take signals.
             block_signals();
             let mut worker = Worker::new(setup);
             for (id, range) in ordered {
@@ -56,8 +56,8 @@ impl PoolVerifier {
         Ok(PoolVerifier { fs, devices, signals, orders: Some(orders), answers, at_work: None, thread: Some(thread) })
     }
 
-    /// Cancels a scrub of ours that is in the kernel. All scrubs of a file system are cancelled together: where another one
-    /// runs on another device, ours is left to end by itself.
+    /// Cancels a btrfs scrub of this thread. All scrubs of a file system are cancelled together, so if another one
+    /// runs on another device, this one is left to end by itself.
     fn cancel(&self) {
         if self.signals.is_in_kernel.load(Ordering::SeqCst) {
             let running = self.devices.iter().filter(|device| self.fs.is_scrubbing(**device).unwrap_or(true)).count();
@@ -72,7 +72,7 @@ impl Verifier for PoolVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         self.at_work = Some((id, clock::now()));
         if let Some(orders) = &self.orders {
-            let _ = orders.send((id, range)); // a thread that is gone is found out about by waiting
+            let _ = orders.send((id, range)); // `wait` reports a thread that is gone
         }
     }
 

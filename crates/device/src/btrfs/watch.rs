@@ -1,9 +1,9 @@
-//! The foreground of a btrfs: what others ask of the disks below it, all of them together.
+//! The foreground of a btrfs: the foreground requests to all the disks below it.
 //!
-//! Each disk has a detector of its own. Ours is what is in the idle class: that is so of our reads, of the trees that are read
-//! for us, and of what btrfs's own scrub reads for us. (Seen on Linux 6.18: of 409 requests of a scrub all were of the class of
-//! the thread that asked for it. What it writes to repair something is not, nor is what it reads of chunks with parities: while it
-//! does those, what is seen is nobody's, and the figures are called estimates from then on.)
+//! Each disk has a detector of its own. Requests in the idle class are the scrub's: its own reads, the kernel's reads of trees for
+//! it, and the reads of btrfs's own scrub for it. (Seen on Linux 6.18: all 409 requests of a scrub were in the class of
+//! the thread that called it. What it writes to repair something is not, nor is what it reads of chunks with parities: while it
+//! does those, all that is seen is ignored, and the figures are called estimates from then on.)
 
 use super::members::{MemberTraffic, PoolMember};
 use super::worker::WorkerSignals;
@@ -15,20 +15,20 @@ use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// One disk.
+/// One disk, with its detector.
 struct WatchedDisk {
     detector: Box<dyn Detector>,
     traffic: Vec<Arc<MemberTraffic>>,
     is_open: bool,
 }
 
-/// See the module's head.
+/// Merges the detectors of all disks.
 struct PoolDetector {
     disks: Vec<WatchedDisk>,
     told: Nanos,
     is_counted: bool,
     signals: Arc<WorkerSignals>,
-    /// As of the last look.
+    /// [`WorkerSignals::parity_turns`] at the last drain.
     parity_turns: u64,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn open(members: &[PoolMember], signals: Arc<WorkerSignals>, wish: Op
 }
 
 impl WatchedDisk {
-    /// What we have done to it. The session's own count is of all disks together.
+    /// The scrub's own requests to this disk. (The session's count is for all disks together.)
     fn own(&self) -> OwnTraffic {
         let sum = |of: fn(&MemberTraffic) -> u64| self.traffic.iter().map(|traffic| of(traffic)).sum::<u64>();
         OwnTraffic {
@@ -85,7 +85,7 @@ impl Detector for PoolDetector {
             disk.detector.drain(own, &mut seen);
             all.extend(seen.into_iter().map(|event| (index, event)));
         }
-        // After the looks: whatever a scrub that has begun by now did is not yet in them, or is thrown away.
+        // Read after the drains: requests of a scrub that has begun by now are not in them yet, or are thrown away.
         let turns = self.signals.parity_turns.load(Ordering::SeqCst);
         let is_clear = turns == self.parity_turns && turns.is_multiple_of(2);
         self.parity_turns = turns;
@@ -104,14 +104,14 @@ impl Detector for PoolDetector {
     }
 }
 
-/// What is told when those who were seen cannot be told apart: nobody is there, and all is an estimate.
+/// Replaces the events by those of an idle file system, when the foreground cannot be told from the scrub: all is an estimate.
 fn drop_all(all: &mut Vec<(usize, Event)>, disks: usize, now: Nanos) {
     all.clear();
     all.push((0, Event::ForegroundCounted { at: now }));
     all.extend((0..disks).map(|disk| (disk, Event::ForegroundDrained { at: now })));
 }
 
-/// When it happened.
+/// The time of an event.
 fn date(event: &Event) -> Nanos {
     match *event {
         Event::ForegroundArrived { at, .. }
@@ -123,7 +123,7 @@ fn date(event: &Event) -> Nanos {
     }
 }
 
-/// Events of several disks as those of one: in order, none dated earlier than one that was told, drained when all of them are.
+/// Merges events of several disks: in order, none dated earlier than one handed out, and drained when all disks are.
 fn merge(
     all: &mut [(usize, Event)],
     open: &mut [bool],
@@ -179,10 +179,10 @@ mod tests {
         assert_eq!(merged(&[(0, counted(1)), (1, counted(2))]), [counted(1)]);
         let both = [(0, arrived(10, 1)), (0, completed(20, 1)), (0, drained(20)), (1, arrived(15, 2))];
         assert_eq!(merged(&both), [arrived(10, 1), arrived(15, 2), completed(20, 1)]);
-        // The other disk's look was a moment earlier, and is told later.
+        // The other disk was drained a moment earlier, and is reported later.
         assert_eq!(merged(&[(1, completed(18, 2)), (1, drained(18))]), [completed(20, 2), drained(20)]);
         assert_eq!(merged(&[]), []);
-        // Where nobody can be told apart, nobody is there.
+        // While the foreground cannot be told from the scrub, it counts as idle.
         assert_eq!(merged(&[(0, arrived(30, 1))]), [arrived(30, 1)]);
         let mut unclear = vec![(1, arrived(31, 9))];
         drop_all(&mut unclear, 2, Nanos(40));

@@ -1,11 +1,11 @@
-//! Verifies ranges: looks at each place itself, and gives what is wrong to btrfs's own scrub, which repairs it.
+//! Verifies ranges: checks each place itself, and gives extents with errors to btrfs's own scrub, which repairs them.
 //!
 //! ```text
-//! range -> devices -> device extents --- unallocated: nothing lies there
-//!                                    |-- looked at (`inspect`): as it should be: clean
-//!                                    |                          not: all of the extent is looked at, then given to btrfs's
-//!                                    |                               scrub; what is wrong afterwards is not repaired, or lost
-//!                                    `-- parities, other checksums: btrfs's scrub of all of the extent says
+//! range -> devices -> device extents --- unallocated: nothing to verify
+//!                                    |-- checked (`inspect`): right: clean
+//!                                    |                        wrong: all of the extent is checked, then given to btrfs's
+//!                                    |                               scrub; what is still wrong is unrepaired, or lost
+//!                                    `-- parities, other checksums: btrfs's scrub verifies all of the extent
 //! ```
 
 use super::findings::{BadEnd, BadKind, BadPlace, PoolFindings};
@@ -27,27 +27,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// An extent is looked at in pieces of so many bytes when all of it is.
+/// Bytes that are checked at a time when all of an extent is.
 const PIECE_BYTES: u64 = 1 << 20;
-/// So often it is asked whether somebody else scrubs.
+/// Interval at which the worker checks for other scrubs of the file system.
 const OTHERS_EVERY: Nanos = Nanos::from_secs(1);
-/// So long another scrub is waited for before a verification is given back unanswered.
+/// The longest wait for another scrub before a verification is given up as inconclusive.
 const OTHERS_PATIENCE: Duration = Duration::from_secs(5);
 const OTHERS_PAUSE: Duration = Duration::from_millis(100);
 
-/// What the thread that works shares with whoever may stop it.
+/// Shared by the worker's thread and those that may stop it.
 #[derive(Debug, Default)]
 pub(super) struct WorkerSignals {
-    /// It is to end as soon as it can.
+    /// The worker is to end as soon as it can.
     pub is_stopped: AtomicBool,
-    /// A scrub of ours is in the kernel.
+    /// A btrfs scrub of the worker is in the kernel.
     pub is_in_kernel: AtomicBool,
-    /// How many scrubs of chunks with parities were begun or ended: odd while one is under way. Their reads are not of our class,
-    /// so nobody can tell them from the foreground's.
+    /// Starts and ends of the worker's btrfs scrubs of chunks with parities, counted: odd while one is under way. Their reads are
+    /// not in the idle class, so they cannot be told from the foreground's.
     pub parity_turns: AtomicU64,
 }
 
-/// What a worker is made of.
+/// The parts of a worker.
 pub(super) struct WorkerSetup {
     pub fs: FsHandle,
     pub inspector: Inspector,
@@ -55,31 +55,31 @@ pub(super) struct WorkerSetup {
     pub names: FileNames,
     pub findings: PoolFindings,
     pub signals: Arc<WorkerSignals>,
-    /// Nothing may be repaired.
+    /// Whether nothing may be repaired.
     pub is_read_only: bool,
-    /// Every extent is left to btrfs's own scrub: its checksums are not ours, or its places.
+    /// Whether all extents are left to btrfs's own scrub, because checksums or places cannot be computed here.
     pub is_kernels: bool,
     /// Bytes of the smallest block that has a checksum.
     pub sector: u64,
 }
 
-/// See the module's head.
+/// Verifies ranges, one at a time.
 pub(super) struct Worker {
     setup: WorkerSetup,
-    /// Blocks that are not right and will not be: (device, physical) -> bytes.
+    /// Wrong blocks without a right copy: (device, physical) -> bytes.
     lost: BTreeMap<(u64, u64), u64>,
-    /// Blocks that are wrong still although a copy is right: told once.
+    /// Blocks that are still wrong although a copy is right: each is reported once.
     unrepaired: BTreeSet<(u64, u64)>,
-    /// Extents that btrfs's own scrub has answered for, in this run.
+    /// Extents that btrfs's own scrub has verified in this run.
     answered: BTreeSet<DeviceExtent>,
-    /// Repairs that are to be told with the next range that is not lost.
+    /// Repaired sectors, to be reported with the next range that is not lost.
     owed: u64,
     others_asked: Option<Nanos>,
-    /// Chunks from this logical address on are new.
+    /// Chunks from this logical address on were allocated since the worker was made.
     chunks_known: Option<u64>,
 }
 
-/// Why a range has no verdict.
+/// Why a range has no outcome.
 type Unanswered = io::Error;
 
 impl Worker {
@@ -123,7 +123,7 @@ impl Worker {
         self.setup.inspector.sectors_read()
     }
 
-    /// Nothing more is to be verified: what was allocated meanwhile?
+    /// Called when nothing more is to be verified: notes how many chunks were allocated meanwhile.
     pub fn end(&self) {
         let new = self.chunks_known.and_then(|known| self.setup.inspector.chunks_from(known).ok());
         self.setup.findings.note(|found| found.chunks_new = new.map_or(0, |(count, _)| count));
@@ -145,7 +145,7 @@ impl Worker {
                     self.leave_to_kernel(&placed)?;
                 } else {
                     match self.look(&placed, start - extent.physical..end - extent.physical) {
-                        // What we cannot judge, btrfs can.
+                        // What cannot be judged here, btrfs can judge.
                         Err(error) if error.kind() == io::ErrorKind::Unsupported => self.leave_to_kernel(&placed)?,
                         looked => looked?,
                     }
@@ -161,7 +161,7 @@ impl Worker {
         before.is_some_and(|(&(_, physical), &length)| physical + length > bytes.start)
     }
 
-    /// Looks at a piece of an extent; where something is wrong, at all of it, and has it repaired.
+    /// Checks a piece of an extent; if something is wrong, checks all of the extent, and has it repaired.
     fn look(&mut self, placed: &PlacedExtent, inside: Range<u64>) -> Result<(), Unanswered> {
         let wrong = self.setup.inspector.wrong_in(placed, inside)?;
         self.note_unused();
@@ -173,13 +173,13 @@ impl Worker {
         while at < placed.extent.length {
             self.check_stopped()?;
             let end = (at + PIECE_BYTES).min(placed.extent.length);
-            // A tree block may reach into the next piece.
+            // A tree block may extend into the next piece.
             let new: Vec<WrongBlock> = self.setup.inspector.wrong_in(placed, at..end)?;
             all.extend(new.into_iter().filter(|block| block.inside >= at && !self.is_known(placed, block)));
             at = end;
         }
         all.dedup();
-        // Wrong at first, and right by now: somebody read it, and btrfs repaired it on the way.
+        // Wrong at first, and right by now: btrfs repaired it when a client read it.
         if all.is_empty() {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl Worker {
         self.unrepaired.contains(&(device, at)) || self.is_lost(device, &(at..at + block.bytes))
     }
 
-    /// After btrfs's own scrub: what is right now, what is not?
+    /// Determines, after btrfs's own scrub, what is right now and what is not.
     fn settle(&mut self, placed: &PlacedExtent, wrong: &[WrongBlock]) -> Result<(), Unanswered> {
         let mut still = BTreeSet::new();
         let mut looked_to = 0;
@@ -202,7 +202,7 @@ impl Worker {
             if block.inside < looked_to {
                 continue;
             }
-            // Many at a time: whatever is wrong is looked at several times, with pauses.
+            // Many blocks at a time, because wrong ones are checked several times, with pauses.
             looked_to = (block.inside + PIECE_BYTES).min(placed.extent.length);
             let again = self.setup.inspector.wrong_in(placed, block.inside..looked_to)?;
             still.extend(again.iter().map(|one| one.inside));
@@ -221,7 +221,7 @@ impl Worker {
             let blocks = wrong.iter().zip(&ends).filter(|(_, is)| **is == end);
             blocks.map(|(block, _)| block.bytes.div_ceil(self.setup.sector)).sum()
         };
-        // Ours, not btrfs's: that one counts every block of a read that failed, of which most can be read by themselves.
+        // Counted here: btrfs counts every block of a failed read, and most of these can be read by themselves.
         let unrepaired = sectors(BadEnd::Unrepaired);
         self.owed += sectors(BadEnd::Repaired) + unrepaired;
         self.setup.findings.note(|found| found.unrepaired += unrepaired);
@@ -240,7 +240,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps a place, with its files.
+    /// Notes a place, with its files.
     fn tell(&mut self, mut place: BadPlace, placed: &PlacedExtent) {
         if placed.chunk.holds_tree_blocks() && !placed.chunk.holds_data() {
             place.files.push("a tree block of btrfs".to_owned());
@@ -250,7 +250,7 @@ impl Worker {
         self.setup.findings.note(|found| found.add(place));
     }
 
-    /// All of the extent by btrfs's own scrub, once a run.
+    /// Has btrfs's own scrub verify all of the extent, once in a run.
     fn leave_to_kernel(&mut self, placed: &PlacedExtent) -> Result<(), Unanswered> {
         let extent = placed.extent;
         if !self.answered.insert(extent) {
@@ -274,7 +274,7 @@ impl Worker {
             }
         };
         self.setup.findings.note(|found| found.extents_given += 1);
-        // It says nothing when it leaves out a chunk, as it does where a swap file is in use.
+        // It does not report that it skipped a chunk, as it does where a swap file is in use.
         let (chunk, is_untouched) = (&placed.chunk, counts.data_bytes + counts.tree_bytes == 0);
         let is_whole = chunk.stripe_length() == Some(chunk.length);
         if is_whole && is_untouched && self.setup.inspector.is_any_used(chunk.logical..chunk.logical + chunk.length)? {
@@ -306,13 +306,13 @@ impl Worker {
         if self.setup.is_read_only { BadEnd::Unrepaired } else { BadEnd::Repaired }
     }
 
-    /// The superblocks of a device: an empty range, for which btrfs looks at nothing else.
+    /// Verifies the superblocks of a device: has btrfs scrub an empty range, which includes nothing else.
     fn verify_superblocks(&mut self, device: u64) -> Result<(), Unanswered> {
         let counts = self.scrub(device, 0..0)?;
         if counts.super_errors == 0 {
             return Ok(());
         }
-        // Where it may, it writes them anew.
+        // Where it may, btrfs rewrites them.
         let left = if self.setup.is_read_only { counts } else { self.scrub(device, 0..0)? };
         let end = if left.super_errors > 0 { BadEnd::Unrepaired } else { BadEnd::Repaired };
         self.owed += counts.super_errors;
@@ -332,7 +332,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Has btrfs's own scrub do all extents of the device in `bytes`. Only what it did to its end counts.
+    /// Has btrfs's own scrub verify all extents of the device in `bytes`. Its counts are noted only if it ran to its end.
     fn scrub(&mut self, device: u64, bytes: Range<u64>) -> Result<ScrubCounts, Unanswered> {
         let signals = Arc::clone(&self.setup.signals);
         self.check_stopped()?;
@@ -349,7 +349,7 @@ impl Worker {
         }
     }
 
-    /// Never two scrubs at once: waits for another one for a while, then says that it is there.
+    /// Never runs two scrubs at once: waits for another one for a while, then fails with EINPROGRESS.
     fn yield_to_others(&mut self) -> Result<(), Unanswered> {
         let now = clock::now();
         if self.others_asked.is_some_and(|at| now.since(at) < OTHERS_EVERY) {
@@ -393,14 +393,14 @@ impl Worker {
     }
 }
 
-/// What a part of a range is.
+/// The outcome for a part of a range.
 #[derive(Clone, Copy, Debug, Default)]
 struct PartVerdict {
     is_allocated: bool,
     is_lost: bool,
 }
 
-/// A range without a verdict: whatever went wrong says nothing about what lies there.
+/// The outcome of a range that could not be verified: the error proves nothing about the medium.
 fn unanswered(error: &io::Error) -> VerifyOutcome {
     match error.raw_os_error() {
         Some(libc::ENXIO | libc::ENODEV) => VerifyOutcome::Gone,
@@ -409,7 +409,7 @@ fn unanswered(error: &io::Error) -> VerifyOutcome {
     }
 }
 
-/// Blocks that lie side by side, on the device and in logical addresses, and fared alike, as one place.
+/// Joins blocks into one place if they are adjacent, on the device and in logical addresses, and ended alike.
 fn places(placed: &PlacedExtent, wrong: &[WrongBlock], ends: &[BadEnd]) -> Vec<BadPlace> {
     let mut places: Vec<BadPlace> = Vec::new();
     for (block, &end) in wrong.iter().zip(ends) {

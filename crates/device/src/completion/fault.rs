@@ -1,23 +1,23 @@
-//! What an errno of a member's disk means for the volume.
+//! The meaning of an errno of a member's disk for the volume.
 
 use scrubjay_core::volume::member::DiskFault;
 
-/// Sorts an errno. What speaks of the bytes asked for is [`DiskFault::Medium`]; what speaks of the disk as a whole is
-/// [`DiskFault::Gone`]. An errno that says neither is taken for the milder one: the disk is asked again for other bytes,
-/// and a disk that is really gone says so soon.
+/// The fault for an errno. One about the requested bytes is [`DiskFault::Medium`]; one about the disk as a whole is
+/// [`DiskFault::Gone`]. An errno that could be either is taken for the milder one: the disk gets further requests, and
+/// a disk that is really gone soon fails with a clear errno.
 pub fn fault(errno: i32) -> DiskFault {
     match errno {
-        // The block layer's names for an unreadable sector (EIO, ENODATA), failed protection information (EILSEQ), an
-        // error inside the target (EREMOTEIO); and no room, of a file that was never written in full.
+        // The block layer's errnos for an unreadable sector (EIO, ENODATA), failed protection information (EILSEQ), an
+        // error inside the target (EREMOTEIO); and no space, for a file that was never written in full.
         libc::EIO | libc::ENODATA | libc::EILSEQ | libc::EREMOTEIO | libc::ENOSPC => DiskFault::Medium,
-        // Unplugged (ENODEV, ENXIO), closed (EBADF), shut down (ESHUTDOWN, ENOLINK), or no longer ours to use.
+        // Unplugged (ENODEV, ENXIO), closed (EBADF), shut down (ESHUTDOWN, ENOLINK), or not permitted any more.
         libc::ENODEV | libc::ENXIO | libc::EBADF | libc::ESHUTDOWN | libc::ENOLINK => DiskFault::Gone,
         libc::EACCES | libc::EPERM | libc::EROFS | libc::EBADE => DiskFault::Gone,
         _ => DiskFault::Medium,
     }
 }
 
-/// Says nothing about disk or client: to be asked again.
+/// Whether an errno is transient, about neither disk nor client: the request is to be repeated.
 pub(super) fn is_passing(errno: i32) -> bool {
     matches!(errno, libc::EAGAIN | libc::EINTR)
 }

@@ -1,4 +1,4 @@
-//! One member's disk as the ring sees it: an open file, and whether asking it can make the asker wait.
+//! The file of one member's disk as the ring sees it: open, and known to block or not to block its caller.
 
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -7,18 +7,18 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// How the kernel answers for a file.
+/// How requests to a file are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileIoPath {
-    /// Everything waits for a disk: opened with O_DIRECT, or a block device.
+    /// Every request waits for a disk: opened with O_DIRECT, or a block device.
     Waits,
-    /// Reads may be answered at once by the page cache, and are tried so first.
+    /// The page cache may serve a read at once, which is tried first.
     Cached,
-    /// All of it is memory (tmpfs, ramfs): nothing ever waits. The ring would hand each request to a worker thread of
+    /// All of it is memory (tmpfs, ramfs): no request waits. The ring would hand each request to a worker thread of
     /// the kernel, which costs more than doing it at once (docs/speed.md).
     Memory,
-    /// The file system asks somebody else, who may not answer (FUSE, NFS, SMB, 9P, Ceph): the kernel waits even where it was
-    /// asked not to. So its worker threads do all of it.
+    /// The file system depends on another party, which may not answer (FUSE, NFS, SMB, 9P, Ceph): the kernel waits even when it
+    /// is told not to. So its worker threads serve all requests.
     Remote,
 }
 
@@ -30,21 +30,21 @@ pub struct MemberFile {
     io_path: FileIoPath,
 }
 
-/// The open file, and another one that is held with it: for its lock.
+/// The open file, and another one that is kept open with it for its lock.
 #[derive(Debug)]
 struct HeldFiles {
-    /// There until it is closed.
+    /// `None` once it is being closed.
     file: Option<File>,
     with: Option<File>,
     io_path: FileIoPath,
 }
 
-/// A file whose file system does not answer is closed behind our back after so long. (A claim on it is gone once it is closed:
-/// who opens it again at once is to find it free.)
+/// The longest wait for the closing of a remote file, which then continues in the background. (There is a wait at all because
+/// closing releases the claim on the file: a program that opens it again at once should find it free.)
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Drop for HeldFiles {
-    /// Closing a file of somebody else's asks them, and waits.
+    /// Closes a remote file on another thread, because closing asks the other party, and waits.
     fn drop(&mut self) {
         if self.io_path != FileIoPath::Remote {
             return;
@@ -62,12 +62,12 @@ impl Drop for HeldFiles {
 }
 
 impl MemberFile {
-    /// Takes an open file and finds out its io_path.
+    /// Takes an open file and determines its I/O path.
     pub fn new(file: File) -> MemberFile {
         MemberFile::holding(file, None)
     }
 
-    /// The same; `with` stays open as long as the file does.
+    /// Takes an open file, and keeps `with` open as long as it is.
     pub fn holding(file: File, with: Option<File>) -> MemberFile {
         let io_path = if is_on(&file, MEMORY) {
             FileIoPath::Memory
@@ -86,28 +86,28 @@ impl MemberFile {
         self.file.file.as_ref().expect("it is open")
     }
 
-    /// How the kernel answers for it.
+    /// How requests to it are served.
     pub fn io_path(&self) -> FileIoPath {
         self.io_path
     }
 
-    /// How many hold it open.
+    /// Number of clones.
     #[cfg(test)]
     pub(super) fn holders(&self) -> usize {
         Arc::strong_count(&self.file)
     }
 
-    /// Its number, for the kernel. It stays open while `self` or a clone lives.
+    /// Its descriptor, for the ring. It stays open while `self` or a clone lives.
     pub(super) fn fd(&self) -> io_uring::types::Fd {
         io_uring::types::Fd(self.file().as_raw_fd())
     }
 
-    /// Reads here and now, without waiting, into these slices, one after the other: all of them, the first few bytes, or
-    /// none. Whatever is in the way, an error too, shows when the rest is asked for in the ordinary way. (`preadv2(2)`;
-    /// with RWF_NOWAIT, what the page cache holds.)
+    /// Reads synchronously, without waiting, into these slices, one after the other: all of them, the first few bytes, or
+    /// none. An error or a block that would wait ends the read; it shows when the rest is read in the ordinary way.
+    /// (`preadv2(2)`; with RWF_NOWAIT for the contents of the page cache.)
     ///
     /// # Safety
-    /// Each slice is memory that may be written to, and that nobody else looks at during the call.
+    /// Each slice is memory that may be written to, and that no other code accesses during the call.
     pub(super) unsafe fn read_at_once(&self, offset: u64, slices: &[libc::iovec]) -> usize {
         let flags = match self.io_path {
             FileIoPath::Waits | FileIoPath::Remote => return 0,
@@ -115,10 +115,10 @@ impl MemberFile {
             FileIoPath::Memory => 0,
         };
         let (fd, offset) = (self.file().as_raw_fd(), offset as i64);
-        // SAFETY: the kernel writes nowhere but into the slices, which the caller vouches for.
+        // SAFETY: the kernel writes only into the slices, which the caller guarantees.
         let read = unsafe {
             match slices {
-                [one] if flags == 0 => libc::pread(fd, one.iov_base, one.iov_len, offset), // less to be looked at
+                [one] if flags == 0 => libc::pread(fd, one.iov_base, one.iov_len, offset), // cheaper in the kernel
                 _ => libc::preadv2(fd, slices.as_ptr(), slices.len() as i32, offset, flags),
             }
         };
@@ -126,19 +126,19 @@ impl MemberFile {
     }
 }
 
-/// File systems that are nothing but memory: tmpfs and ramfs, by their numbers in `linux/magic.h`.
+/// File systems that are only memory: tmpfs and ramfs, by their numbers in `linux/magic.h`.
 const MEMORY: &[u32] = &[0x0102_1994, 0x8584_58f6];
-/// File systems that ask somebody else: FUSE, NFS, SMB (before its second version, and since), 9P, Ceph.
+/// File systems that depend on another party: FUSE, NFS, SMB (before its second version, and since), 9P, Ceph.
 const REMOTE: &[u32] = &[0x6573_5546, 0x6969, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400];
 
-/// Does the file live on one of these file systems?
+/// Whether the file lives on one of these file systems.
 fn is_on(file: &File, numbers: &[u32]) -> bool {
     let Ok(about) = rustix::fs::fstatfs(file) else { return false };
     let is_file = file.metadata().is_ok_and(|about| about.is_file()); // /dev is a tmpfs, its devices are not in it
     is_file && numbers.contains(&(about.f_type as u32))
 }
 
-/// Was it opened with O_DIRECT?
+/// Whether it was opened with O_DIRECT.
 fn is_direct(file: &File) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }

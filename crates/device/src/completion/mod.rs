@@ -1,12 +1,12 @@
 //! Asynchronous I/O by completion: one io_uring for the disks of a volume and the sockets of its clients.
 //!
-//! An operation is started with everything it needs: buffers are given away and come back with the [`Completion`], files
-//! and sockets are held open until then. So memory that the kernel may write to belongs to nobody else meanwhile; when
-//! a ring is dropped, what cannot be called back is leaked.
+//! An operation is started with everything it needs: buffers are moved in and come back with the [`Completion`], files
+//! and sockets are held open until then. So no other code can access memory that the kernel may write to. When a ring
+//! is dropped, the memory of operations that cannot be cancelled is leaked.
 //!
-//! Requests are sent to the kernel together, when [`IoRing::wait`] is called, but for those at a disk that has little to
-//! do: they are sent at once ([`EAGER_BELOW`]). Reads are held back for their neighbours until [`IoRing::start_reads`]: what
-//! lies side by side on one file is asked for by one call (`run`). What needs no waiting is done on the spot ([`FileIoPath`]).
+//! Requests are submitted together, when [`IoRing::wait`] is called, except those to a disk with few requests, which are
+//! submitted at once ([`EAGER_BELOW`]). Reads are held back until [`IoRing::start_reads`], so that adjacent ones on a
+//! file become one call (`run`). An operation that need not wait is done synchronously ([`FileIoPath`]).
 //!
 //! (Not to be confused with `verify::ring`, which reads a disk through and throws the data away, nor with
 //! `detector::ring`, the ring of samples that perf writes.)
@@ -43,33 +43,33 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::thread;
 
-/// A disk with fewer requests than this is sent the next one at once: sending and reaping in lock step leaves its queue
-/// empty meanwhile, which costs a fifth of its requests a second at 32 at a time. Above, fewer system calls count for
-/// more.
+/// With fewer requests at the disks than this, the next one is submitted at once: submitting and reaping in lock step would
+/// leave the disk's queue empty meanwhile, which costs a fifth of its requests a second at 32 at a time. Above, fewer
+/// system calls count for more.
 pub const EAGER_BELOW: usize = 64;
 
-/// The longest single wait in the kernel: an hour. Longer ones are repeated, since the kernel adds the time-out to
-/// its clock and would take "for ever" for a time in the past.
+/// The longest single wait in the kernel: an hour. Longer ones are repeated, because the kernel adds the time-out to its
+/// clock, and the sum with "for ever" would overflow into the past.
 const WAIT_MAX: Nanos = Nanos::from_secs(3600);
 
-/// When a ring is dropped, so long is waited for operations that were called back: they end at once, but for those at
+/// When a ring is dropped, the longest wait for cancelled operations: they end at once, except those at
 /// a disk.
 const SHUTDOWN_TIMEOUT: Nanos = Nanos::from_secs(1);
 
-/// What the kernel says of a call that takes others back.
+/// User data of the entry that cancels others.
 const NOBODY: u64 = u64::MAX;
 
-/// In what the kernel says of a run: the rest is its place in `runs`, not in `slots`.
+/// Bit in the user data of a run: the rest is its index in `runs`, not in `slots`.
 const OF_RUN: u64 = 1 << 63;
 
-/// So many reads are held back at most.
+/// Reads that are held back, at most.
 const HELD_MAX: usize = 256;
 
-/// Longer runs of a file in memory are left to the kernel's workers, if there is another processor for them: to read them
-/// is to copy them, and the copies go on beside all else (docs/speed.md). A shorter one is copied before a worker wakes.
+/// Bytes above which a run of a file in memory is left to the kernel's workers, if there is another processor for them: it is
+/// then copied in parallel (docs/speed.md). A shorter one is copied before a worker wakes.
 const APART_ABOVE: u64 = 8 << 10;
 
-/// An end, with the name that its operation was given.
+/// The end of an operation, with the name that it was given.
 #[derive(Debug)]
 pub struct Completion<T> {
     /// The name.
@@ -78,30 +78,30 @@ pub struct Completion<T> {
     pub end: IoEnd,
 }
 
-/// The ring. `T` names operations, by the choice of whoever starts them. It stays on the thread that made it: the
+/// The ring. `T` names operations, as their caller chooses. The ring stays on the thread that made it, because the
 /// kernel keeps one side of it for that thread.
 pub struct IoRing<T> {
     uring: IoUring,
-    /// By index, which is what the kernel knows of an operation.
+    /// The operations, by the index that is their user data.
     slots: Vec<Option<(T, Operation)>>,
     free: Vec<usize>,
-    /// Reads that wait for their neighbours.
+    /// Reads that are held back for their neighbours.
     held: Vec<WaitingRead>,
-    /// By index, like `slots`.
+    /// The runs, by index, like `slots`.
     runs: Vec<Option<ReadRun>>,
     runs_free: Vec<usize>,
-    /// Empty, kept for their room.
+    /// Empty, kept for its capacity.
     spare_slices: Vec<libc::iovec>,
-    /// Ended without the kernel's queue.
+    /// Operations that ended without the kernel's queue.
     ended: VecDeque<Completion<T>>,
     depth: usize,
-    /// Is there a processor for the kernel's workers beside ours?
+    /// Whether there is another processor, for the kernel's workers.
     is_helped: bool,
-    /// So many operations of disks are with the kernel.
+    /// Number of operations on files that the kernel has.
     at_disk: usize,
-    /// So many operations are given up: they take no room, though the kernel has them still.
+    /// Number of operations that are given up: they do not count against the depth, though the kernel still has them.
     given_up: usize,
-    /// What made the ring as a whole stop working.
+    /// The errno with which the ring as a whole stopped working.
     broken: Option<i32>,
     stays: PhantomData<*const ()>,
 }
@@ -113,14 +113,14 @@ impl<T> IoRing<T> {
     /// When io_uring is refused (seccomp, `kernel.io_uring_disabled`, RLIMIT_MEMLOCK) or too old to wait with a time-out
     /// (before Linux 5.11).
     pub fn new(depth: u32) -> io::Result<IoRing<T>> {
-        // Since Linux 6.1, ends are brought when we ask for them, not by interrupting us. Older kernels refuse.
+        // Since Linux 6.1, completions are delivered on request, not by an interruption. Older kernels refuse.
         let gentle = IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().build(depth);
         let uring = gentle.or_else(|_| IoUring::new(depth))?;
         if !uring.params().is_feature_ext_arg() || !uring.params().is_feature_nodrop() {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS));
         }
-        // A disk that hangs may hold a worker with each operation (of a file system that asks somebody else; or once its queue is
-        // full), and the others need some, to flush. Before Linux 5.15 there are four a processor.
+        // A disk that hangs may hold a worker with each operation (on a remote file system; or once its queue is full), and the
+        // others need some, to flush. Before Linux 5.15 there are four a processor.
         let _ = uring.submitter().register_iowq_max_workers(&mut [depth, 0]);
         Ok(IoRing {
             uring,
@@ -140,33 +140,33 @@ impl<T> IoRing<T> {
         })
     }
 
-    /// How many more operations may be started.
+    /// The number of further operations that may be started.
     pub fn room(&self) -> usize {
         (self.depth + self.given_up).saturating_sub(self.in_flight())
     }
 
-    /// Time passes. Operations on files that were there at two of these calls are given up: a disk that hangs takes no room
-    /// from others. Their ends come all the same, should they ever.
+    /// Gives up operations on files that were in flight at two of these calls, so that a disk that hangs takes no room from
+    /// others. If they end later, that is reported as usual.
     pub fn age(&mut self) {
         self.given_up +=
             self.slots.iter_mut().flatten().filter_map(|(_, operation)| operation.grow_old().then_some(())).count();
     }
 
-    /// How many operations are with the kernel, or held back.
+    /// The number of operations that are with the kernel, or held back.
     pub fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// How many operations on files are with the kernel, or held back.
+    /// The number of operations on files that are with the kernel, or held back.
     pub fn at_disk(&self) -> usize {
         self.at_disk + self.held.len()
     }
 
-    /// Fills `buffer` with what lies from `offset` on, once [`IoRing::start_reads`] or [`IoRing::wait`] is called. Ends as
-    /// [`IoEnd::Disk`]; so do all operations on files.
+    /// Fills `buffer` from `offset` on, once [`IoRing::start_reads`] or [`IoRing::wait`] is called. Ends as
+    /// [`IoEnd::Disk`], like all operations on files.
     ///
     /// # Panics
-    /// When there is no [`IoRing::room`]. So do all that start something.
+    /// When there is no [`IoRing::room`], like all that start an operation.
     pub fn read(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer) {
         let (fd, range) = (file.fd().0, offset..offset + buffer.len() as u64);
         let transfer = Transfer { file: file.clone(), way: IoDirection::Read, offset, buffer, done: 0 };
@@ -177,10 +177,10 @@ impl<T> IoRing<T> {
         }
     }
 
-    /// Writes all of `buffer` from `offset` on; when it is to be durable, it ends only once it is.
+    /// Writes all of `buffer` from `offset` on. If `is_durable`, it ends only once the data are durable.
     ///
     /// # Panics
-    /// As [`IoRing::read`].
+    /// When there is no [`IoRing::room`].
     pub fn write(&mut self, name: T, file: &MemberFile, offset: u64, buffer: Buffer, is_durable: bool) {
         if file.io_path() == FileIoPath::Memory && file.file().write_all_at(&buffer, offset).is_ok() {
             return self.end_disk(name, Some(buffer));
@@ -192,20 +192,20 @@ impl<T> IoRing<T> {
     /// Ends once all writes that have ended are durable.
     ///
     /// # Panics
-    /// As [`IoRing::read`].
+    /// When there is no [`IoRing::room`].
     pub fn flush(&mut self, name: T, file: &MemberFile) {
         if file.io_path() == FileIoPath::Memory {
-            return self.end_disk(name, None); // no more durable than it is
+            return self.end_disk(name, None); // a flush would not make it more durable
         }
         self.start_at_disk(name, Operation::flush(file.clone()));
     }
 
-    /// These bytes are not needed any more: a hole is made of them, in a file or, where it can, in a block device.
-    /// (`fallocate(2)` knows both; the ring's own worker threads wait for it.) A file that knows no such thing ends
-    /// well, too.
+    /// Punches a hole: these bytes are not needed any more. Works on a file and, where supported, on a block device.
+    /// (`fallocate(2)`; the ring's own worker threads wait for it.) Where it is not supported, it ends well,
+    /// too.
     ///
     /// # Panics
-    /// As [`IoRing::read`].
+    /// When there is no [`IoRing::room`].
     pub fn discard(&mut self, name: T, file: &MemberFile, range: Range<u64>) {
         self.start_at_disk(name, Operation::discard(file.clone(), range));
     }
@@ -213,15 +213,15 @@ impl<T> IoRing<T> {
     /// Waits for a client. Ends as [`IoEnd::Accepted`].
     ///
     /// # Panics
-    /// As [`IoRing::read`].
+    /// When there is no [`IoRing::room`].
     pub fn accept(&mut self, name: T, socket: &Socket) {
         self.start(name, Operation::accept(socket.clone()));
     }
 
-    /// Waits for bytes, and puts what there is, up to its end, into `range` of the buffer. Ends as [`IoEnd::Received`].
+    /// Waits for bytes, and puts those available into `range` of the buffer, as far as they fit. Ends as [`IoEnd::Received`].
     ///
     /// # Panics
-    /// As [`IoRing::read`]; or when the range is empty or not inside the buffer.
+    /// When there is no [`IoRing::room`]; or when the range is empty or not inside the buffer.
     pub fn receive(&mut self, name: T, socket: &Socket, buffer: Buffer, range: Range<usize>) {
         self.start(name, Operation::receive(socket.clone(), buffer, range));
     }
@@ -230,15 +230,15 @@ impl<T> IoRing<T> {
     /// bytes mix. Ends as [`IoEnd::Sent`].
     ///
     /// # Panics
-    /// As [`IoRing::read`]; or when there is nothing to send.
+    /// When there is no [`IoRing::room`]; or when there is nothing to send.
     pub fn send(&mut self, name: T, socket: &Socket, outgoing: Outgoing, start: usize) {
         self.start(name, Operation::send(socket.clone(), outgoing, start));
     }
 
-    /// Gives a command of 16 bytes to a file's driver. Ends as [`IoEnd::Command`], when the driver likes: none is called back.
+    /// Passes a command of 16 bytes to a file's driver. Ends as [`IoEnd::Command`] when the driver decides; it cannot be cancelled.
     ///
     /// # Panics
-    /// As [`IoRing::read`].
+    /// When there is no [`IoRing::room`].
     pub fn command(&mut self, name: T, file: &Arc<File>, command: u32, bytes: [u8; 16]) {
         self.start(name, Operation::command(Arc::clone(file), command, bytes));
     }
@@ -249,7 +249,7 @@ impl<T> IoRing<T> {
             if let Some(completion) = self.ended.pop_front() {
                 return Some(completion);
             }
-            // A statement of its own: the queue is borrowed for no longer than it takes to copy one entry out of it.
+            // A block of its own: the queue is borrowed only while one entry is copied out of it.
             let entry = { self.uring.completion().next() }?;
             if entry.user_data() == NOBODY {
                 continue;
@@ -267,7 +267,7 @@ impl<T> IoRing<T> {
                     return Some(Completion { name, end });
                 }
                 Err(operation) => {
-                    self.given_up += usize::from(operation.is_given_up()); // as before it was taken
+                    self.given_up += usize::from(operation.is_given_up()); // `take` has subtracted it
                     self.slots[index] = Some((name, operation));
                     self.enqueue(index);
                 }
@@ -275,10 +275,10 @@ impl<T> IoRing<T> {
         }
     }
 
-    /// Sends what was started to the kernel, and waits until something has ended, but no longer than `timeout`.
+    /// Submits all started operations, and waits until one has ended, no longer than `timeout`.
     ///
     /// # Errors
-    /// When the ring as a whole does not work any more. Nothing more will end.
+    /// When the ring as a whole does not work any more. No further operation will end.
     pub fn wait(&mut self, timeout: Option<Nanos>) -> io::Result<()> {
         self.start_reads();
         if !self.ended.is_empty() || { !self.uring.completion().is_empty() } {
@@ -292,7 +292,7 @@ impl<T> IoRing<T> {
         self.broken.map_or(Ok(()), |errno| Err(io::Error::from_raw_os_error(errno)))
     }
 
-    /// Starts the reads that were held back: neighbours on one file together.
+    /// Starts the reads that were held back, adjacent ones on one file together.
     pub fn start_reads(&mut self) {
         let before = self.at_disk;
         let mut held = std::mem::take(&mut self.held);
@@ -304,7 +304,7 @@ impl<T> IoRing<T> {
         }
     }
 
-    /// Is anything out but commands?
+    /// Whether any operation other than a command is in flight.
     fn is_waited_for(&self) -> bool {
         self.slots.iter().flatten().any(|(_, operation)| !operation.is_command())
     }
@@ -326,7 +326,7 @@ impl<T> IoRing<T> {
         self.enqueue(index);
     }
 
-    /// Gives an operation a slot.
+    /// Puts an operation into a slot.
     fn hold(&mut self, name: T, operation: Operation) -> usize {
         assert!(self.room() > 0, "room for one more operation");
         let index = self.free.pop().unwrap_or_else(|| {
@@ -337,7 +337,7 @@ impl<T> IoRing<T> {
         index
     }
 
-    /// Starts a run: what can be had without waiting ends here and now, the rest is for the kernel.
+    /// Starts a run: reads that need not wait end at once, the rest goes to the kernel.
     fn start_run(&mut self, run: &[WaitingRead]) {
         let file = self.transfer(run[0].slot).file.clone();
         let mut slices = std::mem::take(&mut self.spare_slices);
@@ -361,7 +361,7 @@ impl<T> IoRing<T> {
         }
     }
 
-    /// What each read of a run fills.
+    /// Collects the memory that the reads of a run fill.
     fn gather(&mut self, run: &[WaitingRead], slices: &mut Vec<libc::iovec>) {
         slices.clear();
         for held in run {
@@ -370,13 +370,13 @@ impl<T> IoRing<T> {
         }
     }
 
-    /// The first `count` bytes of a run have been read: the reads that are whole end. How many.
+    /// Ends the reads that lie in the first `count` bytes of a run as a whole; returns how many.
     fn spread(&mut self, slots: impl Iterator<Item = usize>, mut count: usize) -> usize {
         let mut ended = 0;
         for slot in slots {
             let len = self.transfer(slot).buffer.len();
             if count < len {
-                break; // all of it is asked for again
+                break; // all of it is read again
             }
             count -= len;
             let (name, operation) = self.take(slot);
@@ -387,8 +387,8 @@ impl<T> IoRing<T> {
         ended
     }
 
-    /// The kernel has done a part of a run, or all, or none. Whatever is in the way shows when each of the other reads is
-    /// asked for by itself.
+    /// Handles the end of a run, of which the kernel has read a part, or all, or nothing. The remaining reads are submitted
+    /// one by one, which shows the error that was in the way.
     fn end_run(&mut self, index: usize, result: i32) {
         let run = self.runs[index].take().expect("the kernel ends what was started");
         self.runs_free.push(index);
@@ -406,7 +406,7 @@ impl<T> IoRing<T> {
             self.runs.len() - 1
         });
         let entry = opcode::Readv::new(file.fd(), run.slices.as_ptr(), run.slices.len() as u32).offset(offset);
-        // What is in memory would be copied here and now, and for somebody else it would wait, were no worker asked for.
+        // Otherwise a read of memory would be copied by this thread, and one of a remote file would wait.
         let is_for_workers = matches!(file.io_path(), FileIoPath::Memory | FileIoPath::Remote);
         let entry = entry.build().flags(flags(is_for_workers)).user_data(OF_RUN | index as u64);
         self.runs[index] = Some(run);
@@ -417,14 +417,14 @@ impl<T> IoRing<T> {
         pushed.expect("the queue has an entry for every slot");
     }
 
-    /// What has ended in a slot.
+    /// Takes an operation that has ended out of its slot.
     fn take(&mut self, slot: usize) -> (T, Operation) {
         let ended = self.slots[slot].take().expect("the kernel ends what was started");
         self.given_up -= usize::from(ended.1.is_given_up());
         ended
     }
 
-    /// Makes room in the submission queue, which what was given up does not count in.
+    /// Makes room in the submission queue, whose size does not include operations that are given up.
     fn make_way(&mut self) {
         if self.uring.submission().is_full() {
             self.submit();
@@ -436,7 +436,7 @@ impl<T> IoRing<T> {
         operation.as_transfer()
     }
 
-    /// Puts what is left to do of an operation into the submission queue.
+    /// Puts the rest of an operation into the submission queue.
     fn enqueue(&mut self, index: usize) {
         self.make_way();
         let (_, operation) = self.slots[index].as_mut().expect("a busy slot");
@@ -447,7 +447,7 @@ impl<T> IoRing<T> {
         pushed.expect("the queue has an entry for every slot");
     }
 
-    /// Sends what is queued. What the kernel does not take now stays queued, and is sent again later.
+    /// Submits the queue. Entries that the kernel does not take now stay queued, and are submitted later.
     fn submit(&mut self) {
         if self.uring.submission().is_empty() {
             return;
@@ -472,16 +472,16 @@ fn flags(is_for_workers: bool) -> squeue::Flags {
 }
 
 impl<T> Drop for IoRing<T> {
-    /// Calls everything back. Closing a ring does not wait for the disk, so what has not ended then keeps its memory; nor for
-    /// commands, whose drivers are told by its closing.
+    /// Cancels everything. Closing a ring does not wait for the disk, so the memory of operations that have not ended by then is
+    /// leaked; nor does it wait for commands, whose drivers are notified when it is closed.
     fn drop(&mut self) {
         for held in self.held.drain(..) {
-            self.slots[held.slot] = None; // the kernel knows nothing of it
+            self.slots[held.slot] = None; // the kernel does not have it
             self.free.push(held.slot);
         }
         if self.is_waited_for() {
             let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(NOBODY);
-            self.submit(); // so that there is room for one more entry
+            self.submit(); // makes room for one more entry
             // SAFETY: the entry points to no memory.
             let _ = unsafe { self.uring.submission().push(&everything) };
             let deadline = crate::clock::now().saturating_add(SHUTDOWN_TIMEOUT);

@@ -1,4 +1,4 @@
-//! One operation of a ring: all the memory and files that the kernel may touch until it has ended, and how it ends.
+//! One operation of a ring: all memory and files that the kernel may use until it has ended, and how it ends.
 
 use super::fault::{fault, is_passing};
 use super::member_file::{FileIoPath, MemberFile};
@@ -18,53 +18,53 @@ use std::sync::Arc;
 /// A connected or listening socket. It is closed when the last clone is gone, so a request under way keeps it open.
 pub type Socket = Arc<OwnedFd>;
 
-/// So often a request that was merely put off (EAGAIN, EINTR) is asked again.
+/// Repetitions of a request that was merely deferred (EAGAIN, EINTR), at most.
 const RETRIES_MAX: u8 = 16;
 
-/// So many slices are sent at a time: half of what the kernel takes (`UIO_MAXIOV`).
+/// Slices that are sent at a time, at most: half of the kernel's limit (`UIO_MAXIOV`).
 const SLICES_MAX: usize = 512;
 
-/// So many bytes are sent by one operation: that one has ended is how one knows that the other side reads.
+/// Bytes that one operation sends, at most: its end is the sign that the other side reads.
 const SENT_MAX: usize = 1 << 20;
 
-/// How an operation ended, and what it had been lent.
+/// How an operation ended, with the memory that it was lent.
 #[derive(Debug)]
 pub enum IoEnd {
-    /// Of a read, write, flush or discard.
+    /// End of a read, write, flush or discard.
     Disk {
         /// The buffer of a read or write.
         buffer: Option<Buffer>,
-        /// All of it was done, or it failed.
+        /// `Ok`: all of it was done.
         result: Result<(), DiskFault>,
     },
-    /// Of an accept: the new connection.
+    /// End of an accept: the new connection.
     Accepted(io::Result<OwnedFd>),
-    /// Of a receive: so many bytes came, from the start of the range on. None: the other side has ended.
+    /// End of a receive.
     Received {
         /// The buffer.
         buffer: Buffer,
-        /// How many.
+        /// Bytes received, from the start of the range on; 0: the other side has ended.
         result: io::Result<usize>,
     },
-    /// Of a send: so many bytes were taken, all or as many as are sent at a time; or it failed.
+    /// End of a send.
     Sent {
-        /// What was sent.
+        /// The bytes to send.
         outgoing: Outgoing,
-        /// How many.
+        /// Bytes that were sent: all, or as many as are sent at a time.
         result: io::Result<usize>,
     },
-    /// Of a command: what the driver says, or a negative errno.
+    /// End of a command: the driver's result, or a negative errno.
     Command(i32),
 }
 
-/// What one operation owns.
+/// One operation, with all memory that it owns.
 pub(super) struct Operation {
     kind: IoKind,
     retries: u8,
     age: u8,
 }
 
-/// An operation on a file that is so old is given up.
+/// The age, in calls of `IoRing::age`, at which an operation on a file is given up.
 const AGE_MAX: u8 = 2;
 
 enum IoKind {
@@ -83,22 +83,22 @@ pub(super) struct Transfer {
     pub way: IoDirection,
     pub offset: u64,
     pub buffer: Buffer,
-    /// So many bytes of it are done.
+    /// Bytes of it that are done.
     pub done: usize,
 }
 
-/// Which way bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy)]
 pub(super) enum IoDirection {
     Read,
     Write { is_durable: bool },
 }
 
-/// A send under way: the kernel looks at `header`, which points to `slices`, which point into `outgoing`.
+/// A send in flight: the kernel reads `header`, which points to `slices`, which point into `outgoing`.
 struct SendInFlight {
     socket: Socket,
     outgoing: Outgoing,
-    /// Where it begins, how far it has come, and where it ends.
+    /// Its first byte in `outgoing`, the next one to send, and its end.
     start: usize,
     sent: usize,
     end: usize,
@@ -141,12 +141,12 @@ impl Operation {
         Operation::of(IoKind::Command { file, command, bytes })
     }
 
-    /// Is it a command? The kernel calls none of them back, and none has memory of ours.
+    /// Whether it is a command. The kernel cancels none of them, and none uses memory of this process.
     pub fn is_command(&self) -> bool {
         matches!(self.kind, IoKind::Command { .. })
     }
 
-    /// The read or write that it is.
+    /// The read or write.
     ///
     /// # Panics
     /// When it is neither; so does [`Operation::into_transfer`].
@@ -164,7 +164,7 @@ impl Operation {
         Operation { kind, retries: 0, age: 0 }
     }
 
-    /// One on a file grows older. Is it given up by this?
+    /// Ages an operation on a file. Returns whether it is given up by this call.
     pub fn grow_old(&mut self) -> bool {
         let is_of_disk = matches!(self.kind, IoKind::Transfer(_) | IoKind::Flush(_) | IoKind::Discard { .. });
         if !is_of_disk || self.is_given_up() {
@@ -174,19 +174,19 @@ impl Operation {
         self.is_given_up()
     }
 
-    /// Has it not ended for so long that it counts no more?
+    /// Whether it has not ended for so long that it is given up.
     pub fn is_given_up(&self) -> bool {
         self.age >= AGE_MAX
     }
 
-    /// Is it a read or write that may wait for somebody else from its first moment? (Flushes and discards begin in a worker of the
+    /// Whether it is a read or write that may wait for another party from the start. (Flushes and discards begin in a worker of the
     /// kernel, whatever the file.)
     pub fn is_remote(&self) -> bool {
         matches!(&self.kind, IoKind::Transfer(transfer) if transfer.file.io_path() == FileIoPath::Remote)
     }
 
-    /// The kernel's words for what is left to do. They point into memory that `self` owns and that stays where it is
-    /// when `self` is moved; `self` must live, and be left alone, until the kernel has ended it.
+    /// The submission entry for the rest of the operation. It points into memory that `self` owns and that stays where it is
+    /// when `self` is moved; `self` must live, and not be accessed, until the kernel has ended it.
     pub fn entry(&mut self) -> Entry {
         match &mut self.kind {
             IoKind::Transfer(Transfer { file, way, offset, buffer, done }) => {
@@ -222,7 +222,7 @@ impl Operation {
         }
     }
 
-    /// Takes in what the kernel says of it: how it ended, or the operation itself when there is more to do.
+    /// Takes the kernel's result: returns how the operation ended, or the operation itself when there is more to do.
     pub fn absorb(mut self, result: i32) -> Result<IoEnd, Operation> {
         if result < 0 && is_passing(-result) && self.retries < RETRIES_MAX {
             self.retries += 1;
@@ -237,13 +237,13 @@ impl Operation {
             IoKind::Flush(_) => Ok(IoEnd::Disk { buffer: None, result: outcome.map(drop).map_err(fault) }),
             IoKind::Discard { .. } => {
                 let result = match outcome {
-                    Ok(_) | Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(()), // a hint: a disk may know no such thing
+                    Ok(_) | Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(()), // a hint: not all disks support it
                     Err(errno) => Err(fault(errno)),
                 };
                 Ok(IoEnd::Disk { buffer: None, result })
             }
             IoKind::Accept(_) => {
-                // SAFETY: the kernel has just opened this descriptor for us, and nobody else knows of it.
+                // SAFETY: the kernel has just opened this descriptor for this operation; no other code knows of it.
                 Ok(IoEnd::Accepted(of_socket().map(|number| unsafe { OwnedFd::from_raw_fd(number as i32) })))
             }
             IoKind::Receive { buffer, .. } => Ok(IoEnd::Received { buffer, result: of_socket() }),
@@ -254,7 +254,7 @@ impl Operation {
 }
 
 impl Transfer {
-    /// A part of it may be done; what is never returned is a part as a success. Nothing at all: there is no such place,
+    /// A partial transfer is continued, never reported as success. No bytes at all mean that there is no such place,
     /// so the disk is not the one it was.
     pub fn absorb(mut self, outcome: Result<usize, i32>) -> Result<IoEnd, Transfer> {
         let result = match outcome {
@@ -310,9 +310,9 @@ impl SendInFlight {
     }
 }
 
-/// Ends a connection, or a listener: what waits for it ends at once, whoever else holds it open.
+/// Ends a connection, or a listener: operations that wait for it end at once, even if it has other holders.
 pub fn shutdown(socket: &Socket) {
-    // An error: it has ended already.
+    // On an error it has ended already.
     let _ = rustix::net::shutdown(socket, Shutdown::Both);
 }
 

@@ -1,15 +1,15 @@
-//! Bytes on their way to a client: small ones that were copied, and buffers that are sent from where they lie.
+//! Bytes to send to a client: small ones that were copied, and buffers that are sent without a copy.
 
 use scrubjay_core::buffer::Buffer;
 use std::ops::Range;
 
-/// Zeros to send, as often as need be.
+/// Zeros to send, repeatedly if need be.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// What is to be sent, in order, together with the memory it lies in.
+/// Bytes to send, in order, together with the memory they lie in.
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    /// All that was copied.
+    /// All copied bytes.
     copied: Vec<u8>,
     pieces: Vec<OutgoingPiece>,
     len: usize,
@@ -21,17 +21,17 @@ enum OutgoingPiece {
     Copied(Range<usize>),
     /// A part of a buffer.
     Lent(Buffer, Range<usize>),
-    /// So many zeros.
+    /// This many zeros.
     Zeros(usize),
 }
 
 impl Outgoing {
-    /// How many bytes.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// None?
+    /// Whether there are no bytes to send.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -76,7 +76,7 @@ impl Outgoing {
         })
     }
 
-    /// Empties it, keeping its room, and hands out the buffers.
+    /// Empties it, keeping its capacity, and hands out the buffers.
     pub fn clear(&mut self, mut take_back: impl FnMut(Buffer)) {
         self.copied.clear();
         self.len = 0;

@@ -1,27 +1,27 @@
-//! Runs: reads of one file, each where the one before it ends, that are asked for by one call.
+//! Runs: reads of one file, each where the one before it ends, that are submitted as one call.
 
 use std::ops::Range;
 use std::os::fd::RawFd;
 
-/// So many reads make one run at most.
+/// Reads in one run, at most.
 const RUN_READS_MAX: usize = 32;
 
-/// Longer reads are no part of a run: what one call less saves is nothing beside them.
+/// The longest read in a run, in bytes: for longer ones, one call less saves nothing noticeable.
 const RUN_READ_BYTES_MAX: u64 = 32 << 10;
 
-/// A read that was asked for and waits for its neighbours.
+/// A read that is held back for its neighbours.
 #[derive(Debug)]
 pub(super) struct WaitingRead {
     /// Its slot in the ring.
     pub slot: usize,
-    /// Its file's number.
+    /// The number of its file descriptor.
     pub fd: RawFd,
-    /// Where it reads.
+    /// The bytes of the file that it reads.
     pub range: Range<u64>,
 }
 
 impl WaitingRead {
-    /// May `next` be asked for together with it?
+    /// Whether `next` can follow it in a run.
     fn meets(&self, next: &WaitingRead) -> bool {
         let is_short = |held: &WaitingRead| held.range.end - held.range.start <= RUN_READ_BYTES_MAX;
         self.fd == next.fd && self.range.end == next.range.start && is_short(self) && is_short(next)
@@ -34,11 +34,11 @@ pub(super) fn cut(held: &mut [WaitingRead]) -> impl Iterator<Item = &[WaitingRea
     held.chunk_by(WaitingRead::meets).flat_map(|run| run.chunks(RUN_READS_MAX))
 }
 
-/// A run that the kernel is at. The reads own the memory that `slices` point to, and stay in their slots meanwhile.
+/// A run in flight. The reads own the memory that `slices` point to, and stay in their slots meanwhile.
 pub(super) struct ReadRun {
     /// The slots of its reads, in their order on the file.
     pub slots: Vec<usize>,
-    /// What each of them fills.
+    /// The memory that each of them fills.
     pub slices: Vec<libc::iovec>,
 }
 

@@ -1,5 +1,5 @@
-//! Sockets, as far as the standard library does not know them: who may reach one, who is at its other end, and how long
-//! is waited for that end.
+//! Socket functions that the standard library lacks: access rights, the user at the other end, and time-outs for the
+//! other end.
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -10,20 +10,20 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Connections that wait to be accepted.
+/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
-/// No path of a socket has more bytes (`sun_path` of `unix(7)`, but for its end).
+/// The longest path of a socket in bytes (`sun_path` of `unix(7)`, without its terminating zero).
 const PATH_BYTES_MAX: usize = 107;
 
-/// A listening socket at `path`, which those may connect to whom `mode` lets write; whatever the umask, nobody else ever
-/// could.
+/// A listening socket at `path`. Those to whom `mode` grants writing may connect, whatever the umask; no other user could at
+/// any time.
 ///
 /// # Errors
-/// What the kernel says; or when the path is too long for a socket's.
+/// The kernel's error; or when the path is too long for a socket's.
 pub fn listen_unix(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     let address = address(path)?;
     let socket = unix_socket()?;
-    // The file takes its mode from the socket's, less the umask: the wider mode comes after, by name.
+    // The file gets its mode from the socket's, less the umask; the wider mode is set afterwards, by name.
     rustix::fs::fchmod(&socket, Mode::from_raw_mode(mode))?;
     rustix::net::bind(&socket, &address)?;
     widen(path, mode)?;
@@ -31,7 +31,7 @@ pub fn listen_unix(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Gives the socket at this path this mode: what was put in its place meanwhile, a link to something else, keeps its own.
+/// Sets the mode of the socket at this path. Anything that has replaced it meanwhile, such as a link, keeps its mode.
 fn widen(path: &Path, mode: u32) -> io::Result<()> {
     let there = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&there)?.st_mode) != FileType::Socket {
@@ -41,11 +41,11 @@ fn widen(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(link, PermissionsExt::from_mode(mode))
 }
 
-/// Connects to a socket, if it has room for one more within `patience`; what is sent later waits no longer than that,
-/// either.
+/// Connects to a socket, if it has room for one more connection within `patience`, which is also the time-out of later
+/// writes.
 ///
 /// # Errors
-/// What the kernel says: EAGAIN when there was no room.
+/// The kernel's error: EAGAIN when there was no room.
 pub fn connect_unix(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = address(path)?;
     let stream = UnixStream::from(unix_socket()?);
@@ -57,25 +57,25 @@ pub fn connect_unix(path: &Path, patience: Duration) -> io::Result<UnixStream> {
 /// The user at the other end of a Unix socket.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
     Ok(sockopt::socket_peercred(socket)?.uid.as_raw())
 }
 
-/// The user that we act as.
+/// The effective user of this process.
 pub fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Ends a TCP connection by itself whose other end has not been heard of for `patience`, or a few seconds more: it lost
-/// power, or its network.
+/// Makes the kernel end a TCP connection whose other end was silent for `patience`, or a few seconds more: it lost power, or
+/// its network.
 ///
 /// # Errors
-/// What the kernel says, of a socket that is no TCP socket, too.
+/// The kernel's error, which also comes for a socket that is no TCP socket.
 pub fn keep_alive(socket: &impl AsFd, patience: Duration) -> io::Result<()> {
-    /// So often is asked before nobody is there.
+    /// Unanswered probes before the connection ends.
     const PROBES: u32 = 3;
-    /// The longest time between two questions that the kernel takes (`MAX_TCP_KEEPIDLE` of `net/tcp.h`).
+    /// The longest interval in seconds that the kernel accepts (`MAX_TCP_KEEPIDLE` of `net/tcp.h`).
     const LONGEST: u64 = 32_767;
     let half = (patience.as_secs() / 2).min(LONGEST);
     let seconds = |count: u64| Duration::from_secs(count.max(1));

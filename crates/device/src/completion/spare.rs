@@ -1,8 +1,8 @@
-//! Memory that is not needed any more goes back to the kernel.
+//! Returns unused memory to the kernel.
 
-/// Gives back what the allocator keeps for later. It looks through all that it has: not for every turn of a loop.
+/// Returns the allocator's free memory to the kernel. It searches the whole heap, so not for every turn of a loop.
 pub fn release_memory() {
-    // SAFETY: the call takes a plain number and touches only memory that nobody owns.
+    // SAFETY: the call takes a plain number and touches only memory that is free.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::malloc_trim(0);

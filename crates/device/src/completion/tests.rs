@@ -1,4 +1,4 @@
-//! The ring on real files and sockets: all of it is done, or an error; nothing is lost, whatever ends when.
+//! The ring on real files and sockets: every operation is done in full or ends with an error, whatever ends when.
 
 use super::*;
 use scrubjay_core::rng::Rng;
@@ -11,11 +11,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 
-/// A block that every file system takes with O_DIRECT.
+/// A block size that every file system accepts with O_DIRECT.
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 64;
 
-/// A ring, where this machine gives one. Where it does not, these tests cannot run, and say so.
+/// A ring. Where this machine supports none, these tests cannot run, and print a note.
 fn ring() -> Option<IoRing<u64>> {
     IoRing::new(256).inspect_err(|error| eprintln!("NOT TESTED: no io_uring here ({error})")).ok()
 }
@@ -45,7 +45,7 @@ fn block(value: u8, blocks: usize) -> Buffer {
     Buffer::copy_of(&vec![value; blocks * BLOCK])
 }
 
-/// The same empty file of every io_path that this machine has, with its folder.
+/// The same empty file on every I/O path that this machine has, with its folder.
 fn files() -> Vec<(MemberFile, tempfile::TempDir)> {
     let mut files = Vec::new();
     for (folder, flags, io_path) in [
@@ -101,7 +101,7 @@ fn what_was_written_is_read_whatever_the_file() {
     }
 }
 
-/// Reads these blocks, all at once or each by itself: what each of them says, and what it holds.
+/// Reads these blocks, all at once or each by itself: the end of each, with its contents.
 fn read_blocks(ring: &mut IoRing<u64>, file: &MemberFile, reads: &[(u64, usize)], is_together: bool) -> Vec<IoEnd> {
     let mut ends = BTreeMap::new();
     for (name, &(offset, len)) in reads.iter().enumerate() {
@@ -130,7 +130,7 @@ fn neighbours_read_together_say_what_each_says_by_itself() {
         let mut rng = Rng::new(1);
         for round in 0..50 {
             // Runs of every length, holes, the same blocks twice; some behind the end of the file, and some of a length
-            // that O_DIRECT refuses, so that the call for all of the run fails.
+            // that O_DIRECT refuses, so that the call for the whole run fails.
             let mut reads: Vec<(u64, usize)> = Vec::new();
             while reads.len() < 60 {
                 let first = rng.below(BLOCKS as u64);
@@ -153,7 +153,7 @@ fn neighbours_read_together_say_what_each_says_by_itself() {
     }
 }
 
-/// What the disk would have said of a run is put in its mouth: the test has no disk with a sector that cannot be read.
+/// The result of a run is made up: the test has no disk with an unreadable sector.
 #[test]
 fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
     let Some(mut ring) = ring() else { return };
@@ -167,7 +167,7 @@ fn a_run_that_fails_or_is_short_costs_no_read_but_the_bad_one() {
                         file: file.clone(),
                         way: IoDirection::Read,
                         offset: index * BLOCK as u64,
-                        // What the kernel claims to have read, it has.
+                        // The bytes that the kernel claims to have read are there.
                         buffer: block(5, 1),
                         done: 0,
                     };

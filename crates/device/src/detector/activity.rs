@@ -1,20 +1,20 @@
-//! From single sightings to events: puts them in order of time, and says when the foreground is drained.
+//! Turns single sightings into events: sorts them by time, and decides when the foreground is drained.
 //!
 //! Pure: sightings and the kernel's count of requests in flight go in, events come out.
 
 use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
-/// One thing that a tracepoint saw of the foreground.
+/// One foreground request seen at a tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sighting {
-    /// When (`CLOCK_MONOTONIC`).
+    /// When it was seen (`CLOCK_MONOTONIC`).
     pub(super) at: Nanos,
-    /// What.
+    /// Whether it arrived or was completed.
     pub(super) what: TracepointKind,
 }
 
-/// What a tracepoint saw.
+/// What a tracepoint reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TracepointKind {
     /// A request reached the disk.
@@ -23,38 +23,37 @@ pub(super) enum TracepointKind {
     Completion,
 }
 
-/// How long an arrival may be traced before the kernel counts it as in flight, and how long a request that was completed
-/// may still be counted. Our choice: a thousand times what either takes, and well below the idle times that are worth a
-/// scrub request.
+/// The longest time from the trace of an arrival until the kernel counts the request as in flight, and from a completion
+/// until it no longer does. Our choice: a thousand times what either usually takes, and well below the idle intervals that
+/// are worth a scrub request.
 pub(super) const LAG_MAX: Nanos = Nanos::from_millis(1);
 
-/// What is known of the foreground's requests since the disk was last seen without any.
+/// The foreground's requests since the disk was last seen without any.
 ///
 /// Arrivals and completions do not add up: the kernel completes flushes that never arrived, completes a request in
-/// parts, and merges requests that then are never completed. So the balance is only believed when it agrees with `/sys/block/X/inflight`, and the
-/// kernel's zero overrules it.
+/// parts, and merges requests that then are never completed. So the balance is only believed when it agrees with
+/// `/sys/block/X/inflight`, and a zero there overrules it.
 #[derive(Debug, Default)]
 pub(super) struct ForegroundActivity {
-    /// There was a sighting since the last [`Event::ForegroundDrained`].
+    /// Whether there was a sighting since the last [`Event::ForegroundDrained`].
     open: bool,
     /// Arrivals less completions since then.
     outstanding: u64,
-    /// The last arrival.
+    /// Time of the last arrival.
     arrived: Nanos,
-    /// The last completion since then.
+    /// Time of the last completion since then.
     completed: Option<Nanos>,
-    /// Sightings were lost since then, so the last completion may be one that nobody saw.
+    /// Sightings were lost since then, so the last completion may have been missed.
     lossy: bool,
     /// `at` of the last event handed out.
     told: Nanos,
 }
 
 impl ForegroundActivity {
-    /// Turns what was seen since the last call into events, and empties `sightings`. `lossy`: there was more that got
-    /// lost.
+    /// Turns the sightings since the last call into events, and empties `sightings`. `lossy`: further ones were lost.
     ///
-    /// Sightings of one call are sorted. One that should have come in an earlier call (another CPU was a moment late in
-    /// writing it) is dated as late as that call's last: events never run backwards.
+    /// The sightings of one call are sorted. One that belongs to an earlier call (another CPU wrote it a moment late) is dated
+    /// as late as the last of that call: events never run backwards.
     pub(super) fn tell(&mut self, sightings: &mut Vec<Sighting>, lossy: bool, events: &mut Vec<Event>) {
         sightings.sort_by_key(|sighting| sighting.at);
         self.open |= lossy || !sightings.is_empty();
@@ -77,15 +76,15 @@ impl ForegroundActivity {
         }
     }
 
-    /// Must [`ForegroundActivity::reconcile`] be asked? On an idle disk it need not, which saves a look into `/sys`.
+    /// Whether [`ForegroundActivity::reconcile`] must be called. Not on an idle disk, which saves a read of `/sys`.
     pub(super) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Says that the foreground is drained, if it is. `now` is a time before the look into the kernel's counts,
-    /// `in_flight` is what that look found, ours included (`None`: it could not be had), and `own` is how many are ours.
+    /// Reports the foreground as drained, if it is. `now` is a time before the kernel's count was read, `in_flight` is that
+    /// count, scrub requests included (`None`: it could not be read), and `own` is the number of scrub requests.
     ///
-    /// `own` may be stale by one request either way, so while ours are in flight the balance must agree.
+    /// `own` may be stale by one request either way, so while scrub requests are in flight the balance must agree, too.
     pub(super) fn reconcile(&mut self, now: Nanos, in_flight: Option<u64>, own: u32, events: &mut Vec<Event>) {
         let balanced = self.outstanding == 0;
         let drained = match in_flight {
@@ -96,7 +95,7 @@ impl ForegroundActivity {
         if !self.open || !drained {
             return;
         }
-        // Whoever left without being seen left before now; that is all we know of it.
+        // A request whose completion was missed ended before now; that is all that is known.
         let left = if balanced && !self.lossy { self.completed.unwrap_or(now) } else { now };
         self.told = self.told.max(left);
         events.push(Event::ForegroundDrained { at: self.told });
@@ -128,7 +127,7 @@ mod tests {
         Event::ForegroundDrained { at: Nanos(at) }
     }
 
-    /// One drain: tells, and reconciles when there is need.
+    /// One drain: tells, and reconciles if necessary.
     fn drain(
         activity: &mut ForegroundActivity,
         sightings: &[Sighting],
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn own_reads_in_flight_do_not_hide_a_foreground_request() {
         let mut activity = ForegroundActivity::default();
-        // The kernel counts one. It may be ours or, if ours has just been completed, the foreground's.
+        // The kernel counts one request: the scrub's or, if that has just been completed, the foreground's.
         assert_eq!(drain(&mut activity, &[arrival(10)], LATER, Some(1), 1), [arrived(10)]);
         assert_eq!(drain(&mut activity, &[], LATER, Some(2), 1), []);
         assert_eq!(drain(&mut activity, &[completion(LATER)], LATER, Some(1), 1), [completed(LATER), drained(LATER)]);
@@ -186,7 +185,7 @@ mod tests {
     fn an_arrival_is_believed_before_the_kernel_counts_it() {
         let mut activity = ForegroundActivity::default();
         assert_eq!(drain(&mut activity, &[arrival(10)], 11, Some(0), 0), [arrived(10)]);
-        // Its completion never came, so it was merged or is not traced: the time of the look is all there is.
+        // Its completion never came, so it was merged or is not traced: the time of the check is the best date.
         assert_eq!(drain(&mut activity, &[], LATER, Some(0), 0), [drained(LATER)]);
     }
 

@@ -1,6 +1,6 @@
-//! An assembler for the few BPF instructions that the detector needs: one function each, and labels.
+//! An assembler for the few BPF instructions that the detector needs: one function for each, and labels.
 //!
-//! The encoding is RFC 9669, *BPF Instruction Set Architecture*; sections in the comments below are its.
+//! The encoding is RFC 9669, *BPF Instruction Set Architecture*; the comments below refer to its sections.
 
 /// A register. `R0` carries results, `R1` to `R5` arguments, `R6` survives calls, `FP` is the end of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Reg {
     Fp = 10,
 }
 
-/// How much of memory an instruction touches (section 5, size modifiers).
+/// How many bytes of memory an instruction accesses (section 5, size modifiers).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OperandSize {
     /// 4 bytes.
@@ -27,7 +27,7 @@ pub(super) enum OperandSize {
     Double = 0x18,
 }
 
-/// When a jump is taken: the lower 32 bits of a register are compared with a constant (section 4.3).
+/// Condition of a jump: compares the lower 32 bits of a register with a constant (section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum JumpCondition {
     Equal = 0x10,
@@ -36,10 +36,10 @@ pub(super) enum JumpCondition {
     NotEqual = 0x50,
 }
 
-/// What a 64-bit constant stands for (section 5.4).
+/// Meaning of a 64-bit constant (section 5.4).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Constant {
-    /// Itself.
+    /// The number itself.
     Number(u64),
     /// The map with this file descriptor.
     Map(i32),
@@ -62,11 +62,11 @@ pub(super) enum Helper {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JumpLabel(usize);
 
-/// A program in the making.
+/// A program under construction.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     words: Vec<u64>,
-    /// The jumps that wait for their label: where each is, and which label.
+    /// The jumps whose label is not placed yet: index and label of each.
     jumps: Vec<(usize, JumpLabel)>,
     labels: usize,
 }
@@ -82,7 +82,7 @@ impl Assembler {
         self.push(0xb7, to, Reg::R0, 0, constant);
     }
 
-    /// `to = constant`, all 64 bits of it: two words.
+    /// `to = constant`, with all 64 bits: two words.
     pub(super) fn set_wide(&mut self, to: Reg, constant: Constant) {
         let (kind, value) = match constant {
             Constant::Number(value) => (Reg::R0, value),
@@ -118,7 +118,7 @@ impl Assembler {
         self.push(0x63 | size as u8, base, from, offset, 0);
     }
 
-    /// `*(base + offset) += from`, 8 bytes, in one step for all CPUs.
+    /// `*(base + offset) += from`, 8 bytes, atomically.
     pub(super) fn add_atomic(&mut self, base: Reg, offset: i16, from: Reg) {
         self.push(0xc3 | OperandSize::Double as u8, base, from, offset, 0);
     }
@@ -128,7 +128,7 @@ impl Assembler {
         self.push(0x85, Reg::R0, Reg::R0, 0, helper as i32);
     }
 
-    /// Goes to `label` when the lower half of `reg` compares so with `constant`.
+    /// Jumps to `label` when the lower half of `reg` compares with `constant` as `when` requires.
     pub(super) fn jump_if(&mut self, reg: Reg, when: JumpCondition, constant: u32, label: JumpLabel) {
         self.jumps.push((self.words.len(), label));
         self.push(0x06 | when as u8, reg, Reg::R0, 0, constant as i32);
@@ -145,7 +145,7 @@ impl Assembler {
         JumpLabel(self.labels)
     }
 
-    /// Lets all jumps to `label` end at the next instruction.
+    /// Makes all jumps to `label` so far lead to the next instruction.
     pub(super) fn place(&mut self, label: JumpLabel) {
         let here = self.words.len();
         for (at, _) in self.jumps.extract_if(.., |(_, to)| to.0 == label.0) {
@@ -157,7 +157,7 @@ impl Assembler {
     /// The finished program, one instruction per word.
     ///
     /// # Panics
-    /// When a jump waits for a label that was never placed.
+    /// When a jump leads to a label that was never placed.
     pub(super) fn finish(self) -> Vec<u64> {
         assert!(self.jumps.is_empty(), "a label was not placed");
         self.words
@@ -170,7 +170,7 @@ impl Assembler {
     }
 }
 
-/// One instruction as it lies in memory (section 3): code, registers, offset, constant.
+/// One instruction as it is in memory (section 3): code, registers, offset, constant.
 fn encode(code: u8, regs: u8, offset: i16, constant: i32) -> u64 {
     let ([o0, o1], [c0, c1, c2, c3]) = (offset.to_ne_bytes(), constant.to_ne_bytes());
     u64::from_ne_bytes([code, regs, o0, o1, c0, c1, c2, c3])
@@ -187,7 +187,7 @@ mod tests {
         asm.finish()
     }
 
-    /// The words on the right are worked out by hand from the tables of the RFC; the comments say them in LLVM's syntax.
+    /// The words on the right are computed by hand from the tables of the RFC; the comments are in LLVM's syntax.
     #[test]
     fn instructions_are_encoded_as_in_the_rfc() {
         // r6 = r1

@@ -1,10 +1,10 @@
 //! The best detector: a BPF program at each tracepoint writes one word per foreground request into a shared ring.
 //!
-//! Some thirty instructions, assembled here: no compiler, no library, no kernel headers. Nothing wakes us; [`drain`]
-//! reads the ring from shared memory without a system call.
+//! The programs have some thirty instructions, assembled here: no compiler, no library, no kernel headers. The ring wakes no
+//! thread; [`drain`] reads it from shared memory without a system call.
 //!
 //! A CPU that is running one BPF program of this type does not start another one in an interrupt, so a completion in
-//! that moment is missed (measured: 2 of 40000 while other programs ran). The look into `inflight` makes up for it.
+//! that moment is missed (measured: 2 of 40000 while other programs ran). The check of `inflight` makes up for it.
 //!
 //! [`drain`]: Detector::drain
 
@@ -28,21 +28,21 @@ use crate::sysfs::DiskNode;
 /// Bytes in the ring: 32768 records, 100 ms of 160000 requests per second, each of which makes two. A power of two.
 const RING_BYTES: usize = 512 << 10;
 
-/// Every request of one disk that is not ours, with its time.
+/// Reports every foreground request of one disk with its time.
 pub(super) struct Bpf {
     ring: BpfRing,
-    /// The one word of the array map that counts what the full ring refused.
+    /// The one word of the array map that counts records which did not fit into the ring.
     refused: Mapping,
     refused_before: u64,
     in_flight: InFlightCounts,
     activity: ForegroundActivity,
     sightings: Vec<Sighting>,
-    /// What keeps the programs attached.
+    /// Keeps the programs attached.
     _attached: Vec<(PerfEvent, OwnedFd)>,
 }
 
 impl Bpf {
-    /// Watches `disk` with the best tracepoints there are, and says what it sees.
+    /// Watches `disk` with the best available tracepoints, and returns a description of what is seen.
     ///
     /// # Errors
     /// Without CAP_BPF and CAP_PERFMON, without a readable tracefs, before Linux 5.8, on 32-bit kernels.
@@ -94,7 +94,7 @@ impl Detector for Bpf {
     }
 }
 
-/// Our process, as its own PID namespace numbers it: inside a container that is not how the kernel does.
+/// This process as its own PID namespace numbers it, which in a container differs from the kernel's number.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     tgid: u32,
@@ -112,7 +112,7 @@ impl Process {
     }
 }
 
-/// What one program lets through.
+/// Selects the requests that one program reports.
 struct RequestFilter<'a> {
     point: &'a Tracepoint,
     what: TracepointKind,
@@ -124,9 +124,9 @@ struct RequestFilter<'a> {
 impl RequestFilter<'_> {
     /// Writes the program. It is called with the tracepoint's record in `R1`.
     ///
-    /// A request of another disk or of the idle class is let go. Where the tracepoint does not tell the class, and for
-    /// pass-through commands, which have none, an arrival of our own process is let go instead. The completion of a
-    /// pass-through command always is: it might be ours.
+    /// Requests of other disks or of the idle class are not reported. Where the tracepoint does not report the class, and for
+    /// pass-through commands, which have none, arrivals of this process are not reported instead. Completions of pass-through
+    /// commands never are: they might be the scrub's.
     fn assemble(&self, ring: i32, refused: i32) -> Vec<u64> {
         let mut asm = Assembler::default();
         let (seen, done) = (asm.label(), asm.label());
@@ -179,13 +179,13 @@ impl RequestFilter<'_> {
 /// The first letter of `rwbs` for a request that carries a command of its own, such as SG_IO's.
 const PASS_THROUGH: u8 = b'N';
 
-/// The result of the program. With 0, the kernel would withhold the hit from everybody who samples the tracepoint by perf.
+/// The program's result. With 0, the kernel would withhold the hit from every program that samples the tracepoint by perf.
 const LET_OTHERS_SEE: i32 = 1;
 
-/// `BPF_RB_NO_WAKEUP`.
+/// `BPF_RB_NO_WAKEUP`: wake no reader.
 const RINGBUF_NO_WAKEUP: i32 = 1;
 
-/// A record of the programs: the time in nanoseconds, shifted left by one; the lowest bit is set for a completion.
+/// Decodes a record: the time in nanoseconds, shifted left by one; the lowest bit is set for a completion.
 fn decode(record: u64) -> Sighting {
     Sighting {
         at: Nanos(record >> 1),
@@ -193,8 +193,8 @@ fn decode(record: u64) -> Sighting {
     }
 }
 
-/// Our end of a `BPF_MAP_TYPE_RINGBUF`: a page with our position, a page with the kernel's, then the data, mapped twice
-/// in a row, so that no record is ever cut.
+/// The reader's end of a `BPF_MAP_TYPE_RINGBUF`: a page with the reader's position, a page with the kernel's, then the data,
+/// mapped twice in a row, so that no record is ever cut.
 struct BpfRing {
     ours: Mapping,
     theirs: Mapping,
@@ -212,7 +212,7 @@ impl BpfRing {
         Ok(BpfRing { ours, theirs, page })
     }
 
-    /// Appends what is in the ring, in the order of writing, and frees its room. Every record is a header of 8 bytes,
+    /// Appends the records in the ring, in the order of writing, and frees their room. Every record is a header of 8 bytes,
     /// which starts with the length, and a body of 8.
     fn take(&mut self, sightings: &mut Vec<Sighting>) {
         let end = self.theirs.acquire(0);
@@ -247,7 +247,7 @@ const MAP_RINGBUF: u32 = 27;
 const MAP_MMAPABLE: u32 = 1 << 10;
 /// `BPF_PROG_TYPE_TRACEPOINT`.
 const PROGRAM_TRACEPOINT: u32 = 5;
-/// How `bpftool` shows our maps and programs.
+/// The name of these maps and programs in `bpftool`.
 const NAME: [u8; 16] = *b"scrubjay\0\0\0\0\0\0\0\0";
 
 /// The part of `union bpf_attr` that creates a map.
@@ -303,8 +303,8 @@ fn load(code: &[u64]) -> Result<OwnedFd, Refusal> {
         .map_err(|error| Refusal::of_call(CAPABILITY, "cannot load its program", error))
 }
 
-/// Attaches `program` to the tracepoint. It runs on every CPU, whichever one the event is opened on, and runs at once:
-/// the event itself is left off, since that would only make samples for nobody.
+/// Attaches `program` to the tracepoint. It runs on every CPU, whichever one the event is opened on, and from now on: the
+/// event itself stays off, because it would only make samples that are not read.
 fn attach(point: &Tracepoint, cpu: u32, program: &OwnedFd) -> Result<PerfEvent, Refusal> {
     let attach = || {
         let event = PerfEvent::open(point.id, cpu, 0)?;
@@ -314,7 +314,7 @@ fn attach(point: &Tracepoint, cpu: u32, program: &OwnedFd) -> Result<PerfEvent, 
     attach().map_err(|error| Refusal::of_call(CAPABILITY, "cannot attach its program", error))
 }
 
-/// What all of it needs.
+/// The capabilities that all of these calls need.
 const CAPABILITY: &str = "CAP_BPF and CAP_PERFMON";
 
 #[cfg(test)]

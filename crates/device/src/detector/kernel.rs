@@ -1,4 +1,4 @@
-//! The kernel calls that no safe crate carries: `bpf(2)`, `perf_event_open(2)`, and memory shared with the kernel.
+//! Kernel calls that no safe crate has: `bpf(2)`, `perf_event_open(2)`, and memory shared with the kernel.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -12,12 +12,12 @@ use crate::sysfs::DiskNode;
 /// Creates a file descriptor by `bpf(2)`; `attr` is the part of `union bpf_attr` that `command` reads.
 ///
 /// # Errors
-/// The kernel's own: EPERM without CAP_BPF, EINVAL for what it does not know.
+/// The kernel's error: EPERM without CAP_BPF, EINVAL for a command or flag that it does not know.
 ///
 /// # Safety
-/// `attr` must be the plain (`repr(C)`) structure of `command`, and pointers in it must be good during the call.
+/// `attr` must be the plain (`repr(C)`) structure of `command`, and pointers in it must be valid during the call.
 pub(super) unsafe fn bpf<T>(command: libc::c_int, attr: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attr`; the caller answers for what they say.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of `attr`; the caller is responsible for their contents.
     let fd = unsafe { libc::syscall(libc::SYS_bpf, command, ptr::from_ref(attr), size_of::<T>()) };
     owned(fd)
 }
@@ -47,7 +47,7 @@ struct PerfAttr {
 const PERF_TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-/// More bytes than any ring holds: the kernel never wakes us.
+/// More bytes than any ring holds: the kernel never wakes the reader.
 const WAKEUP_NEVER: u32 = 1 << 31;
 
 /// Bit `n` of the C bit field in [`PerfAttr::flags`].
@@ -59,8 +59,8 @@ const fn flag(n: u32) -> u64 {
 pub(crate) struct PerfEvent(OwnedFd);
 
 impl PerfEvent {
-    /// A sample for every hit of the tracepoint `id` on `cpu`, whoever runs there, stamped with `CLOCK_MONOTONIC` and
-    /// made of the parts named by `sample_type`. It is off until [`PerfEvent::enable`].
+    /// A sample for every hit of the tracepoint `id` on `cpu`, in any process, stamped with `CLOCK_MONOTONIC` and
+    /// consisting of the parts in `sample_type`. The event is off until [`PerfEvent::enable`].
     ///
     /// # Errors
     /// EACCES without CAP_PERFMON, ENODEV when the CPU is off.
@@ -114,7 +114,7 @@ impl PerfEvent {
         unsafe { self.ioctl(libc::_IO(GROUP, 5), other.raw() as libc::c_ulong) }
     }
 
-    /// The number by which its samples name it (`PERF_SAMPLE_IDENTIFIER`).
+    /// The number in its samples (`PERF_SAMPLE_IDENTIFIER`).
     ///
     /// # Errors
     /// None are known.
@@ -125,7 +125,7 @@ impl PerfEvent {
         Ok(id)
     }
 
-    /// Switches it on.
+    /// Switches the event on.
     ///
     /// # Errors
     /// None are known.
@@ -140,9 +140,9 @@ impl PerfEvent {
     }
 
     /// # Safety
-    /// `argument` must be what `request` wants, and alive during the call if it is an address.
+    /// `argument` must be what `request` requires, and alive during the call if it is an address.
     unsafe fn ioctl(&self, request: libc::Ioctl, argument: libc::c_ulong) -> io::Result<()> {
-        // SAFETY: the descriptor is an open perf event; the caller answers for the argument.
+        // SAFETY: the descriptor is an open perf event; the caller is responsible for the argument.
         let result = unsafe { libc::ioctl(self.raw(), request, argument) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -176,8 +176,8 @@ impl Mapping {
         }
     }
 
-    /// The word at `offset` bytes. In a mapping that is not writable it may only be loaded, with `Relaxed`: only of such
-    /// loads it is certain that they write nothing ([`Mapping::acquire`]).
+    /// The word at `offset` bytes. In a mapping that is not writable it may only be loaded, with `Relaxed`: only such loads
+    /// are certain to write nothing (see [`Mapping::acquire`]).
     ///
     /// # Panics
     /// When `offset` is no multiple of 8 or lies outside.
@@ -187,10 +187,10 @@ impl Mapping {
         unsafe { self.base.byte_add(offset).as_ref() }
     }
 
-    /// Loads the word at `offset` bytes: whatever the kernel wrote before it is seen by all loads that follow.
+    /// Loads the word at `offset` bytes: all loads that follow see what the kernel wrote before it.
     ///
     /// # Panics
-    /// As [`Mapping::word`].
+    /// When `offset` is no multiple of 8 or lies outside.
     pub(crate) fn acquire(&self, offset: usize) -> u64 {
         let word = self.word(offset).load(Ordering::Relaxed);
         fence(Ordering::Acquire);
@@ -210,7 +210,7 @@ pub(crate) fn page_bytes() -> usize {
     rustix::param::page_size()
 }
 
-/// The CPUs that are running now.
+/// The numbers of the CPUs that are online.
 ///
 /// # Errors
 /// When `/sys` is not mounted.
@@ -219,7 +219,7 @@ pub(crate) fn cpus_online() -> io::Result<Vec<u32>> {
     parse_cpus(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Reads a list such as `0-3,6`.
+/// Parses a list such as `0-3,6`.
 fn parse_cpus(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for run in text.trim().split(',') {
@@ -229,11 +229,11 @@ fn parse_cpus(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// `/sys/block/X/inflight`: how many requests the kernel counts at the disk, ours included.
+/// `/sys/block/X/inflight`: the number of requests that the kernel counts at the disk, the scrub's included.
 pub(super) struct InFlightCounts(File);
 
 impl InFlightCounts {
-    /// Opens it once: a look costs one `pread`, about a microsecond.
+    /// Opens the file once: each check is then one `pread`, about a microsecond.
     ///
     /// # Errors
     /// When the disk is gone.
@@ -241,7 +241,7 @@ impl InFlightCounts {
         File::open(disk.folder().join("inflight")).map(InFlightCounts)
     }
 
-    /// How many now; `None` when the disk is gone.
+    /// The current number; `None` when the disk is gone.
     pub(super) fn look(&self) -> Option<u64> {
         let mut text = [0; 64];
         let bytes = self.0.read_at(&mut text, 0).ok()?;
@@ -249,18 +249,18 @@ impl InFlightCounts {
     }
 }
 
-/// Adds up the reads and the writes.
+/// The sum of reads and writes.
 fn parse_in_flight(text: &str) -> Option<u64> {
     let mut counts = text.split_ascii_whitespace().map(str::parse::<u64>);
     Some(counts.next()?.ok()? + counts.next()?.ok()?)
 }
 
-/// A descriptor that a system call returned, or the error it left.
+/// The descriptor that a system call returned, or its error.
 fn owned(fd: libc::c_long) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made this descriptor for us; nobody else knows its number.
+    // SAFETY: the kernel has just made this descriptor for this call; no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 

@@ -1,18 +1,18 @@
-//! The foreground detector: tells the machine when *others* use the disk, never when we do.
+//! The foreground detector: reports to the machine when *others* use the disk, never the scrub's own requests.
 //!
 //! Three signals, best first; each is one file and one line in `DETECTORS`:
 //!
 //! | detector | sees | needs |
 //! |---|---|---|
 //! | `bpf` | every arrival and completion, with its time | CAP_BPF and CAP_PERFMON, readable tracefs (root), Linux 5.8 |
-//! | `perf` | the same, through a ring per CPU | CAP_PERFMON, readable tracefs (root) |
+//! | `perf` | every arrival and completion, through a ring per CPU | CAP_PERFMON, readable tracefs (root) |
 //! | `stat` | counts, dated when they are polled | nothing |
 //!
-//! No detector wakes the pump: a request at the disk cannot be recalled, so the time to look is just before the next
+//! No detector wakes the pump: a request at the disk cannot be recalled, so the best time to check is just before the next
 //! one is sent. [`Detector::drain`] is called then, and at least every 100 ms.
 //!
-//! Ours is what runs in the idle I/O class ([`crate::ioprio`]); so idle-class requests of other processes are not
-//! foreground either. Kernels before 6.11 do not tell the class: there, ours is what our process does.
+//! Requests in the idle I/O class ([`crate::ioprio`]) count as the scrub's, so idle-class requests of other processes are not
+//! foreground either. Kernels before 6.11 do not report the class: there, the scrub's requests are those of this process.
 
 mod activity;
 mod assembler;
@@ -33,33 +33,33 @@ use scrubjay_core::scrub::machine::Event;
 
 use crate::sysfs::DiskNode;
 
-/// Watches a subject, a whole disk or a volume, for requests that are not ours.
+/// Watches a subject, a whole disk or a volume, for foreground requests.
 pub trait Detector: Send {
-    /// Appends all that has happened since the last call to `events`, in the order of `at`: only `Foreground*` events.
+    /// Appends the events since the last call to `events`, in the order of `at`: only `Foreground*` events.
     ///
-    /// Ends with [`Event::ForegroundDrained`] when nothing of the foreground is outstanding and there was any since the
-    /// last such event. One that can only count says so once, with [`Event::ForegroundCounted`]; otherwise an idle disk yields no events
-    /// at all. No event is dated earlier than one handed out before.
+    /// Ends with [`Event::ForegroundDrained`] when no foreground request is outstanding and there was any since the last such
+    /// event. A detector that only counts reports so once, with [`Event::ForegroundCounted`]; otherwise an idle disk yields
+    /// no events at all. No event is dated earlier than one handed out before.
     fn drain(&mut self, own: OwnTraffic, events: &mut Vec<Event>);
 
-    /// How many foreground requests went by unseen (a ring that was full), so far. Arrivals and completions both count.
+    /// Foreground requests that were missed so far (because a ring was full). Arrivals and completions both count.
     fn lost(&self) -> u64 {
         0
     }
 }
 
-/// What we ourselves have done to the watched disk, for detectors that can only count.
+/// The scrub's own requests to the watched disk, for detectors that can only count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnTraffic {
-    /// 512-byte sectors that our completed reads transferred, failed ones included.
+    /// 512-byte sectors that completed scrub requests transferred, failed ones included.
     pub sectors: u64,
-    /// Our reads that were completed.
+    /// Scrub requests that were completed.
     pub requests: u64,
-    /// Our reads that are at the disk now.
+    /// Scrub requests that are at the disk now.
     pub in_flight: u32,
 }
 
-/// Which detector.
+/// A kind of detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DetectorKind {
     /// BPF programs at the block layer's tracepoints.
@@ -70,12 +70,12 @@ pub enum DetectorKind {
     Stat,
     /// The server of a volume, which knows its clients. Not for disks.
     Server,
-    /// None: nothing is seen.
+    /// No detector: nothing is seen.
     Blind,
 }
 
 impl DetectorKind {
-    /// Those that watch disks, best first.
+    /// The kinds that watch disks, best first.
     pub const ALL: [DetectorKind; 4] = [DetectorKind::Bpf, DetectorKind::Perf, DetectorKind::Stat, DetectorKind::Blind];
 }
 
@@ -91,7 +91,7 @@ impl DetectorKind {
         }
     }
 
-    /// A line of help.
+    /// Its line in the help text.
     pub const fn about(self) -> &'static str {
         match self {
             DetectorKind::Bpf => "BPF programs at the block layer's tracepoints",
@@ -109,26 +109,26 @@ impl fmt::Display for DetectorKind {
     }
 }
 
-/// Whose requests there are at a device.
+/// Whose requests a device receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestsWhose {
-    /// Those of others, and the scrub's.
+    /// The foreground's and the scrub's.
     All,
-    /// Those of others only: what the scrub reads goes to devices below.
+    /// Only the foreground's: the scrub reads the devices below.
     OthersOnly,
 }
 
-/// A detector at work.
+/// An open detector.
 pub struct OpenedDetector {
-    /// It.
+    /// The detector.
     pub detector: Box<dyn Detector>,
-    /// Which it is.
+    /// Its kind.
     pub kind: DetectorKind,
-    /// One sentence for the user, without its full stop: what it sees and, if a better one could not be had, why.
+    /// One sentence for the user, without its full stop: what it sees and, if a better one does not work, why.
     pub why: String,
 }
 
-/// How to open each detector, best first. Also says what it sees.
+/// Opens one kind of detector, and describes what it sees. The table lists the best first.
 type Open = fn(&DiskNode, RequestsWhose) -> Result<(Box<dyn Detector>, String), Refusal>;
 const DETECTORS: [(DetectorKind, Open); 3] = [
     (DetectorKind::Bpf, bpf::Bpf::open),
@@ -139,7 +139,7 @@ const DETECTORS: [(DetectorKind, Open); 3] = [
 /// Opens the best detector for `disk` that works here, at most as good as `wish`.
 ///
 /// Never fails: without a disk (an image file whose file system is not on one), or when no detector works, the result
-/// sees nothing, and says so.
+/// sees nothing, and `why` states that.
 pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, whose: RequestsWhose) -> OpenedDetector {
     let Some(disk) = disk else {
         return blind("no block device lies below the target, so nothing can be seen of its other users");
@@ -159,7 +159,7 @@ pub fn open(disk: Option<&DiskNode>, wish: Option<DetectorKind>, whose: Requests
     blind(&format!("other users of {} cannot be seen{}", disk.name, because(&refusals)))
 }
 
-/// The detector that sees nothing, and why it is that one.
+/// The detector that sees nothing, for the reason `why`.
 pub fn blind(why: &str) -> OpenedDetector {
     OpenedDetector {
         detector: Box::new(Blind),
@@ -168,7 +168,7 @@ pub fn blind(why: &str) -> OpenedDetector {
     }
 }
 
-/// `, because bpf needs tracefs ... (nor perf)`: a reason that two share is said once.
+/// `, because bpf needs tracefs ..., perf too`: a reason that several share is stated once.
 fn because(refusals: &[(DetectorKind, String)]) -> String {
     let mut said: Vec<(&str, String)> = Vec::new();
     for (kind, why) in refusals {
@@ -181,14 +181,14 @@ fn because(refusals: &[(DetectorKind, String)]) -> String {
     if all.is_empty() { String::new() } else { format!(", because {}", all.join(" and ")) }
 }
 
-/// Sees nothing.
+/// The detector that sees nothing.
 struct Blind;
 
 impl Detector for Blind {
     fn drain(&mut self, _own: OwnTraffic, _events: &mut Vec<Event>) {}
 }
 
-/// Why a detector does not work here. Reads on after its name: `bpf needs ...`.
+/// Why a detector does not work here. Its text continues the detector's name: `bpf needs ...`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("needs tracefs, which is not mounted and cannot be mounted ({})", name(.0))]
@@ -206,12 +206,12 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// Turns an error into `failure`, for `map_err`.
+    /// Makes a refusal of an error, for `map_err`.
     pub(crate) fn failed(failure: &'static str) -> impl Fn(io::Error) -> Refusal {
         move |error| Refusal::Failed { failure, error }
     }
 
-    /// Of a call that needs `capability` and otherwise fails as `failure` says.
+    /// The refusal for a call that needs `capability`, and that otherwise failed with `failure`.
     pub(crate) fn of_call(capability: &'static str, failure: &'static str, error: io::Error) -> Refusal {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Refusal::Needs { capability, error },
@@ -220,7 +220,7 @@ impl Refusal {
     }
 }
 
-/// The error by the name that manual pages and search engines know.
+/// The error under the name that manual pages and search engines use.
 fn name(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM) => "EPERM".to_owned(),

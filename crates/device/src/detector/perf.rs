@@ -1,9 +1,9 @@
-//! The second detector: perf events at the same tracepoints, one ring of samples for each CPU.
+//! The second-best detector: perf events at the same tracepoints, with one ring of samples for each CPU.
 //!
-//! For kernels and containers that refuse BPF. It costs more per request and more memory, and has three blind spots that
-//! the BPF detector has not: CPUs that are switched on later; pass-through commands (`SG_IO`) of others, because a filter
-//! of perf cannot tell them from ours; and whatever the BPF program of some other tool at the same tracepoint withholds
-//! from perf by returning 0.
+//! For kernels and containers that refuse BPF. It costs more per request and more memory than the BPF detector, and it misses
+//! three things: CPUs that are switched on later; pass-through commands (`SG_IO`) of others, because a filter of perf cannot
+//! distinguish them from the scrub's; and hits that another tool's BPF program at the same tracepoint withholds from perf
+//! by returning 0.
 
 use std::ffi::CString;
 use std::io;
@@ -27,10 +27,10 @@ const RING_BYTES: usize = 256 << 10;
 /// `PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME`: each sample is the words id, process and thread, time.
 const SAMPLE: u64 = 1 << 16 | 1 << 1 | 1 << 2;
 
-/// Every request of one disk that is not ours, with its time.
+/// Reports every foreground request of one disk with its time.
 pub(super) struct Perf {
     cpus: Vec<PerfCpu>,
-    /// Our process, when arrivals must be told by it.
+    /// This process, when the scrub's arrivals must be recognised by it.
     process: Option<u32>,
     lost: u64,
     in_flight: InFlightCounts,
@@ -39,7 +39,7 @@ pub(super) struct Perf {
 }
 
 impl Perf {
-    /// Watches `disk` with the best tracepoints there are, and says what it sees.
+    /// Watches `disk` with the best available tracepoints, and returns a description of what is seen.
     ///
     /// # Errors
     /// Without CAP_PERFMON, without a readable tracefs.
@@ -94,9 +94,9 @@ impl Detector for Perf {
 /// The events of one CPU, which share a ring.
 struct PerfCpu {
     ring: PerfRing,
-    /// How the samples of the completion event are marked; 0, which marks none, when there is no such event.
+    /// The ID in samples of the completion event; 0, which no sample has, when there is no such event.
     completion_id: u64,
-    /// What keeps the events alive.
+    /// Keeps the events open.
     _events: (PerfEvent, Option<PerfEvent>),
 }
 
@@ -111,7 +111,7 @@ impl PerfCpu {
         let ring = PerfRing::new(&arrival, RING_BYTES)?;
         let completion = probes.completion.as_ref().map(event).transpose()?;
         let mut completion_id = 0;
-        // Completions first: one too many is no debt, one too few is an outstanding request.
+        // Completions first: a surplus completion does no harm, a missing one would leave a request outstanding.
         if let Some(completion) = &completion {
             completion_id = completion.id()?;
             completion.redirect(&arrival)?;
@@ -122,7 +122,7 @@ impl PerfCpu {
     }
 }
 
-/// What the kernel must match for a sample: our disk and, where the tracepoint tells it, not the idle class.
+/// The filter that the kernel applies to samples: this disk and, where the class is reported, not the idle class.
 fn filter(point: &Tracepoint, disk: &DiskNode) -> CString {
     let dev = disk.major << 20 | disk.minor;
     let filter = match point.ioprio {
@@ -132,25 +132,25 @@ fn filter(point: &Tracepoint, disk: &DiskNode) -> CString {
     CString::new(filter).expect("numbers hold no NUL")
 }
 
-/// One record of a ring, as far as we need it.
+/// One record of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PerfRecord {
-    /// A hit of the tracepoint whose event is `id`, in the process `process` as our PID namespace numbers it.
+    /// A hit of the tracepoint whose event is `id`, in the process `process` as numbered in our PID namespace.
     Sample { id: u64, process: u32, at: Nanos },
-    /// So many records did not fit.
+    /// Number of records that did not fit.
     Lost(u64),
-    /// Something else.
+    /// Any other record.
     Other,
 }
 
-/// `PERF_RECORD_LOST`.
+/// `PERF_RECORD_LOST`: some records did not fit into the ring.
 const RECORD_LOST: u32 = 2;
-/// `PERF_RECORD_SAMPLE`.
+/// `PERF_RECORD_SAMPLE`: a tracepoint was hit.
 const RECORD_SAMPLE: u32 = 9;
 
 impl PerfRecord {
-    /// Reads the record whose words `word` gives by their number, and says how many bytes it has. Its header is a `u32`
-    /// with the kind, then two `u16`: flags and length. `None` when the length cannot be true.
+    /// Decodes the record whose words `word` returns by index, and returns its length in bytes, too. Its header is a `u32`
+    /// with the kind, then two `u16`: flags and length. `None` when the length is impossible.
     fn decode(word: impl Fn(usize) -> u64) -> Option<(PerfRecord, u64)> {
         let [k0, k1, k2, k3, _, _, l0, l1] = word(0).to_ne_bytes();
         let bytes = u64::from(u16::from_ne_bytes([l0, l1]));

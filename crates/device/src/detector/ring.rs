@@ -1,4 +1,4 @@
-//! The ring of samples that a perf event writes and we read.
+//! The ring of samples that a perf event writes and the detector reads.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -12,13 +12,13 @@ pub(crate) struct PerfRing {
     bytes: usize,
 }
 
-/// Where `struct perf_event_mmap_page` has `data_head`, up to which the kernel has written.
+/// Offset of `data_head` in `struct perf_event_mmap_page`: the position up to which the kernel has written.
 const HEAD: usize = 1024;
-/// Where it has `data_tail`, up to which we have read.
+/// Offset of `data_tail`: the position up to which the samples were read.
 const TAIL: usize = 1032;
 
 impl PerfRing {
-    /// A ring for this event, with `bytes` of data: a power of two, not less than a page.
+    /// A ring for this event, with `bytes` of data: a power of two, at least a page.
     ///
     /// # Errors
     /// EPERM when that is more than may be locked in memory, ENOMEM.
@@ -32,8 +32,8 @@ impl PerfRing {
         Ok(PerfRing { memory, page, bytes })
     }
 
-    /// Hands out all that is in the ring, in the order of writing, and frees its room. `decode` reads one record, whose
-    /// words are given by their number, and says how many bytes it has; `None` when that cannot be true.
+    /// Hands out all records in the ring, in the order of writing, and frees their room. `decode` decodes one record, whose
+    /// words it reads by index, and returns its length in bytes, too; `None` when the length is impossible.
     pub(crate) fn take<R>(
         &self,
         decode: impl Fn(&dyn Fn(usize) -> u64) -> Option<(R, u64)>,

@@ -1,17 +1,17 @@
-//! The detector for those without privilege: counts in `/sys/block/X/stat`, dated when they are read.
+//! The detector that needs no privilege: counts from `/sys/block/X/stat`, dated when they are read.
 //!
-//! Writes, discards and flushes in there are all foreground, since we only read. Foreground *reads* are those sectors
-//! that the disk read and we did not: never requests, because the kernel splits a read of ours as it likes.
+//! All writes, discards and flushes in there are foreground, because a scrub only reads. Foreground *reads* are computed from
+//! sectors: those that the disk read and the scrub did not. Requests cannot be compared, because the kernel splits them.
 //!
-//! **Our own reads must never count, so three moments are left out.**
-//! 1. While a read of ours is at the disk, part of it may be counted: the judgement about reads waits until none is.
-//! 2. When the kernel has counted fewer sectors than we have read, it may be late: the judgement waits again, for
-//!    [`SETTLE`], after which the difference is a read that failed before it reached the disk, and is forgotten.
-//! 3. For a moment after a read of ours, `in_flight` may still count it: that count is only believed when our traffic has
-//!    rested for [`SETTLE`], or when it is 0.
+//! **The scrub's own reads must never count as foreground, so three moments are left out.**
+//! 1. While a scrub request is at the disk, part of it may be counted already: reads are judged when none is.
+//! 2. When the kernel has counted fewer sectors than the scrub has read, it may be late: reads are judged [`LAG_MAX`] later.
+//!    If the difference remains, it is a read that failed before it reached the disk, and is forgotten.
+//! 3. Just after a scrub request, `in_flight` may still count it: that count is only believed when the scrub has been
+//!    idle for [`LAG_MAX`], or when it is 0.
 //!
-//! Nothing is missed by waiting, only dated later: the counters are cumulative. What was counted since the last look is
-//! said to have arrived in the middle between the two, the best guess there is.
+//! Waiting misses nothing, but dates it later: the counters are cumulative. Requests counted since the last poll are
+//! dated in the middle between the two polls, which is the best guess.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,17 +24,17 @@ use super::{Detector, OwnTraffic, Refusal, RequestsWhose};
 use crate::clock;
 use crate::sysfs::DiskNode;
 
-/// Counts of the foreground's requests of one disk.
+/// Counts the foreground requests of one disk.
 pub(super) struct Stat {
     file: File,
-    /// Set up by the first look, which only tells where the counters stand.
+    /// Made by the first poll, which only gives the counters to start from.
     judge: Option<Judge>,
     /// The longest read that the kernel does not split, in sectors.
     split: u64,
 }
 
 impl Stat {
-    /// Watches the counters of `disk`, and says what it sees.
+    /// Watches the counters of `disk`, and returns a description of what is seen.
     ///
     /// # Errors
     /// When the disk is gone, or its counting is switched off.
@@ -59,7 +59,7 @@ impl Stat {
     }
 }
 
-/// `max_sectors_kb` where the disk does not say: long the kernel's default (2560 sectors, `BLK_DEF_MAX_SECTORS`).
+/// `max_sectors_kb` where the disk does not report it: long the kernel's default (2560 sectors, `BLK_DEF_MAX_SECTORS`).
 const SPLIT_KIB: u64 = 1280;
 
 impl Detector for Stat {
@@ -76,21 +76,21 @@ impl Detector for Stat {
     }
 }
 
-/// What the kernel has counted, ours included. Documentation/block/stat.rst.
+/// The kernel's counts, the scrub's requests included. Documentation/block/stat.rst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counters {
-    /// Reads that were completed.
+    /// Completed reads.
     reads: u64,
-    /// 512-byte sectors they transferred.
+    /// 512-byte sectors that they transferred.
     read_sectors: u64,
-    /// Writes, discards and flushes that were completed.
+    /// Completed writes, discards and flushes.
     others: u64,
     /// Requests at the disk now.
     in_flight: u64,
 }
 
 impl Counters {
-    /// Reads the line. Discards came with Linux 4.18 and flushes with 5.5; without them they are 0.
+    /// Parses the line. Discards came with Linux 4.18 and flushes with 5.5; without them they are 0.
     fn parse(text: &str) -> Option<Counters> {
         let numbers = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
         let [reads, _, read_sectors, _, writes, _, _, _, in_flight, ..] = numbers[..] else { return None };
@@ -99,22 +99,22 @@ impl Counters {
     }
 }
 
-/// Tells the foreground's traffic from ours. Pure.
+/// Separates the foreground's traffic from the scrub's. Pure.
 #[derive(Debug)]
 struct Judge {
     /// The counters up to which all is judged.
     judged: Counters,
-    /// Our traffic up to which all is judged.
+    /// The scrub's traffic up to which all is judged.
     judged_own: OwnTraffic,
-    /// When the last call was.
+    /// Time of the last poll.
     looked: Nanos,
-    /// Our traffic at the last call.
+    /// The scrub's traffic at the last poll.
     own: OwnTraffic,
-    /// When that last changed, or a read of ours was last seen at the disk.
+    /// When that last changed, or a scrub request was last seen at the disk.
     own_moved: Nanos,
-    /// Foreground requests at the disk, as far as was believed.
+    /// Foreground requests at the disk, as far as that is known.
     outstanding: u64,
-    /// There was foreground since the last [`Event::ForegroundDrained`].
+    /// Whether there was foreground since the last [`Event::ForegroundDrained`].
     open: bool,
     /// The longest read that the kernel does not split, in sectors.
     split: u64,
@@ -185,7 +185,7 @@ impl Judge {
     }
 }
 
-/// A count as events carry it.
+/// A count in the width that events have.
 fn clamp(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -194,7 +194,7 @@ fn clamp(count: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// 1 MiB, which this disk gets in two requests.
+    /// A scrub request of 1 MiB, which this disk gets in two requests.
     const OWN: OwnTraffic = OwnTraffic { sectors: 2048, requests: 1, in_flight: 0 };
     const AT_DISK: OwnTraffic = OwnTraffic { sectors: 0, requests: 0, in_flight: 1 };
     const NONE: OwnTraffic = OwnTraffic { sectors: 0, requests: 0, in_flight: 0 };
@@ -215,7 +215,7 @@ mod tests {
         Event::ForegroundDrained { at: Nanos::from_millis(millis) }
     }
 
-    /// What is said of each look: the time in ms, the counters, our traffic.
+    /// The result of each poll: the time in ms, the counters, the scrub's traffic.
     fn judge(looks: &[(u64, Counters, OwnTraffic)]) -> Vec<Event> {
         let mut judge = Judge::new(Nanos::ZERO, Counters::default(), NONE, 1024);
         let mut events = Vec::new();
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn foreground_is_what_we_did_not_do() {
         assert_eq!(judge(&[(5, reads(3, 24), NONE)]), [arrived(2500, 3), completed(5, 3), drained(5)]);
-        // Ours in two requests, and one of the foreground's.
+        // One scrub request, counted as two, and a foreground request.
         assert_eq!(judge(&[(5, reads(3, 2056), OWN)]), [arrived(2500, 1), completed(5, 1), drained(5)]);
         let others = Counters { others: 4, ..Counters::default() };
         assert_eq!(judge(&[(5, others, AT_DISK)]), [arrived(2500, 4), completed(5, 4), drained(5)]);
@@ -247,13 +247,13 @@ mod tests {
 
     #[test]
     fn our_own_read_never_counts_however_it_is_caught() {
-        // Half of it counted, then all of it, then we hear of it.
+        // Half of it is counted, then all of it, then the scrub is notified.
         let looks = [(1, reads(1, 1024), AT_DISK), (2, reads(2, 2048), AT_DISK), (3, reads(2, 2048), OWN)];
         assert_eq!(judge(&looks), []);
         // The kernel is late with the sectors, then with the request.
         let looks = [(3, reads(1, 1024), OWN), (3, reads(1, 2048), OWN), (9, reads(2, 2048), OWN)];
         assert_eq!(judge(&looks), []);
-        // It is still counted as in flight just after its end.
+        // The scrub request is still counted as in flight just after its end.
         let late = Counters { in_flight: 1, ..reads(2, 2048) };
         assert_eq!(judge(&[(2, late, AT_DISK), (3, late, OWN), (3, late, OWN), (4, reads(2, 2048), OWN)]), []);
     }

@@ -1,4 +1,4 @@
-//! The detectors on a real loop device. They need root and `losetup`, and say so when they are not run.
+//! The detectors on a real loop device. The tests need root and `losetup`, and print a note when they are not run.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -15,13 +15,13 @@ use super::tracepoint::{Events, Probes, Tracepoint};
 use super::*;
 use crate::{clock, ioprio};
 
-/// Whatever must be told is told by then.
+/// Every event to be reported is reported within this time.
 const LONG: Duration = Duration::from_secs(60);
 
-/// `IOPRIO_CLASS_BE`: what the foreground runs in.
+/// `IOPRIO_CLASS_BE`: the class of the foreground.
 const BEST_EFFORT: u16 = 2;
 
-/// A loop device over an empty file, gone when dropped.
+/// A loop device over an empty file; removed when dropped.
 struct Loop {
     path: String,
     node: DiskNode,
@@ -29,7 +29,7 @@ struct Loop {
 }
 
 impl Loop {
-    /// `None`, with a word about it, where it cannot be made.
+    /// `None`, with a note, where it cannot be made.
     fn new() -> Option<Loop> {
         Loop::attach().inspect_err(|error| skip(&format!("not run: needs root and losetup ({error})"))).ok()
     }
@@ -42,14 +42,14 @@ impl Loop {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        // Where udev runs, it looks at a new disk; that is foreground, but not the foreground that is counted here.
+        // Where udev runs, it reads a new disk; that is foreground, but not the foreground that is counted here.
         let _ = Command::new("udevadm").arg("settle").status();
         let number = std::fs::metadata(&path)?.rdev();
         let node = DiskNode::of_device(libc::major(number), libc::minor(number))?;
         Ok(Loop { path, node, _file: file })
     }
 
-    /// Reads `count` blocks of `bytes` past the page cache, on a thread of the class, and waits for them.
+    /// Reads `count` blocks of `bytes` past the page cache, on a thread in `class`, and waits for them.
     fn read(&self, class: u16, count: u64, bytes: usize) {
         let disk = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&self.path).unwrap();
         let reader = thread::spawn(move || {
@@ -61,7 +61,7 @@ impl Loop {
         reader.join().unwrap();
     }
 
-    /// The same from another process, in the class that processes have, and on one CPU.
+    /// Reads as above, but from another process, in the default class of processes, and on one CPU.
     fn read_from_outside(&self, count: u64, bytes: usize) {
         // SAFETY: the call takes nothing and only reads.
         let cpu = unsafe { libc::sched_getcpu() };
@@ -78,7 +78,7 @@ impl Drop for Loop {
     }
 }
 
-/// One read past the page cache, which wants aligned memory.
+/// One read past the page cache, which requires aligned memory.
 fn read_direct(disk: &File, bytes: usize, offset: u64) {
     let mut memory = vec![0_u8; bytes + 4096];
     let skip = memory.as_ptr().align_offset(4096);
@@ -88,7 +88,7 @@ fn read_direct(disk: &File, bytes: usize, offset: u64) {
     assert_eq!(done, bytes as isize, "{}", io::Error::last_os_error());
 }
 
-/// Says on the terminal, past the test harness, that a test was not run.
+/// Prints on the terminal, past the test harness, that a test was not run.
 fn skip(why: &str) {
     let _ = writeln!(io::stderr(), "{}: {why}", thread::current().name().unwrap_or("test"));
 }
@@ -127,7 +127,7 @@ fn count(events: &[Event]) -> (u32, u32, u32) {
     })
 }
 
-/// The detector of this kind for `disk`; `None`, with a word about it, where this machine does not give it.
+/// The detector of this kind for `disk`; `None`, with a note, where this machine does not support it.
 fn open_exactly(disk: &Loop, kind: DetectorKind) -> Option<Box<dyn Detector>> {
     let opened = open(Some(&disk.node), Some(kind), RequestsWhose::All);
     if opened.kind != kind {
@@ -137,7 +137,7 @@ fn open_exactly(disk: &Loop, kind: DetectorKind) -> Option<Box<dyn Detector>> {
     Some(opened.detector)
 }
 
-/// 500 foreground reads among 300 of ours: the foreground is seen to the last arrival, and nothing of ours.
+/// 500 foreground reads among 300 scrub reads: every foreground arrival is seen, and no scrub read.
 fn foreground_is_told_from_ours_exactly(kind: DetectorKind) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
@@ -202,14 +202,14 @@ fn perf_tells_arrivals_by_process_on_older_kernels() {
     arrivals_are_told_by_process(perf::Perf::with_probes);
 }
 
-/// A ring that nobody empties fills up: what is lost is counted, and the rest is told in order.
+/// A ring that is not drained fills up: lost events are counted, and the rest are reported in order.
 fn what_does_not_fit_is_counted(kind: DetectorKind, reads: u64) {
     let Some(disk) = Loop::new() else { return };
     let Some(mut detector) = open_exactly(&disk, kind) else { return };
     disk.read_from_outside(reads, 512);
     let (arrived, _, drained) = count(&drain(&mut *detector, OwnTraffic::default(), true));
     assert!(arrived > 1000 && drained == 1, "{arrived} arrivals, {drained} drained");
-    // Perf tells of a loss with the next sample that fits on that CPU, and no test is pinned to one.
+    // Perf reports a loss with the next sample that fits on that CPU, and no test is pinned to one.
     let lossy = (0..1000).any(|_| {
         disk.read_from_outside(1, 512);
         detector.drain(OwnTraffic::default(), &mut Vec::new());

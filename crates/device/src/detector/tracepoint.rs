@@ -1,19 +1,19 @@
 //! The tracepoints of the block layer: which of them this kernel has, and where their fields lie.
 //!
-//! Nothing here is known by heart: offsets come from the `format` file of each tracepoint, because they moved before and
-//! will move again. The tracepoints themselves changed too:
+//! Offsets are not built in but come from the `format` file of each tracepoint, because they moved before and will move
+//! again. The tracepoints themselves changed, too:
 //!
 //! | Linux | arrival | completion |
 //! |---|---|---|
 //! | 6.11 and later | `block_io_start`, with the I/O class | `block_rq_complete`, with the I/O class |
-//! | 6.5 to 6.10 | `block_io_start`, without it | - |
-//! | before | `block_getrq`, without it | - |
-//! | disks without request queue (md, dm, zram) | `block_bio_queue`, without it | -; where none is ours `block_bio_complete` |
+//! | 6.5 to 6.10 | `block_io_start`, without the class | - |
+//! | before | `block_getrq`, without the class | - |
+//! | disks without request queue (md, dm, zram) | `block_bio_queue`, without the class | `block_bio_complete` if the scrub sends none |
 //!
-//! Without the class, our own arrivals are told by our process. A completion runs in whatever process was interrupted, so
-//! it can be told by the class alone, and without it completions are not watched at all. `block_io_done` would match
-//! `block_io_start` better, but it comes when the request has lost its bio, and with it the class: on 6.18 it said
-//! "none" of 300 out of 300 idle-class reads.
+//! Without the class, the scrub's arrivals are recognised by the process. A completion runs in whatever process was
+//! interrupted, so it can be recognised by the class alone, and without the class completions are not watched at all.
+//! `block_io_done` would match `block_io_start` better, but it comes when the request has lost its bio, and with it the class:
+//! on 6.18 it reported "none" for 300 out of 300 idle-class reads.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -24,20 +24,20 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use super::{Refusal, RequestsWhose};
 use crate::sysfs::DiskNode;
 
-/// What to watch on one disk.
+/// The tracepoints to watch on one disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Probes {
-    /// A request reaches the disk.
+    /// Hit when a request reaches the disk.
     pub(super) arrival: Tracepoint,
-    /// A request is completed; carries the I/O class, but where none is ours.
+    /// Hit when a request is completed. Reports the I/O class, unless the disk receives no scrub requests.
     pub(super) completion: Option<Tracepoint>,
 }
 
 impl Probes {
-    /// The best that this kernel offers for `disk`.
+    /// The best tracepoints that this kernel has for `disk`.
     ///
     /// # Errors
-    /// When tracefs can neither be found nor mounted, may not be read, or has no tracepoint of ours.
+    /// When tracefs can neither be found nor mounted, may not be read, or lacks these tracepoints.
     pub(super) fn choose(disk: &DiskNode, whose: RequestsWhose) -> Result<Probes, Refusal> {
         let events = Events::open()?;
         let find = |names: &[&'static str]| names.iter().find_map(|name| Tracepoint::read(events.folder(), name).ok());
@@ -52,7 +52,7 @@ impl Probes {
         Ok(Probes { arrival, completion })
     }
 
-    /// What is seen of `disk` this way, in words.
+    /// A description of what is seen of `disk`.
     pub(super) fn describe(&self, disk: &DiskNode) -> String {
         let name = &disk.name;
         match self.completion {
@@ -62,16 +62,16 @@ impl Probes {
     }
 }
 
-/// One tracepoint and the fields we need of it.
+/// One tracepoint and the offsets of the fields that are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tracepoint {
-    /// The number by which perf knows it.
+    /// Its number in perf.
     pub(crate) id: u64,
     /// The offset of the disk's number, `major << 20 | minor`, 4 bytes.
     pub(crate) dev: i16,
     /// The offset of the request's I/O priority, 2 bytes.
     pub(crate) ioprio: Option<i16>,
-    /// The offset of the letters that say what the request does; the first is `N` for a pass-through command.
+    /// The offset of the letters for the kind of the request; the first is `N` for a pass-through command.
     pub(crate) rwbs: i16,
 }
 
@@ -79,13 +79,13 @@ impl Tracepoint {
     /// Reads the description of the tracepoint `name` in the folder `events`.
     ///
     /// # Errors
-    /// When there is none, or it lacks a field that we need.
+    /// When there is no such tracepoint, or it lacks a required field.
     pub(crate) fn read(events: &Path, name: &str) -> io::Result<Tracepoint> {
         let text = fs::read_to_string(events.join(name).join("format"))?;
         Tracepoint::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Reads a `format` file. `None` when it does not describe such a tracepoint.
+    /// Parses a `format` file. `None` when it does not describe such a tracepoint.
     fn parse(text: &str) -> Option<Tracepoint> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let field = |name, size| Field::find(text, name).filter(|field| field.size == size).map(|field| field.offset);
@@ -102,15 +102,15 @@ impl Tracepoint {
 #[derive(Debug)]
 pub(crate) struct Events {
     folder: PathBuf,
-    /// Where tracefs was not mounted: a mount that nobody else sees. It ends with this.
+    /// Where tracefs was not mounted: a private mount, which ends with this value.
     _mount: Option<OwnedFd>,
 }
 
 impl Events {
-    /// Finds it where it is usually mounted, or mounts it for this process alone (Linux 5.2, CAP_SYS_ADMIN).
+    /// Finds tracefs where it is usually mounted, or mounts it for this process alone (Linux 5.2, CAP_SYS_ADMIN).
     ///
     /// # Errors
-    /// When that is not possible, or it may not be read.
+    /// When tracefs can neither be found nor mounted, or may not be read.
     pub(crate) fn open() -> Result<Events, Refusal> {
         const FOLDERS: [&str; 2] = ["/sys/kernel/tracing/events/block", "/sys/kernel/debug/tracing/events/block"];
         let mut refusal = None;
@@ -130,7 +130,7 @@ impl Events {
         }
     }
 
-    /// Mounts it at no path: it is reached through the descriptor.
+    /// Mounts tracefs at no path: it is reached through the descriptor.
     fn mount() -> io::Result<Events> {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(context.as_fd())?;
@@ -146,7 +146,7 @@ impl Events {
     }
 }
 
-/// Where a field lies in the record of a tracepoint.
+/// Offset and size, in bytes, of a field in the record of a tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) offset: i16,
@@ -173,7 +173,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// Mounted for us alone it tells the same, and nobody else sees it.
+    /// A private mount has the same tracepoints, and is invisible to other processes.
     #[test]
     fn tracefs_is_mounted_where_nobody_sees_it() {
         let mounts = || fs::read_to_string("/proc/self/mounts").expect("proc(5)").matches(" tracefs ").count();
@@ -207,7 +207,7 @@ mod tests {
 
 print fmt: \"%d,%d %s\", ((unsigned int) ((REC->dev) >> 20))\n";
 
-    /// Linux 6.1, `block_getrq`: no class.
+    /// Linux 6.1, `block_getrq`: without the class.
     const GETRQ: &str = "name: block_getrq\nID: 1137\nformat:
 \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
 

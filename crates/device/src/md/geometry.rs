@@ -1,10 +1,10 @@
-//! What an array is, as its files in `/sys` say: level, size, members; and why it may not be checked.
+//! Reads what an array is from its files in `/sys`: level, size, members; and whether it may be checked.
 
 use super::knobs::MdKnobs;
 use crate::verify::REQUEST_MAX;
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 
-/// md's levels that have something to compare.
+/// The levels of md that have redundancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MdLevel {
     /// Copies of everything.
@@ -22,7 +22,7 @@ pub enum MdLevel {
 impl MdLevel {
     const ALL: [MdLevel; 5] = [MdLevel::Raid1, MdLevel::Raid10, MdLevel::Raid4, MdLevel::Raid5, MdLevel::Raid6];
 
-    /// As `md/level` says it.
+    /// Its name in `md/level`.
     pub fn name(self) -> &'static str {
         match self {
             MdLevel::Raid1 => "raid1",
@@ -33,54 +33,54 @@ impl MdLevel {
         }
     }
 
-    /// Does it keep copies, not parities?
+    /// Whether it keeps copies, not parities.
     pub fn is_mirror(self) -> bool {
         matches!(self, MdLevel::Raid1 | MdLevel::Raid10)
     }
 
-    /// The level that this word of `md/level` names, if it has redundancy.
+    /// The level with this name in `md/level`, if it has redundancy.
     pub fn of_name(word: &str) -> Option<MdLevel> {
         MdLevel::ALL.into_iter().find(|level| level.name() == word)
     }
 }
 
-/// A disk of an array that is in its place.
+/// A disk that is in its place in an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdMember {
     /// The kernel's name of the disk or partition: `sda1`.
     pub name: String,
-    /// Its place, from 0.
+    /// Its place in the array, from 0.
     pub slot: usize,
-    /// Where its data begin, in sectors of the disk or partition.
+    /// First sector of its data, in sectors of the disk or partition.
     pub data_start: u64,
 }
 
-/// What is known of an array before it is checked.
+/// Facts about an array, known before it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdGeometry {
     /// Its level.
     pub level: MdLevel,
-    /// `md/layout`: what it means depends on the level.
+    /// `md/layout`, whose meaning depends on the level.
     pub layout: u64,
     /// Sectors of a chunk; 0 for RAID-1, which has none.
     pub chunk: u64,
-    /// How far a check goes. md's positions are sectors of each member's data for RAID-1, 4, 5 and 6, and of the array for
+    /// The end of a check, in md's positions: sectors of each member's data for RAID-1, 4, 5 and 6, and of the array for
     /// RAID-10.
     pub sectors: u64,
-    /// The disks in their places.
+    /// The disks, in the order of their places.
     pub members: Vec<MdMember>,
 }
 
-/// `sync_min` is rounded down to it by the kernel, and a RAID-4, 5 or 6 compares so much at a time: a page.
+/// Sectors of a page, the unit of RAID-4, 5 and 6 comparisons, to which the kernel rounds `sync_min` down.
 pub const PAGE_SECTORS: u64 = 8;
 
-/// Why an array is not checked. Nothing was changed then. Reads on after its name.
+/// Why an array is not checked. Nothing was changed then. Its text continues the array's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MdRefusal {
-    /// This level has nothing to compare.
+    /// This level has no redundancy.
     #[error("is {0}, which keeps nothing twice")]
     NoRedundancy(String),
-    /// The kernel does not let a check be steered.
+    /// The kernel is too old to steer a check.
     #[error("cannot be checked in steps: this kernel has no md/{0} (Linux 2.6.26 and later have it)")]
     NoFeature(&'static str),
     /// Members are missing.
@@ -88,31 +88,31 @@ pub enum MdRefusal {
         "is degraded: {0} of its {1} members are missing: replace them first (mdadm --manage /dev/NAME --add DISK); the members that are left can be read one by one, as disks"
     )]
     Degraded(u64, u64),
-    /// It is not in use as arrays are.
+    /// It is not in an active state.
     #[error("is {0}: {advice}", advice = state_advice(.0))]
     State(String),
-    /// md does something with it.
+    /// md is already busy with it.
     #[error(
         "is busy ({0}): somebody else, or the kernel itself, has begun it: try again when /proc/mdstat shows it done"
     )]
     Busy(String),
-    /// It is being made into something else.
+    /// Its geometry is being changed.
     #[error("is being reshaped: try again when /proc/mdstat shows it done")]
     Reshaping,
-    /// A member has places that md knows to be bad, which a check passes over.
+    /// A member has blocks that md knows to be bad, which a check skips.
     #[error(
         "has bad blocks in the list of its member {0} (md/dev-{0}/bad_blocks), which a check passes over: replace that member"
     )]
     BadBlocks(String),
-    /// Its chunks are greater than any request.
+    /// Its chunks are larger than any request.
     #[error("has chunks of {0}, the most that can be checked is {max}", max = REQUEST_MAX)]
     Chunk(Bytes),
-    /// We may not write there.
+    /// The user may not write to its files.
     #[error(
         "cannot be checked: /sys/block/NAME/md may not be written ({0}): run as root, where /sys is not read-only (a container?)"
     )]
     Permission(String),
-    /// The files say nothing that makes sense.
+    /// A file has an unexpected value.
     #[error("cannot be checked: md/{0} says nothing that makes sense")]
     Nonsense(&'static str),
 }
@@ -126,14 +126,14 @@ fn state_advice(state: &str) -> &'static str {
 }
 
 impl MdGeometry {
-    /// Reads what an array is, and looks whether it may be checked now. `array_sectors` is the size of its device.
+    /// Reads what an array is, and checks that it may be checked now. `array_sectors` is the size of its device.
     ///
     /// # Errors
     /// [`MdRefusal`].
     pub fn read(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
         let geometry = MdGeometry::look(knobs, array_sectors)?;
         is_healthy(knobs)?;
-        // Which of its sectors they make unsafe is not reckoned for chunks that wander.
+        // With RAID-10, it is not computed which of the array's sectors are affected.
         let has_bad = |member: &&MdMember| {
             knobs.read(&format!("dev-{}/bad_blocks", member.name)).is_ok_and(|list| !list.is_empty())
         };
@@ -149,7 +149,7 @@ impl MdGeometry {
     /// Reads what an array is, whether or not it may be checked now.
     ///
     /// # Errors
-    /// [`MdRefusal`], when it never may.
+    /// [`MdRefusal`], when it can never be checked.
     pub fn look(knobs: &dyn MdKnobs, array_sectors: u64) -> Result<MdGeometry, MdRefusal> {
         let text = |file| knobs.read(file).map_err(|_| MdRefusal::Nonsense(file));
         let number = |file: &'static str| text(file)?.parse::<u64>().map_err(|_| MdRefusal::Nonsense(file));
@@ -165,7 +165,7 @@ impl MdGeometry {
         if level != MdLevel::Raid1 && (chunk < PAGE_SECTORS || !chunk.is_power_of_two()) {
             return Err(MdRefusal::Nonsense("chunk_size"));
         }
-        // In KiB; of a mirror the device says it to the sector.
+        // In KiB; for a mirror the size of the device is exact to the sector.
         let component = number("component_size")?.saturating_mul(2);
         let sectors = match level {
             MdLevel::Raid1 => component.max(array_sectors),
@@ -180,18 +180,18 @@ impl MdGeometry {
         Ok(geometry)
     }
 
-    /// The smallest piece that a check can be asked for, in sectors.
+    /// The smallest range that can be checked, in sectors.
     pub fn block(&self) -> u64 {
         self.chunk.max(PAGE_SECTORS)
     }
 
-    /// As many sectors as are whole blocks. What is left over is checked with the last of them.
+    /// Sectors of the whole blocks. The rest is checked together with the last of them.
     pub fn whole_sectors(&self) -> u64 {
         self.sectors / self.block() * self.block()
     }
 }
 
-/// May the array be checked, as far as its members and its state are concerned?
+/// Checks that the members and the state of the array allow a check.
 ///
 /// # Errors
 /// [`MdRefusal`].
@@ -209,7 +209,7 @@ pub fn is_healthy(knobs: &dyn MdKnobs) -> Result<(), MdRefusal> {
     let (degraded, in_sync) = (number("degraded").unwrap_or(u64::MAX), members(knobs).len() as u64);
     match (degraded, places.saturating_sub(in_sync)) {
         (0, 0) => Ok(()),
-        // Of a disk that was pulled, md learns when it wants something of it.
+        // md notices that a disk was pulled only when it next uses it.
         (degraded, missing) => Err(MdRefusal::Degraded(degraded.min(places).max(missing), places)),
     }
 }
@@ -223,7 +223,7 @@ pub(super) fn members(knobs: &dyn MdKnobs) -> Vec<MdMember> {
             let text = |file: &str| knobs.read(&format!("{device}/{file}")).unwrap_or_default();
             let state = text("state");
             let is = |word: &str| state.split(',').any(|state| state == word);
-            // Of a disk that was pulled the link leads nowhere, and md calls it in sync until it wants something of it.
+            // The link of a disk that was pulled leads nowhere, but md calls it in sync until it next uses it.
             let is_there = knobs.read(&format!("{device}/block/dev")).is_ok();
             let is_in = is_there && is("in_sync") && !is("faulty") && !is("replacement");
             Some(MdMember {

@@ -1,12 +1,12 @@
-//! The guard of an array whose check is being steered: a file that says what to put back, should we be killed.
+//! The guard of an array whose check is being steered: a file that records what to put back if this process is killed.
 //!
 //! ```text
 //! scrubjay md guard 1
 //! array md0
-//! key 5030dd11-... md check        whose scrub it is, as its claim has it
-//! boot 3f1c...                     after the next one the kernel knows nothing of it any more
+//! key 5030dd11-... md check        the name under which the array is claimed
+//! boot 3f1c...                     after the next boot there is nothing to put back
 //! before 0 max                     sync_min and sync_max
-//! window 2048 4096                 what was set since, or was about to be: the last two
+//! window 2048 4096                 set since, or about to be: the last two
 //! window 2048 6144
 //! ```
 
@@ -19,12 +19,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "scrubjay md guard 1";
-/// How the names of guards end.
+/// End of the names of guards.
 pub(super) const ENDING: &str = ".md-guard";
-/// No guard is longer.
+/// The longest guard, in bytes.
 const BYTES_MAX: u64 = 4096;
 
-/// What a check was let run from and to.
+/// The range of positions in which a check may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SyncWindow {
     /// `sync_min`
@@ -33,7 +33,7 @@ pub(super) struct SyncWindow {
     pub max: u64,
 }
 
-/// What is to be put back.
+/// The values to put back, and those that the scrub has set since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MdGuard {
     pub array: String,
@@ -44,7 +44,7 @@ pub(super) struct MdGuard {
 }
 
 impl MdGuard {
-    /// Of the array `array` as its knobs are now.
+    /// A guard of `array` with the current values of its knobs.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -53,27 +53,27 @@ impl MdGuard {
         Ok(MdGuard { array: array.to_owned(), key: key.to_owned(), boot: clock::name(), before, windows: Vec::new() })
     }
 
-    /// Where the guard of the array that is scrubbed under `key` lies.
+    /// Path of the guard of the array that is scrubbed under `key`.
     pub fn path(folder: &Path, key: &str) -> PathBuf {
         folder.join(format!("{}{ENDING}", store::file_name(key)))
     }
 
-    /// `sync_min` and `sync_max` before; no maximum: `max`.
+    /// `sync_min` and `sync_max` before the scrub; `None` for `max`.
     pub fn before(&self) -> (u64, Option<u64>) {
         self.before
     }
 
-    /// What was set since, or was about to be.
+    /// The windows that were set since, or were about to be set; at most the last two.
     pub fn windows(&self) -> impl Iterator<Item = &SyncWindow> {
         self.windows.iter()
     }
 
-    /// Was nothing changed?
+    /// Whether no knob was changed.
     pub fn is_blank(&self) -> bool {
         self.windows.is_empty()
     }
 
-    /// Notes what is about to be set. The one before it may be what is set, should we die in between.
+    /// Notes a window that is about to be set. The previous one is kept: after a death in between, it is the one in effect.
     pub fn push(&mut self, window: SyncWindow) {
         if self.windows.len() > 1 {
             self.windows.remove(0);
@@ -81,7 +81,7 @@ impl MdGuard {
         self.windows.push(window);
     }
 
-    /// Nothing is ours: what there is now is what is to be put back.
+    /// Takes the current values as those to put back. Only while no knob is changed.
     ///
     /// # Errors
     /// When the knobs cannot be read.
@@ -90,7 +90,7 @@ impl MdGuard {
         Ok(())
     }
 
-    /// All was put back.
+    /// Notes that all was put back.
     pub fn clear(&mut self) {
         self.windows.clear();
     }
@@ -137,7 +137,7 @@ impl MdGuard {
     }
 }
 
-/// The guard in a file; none where it makes no sense.
+/// The guard in a file; `None` if it cannot be read or parsed.
 pub(super) fn read(path: &Path) -> Option<MdGuard> {
     let mut text = String::new();
     let file = fs::File::open(path).ok()?;

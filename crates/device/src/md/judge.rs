@@ -1,6 +1,6 @@
-//! What can be said of a block whose members do not agree: they are read, each for itself, and compared.
+//! Explains a block whose members do not agree: reads each member by itself, and compares.
 //!
-//! Nothing is written, and what is read here decides nothing but the words: that there is a mismatch is md's own finding.
+//! Writes nothing, and only decides the words and what may be repaired: that there is a mismatch is md's own finding.
 
 use super::geometry::{MdGeometry, MdLevel, PAGE_SECTORS};
 use crate::buffer::PageBuffer;
@@ -12,12 +12,12 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The members of an array, open for reading, past the page cache; none where that cannot be.
+/// The members of an array, open read-only past the page cache; empty where that is not possible.
 #[derive(Debug, Default)]
 pub(super) struct MemberFiles(Vec<File>);
 
 impl MemberFiles {
-    /// Opens them, in the order of their places: all of them or none.
+    /// Opens them in the order of their places: all of them or none.
     pub fn open(geometry: &MdGeometry) -> MemberFiles {
         let open = |name: &str| {
             let (file, is_direct) = open_read_only(&Path::new("/dev").join(name.replace('!', "/")), true).ok()?;
@@ -27,13 +27,13 @@ impl MemberFiles {
         MemberFiles(files.unwrap_or_default())
     }
 
-    /// These files.
+    /// Uses these files as the members.
     #[cfg(test)]
     pub fn of(files: Vec<File>) -> MemberFiles {
         MemberFiles(files)
     }
 
-    /// So many bytes at each of these places: which member, from which sector of its data on.
+    /// Reads `bytes` bytes at each of these places: member, and first sector of its data.
     fn read(&self, geometry: &MdGeometry, places: &[(usize, u64)], bytes: usize) -> io::Result<Vec<PageBuffer>> {
         let read = |&(member, start): &(usize, u64)| {
             let mut buffer = PageBuffer::new(bytes, 0x1000);
@@ -45,7 +45,7 @@ impl MemberFiles {
     }
 }
 
-/// What a mismatch means, by level.
+/// The meaning of a mismatch at this level, for people.
 pub(super) fn words_of_level(level: MdLevel) -> &'static str {
     match level {
         MdLevel::Raid1 | MdLevel::Raid10 => {
@@ -59,31 +59,31 @@ pub(super) fn words_of_level(level: MdLevel) -> &'static str {
     }
 }
 
-/// A range that does not agree, and what there is to say.
+/// A range that does not agree, and its explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JudgedPlace {
-    /// Where.
+    /// The range in md's positions.
     pub range: SectorRange,
     /// The member that alone explains it.
     pub member: Option<String>,
-    /// Nothing speaks against what md's repair would take for right: the first copy, or the data.
+    /// Whether nothing speaks against what md's repair takes for right: the first copy, or the data.
     pub is_repairable: bool,
-    /// For people.
+    /// The explanation, for people.
     pub words: String,
 }
 
-/// Judges the bytes of one page, as they lie on all members or copies.
+/// Judges the bytes of one page, of all members or copies.
 type PageJudge = dyn Fn(&[&[u8]]) -> MdVerdict;
-/// What they say, page by page.
+/// The verdicts, page by page.
 type PageVerdicts = Vec<(SectorRange, MdVerdict)>;
 
-/// Reads a block of all members, page by page: where they do not agree and who is wrong, as far as that can be told. Empty
-/// where that is not to be known.
+/// Reads a block of all members, page by page, and returns where they do not agree and which is wrong, as far as that can be
+/// known. Empty where it cannot.
 pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorRange) -> Vec<JudgedPlace> {
     if files.0.len() != geometry.members.len() {
         return Vec::new();
     }
-    // Of whom md's repair takes the word.
+    // The places that md's repair takes for right.
     let trusted: Vec<usize>;
     let (places, judge): (Vec<(usize, u64)>, Box<PageJudge>) = match geometry.level {
         MdLevel::Raid1 | MdLevel::Raid10 => match copies(geometry, block) {
@@ -140,13 +140,13 @@ pub(super) fn explain(geometry: &MdGeometry, files: &MemberFiles, block: SectorR
     told.collect()
 }
 
-/// Where the copies of a block lie: which member, from which sector of its data on. None for RAID-10 with far copies.
+/// The places of the copies of a block: member, and first sector of its data. `None` for RAID-10 with far copies.
 fn copies(geometry: &MdGeometry, block: SectorRange) -> Option<Vec<(usize, u64)>> {
     let members = geometry.members.len();
     if geometry.level == MdLevel::Raid1 {
         return Some((0..members).map(|place| (place, block.start.0)).collect());
     }
-    // drivers/md/raid10.c, setup_geo: near copies, and far ones in the second byte.
+    // drivers/md/raid10.c, setup_geo: near copies in the first byte, far copies in the second.
     let (near, far) = (geometry.layout & 0xff, geometry.layout >> 8);
     let chunk = block.start.0 / geometry.chunk;
     let place = |copy: u64| {
@@ -156,7 +156,7 @@ fn copies(geometry: &MdGeometry, block: SectorRange) -> Option<Vec<(usize, u64)>
     (far == 1 && near >= 2 && near <= members as u64).then(|| (0..near).map(place).collect())
 }
 
-/// Of two copies that differ nothing says which is right; of more, the one that stands alone is told.
+/// Compares copies. If two differ, it is undecided which is right; of more, one that differs from equal others is wrong.
 fn judge_copies(copies: &[&[u8]]) -> MdVerdict {
     let like = |copy: &[u8]| copies.iter().filter(|other| **other == copy).count();
     let alone: Vec<usize> = (0..copies.len()).filter(|&place| like(copies[place]) == 1).collect();
@@ -170,7 +170,7 @@ fn judge_copies(copies: &[&[u8]]) -> MdVerdict {
     }
 }
 
-/// The verdict on each page, if two readings say the same: of one that is being written nothing is said.
+/// The verdict on each page, if two readings give the same: a page that is being written is not judged.
 fn steady_verdicts(
     geometry: &MdGeometry,
     files: &MemberFiles,
@@ -238,7 +238,7 @@ mod tests {
         spoil(&files_1, 2, 3, 9);
         let told = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
         assert_eq!((told.member, told.is_repairable), (None, false));
-        // The first copy is what md's repair would spread.
+        // The first copy is the one that md's repair would spread.
         let (raid1, files_1) = (geometry(MdLevel::Raid1, 0, 3), files(3));
         spoil(&files_1, 0, 3, 7);
         let told = explain(&raid1, &files_1, SectorRange::at(0, 8)).remove(0);
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(told.len(), 1);
         assert_eq!((told[0].range, told[0].member.as_deref()), (SectorRange::at(16, 16), Some("sd2")));
         assert!(told[0].words.contains("from its sector 24 on, 16 sectors"), "{}", told[0].words);
-        // Row 1 of five members, left-symmetric: P on the fourth, Q on the last; only they are md's to write.
+        // Row 1 of five members, left-symmetric: P on the fourth, Q on the last; md's repair writes only these.
         assert!(!told[0].is_repairable);
         let files = self::files(5);
         spoil(&files, 3, 16, 1);

@@ -1,7 +1,7 @@
-//! The kernel's log, for what md and the block layer say of members while a range is checked: which sectors could not be read.
+//! Reads the kernel's log for sectors of members that md and the block layer could not read during a check.
 //!
-//! Counters tell how much md wrote anew ([`super::verifier`]); only the log tells where. It says less than it could: its lines are limited
-//! in rate, of mirrors the block layer names the first sector of a request only, and who may not read it is told nothing.
+//! Counters report how much md rewrote ([`super::verifier`]), but only the log reports where. It is incomplete: its lines are
+//! limited in rate, for mirrors the block layer names only the first sector of a request, and reading it needs a privilege.
 
 use super::geometry::MdMember;
 use scrubjay_core::units::SectorRange;
@@ -10,30 +10,30 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A record is no longer (Linux, kernel/printk: `PRINTKRB_RECORD_MAX` and its prefix).
+/// The longest record, in bytes (Linux, kernel/printk: `PRINTKRB_RECORD_MAX` and its prefix).
 const RECORD_MAX: usize = 8192;
-/// So many records are looked at in one go.
+/// Records that are read in one go, at most.
 const RECORDS_MAX: usize = 10_000;
 
-/// What a line says that is about reads of disks.
+/// A line about a read of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LogLine {
-    /// md wrote these sectors of a member anew: by its name, in its own sectors.
+    /// md rewrote these sectors of a member; its name, and the member's own sectors.
     Corrected { array: String, member: String, range: SectorRange },
     /// A read of a disk failed; its first sector.
     Failed { disk: String, sector: u64 },
 }
 
-/// Where a member could not be read, in sectors of its own.
+/// A range of a member that could not be read, in the member's own sectors.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoggedError {
     /// The kernel's name of the member.
     pub member: String,
-    /// What md wrote anew there; where only the request is known, its first sector.
+    /// The sectors that md rewrote; where only the request is known, its first sector.
     pub range: SectorRange,
 }
 
-/// A member as the block layer names it: the disk that it is, or is a part of, and where on it.
+/// The place of a member in the block layer's terms: the disk that it is, or is a part of, and its start there.
 #[derive(Debug)]
 struct MemberPlace {
     member: String,
@@ -42,7 +42,7 @@ struct MemberPlace {
     sectors: u64,
 }
 
-/// The log, from now on.
+/// The log, from when it is opened.
 #[derive(Debug)]
 pub(super) struct KernelLog {
     file: Option<File>,
@@ -51,7 +51,7 @@ pub(super) struct KernelLog {
 }
 
 impl KernelLog {
-    /// What is said from now on of the array that the kernel calls `array`, and of its members. Silent where it cannot be read.
+    /// Opens the log for the array that the kernel calls `array`, from now on. Yields nothing where the log cannot be read.
     pub fn open(array: &str, members: &[MdMember]) -> KernelLog {
         let open = || {
             let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
@@ -62,7 +62,7 @@ impl KernelLog {
         KernelLog { file: open(), array: array.to_owned(), members }
     }
 
-    /// What it said since it was last asked.
+    /// The errors logged since the last call.
     pub fn drain(&mut self) -> Vec<LoggedError> {
         let mut errors = Vec::new();
         let Some(file) = &mut self.file else { return errors };
@@ -72,7 +72,7 @@ impl KernelLog {
                 Ok(bytes) => {
                     errors.extend(said(&String::from_utf8_lossy(&record[..bytes]), &self.array, &self.members))
                 }
-                // What was not read in time is overwritten.
+                // The kernel has overwritten records that were not read in time.
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
                 Err(_) => break,
             }
@@ -81,7 +81,7 @@ impl KernelLog {
     }
 }
 
-/// Of a member that the kernel calls so.
+/// The place of the member with this kernel name.
 fn place(member: &str) -> Option<MemberPlace> {
     let folder = fs::canonicalize(Path::new("/sys/class/block").join(member)).ok()?;
     let number = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
@@ -93,7 +93,7 @@ fn place(member: &str) -> Option<MemberPlace> {
     Some(MemberPlace { member: member.to_owned(), disk, start, sectors: number("size")? })
 }
 
-/// What a record of `/dev/kmsg` says of these members: `6,1234,567890,-;md/raid:md0: read error corrected (...)`.
+/// The error in a record of `/dev/kmsg` about these members: `6,1234,567890,-;md/raid:md0: read error corrected (...)`.
 fn said(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedError> {
     match parse(record.split_once(';')?.1.lines().next()?)? {
         LogLine::Corrected { array: of, member, range } if of == array => {
@@ -110,7 +110,7 @@ fn said(record: &str, array: &str, members: &[MemberPlace]) -> Option<LoggedErro
     }
 }
 
-/// Lines of drivers/md/raid1.c, raid10.c and raid5.c (`read error corrected`), and of block/blk-mq.c (`blk_print_req_error`).
+/// Parses lines of drivers/md/raid{1,10,5}.c (`read error corrected`), and of block/blk-mq.c (`blk_print_req_error`).
 fn parse(line: &str) -> Option<LogLine> {
     if let Some((_, said)) = line.strip_prefix("md/raid").and_then(|rest| rest.split_once(':')) {
         let (array, said) = said.split_once(": read error corrected (")?;
@@ -125,7 +125,7 @@ fn parse(line: &str) -> Option<LogLine> {
     let (disk, said) = said.split_once(", sector ")?;
     let mut words = said.split(' ');
     let sector = words.next()?.parse().ok()?;
-    // Of older kernels the operation is only a number, or is not told; of all but reads nothing is to be said here.
+    // Older kernels print the operation as a number only, or not at all. Operations other than reads are ignored here.
     let is_other = words.any(|word| word.contains(":(") && !word.ends_with(":(READ)"));
     (!is_other).then(|| LogLine::Failed { disk: disk.to_owned(), sector })
 }

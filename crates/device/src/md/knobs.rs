@@ -9,38 +9,38 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What an array's folder in `/sys` offers, or a model of it.
+/// The files in an array's folder in `/sys`, or a model of them.
 pub trait MdKnobs: Send {
     /// The trimmed text of a file, such as `sync_action` or `dev-sda1/errors`.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     fn read(&self, file: &str) -> io::Result<String>;
 
     /// Writes to a file.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY while it does something that forbids it, EINVAL for what makes no sense.
+    /// The kernel's error: EBUSY while something else forbids the write, EINVAL for an invalid value.
     fn write(&self, file: &str, value: &str) -> io::Result<()>;
 
-    /// Waits until the kernel says that something about a check is new, or a moment has passed, `timeout` at the most.
+    /// Waits until the kernel announces progress of a check, or a moment has passed, at most `timeout`.
     fn wait(&self, timeout: Nanos);
 
-    /// The folders of its devices: `dev-sda1` and so on, spares and journals among them.
+    /// The names of its devices' folders: `dev-sda1` and so on, spares and journals among them.
     fn devices(&self) -> Vec<String>;
 }
 
-/// What md is told to do.
+/// What md does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SyncAction {
-    /// Compare.
+    /// It compares.
     Check,
-    /// Compare, and make agree what does not.
+    /// It compares, and makes members agree.
     Repair,
 }
 
 impl SyncAction {
-    /// As `sync_action` has it.
+    /// Its word in `sync_action`.
     pub fn word(self) -> &'static str {
         match self {
             SyncAction::Check => "check",
@@ -53,17 +53,17 @@ impl SyncAction {
 #[derive(Debug)]
 pub struct MdFolder {
     folder: PathBuf,
-    /// Read at its beginning each time: the kernel notes how old what was read is, and wakes a poll when it is stale.
+    /// Always read from its beginning: the kernel notes what was read last, and wakes a poll when that is out of date.
     completed: Option<File>,
 }
 
-/// The one file whose changes the kernel announces as a check goes on.
+/// The one file whose changes the kernel announces while a check runs.
 const COMPLETED: &str = "sync_completed";
-/// The end of a check is not announced by it: no wait is longer.
+/// The longest wait, since this file does not announce the end of a check.
 const WAIT_MAX: Nanos = Nanos::from_millis(20);
 
 impl MdFolder {
-    /// That folder; nothing is read but whether it can be.
+    /// Opens the folder of an array.
     pub fn new(folder: &Path) -> MdFolder {
         MdFolder { completed: File::open(folder.join(COMPLETED)).ok(), folder: folder.to_owned() }
     }
@@ -83,7 +83,7 @@ impl MdKnobs for MdFolder {
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        // In one write: each is a command of its own.
+        // In one write, because each write is a command of its own.
         OpenOptions::new().write(true).open(self.folder.join(file))?.write_all(value.as_bytes())
     }
 
@@ -94,7 +94,7 @@ impl MdKnobs for MdFolder {
             return;
         };
         let mut watched = libc::pollfd { fd: completed.as_raw_fd(), events: libc::POLLPRI, revents: 0 };
-        // SAFETY: the pointer is to one live `pollfd`, and the descriptor in it is open. A failure is a wait that was short.
+        // SAFETY: the pointer is to one live `pollfd`, and the descriptor in it is open. A failure only makes the wait short.
         unsafe { libc::poll(&mut watched, 1, millis) };
     }
 
@@ -107,19 +107,19 @@ impl MdKnobs for MdFolder {
     }
 }
 
-/// So long a knob may be busy: the kernel looks for a moment whether there is anything to do after each check.
+/// The longest time that a knob is busy after a check, while the kernel looks for other work.
 pub(super) const BUSY_MAX: Nanos = Nanos::from_secs(5);
-/// Between two tries.
+/// Pause between two attempts.
 pub(super) const MOMENT: Duration = Duration::from_millis(1);
 
-/// `sync_min` and `sync_max`; no maximum: `max`.
+/// `sync_min` and `sync_max`; `None` for `max`.
 pub(super) fn read_window(knobs: &dyn MdKnobs) -> io::Result<(u64, Option<u64>)> {
     let number = |text: String| text.parse::<u64>().map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
     let max = knobs.read("sync_max")?;
     Ok((number(knobs.read("sync_min")?)?, if max == "max" { None } else { Some(number(max)?) }))
 }
 
-/// Writes, again and again while the kernel is busy.
+/// Writes, and repeats that while the kernel is busy, at most for [`BUSY_MAX`].
 pub(super) fn write_patiently(knobs: &dyn MdKnobs, file: &str, value: &str) -> io::Result<()> {
     let until = clock::now() + BUSY_MAX;
     loop {

@@ -1,4 +1,4 @@
-//! What a check of an array found in this run, kept for the result: where members do not agree, what md repaired, why it ended.
+//! The findings of a check in this run: where members do not agree, what md repaired, why the check ended.
 
 use super::geometry::MdGeometry;
 use super::judge::{self, JudgedPlace, MemberFiles};
@@ -7,50 +7,50 @@ use scrubjay_core::units::SectorRange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many blocks that earlier runs found are read once more.
+/// Blocks that earlier runs found and that are read once more, at most.
 const RECALLED_MAX: usize = 1000;
-/// So many places are kept.
+/// Mismatches, and read errors, that are kept, at most.
 const KEPT_MAX: usize = 10_000;
 
 /// A place where an array's members do not agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MdMismatch {
-    /// Where, in md's positions: sectors of each member's data, of a RAID-10 of the array.
+    /// Where, in md's positions: sectors of each member's data, or of the array for RAID-10.
     pub range: SectorRange,
-    /// Sectors by which `mismatch_cnt` rose: of a mirror it counts whole requests, of parities pages.
+    /// Sectors by which `mismatch_cnt` rose: for a mirror it counts whole requests, for parities pages.
     pub counted: u64,
-    /// The member that alone explains it, if one does: the kernel's name of the disk or partition.
+    /// The kernel's name of the member that alone explains it, if there is one.
     pub member: Option<String>,
-    /// What is known of it, in words.
+    /// The explanation, for people.
     pub words: String,
-    /// md was told to make them agree, and they do.
+    /// Whether md was made to repair it, and the members agree now.
     pub is_repaired: bool,
 }
 
-/// All that a check found in this run.
+/// All findings of a check in this run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MdFound {
-    /// Where members do not agree, in the order in which it was found.
+    /// Where members do not agree, in the order of discovery.
     pub mismatches: Vec<MdMismatch>,
-    /// Sectors that md wrote anew from the others, because a member could not read them: by the member's name. Of a mirror md does
-    /// so with whole requests.
+    /// Sectors that md rewrote from the other members because a member could not read them, by that member's name. For a mirror md
+    /// rewrites whole requests.
     pub repaired: BTreeMap<String, u64>,
-    /// Where members could not be read, as far as the kernel's log told.
+    /// Where members could not be read, as far as the kernel's log reports it.
     pub errors: BTreeSet<LoggedError>,
-    /// Sectors that were compared in md's cache of stripes and not read from the members.
+    /// Sectors that were compared in md's stripe cache and not read from the members.
     pub cached_sectors: u64,
-    /// Why the check ended before it was done. Reads on after the array's name.
+    /// Why the check ended early, in words that continue the array's name.
     pub stopped: Option<String>,
 }
 
 impl MdFound {
-    /// Sectors that md wrote anew.
+    /// Sectors that md rewrote, on all members.
     pub fn repaired_sectors(&self) -> u64 {
         self.repaired.values().sum()
     }
 }
 
-/// Where it is noted. A clone is a handle on the same.
+/// Collects the findings. A clone is a handle on the same log.
 #[derive(Clone, Debug)]
 pub struct MdLog {
     geometry: MdGeometry,
@@ -58,12 +58,12 @@ pub struct MdLog {
 }
 
 impl MdLog {
-    /// Of this array; nothing was found yet.
+    /// An empty log for this array.
     pub(super) fn new(geometry: MdGeometry) -> MdLog {
         MdLog { geometry, found: Arc::default() }
     }
 
-    /// Explains what earlier runs of a pass found, as far as that can be told: its blocks are read once more from the members.
+    /// Explains findings of earlier runs of a pass where possible: reads their blocks once more from the members.
     pub fn recall(&self, ranges: &[SectorRange]) {
         let block = self.geometry.block();
         let of_range = |range: &SectorRange| (range.start.0..range.end.0).step_by(block as usize);
@@ -82,12 +82,12 @@ impl MdLog {
         }
     }
 
-    /// What was noted so far.
+    /// The findings so far.
     pub fn found(&self) -> MdFound {
         self.lock().clone()
     }
 
-    /// Notes a place; one that is known is replaced, and neighbours of which the same is to be said are joined.
+    /// Notes a mismatch; replaces a known one at that place, and joins neighbours with the same explanation.
     pub(super) fn note_mismatch(&self, mut mismatch: MdMismatch) {
         let mut found = self.lock();
         found.mismatches.retain(|known| {

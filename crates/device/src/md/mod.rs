@@ -1,18 +1,18 @@
-//! An array of Linux md as what is scrubbed: the kernel's own `check`, which compares copies and parities, driven step by step
-//! within the budget.
+//! An array of Linux md as a subject: its scrub is the kernel's own `check`, which compares copies and parities, driven step by
+//! step within the budget.
 //!
 //! ```text
 //! MdArray: subject::Subject -- verifier::MdVerifier --> stepper::MdStepper --> knobs (/sys/block/md0/md) --> the kernel
-//!                           -- the detectors of disks, at md0: what md itself reads of its members is not seen there
-//!                           -- guard: what to put back if we are killed
+//!                           -- the detectors of disks, at md0: md's own reads of its members are not seen there
+//!                           -- guard: what to put back if this process is killed
 //! log::MdLog <-- verifier, judge (which member is wrong), kernel_log (where one could not be read)
 //! ```
 //!
 //! **Addresses** are md's positions: sectors of each member's data (RAID-1, 4, 5, 6) or of the array (RAID-10). A range is whole
-//! chunks, or whole pages of a RAID-1, as `sync_max` takes no others.
+//! chunks, or whole pages of a RAID-1, because `sync_max` takes no others.
 //!
-//! **Never:** a write to a member by us. `check` has md write only what a member could not read; what does not agree is told, and
-//! made to agree by md's `repair` where that was asked for ([`MdArray::repairing`]), block by block.
+//! **Never:** writes to members by this process. During a `check`, md writes only sectors that a member could not read.
+//! Mismatches are reported, and repaired by md's `repair`, block by block, if that was requested ([`MdArray::repairing`]).
 
 mod geometry;
 mod guard;
@@ -50,9 +50,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use stepper::MdStepper;
 
-/// How long a step of md's check holds up anybody at the most, however long it takes: most of a step goes to notes of how far it is,
-/// in the members' superblocks, and others are served meanwhile; what of it is at the disks at a time is a MiB or two to read and
-/// one such note. Beside a check that never pauses, reads of disks with heads (4 ms a seek, 60 MB/s) took 37 ms longer (docs/lab.md).
+/// The longest time for which a step of md's check delays a foreground request, however long the step takes. Most of a step
+/// is progress notes in the members' superblocks, and foreground requests are served meanwhile; at the disks at a time are a
+/// MiB or two of reads and one such note. With a check that never pauses, reads of disks with heads (4 ms a seek, 60 MB/s)
+/// took 37 ms longer (docs/lab.md).
 const HELD_MAX: Nanos = Nanos::from_millis(40);
 
 /// An array that can be checked.
@@ -67,7 +68,7 @@ pub struct MdArray {
     is_repairing: bool,
 }
 
-/// An array that is not checked, and why. Nothing was changed.
+/// The refusal to check an array. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} {what}", path = path.display(), what = refusal.to_string().replace("NAME", name))]
 pub struct MdError {
@@ -75,16 +76,16 @@ pub struct MdError {
     pub path: PathBuf,
     /// The kernel's name of the array.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub refusal: MdRefusal,
 }
 
 impl MdArray {
-    /// The array that `path` names; none where it is something else, a part of an array, or an array without redundancy.
-    /// `guards` is the folder in which is noted what to put back.
+    /// The array that `path` names; `None` for anything else, a partition of an array, or an array without redundancy.
+    /// `guards` is the folder for the guard.
     ///
     /// # Errors
-    /// [`MdError`], when it is an array, and may not be checked now.
+    /// [`MdError`], when it is an array that may not be checked now.
     pub fn open(path: &Path, guards: &Path) -> Result<Option<MdArray>, MdError> {
         let Ok(about) = fs::metadata(path) else { return Ok(None) };
         let (major, minor) = numbers(about.rdev());
@@ -94,7 +95,7 @@ impl MdArray {
         let folder = node.folder().join("md");
         let refused = |refusal| MdError { path: path.to_owned(), name: node.name.clone(), refusal };
         let level = node.attribute("md/level").unwrap_or_default();
-        // What it has not, a plain reading does not miss.
+        // No redundancy, so a plain read misses nothing.
         if ["linear", "raid0", "faulty", "container", "none", ""].contains(&level.as_str()) {
             return Ok(None);
         }
@@ -113,8 +114,8 @@ impl MdArray {
         }))
     }
 
-    /// What the check of the array that the kernel calls `name` keeps its state under, and how many sectors it goes over, whether or
-    /// not it may be checked now; none where nothing can be compared, or the check cannot be driven from here.
+    /// Identity and size, in sectors, of the check of the array with this kernel name, whether or not it may be checked now. `None`
+    /// where there is no redundancy, or the check cannot be steered from here.
     pub fn outline(name: &str) -> Option<(TargetIdentity, u64)> {
         let node = DiskNode::of_folder(&Path::new("/sys/block").join(name)).ok()?;
         rustix::fs::access(node.folder().join("md/sync_action"), Access::WRITE_OK).ok()?;
@@ -122,8 +123,8 @@ impl MdArray {
         Some((check_id(&node), geometry.whole_sectors()))
     }
 
-    /// The same array, of which md is to make agree what does not: the first copy is written over the others, or the parities are
-    /// reckoned from the data; but for what is known to be wrong, or known not to be explained by that.
+    /// The same array, with repair: where members do not agree, md writes the first copy over the others, or computes the parities
+    /// from the data, except where these are known to be wrong, or known not to be the explanation.
     #[must_use]
     pub fn repairing(self) -> MdArray {
         MdArray { is_repairing: true, ..self }
@@ -134,13 +135,13 @@ impl MdArray {
         self.geometry.level
     }
 
-    /// What is found, as it is found; a clone is a handle on the same.
+    /// The findings so far; a clone is a handle on the same log.
     pub fn log(&self) -> MdLog {
         self.log.clone()
     }
 }
 
-/// An array read like a disk has a state of its own.
+/// The identity of an array's check, so that it has another state than a plain read of the array.
 fn check_id(node: &DiskNode) -> TargetIdentity {
     let id = disk_id(node);
     TargetIdentity { name: format!("{} md check", id.name), ..id }
@@ -167,7 +168,7 @@ impl Subject for MdArray {
         if self.geometry.level == MdLevel::Raid1 { "page" } else { "chunk" }
     }
 
-    /// The array's number, and those of the disks below: a scrub of one of them would be in its way.
+    /// The numbers of the array and of the disks below: a scrub of one of them would be in its way.
     fn ways(&self) -> Vec<String> {
         let DiskNode { major, minor, .. } = self.node;
         let below = self.geometry.members.iter().filter_map(|member| {
@@ -183,8 +184,8 @@ impl Subject for MdArray {
         ways
     }
 
-    /// The kernel logs each beginning and each end of a check, and writes superblocks: a range that follows the last one needs
-    /// neither.
+    /// The kernel logs each beginning and each end of a check, and writes superblocks. A range that follows the previous one
+    /// needs neither.
     fn order(&self) -> OrderKind {
         OrderKind::SEQUENTIAL
     }
@@ -221,7 +222,7 @@ impl Subject for MdArray {
         Ok(verify::OpenedVerifier { verifier: Box::new(verifier), name: "md", engine: "sync_action", depth: 1, note })
     }
 
-    /// Those of disks, at the array: md's own reads go to its members, and are not seen there.
+    /// A detector of disks, at the array: md's own reads go to its members, and are not seen there.
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
         let opened = detector::open(Some(&self.node), wish, RequestsWhose::OthersOnly);
         detector::OpenedDetector { detector: Box::new(AllForeign(opened.detector)), ..opened }
@@ -236,7 +237,7 @@ impl Subject for MdArray {
     }
 }
 
-/// A detector where nothing is ours.
+/// A detector on a device that receives no scrub requests.
 struct AllForeign(Box<dyn Detector>);
 
 impl Detector for AllForeign {

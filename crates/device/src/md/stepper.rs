@@ -1,16 +1,16 @@
-//! md's own `check`, step by step: begun where a range begins, let run to where it ends, proven to have come there.
+//! Runs md's own `check` step by step: begins it at the start of a range, lets it run to the end, and proves that it got there.
 //!
 //! ```text
 //! sync_min <- start, sync_max <- end, sync_action <- check     a range that does not follow the last one
-//! sync_max <- end                                              one that does: the check goes on
-//! sync_completed: "2048 / 129024"                              how far it is; all before that is compared
+//! sync_max <- end                                              one that does: the check continues
+//! sync_completed: "2048 / 129024"                              its progress; all before that is compared
 //! ```
 //!
-//! A range counts only if the check that came to its end is the one that was begun here: whoever interrupts a check
-//! (writes `idle`, takes a member out) makes the kernel set `sync_min` to where it was, so as long as `sync_min` and
-//! `sync_max` are as they were set, nobody did. (Linux, drivers/md/md.c, `md_do_sync`.)
+//! A range counts only if the check that reached its end is the one that was begun here. Whatever interrupts a check
+//! (a write of `idle`, the removal of a member) makes the kernel move `sync_min` to where it was, so while `sync_min` and
+//! `sync_max` are as they were set, it was not interrupted. (Linux, drivers/md/md.c, `md_do_sync`.)
 //!
-//! What was changed is noted in the guard before it is changed, and put back by [`put_back`], by whoever comes next.
+//! Each change is recorded in the guard before it is made, and undone by [`put_back`], if need be in a later process.
 
 use super::geometry::{MdRefusal, is_healthy};
 use super::guard::{MdGuard, SyncWindow};
@@ -21,24 +21,24 @@ use scrubjay_core::units::{Nanos, SectorRange};
 use std::io;
 use std::path::PathBuf;
 
-/// So long a check may be held up by another one on the same disks before it makes way.
+/// The longest time that a check may wait for another one on the same disks before it gives up.
 const DELAYED_MAX: Nanos = Nanos::from_secs(2);
-/// So long it may not come any further.
+/// The longest time without progress.
 const STALLED_MAX: Nanos = Nanos::from_secs(120);
 
 /// Why a range was not checked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StepObstacle {
-    /// It is no longer ours to check. Reads on after the array's name.
+    /// The check is not the scrub's any more. The text continues the array's name.
     #[error("{0}")]
     NotOurs(String),
-    /// The check ended before it had come to the end, and nobody seems to have ended it.
+    /// The check ended early, without a sign of who ended it.
     #[error("md ended the check before it came to the end")]
     CutShort,
-    /// It does not come any further.
+    /// The check makes no progress.
     #[error("md's check does not come any further")]
     Stalled,
-    /// The kernel refuses what should work.
+    /// The kernel returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -54,25 +54,25 @@ impl From<MdRefusal> for StepObstacle {
 struct MdRun {
     action: SyncAction,
     window: SyncWindow,
-    /// `mismatch_cnt` up to `window.max`.
+    /// `mismatch_cnt` when the check reached `window.max`.
     mismatches: u64,
 }
 
-/// A range that was checked.
+/// The result of one checked range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StepDone {
-    /// By how much `mismatch_cnt` rose.
+    /// Increase of `mismatch_cnt`.
     pub mismatches: u64,
-    /// Was the check seen at the end? The last range of all may be over, and the check with it, before anybody looks: then
-    /// only the members' counters tell it from one that somebody ended, and whose knobs he reset.
+    /// Whether the check was seen at the end. In the last range of all, the check may be over before it is polled: then only the
+    /// members' counters distinguish it from one that another program ended and whose knobs it reset.
     pub is_seen: bool,
 }
 
-/// One range being checked.
+/// A range being checked.
 #[derive(Clone, Copy, Debug)]
 struct MdStep {
     end: u64,
-    /// How far it is, and since when.
+    /// Its position, and when it got there.
     at: (u64, Nanos),
     delayed_since: Option<Nanos>,
 }
@@ -82,7 +82,7 @@ pub(super) struct MdStepper {
     pub knobs: Box<dyn MdKnobs>,
     guard: MdGuard,
     guard_path: PathBuf,
-    /// How far a check goes.
+    /// The end of a check.
     sectors: u64,
     run: Option<MdRun>,
     step: Option<MdStep>,
@@ -91,18 +91,18 @@ pub(super) struct MdStepper {
 }
 
 impl MdStepper {
-    /// Of an array at rest. `guard` says how its knobs are; it is kept in the file `guard_path` while they are not so.
+    /// For an array at rest. `guard` records the present values of its knobs; it is kept in `guard_path` while they are changed.
     pub fn new(knobs: Box<dyn MdKnobs>, guard: MdGuard, guard_path: PathBuf, sectors: u64) -> MdStepper {
         MdStepper { knobs, guard, guard_path, sectors, run: None, step: None, rested_since: Nanos::ZERO }
     }
 
-    /// Begins to check a range, or to repair it: whole blocks, or up to the end.
+    /// Begins to check or repair a range: whole blocks, or up to the end of the array.
     pub fn begin(&mut self, range: SectorRange, action: SyncAction) -> Result<(), StepObstacle> {
         let (start, end) = (range.start.0, range.end.0);
         is_healthy(&*self.knobs)?;
         self.check_ownership()?;
         if self.guard.is_blank() {
-            self.guard.look_again(&*self.knobs)?; // its owner may have set something while nothing was ours
+            self.guard.look_again(&*self.knobs)?; // its owner may have changed it since
         }
         match self.run {
             Some(run) if run.window.max == start && run.action == action => {
@@ -125,7 +125,7 @@ impl MdStepper {
         Ok(())
     }
 
-    /// Has it come to the end?
+    /// The result, if the check has reached the end of the range; `None`: not yet.
     pub fn poll(&mut self) -> Option<Result<StepDone, StepObstacle>> {
         let result = self.look().transpose()?;
         self.step = None;
@@ -133,7 +133,7 @@ impl MdStepper {
         Some(result)
     }
 
-    /// Does a check rest at its `sync_max`? It keeps others from the array, and from arrays on the same disks.
+    /// Whether a check rests at its `sync_max`. It blocks other checks of the array, and of arrays on the same disks.
     pub fn is_resting(&self) -> bool {
         self.run.is_some() && self.step.is_none()
     }
@@ -190,7 +190,7 @@ impl MdStepper {
         Ok(None)
     }
 
-    /// Is the window as it was set? At the very end the kernel forgets it.
+    /// Checks that the window is as it was set. At the very end the kernel resets it.
     fn is_in_window(&self, window: SyncWindow, position: u64) -> Result<bool, StepObstacle> {
         let now = self.window()?;
         let is_at_end = position >= self.sectors;
@@ -200,7 +200,7 @@ impl MdStepper {
         Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned()))
     }
 
-    /// Did it come to the end of the array, and end by itself? The kernel forgets the window only then.
+    /// Whether the check reached the end of the array and ended by itself: only then does the kernel reset the window.
     fn has_ended(&self, step: MdStep, run: MdRun) -> Result<bool, StepObstacle> {
         let is_last = step.end >= self.sectors && run.window.max >= self.sectors;
         Ok(is_last
@@ -212,13 +212,13 @@ impl MdStepper {
         let text = self.knobs.read("mismatch_cnt")?;
         let mismatches: u64 = text.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         self.run = Some(MdRun { mismatches, ..run });
-        // It only rises while a check runs; one that fell is that of another check.
+        // It only rises while a check runs; if it fell, it is that of another check.
         let risen = mismatches.checked_sub(run.mismatches);
         let risen = risen.ok_or_else(|| StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned()))?;
         Ok(StepDone { mismatches: risen, is_seen })
     }
 
-    /// Is what the array does what we left it at?
+    /// Checks that the array's action is the one that was left there.
     fn check_ownership(&mut self) -> Result<(), StepObstacle> {
         let action = self.knobs.read("sync_action")?;
         match (action.as_str(), self.run) {
@@ -228,7 +228,7 @@ impl MdStepper {
                 Ok(())
             }
             (action, Some(run)) if action == run.action.word() => {
-                // One that came to the end of the array is about to be over.
+                // A check that reached the end of the array is about to end.
                 let is_over = run.window.max >= self.sectors;
                 let is_ours = self.window()? == (run.window.min, Some(run.window.max));
                 if is_ours || is_over { Ok(()) } else { Err(StepObstacle::NotOurs(SOMEBODY_ELSE.to_owned())) }
@@ -240,7 +240,7 @@ impl MdStepper {
         }
     }
 
-    /// Ends the check that is ours, if one is.
+    /// Ends the scrub's check, if there is one.
     pub fn rest(&mut self) -> Result<(), StepObstacle> {
         self.step = None;
         if self.run.take().is_some() {
@@ -252,7 +252,7 @@ impl MdStepper {
         Ok(())
     }
 
-    /// Waits for the kernel to be done with what is over.
+    /// Waits until the kernel has ended the previous action.
     fn expect_idle(&self) -> Result<(), StepObstacle> {
         let until = clock::now() + BUSY_MAX;
         loop {
@@ -267,7 +267,7 @@ impl MdStepper {
         }
     }
 
-    /// Writes the window, and reads it back: `sync_max` first gives way, as neither may pass the other.
+    /// Writes the window and reads it back. `sync_max` is lifted first, because neither may pass the other.
     fn set_window(&self, window: SyncWindow) -> Result<(), StepObstacle> {
         self.patiently("sync_max", "max")?;
         self.patiently("sync_min", &window.min.to_string())?;
@@ -291,7 +291,7 @@ impl MdStepper {
         Ok(self.guard.save(&self.guard_path)?)
     }
 
-    /// Ends the check if it is ours, and puts all back; what is not ours is left alone. The guard goes when that is done.
+    /// Ends the scrub's check and puts all back; other programs' checks and values are left alone. Then removes the guard.
     pub fn release(&mut self) -> io::Result<()> {
         (self.run, self.step) = (None, None);
         if self.guard.is_blank() {
@@ -307,7 +307,7 @@ impl MdStepper {
 
 impl Drop for MdStepper {
     fn drop(&mut self) {
-        // What cannot be put back now, the guard tells the next one.
+        // If something cannot be put back now, the guard remains for the next process.
         let _ = self.release();
     }
 }

@@ -1,4 +1,4 @@
-//! Puts back what was changed of an array's knobs, by whoever comes next.
+//! Puts back an array's knobs as they were before a scrub changed them, also after a scrub that was killed.
 
 use super::guard::{self, ENDING, MdGuard};
 use super::knobs::{BUSY_MAX, MOMENT, MdFolder, MdKnobs, SyncAction, read_window, write_patiently};
@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Puts back what scrubs that were killed have left, as the guards in the state folder say; says of each a line. Arrays whose
-/// scrub is still at work are left to it.
+/// Puts back what killed scrubs have left, as the guards in the state folder record it. Returns a line for each. Arrays whose
+/// scrub is still running are left alone.
 pub fn put_back_all(folder: &Path) -> Vec<String> {
     put_back_with(folder, &clock::name(), |array| {
         let folder = Path::new("/sys/block").join(array).join("md");
@@ -18,7 +18,7 @@ pub fn put_back_all(folder: &Path) -> Vec<String> {
     })
 }
 
-/// The same, of arrays that `open` knows.
+/// Puts back the arrays that `open` knows.
 pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Option<Box<dyn MdKnobs>>) -> Vec<String> {
     let is_ours_alone = !owner::is_root() || owner::meddler(folder).is_ok_and(|meddler| meddler.is_none());
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().filter(|_| is_ours_alone);
@@ -38,7 +38,7 @@ pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Op
             continue;
         }
         let Ok(_claim) = DiskClaim::take(&claim::name_of(&guard.key)) else { continue };
-        // It may have ended in order meanwhile.
+        // That scrub may have ended in order meanwhile.
         let (Some(guard), true) = (guard::read(&path), path.exists()) else { continue };
         let array = &guard.array;
         let done = open(array).map_or(Ok(true), |knobs| put_back(&*knobs, &guard));
@@ -58,9 +58,9 @@ pub(super) fn put_back_with(folder: &Path, boot: &str, open: impl Fn(&str) -> Op
     said
 }
 
-/// Makes an array's knobs what they were before the windows of `guard` were set. A check that runs in one of them is ours, and
-/// is ended; one that somebody else began since is left alone, but for a `sync_max` of ours, at which it would stop for ever.
-/// What somebody else has set since stays. Is all done that is to be done?
+/// Makes an array's knobs what they were before the windows of `guard` were set. A check in one of these windows is the scrub's,
+/// and is ended; a check that another program began since is left alone, except that a `sync_max` of the scrub's, at which it
+/// would stop for ever, is lifted. Values that another program has set since stay. Returns whether all is put back.
 pub(super) fn put_back(knobs: &dyn MdKnobs, guard: &MdGuard) -> io::Result<bool> {
     let action = knobs.read("sync_action")?;
     let (min, max) = read_window(knobs)?;
@@ -74,7 +74,7 @@ pub(super) fn put_back(knobs: &dyn MdKnobs, guard: &MdGuard) -> io::Result<bool>
     }
     let action = knobs.read("sync_action")?;
     let (min, max) = read_window(knobs)?;
-    // Where an interrupted check was, the kernel has put `sync_min`.
+    // The kernel has moved `sync_min` to where an interrupted check was.
     let of_max = guard.windows().find(|window| Some(window.max) == max);
     let is_max_ours = of_max.is_some_and(|window| window.min <= min && min <= window.max);
     let is_min_ours = max.is_none() && guard.windows().any(|window| window.min <= min && min <= window.max);

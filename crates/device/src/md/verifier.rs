@@ -15,20 +15,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// A check that rests for so long is ended, and all is put back: it keeps others from the array, and from arrays on the same
-/// disks. (Not sooner: the kernel logs each beginning and each end.)
+/// A check that rests for longer is ended, and all is put back, because it blocks other checks of the array, and of arrays on
+/// the same disks. (Not sooner: the kernel logs each beginning and each end.)
 const REST_MAX: Nanos = Nanos::from_secs(30);
-/// So often that is looked after.
+/// Interval at which that is checked.
 const REST_LOOK: Duration = Duration::from_millis(250);
 
-/// So long a repair of a block is waited for at a time.
+/// Longest single wait in the loop that waits for a repair of a block.
 const REPAIR_LOOK: Nanos = Nanos::from_millis(20);
 
 /// Linux: I/O error, connection timed out.
 const EIO: i32 = 5;
 const ETIMEDOUT: i32 = 110;
 
-/// See the module's head.
+/// Verifies ranges by md's check.
 pub(super) struct MdVerifier {
     stepper: Arc<Mutex<MdStepper>>,
     geometry: MdGeometry,
@@ -37,13 +37,13 @@ pub(super) struct MdVerifier {
     log: MdLog,
     at_work: Option<StepAtWork>,
     answer: Option<VerifyCompletion>,
-    /// What members read is counted by the kernel: seen to be so.
+    /// Whether the kernel was seen to count the reads of members.
     is_counted: bool,
-    /// Is md to make agree what does not?
+    /// Whether md is to repair mismatches.
     is_repairing: bool,
 }
 
-/// A range, and how members' counters stood before.
+/// A range being checked, and the members' counters before it.
 struct StepAtWork {
     id: OpId,
     range: SectorRange,
@@ -51,23 +51,23 @@ struct StepAtWork {
     before: MemberCounts,
 }
 
-/// Of each member: sectors repaired so far, sectors read and written so far.
+/// For each member: sectors rewritten, read and written so far.
 #[derive(Clone, Debug, Default)]
 struct MemberCounts {
     errors: BTreeMap<String, u64>,
     read: BTreeMap<String, u64>,
     written: BTreeMap<String, u64>,
-    /// Sectors that others wrote to the array, if nobody was at it while all this was read.
+    /// Sectors that were written to the array itself; `None` if a request was at it while these counters were read.
     array_written: Option<u64>,
 }
 
-/// A member that wrote so many sectors more than the others, while nobody wrote to the array, was written to by md's check. (md
-/// writes a superblock, 1 to 8 sectors, to each of them at about the same time.)
+/// A member that wrote at least this many sectors more than the others, while the array itself was not written to, was rewritten
+/// by md's check. (md writes a superblock, 1 to 8 sectors, to each of them at about the same time.)
 const REWRITTEN_MIN: u64 = 32;
 
 impl MdVerifier {
-    /// Of an array at rest. `is_repairing`: where members do not agree, and nothing speaks against what md takes for right, md is
-    /// told to make them agree.
+    /// For an array at rest. `is_repairing`: where members do not agree, and nothing speaks against what md takes for right, md's
+    /// repair is run.
     pub fn new(
         stepper: MdStepper,
         geometry: MdGeometry,
@@ -78,7 +78,7 @@ impl MdVerifier {
     ) -> MdVerifier {
         let stepper = Arc::new(Mutex::new(stepper));
         let watched = Arc::downgrade(&stepper);
-        // Where there can be no more threads, a check may rest for longer.
+        // Where no thread can be started, a check may rest for longer.
         let _ = std::thread::Builder::new().name("md-rest".to_owned()).spawn(move || end_rests(&watched));
         MdVerifier { stepper, geometry, files, said, log, at_work: None, answer: None, is_counted: false, is_repairing }
     }
@@ -100,13 +100,13 @@ impl MdVerifier {
         counts
     }
 
-    /// md's positions of a range: the last block has with it what is left over.
+    /// md's positions of a range: the last block includes the rest of the array.
     fn positions(&self, range: SectorRange) -> SectorRange {
         let is_last = range.end.0 == self.geometry.whole_sectors();
         SectorRange::new(range.start.0, if is_last { self.geometry.sectors } else { range.end.0 })
     }
 
-    /// Takes note of what md repaired meanwhile; how many sectors that were.
+    /// Notes what md rewrote since `before`; returns how many sectors that were.
     fn note_repaired(&self, before: &MemberCounts, after: &MemberCounts) -> u64 {
         let mut all = 0;
         for (name, &errors) in &after.errors {
@@ -123,8 +123,8 @@ impl MdVerifier {
         all
     }
 
-    /// What md wrote anew of a mirror without counting it as an error of the member, as it does when another copy could be read:
-    /// a RAID-1 then counts it as a mismatch, a RAID-10 not at all (Linux, raid1.c `process_checks`, raid10.c
+    /// Sectors of a mirror that md rewrote without counting an error of the member, as it does when another copy could be read:
+    /// a RAID-1 then counts a mismatch, a RAID-10 nothing at all (Linux, raid1.c `process_checks`, raid10.c
     /// `sync_request_write`). A check writes nothing else to a single member.
     fn rewritten(&self, before: &MemberCounts, after: &MemberCounts) -> Vec<(String, u64)> {
         let is_quiet = after.array_written.is_some() && after.array_written == before.array_written;
@@ -136,14 +136,14 @@ impl MdVerifier {
         let all: Vec<(String, u64)> =
             after.written.iter().map(|(name, &written)| (name.clone(), since(name, written))).collect();
         let least = all.iter().map(|(_, written)| *written).min().unwrap_or(0);
-        // To whole pages: one may have its superblock a moment earlier than the others.
+        // Rounded to whole pages: one member may have its superblock a moment earlier than the others.
         let pages = |sectors: u64| (sectors + PAGE_SECTORS / 2) / PAGE_SECTORS * PAGE_SECTORS;
         let more = all.into_iter().map(|(name, written)| (name, pages(written - least)));
         more.filter(|(_, written)| *written >= REWRITTEN_MIN).collect()
     }
 
-    /// Was all of it read from the members, as far as they count? Of parities some may have been compared in md's cache, as it
-    /// is with any check: that is noted, if the check was seen to come to the end.
+    /// Whether all of the range was read from the members, as far as their counters show. With parities, some may have been compared
+    /// in md's cache, as in any check: that is noted, if the check was seen at the end.
     fn is_read(&mut self, range: SectorRange, work: &StepAtWork, after: &MemberCounts, is_seen: bool) -> bool {
         let read: Vec<u64> = after
             .read
@@ -151,12 +151,12 @@ impl MdVerifier {
             .filter_map(|(name, &read)| Some(read.saturating_sub(*work.before.read.get(name)?)))
             .collect();
         if read.len() < self.geometry.members.len() {
-            return true; // not to be known
+            return true; // not known
         }
         let least = read.iter().copied().min().unwrap_or(0).min(range.count());
         let missing = range.count() - least;
         let is_all = match self.geometry.level {
-            // Each sector lies on two members at least; on which, is not looked at.
+            // Each sector is on at least two members; which ones is not computed.
             MdLevel::Raid10 => read.iter().sum::<u64>() >= 2 * range.count(),
             _ => missing == 0,
         };
@@ -177,7 +177,7 @@ impl MdVerifier {
         self.log.note_errors(self.said.drain());
         let positions = self.positions(work.range);
         match result {
-            // Passed over: not all was compared.
+            // Some of it was skipped, so not all was compared.
             Ok(done) if !self.is_read(positions, work, &after, done.is_seen) && done.mismatches == 0 => {
                 VerifyOutcome::Inconclusive(Cause::Errno(EIO))
             }
@@ -194,7 +194,7 @@ impl MdVerifier {
         }
     }
 
-    /// A block that does not agree: as much as can be said of it, and made to agree if that is wished.
+    /// Handles a block that does not agree: explains it, and has it repaired if requested.
     fn disagree(&self, range: SectorRange, counted: u64) -> VerifyOutcome {
         if self.is_repairing && self.members_now() != self.geometry.members {
             return self.stopped(StepObstacle::NotOurs(
@@ -202,10 +202,10 @@ impl MdVerifier {
             ));
         }
         let explained = judge::explain(&self.geometry, &self.files, range);
-        // What lies behind the last whole block was not looked at.
+        // The rest behind the last whole block was not compared here.
         let is_whole = self.positions(range) == range;
         let is_repaired = match self.is_repairing && is_whole && explained.iter().all(|place| place.is_repairable) {
-            // What cannot be judged is not written over.
+            // A block that cannot be judged is not written to.
             true if !explained.is_empty() => match self.repair(range) {
                 Ok(is_repaired) => is_repaired,
                 Err(obstacle) => return self.stopped(obstacle),
@@ -234,13 +234,13 @@ impl MdVerifier {
         }
     }
 
-    /// The members as the array has them now, in the order of their places.
+    /// The members that the array has now, in the order of their places.
     fn members_now(&self) -> Vec<MdMember> {
         let stepper = lock(&self.stepper);
         geometry::members(&*stepper.knobs)
     }
 
-    /// Has md make a block agree, and compares it again. Does it?
+    /// Has md repair a block and check it again. Returns whether its members agree now.
     fn repair(&self, range: SectorRange) -> Result<bool, StepObstacle> {
         let mut stepper = lock(&self.stepper);
         let mut run = |action| {
@@ -274,8 +274,8 @@ impl MdVerifier {
         }
     }
 
-    /// Does a member's list of bad blocks, which md passes over, have any of it? Where they lie in a RAID-10 is not looked at:
-    /// any of them is one too many.
+    /// Whether a member's list of bad blocks, which md skips, overlaps the range. For a RAID-10 their place in the array is not
+    /// computed: any bad block counts.
     fn has_bad_blocks(&self, positions: SectorRange) -> bool {
         let stepper = lock(&self.stepper);
         self.geometry.members.iter().any(|member| {
@@ -294,7 +294,7 @@ impl MdVerifier {
 impl Verifier for MdVerifier {
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let before = self.counts();
-        self.said.drain(); // what came in between is none of this range's
+        self.said.drain(); // earlier messages do not belong to this range
         let started = clock::now();
         let begun = lock(&self.stepper).begin(self.positions(range), SyncAction::Check);
         match begun {
@@ -336,12 +336,12 @@ impl Verifier for MdVerifier {
 
 impl Drop for MdVerifier {
     fn drop(&mut self) {
-        // Here and now: whoever looks after rests may be the last to let go of it, when this process is no more.
+        // Released here, since the thread that ends rests may hold the last reference, and dies with this process.
         let _ = lock(&self.stepper).release();
     }
 }
 
-/// Sectors that were written to the array; none while a request of somebody's is at it.
+/// Sectors that were written to the array; `None` while a request is at it.
 fn written_in_quiet(knobs: &dyn MdKnobs) -> Option<u64> {
     let stat = knobs.read("../stat").ok()?;
     let is_quiet = stat_number(&stat, 8)? == 0;
@@ -357,13 +357,13 @@ fn lock(stepper: &Mutex<MdStepper>) -> MutexGuard<'_, MdStepper> {
     stepper.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends checks that rest for long, until the verifier is no more.
+/// Ends checks that rest for long, until the verifier is dropped.
 fn end_rests(stepper: &Weak<Mutex<MdStepper>>) {
     while let Some(stepper) = stepper.upgrade() {
         {
             let mut stepper = lock(&stepper);
             if stepper.is_resting() && clock::now().since(stepper.rested_since) > REST_MAX {
-                let _ = stepper.release(); // what is wrong then, the next range finds out
+                let _ = stepper.release(); // the next range will find out what is wrong
             }
         }
         drop(stepper);

@@ -1,28 +1,28 @@
-//! Who else has a member: mounts, swap, devices made of it, other programs.
+//! Finds the holder of a member: mounts, swap, devices made of it, other programs.
 //!
-//! The kernel refuses a second holder of a block device, but does not say who the first is; and of a file it does not know
-//! that it is swap, or the disk below a loop device. So this is looked up first.
+//! The kernel refuses a second holder of a block device, but does not name the first; and it does not prevent the use of a file
+//! that is swap, or the disk behind a loop device. So the holder is looked up first.
 
 use crate::sysfs::DiskNode;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Who else has a member.
+/// The holder of a member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemberHolder {
-    /// A file system.
+    /// A mounted file system.
     #[error("is mounted at {0}")]
     Mounted(String),
-    /// A file system on one of its partitions.
+    /// A mounted file system on one of its partitions.
     #[error("has a partition, {partition}, that is mounted at {at}")]
     PartitionMounted {
-        /// Its name.
+        /// Name of the partition.
         partition: String,
-        /// Where.
+        /// Where it is mounted.
         at: String,
     },
-    /// The kernel's memory.
+    /// The kernel, as swap.
     #[error("is in use as swap")]
     Swap,
     /// Devices that are made of it: `md0`, `dm-3`.
@@ -31,10 +31,10 @@ pub enum MemberHolder {
     /// The loop device on this file.
     #[error("is the disk behind /dev/{0}")]
     Loop(String),
-    /// Another program, as far as one can tell.
+    /// Another program, as far as that can be known.
     #[error("is in use by process {pid} ({command}), or is named twice")]
     Process {
-        /// Its number.
+        /// Its process ID.
         pid: u32,
         /// Its command line.
         command: String,
@@ -42,7 +42,7 @@ pub enum MemberHolder {
     /// This program.
     #[error("is named twice, perhaps by another name")]
     Twice,
-    /// Who knows.
+    /// Not known.
     #[error("is in use by another program, or is named twice")]
     Somebody,
     /// Another file took the name while it was being opened.
@@ -51,7 +51,7 @@ pub enum MemberHolder {
 }
 
 impl MemberHolder {
-    /// Is it certain that whoever has it is still there? (Of a process that is gone no command line is left.)
+    /// Whether the holder is certainly alive. (A process that is gone has no command line any more.)
     pub fn is_alive(&self) -> bool {
         match self {
             MemberHolder::Process { command, .. } => !command.is_empty(),
@@ -61,12 +61,12 @@ impl MemberHolder {
     }
 }
 
-/// Who has it, as far as that can be known before it is opened.
+/// The holder, as far as it can be known before the file is opened.
 pub fn found(path: &Path, metadata: &Metadata) -> Option<MemberHolder> {
     if metadata.file_type().is_block_device() { device(metadata.rdev()) } else { file(path) }
 }
 
-/// Who has a lock on this file. `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4242 fe:00:131075 0 EOF`.
+/// The holder of a lock on this file. `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4242 fe:00:131075 0 EOF`.
 pub fn holder(path: &Path) -> MemberHolder {
     let Ok(metadata) = fs::metadata(path) else { return MemberHolder::Somebody };
     let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
@@ -126,14 +126,14 @@ fn file(path: &Path) -> Option<MemberHolder> {
     nodes.into_iter().find(ours).map(|node| MemberHolder::Loop(node.name))
 }
 
-/// `36 35 98:0 / /mnt rw ...`: the fifth word of the line whose third is the device's number.
+/// The mount point of a device. `36 35 98:0 / /mnt rw ...`: the fifth word of the line whose third is the device's number.
 fn mount_point(mounts: &str, number: &str) -> Option<String> {
     let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let line = lines.find(|words| words.get(2) == Some(&number))?;
     line.get(4).map(|at| at.replace("\\040", " "))
 }
 
-/// The first word of each line but the first is a device or a file.
+/// Whether a device or file is swap: the first word of a line of `/proc/swaps`, except the first line.
 fn is_swap(path: &str) -> bool {
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
     swaps

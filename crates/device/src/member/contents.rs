@@ -1,4 +1,4 @@
-//! What is on a disk or in a file that is to become a member: nothing, or something that would be lost.
+//! Checks whether a disk or file that is to become a member holds something that would be lost.
 
 use super::open::OpenMember;
 use scrubjay_core::units::MemberOffset;
@@ -6,10 +6,10 @@ use scrubjay_core::volume::format::superblock::SuperblockError;
 use std::fmt;
 use std::io;
 
-/// So much at either end is looked at: everything that says what a disk is for is there.
+/// Bytes that are read at either end: everything that identifies the use of a disk is there.
 const LOOK_BYTES: u64 = 1 << 20;
 
-/// What would be lost.
+/// Data that would be lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// It is a member of a volume.
@@ -23,12 +23,12 @@ pub enum Contents {
     DamagedMember,
     /// It has partitions.
     Partitions,
-    /// It holds something.
+    /// It holds other data.
     Something,
 }
 
 impl OpenMember {
-    /// What would be lost if it were overwritten; nothing when both its ends are empty.
+    /// What would be lost if it were overwritten; `None` when both its ends are empty.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -52,16 +52,16 @@ impl OpenMember {
     }
 }
 
-/// An MBR with any partition in it (GPT has one there, too, for its protection), or a GPT.
+/// Whether there is an MBR with any partition in it (a GPT has one there, too, for its protection), or a GPT.
 fn has_partitions(head: &[u8], block_bytes: u64) -> bool {
-    /// Where the four lines of an MBR's table begin; the type of a partition is the fifth of 16 bytes.
+    /// Offset of the four entries of an MBR's table; the type of a partition is the fifth of 16 bytes.
     const TABLE_AT: usize = 446;
     let Some(table) = head.get(TABLE_AT..512) else { return false };
     let is_mbr = table.ends_with(&[0x55, 0xaa]) && table.chunks_exact(16).any(is_partition);
     is_mbr || head.get(block_bytes as usize..).is_some_and(|second| second.starts_with(b"EFI PART"))
 }
 
-/// The boot sector of a FAT or NTFS file system ends like an MBR; what it has in place of the table is code or text.
+/// Whether an entry is a partition. The boot sector of FAT and NTFS ends like an MBR, but has code or text in place of the table.
 fn is_partition(line: &[u8]) -> bool {
     matches!(line[0], 0 | 0x80) && line[4] != 0 && line[12..] != [0; 4]
 }

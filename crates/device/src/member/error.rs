@@ -1,20 +1,20 @@
-//! Why something cannot be a member, in one line each.
+//! Why a path cannot be a member, in one line each.
 
 use super::busy::MemberHolder;
 use crate::target::permission_advice;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something cannot be a member.
+/// Why a path cannot be a member.
 #[derive(Debug, thiserror::Error)]
 pub enum MemberError {
-    /// Nothing has this name.
+    /// No file has this name.
     #[error("{path}: no such file or device")]
     Absent {
         /// Path, as the user gave it.
         path: PathBuf,
     },
-    /// We may not do with it what was asked.
+    /// The user may not open it in this way.
     #[error("{path}: permission denied: {advice}")]
     Permission {
         /// Path, as the user gave it.
@@ -32,22 +32,22 @@ pub enum MemberError {
         /// What may have been meant.
         hint: String,
     },
-    /// Somebody else has it.
+    /// Another program or the kernel uses it.
     #[error("{path} {busy}")]
     Busy {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// Who holds it.
+        /// Its holder.
         busy: MemberHolder,
     },
-    /// A disk whose blocks are greater than those that the volume was made for.
+    /// A disk whose blocks are larger than those that the volume was made for.
     #[error("{path} has blocks of {theirs} bytes, and the volume was made for {ours}")]
     Block {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// The disk's, in bytes.
+        /// The disk's block size in bytes.
         theirs: u64,
-        /// The volume's.
+        /// The volume's block size in bytes.
         ours: u64,
     },
     /// Anything else.
@@ -61,7 +61,7 @@ pub enum MemberError {
 }
 
 impl MemberError {
-    /// What the kernel said of `path`.
+    /// The error for a system call on `path`.
     pub(super) fn of(path: &Path, source: io::Error) -> MemberError {
         let path = path.to_owned();
         match source.kind() {

@@ -1,4 +1,4 @@
-//! Making members: the first bytes of a new volume, in an order in which a crash leaves no half-made one.
+//! Makes members: writes the first bytes of a new volume, in an order in which a crash leaves no half-made one.
 
 use super::open::OpenMember;
 use scrubjay_core::buffer::Buffer;
@@ -10,12 +10,12 @@ use scrubjay_core::volume::format::uuid::Uuid;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// What lay there before is wiped out so far from either end: whatever says what a disk was for.
+/// Bytes that are wiped at either end: everything that identifies the former use of a disk is there.
 const WIPE_BYTES: u64 = 1 << 20;
-/// So many bytes of maps are written at once.
+/// Bytes of maps that are written at once, at most.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// A new name.
+/// A new random UUID.
 ///
 /// # Errors
 /// When the kernel has no random bytes.
@@ -26,10 +26,10 @@ pub fn new_uuid() -> io::Result<Uuid> {
 }
 
 /// Makes these, in the order of their slots, the members of the volume that `superblock` describes. First all of them get
-/// an empty map and no superblock, durably, then all get their superblocks.
+/// empty maps and no superblock, durably, then all get their superblocks.
 ///
 /// # Errors
-/// Which one could not be written, by its place in `members`; the others may be members already.
+/// The place in `members` of one that could not be written, and why; the others may be members already.
 ///
 /// # Panics
 /// When there are more or fewer members than the volume has slots.
@@ -47,10 +47,10 @@ pub fn make(members: &[OpenMember], superblock: &Superblock) -> Result<(), (usiz
 }
 
 impl OpenMember {
-    /// Zeros both ends: whatever it was, it is no more. Not durable before a [`OpenMember::sync`].
+    /// Zeros both ends, which removes all signs of its former use. Not durable before [`OpenMember::sync`].
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn wipe(&self) -> io::Result<()> {
         let zeros = Buffer::zeroed(WIPE_BYTES.min(self.bytes) as usize);
         self.write(MemberOffset(self.bytes - zeros.len() as u64), &zeros)?;
@@ -58,7 +58,7 @@ impl OpenMember {
     }
 }
 
-/// Nothing is dirty, nothing was written. Pages that lie one behind the other are written at once.
+/// Writes maps in which nothing is dirty and nothing was ever written. Adjacent pages are written at once.
 fn write_maps(member: &OpenMember, superblock: &Superblock) -> io::Result<()> {
     let mut batch = vec![0; BATCH_BYTES];
     let (mut start, mut filled) = (MemberOffset(0), 0);

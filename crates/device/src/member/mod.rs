@@ -1,8 +1,8 @@
-//! Members of a volume: files and block devices that are opened to be written. Nowhere else are any.
+//! Members of a volume: files and block devices that are opened to be written. No other module opens them for writing.
 //!
-//! A member has one holder at a time. Who writes it holds it alone, and who reads what must not change meanwhile shares it
-//! with readers only: a lock on a file (`flock`, which the kernel takes back from whoever dies), and on a block device the
-//! kernel's own claim (`O_EXCL`), which mounts, swap, md, dm and loop devices respect, too. Of a loop device, the file behind
+//! A member has one holder at a time. A writer holds it alone, and a reader whose data must not change shares it with
+//! readers only: by a lock on a file (`flock`, which the kernel releases when a process dies), and on a block device by the
+//! kernel's own claim (`O_EXCL`), which mounts, swap, md, dm and loop devices respect, too. For a loop device, the file behind
 //! it is locked as well.
 
 mod busy;

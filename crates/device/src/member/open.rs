@@ -1,4 +1,4 @@
-//! Opening a member, and what is read and written of it outside of a running volume.
+//! Opens a member, and reads and writes it outside of a running volume.
 
 use super::busy::{self, MemberHolder};
 use super::error::MemberError;
@@ -21,46 +21,46 @@ use std::time::{Duration, Instant};
 /// What a member is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To have a look at it, whoever uses it meanwhile.
+    /// To inspect it, even while it is in use.
     Inspect,
-    /// To read it while nobody writes it.
+    /// To read it while no other program writes it.
     ReadOnly,
-    /// To read and write it, alone.
+    /// To read and write it, with no other holder.
     ReadWrite,
 }
 
-/// An open member, or what is to become one. Dropping it lets it go.
+/// An open member, or a file or device that is to become one. Dropping it releases it.
 #[derive(Debug)]
 pub struct OpenMember {
-    /// As the user named it.
+    /// The path as the user named it.
     pub path: PathBuf,
-    /// Open as it was asked.
+    /// The open file, with the requested access.
     pub file: File,
-    /// Do reads and writes bypass the page cache?
+    /// Whether reads and writes bypass the page cache.
     pub is_direct: bool,
-    /// A block device, not a file?
+    /// Whether it is a block device, not a file.
     pub is_block_device: bool,
-    /// Its size in bytes, whole blocks.
+    /// Its size in bytes, a multiple of `block_bytes`.
     pub bytes: u64,
-    /// Offsets and lengths of what is read and written must be multiples of this: 512, or what the disk says.
+    /// Offsets and lengths of reads and writes must be multiples of this: 512 bytes, or the disk's block.
     pub block_bytes: u64,
-    /// Of a loop device: the file behind it, locked.
+    /// The locked file behind a loop device.
     backing: Option<File>,
 }
 
 impl OpenMember {
-    /// Opens `path`, past the page cache where possible. Nothing is written.
+    /// Opens `path`, bypassing the page cache where possible. Writes nothing.
     ///
     /// # Errors
-    /// [`MemberError`]; when somebody else holds it, by whom.
+    /// [`MemberError`]; when it has another holder, the error names it.
     pub fn open(path: &Path, access: Access) -> Result<OpenMember, MemberError> {
         OpenMember::open_within(path, access, CLOSE_TIMEOUT)
     }
 
-    /// The same, by somebody who cannot wait for what a process that was killed holds still.
+    /// Opens `path` without waiting for a holder that was killed.
     ///
     /// # Errors
-    /// As [`OpenMember::open`].
+    /// [`MemberError`]; when it has another holder, the error names it.
     pub fn open_now(path: &Path, access: Access) -> Result<OpenMember, MemberError> {
         OpenMember::open_within(path, access, Duration::ZERO)
     }
@@ -85,7 +85,7 @@ impl OpenMember {
             };
             Ok((file, is_direct, backing))
         })?;
-        // What was opened is what was looked at.
+        // The file that was opened must be the one that was checked.
         let opened = file.metadata().map_err(|source| MemberError::of(path, source))?;
         if (opened.dev(), opened.ino(), opened.rdev()) != (metadata.dev(), metadata.ino(), metadata.rdev()) {
             return Err(MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Replaced });
@@ -111,15 +111,15 @@ impl OpenMember {
         Ok(member)
     }
 
-    /// The block to make a volume with: what the disk writes at once, up to 4096. Where two rows share a physical sector, a
-    /// power failure in the middle of a write of one may spoil both. (Of a file nobody knows.)
+    /// The block size for a new volume: the disk's physical block, up to 4096 bytes. Where two rows share a physical sector, a
+    /// power failure in the middle of a write of one may damage both. (For a file the physical block is unknown.)
     pub fn block_to_make(&self) -> u64 {
         let physical = if self.is_block_device { device_physical_block(&self.file).ok() } else { None };
         let is_known = |physical: &u64| [512, 4096].contains(physical);
         physical.map(|physical| u64::from(physical).min(4096)).filter(is_known).unwrap_or(0).max(self.block_bytes)
     }
 
-    /// The smallest block that a file gives directly: what it says when it is asked for one.
+    /// Finds the smallest block of a file that can be read directly, by trying.
     fn find_block(&mut self) -> io::Result<()> {
         for block_bytes in [SECTOR_BYTES, 4096] {
             let mut block = Buffer::zeroed(block_bytes as usize);
@@ -134,11 +134,11 @@ impl OpenMember {
         self.leave_direct()
     }
 
-    /// Makes it take blocks of this size, which a volume was made with: a file that was moved to a disk with greater ones
-    /// is read and written through the page cache then.
+    /// Switches to blocks of this size, with which a volume was made. A file that was moved to a disk with larger blocks
+    /// is then read and written through the page cache.
     ///
     /// # Errors
-    /// When it is a block device with greater blocks.
+    /// When it is a block device with larger blocks.
     pub fn use_block(&mut self, block_bytes: u64) -> Result<(), MemberError> {
         if self.block_bytes <= block_bytes {
             return Ok(());
@@ -163,7 +163,7 @@ impl OpenMember {
         DiskNode::of_device(libc::major(number), libc::minor(number)).ok()?.serial()
     }
 
-    /// What its superblocks say: the newest sound copy. A copy that cannot be read counts as damaged.
+    /// The newest sound copy of its superblock. A copy that cannot be read counts as damaged.
     pub fn superblock(&self) -> Result<Superblock, SuperblockError> {
         let Some(offsets) = Superblock::offsets(self.bytes) else { return Err(SuperblockError::Foreign) };
         let copies: Vec<io::Result<Buffer>> = offsets.map(|offset| self.read(offset, SUPERBLOCK_BYTES)).into();
@@ -173,52 +173,52 @@ impl OpenMember {
         }
     }
 
-    /// What an array is put together from.
+    /// The facts from which an array is assembled.
     pub fn given(&self) -> Given {
         Given { label: self.path.display().to_string(), bytes: self.bytes, says: self.superblock() }
     }
 
-    /// Reads, now.
+    /// Reads synchronously.
     ///
     /// # Errors
-    /// What the kernel says; the end of the member is an error, too.
+    /// The kernel's error; the end of the member is an error, too.
     pub fn read(&self, offset: MemberOffset, len: usize) -> io::Result<Buffer> {
         let mut buffer = Buffer::zeroed(len);
         self.file.read_exact_at(&mut buffer, offset.get())?;
         Ok(buffer)
     }
 
-    /// Writes, now.
+    /// Writes synchronously.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn write(&self, offset: MemberOffset, buffer: &Buffer) -> io::Result<()> {
-        // A file would grow.
+        // Otherwise a file would grow.
         if offset.get() + buffer.len() as u64 > self.bytes {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.file.write_all_at(buffer, offset.get())
     }
 
-    /// Its file, for a ring. It is held until the last clone is gone.
+    /// Its file, for a ring. The claim or lock is held until the last clone is gone.
     pub fn into_file(self) -> MemberFile {
         MemberFile::holding(self.file, self.backing)
     }
 
-    /// Ends when all that was written would survive a loss of power.
+    /// Waits until all earlier writes would survive a loss of power.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 }
 
-/// A process that was killed lets its files go only when the kernel has ended what it had under way at its disks, some
-/// time after the process itself is gone. So long that is waited for, where no living process has the file.
+/// The longest wait for a file that no living process holds: a killed process releases its files only when the kernel has
+/// ended its requests at the disks, some time after the process itself is gone.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Attempts it again, for so long, while somebody has it who does not live any more, or whom nobody can name.
+/// Repeats `attempt`, for at most `patience`, while the holder is dead or unknown.
 fn after_the_dead<T>(
     patience: Duration,
     mut attempt: impl FnMut() -> Result<T, MemberError>,
@@ -234,7 +234,7 @@ fn after_the_dead<T>(
     }
 }
 
-/// Opens as asked, past the page cache if the file system can. A device is claimed in the same step.
+/// Opens with the requested access, bypassing the page cache if the file system supports it. Claims a device in the same step.
 fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, bool), MemberError> {
     let claim = if is_block_device && access != Access::Inspect { libc::O_EXCL } else { 0 };
     let open = |flags| {
@@ -251,8 +251,8 @@ fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, boo
     })
 }
 
-/// Locks the file behind a loop device: who has that file has the device, too. Partitions of one loop device go together,
-/// so they share the lock. (A file that cannot be opened any more, nobody else opens.)
+/// Locks the file behind a loop device, since its user would have the device's data, too. Partitions of one loop device
+/// share the lock. (A file that cannot be opened any more cannot be opened by other programs either.)
 fn lock_backing(path: &Path, number: u64, access: Access) -> Result<Option<File>, MemberError> {
     let (major, minor) = (libc::major(number), libc::minor(number));
     let node = DiskNode::of_device(major, minor).ok();
@@ -268,7 +268,7 @@ fn lock_backing(path: &Path, number: u64, access: Access) -> Result<Option<File>
     lock(path, &backing, &file, access).map(|()| Some(file))
 }
 
-/// Locks a file that is, or is behind, what is called `path`. The lock goes with the open file.
+/// Locks a file that is, or is behind, `path`. The lock lasts as long as the open file.
 fn lock(path: &Path, locked: &Path, file: &File, access: Access) -> Result<(), MemberError> {
     let holder = || busy::holder(locked);
     let locked = if access == Access::ReadOnly { file.try_lock_shared() } else { file.try_lock() };

@@ -1,4 +1,4 @@
-//! Files as members: who may open them, what is found on them, what is made of them.
+//! Files as members: access, detection of contents, making of volumes.
 
 use super::*;
 use scrubjay_core::buffer::Buffer;
@@ -29,7 +29,7 @@ fn refused(path: &Path, access: Access) -> String {
     OpenMember::open(path, access).expect_err("refused").to_string()
 }
 
-/// A 2+1 volume on members of this many bytes, made.
+/// Makes a 2+1 volume on these members.
 fn volume(members: &[OpenMember]) -> Superblock {
     let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).unwrap();
     let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4096, block_bytes: 4096 };
@@ -158,11 +158,11 @@ fn a_file_that_moved_to_greater_blocks_goes_through_the_cache() {
     member.use_block(512).unwrap();
     assert_eq!((member.block_bytes, member.is_direct, member.block_to_make()), (512, false, 512));
     member.write(MemberOffset(512), &Buffer::zeroed(512)).unwrap();
-    // At an address that no disk would take.
+    // At an address that direct I/O would refuse.
     member.file.read_exact_at(&mut [0; 100], 13).unwrap();
 }
 
-/// A loop device on a file, until it is dropped. `None`: not here.
+/// A loop device on a file, removed when dropped. `None`: not supported here.
 struct Loop(PathBuf);
 
 impl Loop {

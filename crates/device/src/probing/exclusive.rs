@@ -1,9 +1,9 @@
-//! Is anybody else writing to it? Asked before blocks are rewritten: what others write in between would be undone.
+//! Checks that no other program writes to a device or file before its blocks are rewritten: such writes would be undone.
 //!
-//! A block device is claimed (`O_EXCL`) and a file locked when they are opened (`member`). Some heed neither: other
-//! programs that opened a device plainly or mapped it, a second loop device on the same file, whoever writes below a loop
-//! device. All processes are looked through for these, which only root outside of all containers can. It remains what it is, a look:
-//! who comes after it, other hosts, targets in the kernel and raw commands to the disk are not seen.
+//! A block device is claimed (`O_EXCL`) and a file locked when they are opened (`member`). Some programs heed neither: those that
+//! opened a device plainly or mapped it, a second loop device on the same file, writers below a loop device. So the files of
+//! all processes are checked, which only root outside of all containers can do. It remains a check at one moment: later
+//! programs, other hosts, targets in the kernel and raw commands to the disk are not noticed.
 
 use crate::member::{MemberHolder, found};
 use crate::shown::shown;
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So long is waited for somebody who only passes: a program that has just ended or was just started by another, an
-/// indexer that has a look. On a busy machine they take their time.
+/// The longest wait for a program that opens a file only for a moment: one that has just ended or was just started, an
+/// indexer. On a busy machine these take their time.
 const PASSING: Duration = Duration::from_secs(3);
 
 /// Why blocks are not rewritten.
@@ -27,13 +27,13 @@ pub enum RewriteRefusal {
     /// The kernel refuses all writes.
     #[error("is read-only, so nothing can be rewritten")]
     ReadOnly,
-    /// Each of them may be used by somebody.
+    /// It has partitions, each of which may be in use.
     #[error("has partitions ({0}): name one of them")]
     Partitioned(String),
-    /// A block of these cannot be written again where it lies.
+    /// It is a zoned device.
     #[error("is a zoned device, where blocks cannot be rewritten")]
     Zoned,
-    /// A loop device on the same file.
+    /// Another loop device is on the same file.
     #[error("has its bytes in {file}, which is the disk behind /dev/{other}, too: detach that first (losetup -d)")]
     Twin {
         /// The file.
@@ -41,18 +41,18 @@ pub enum RewriteRefusal {
         /// The other loop device.
         other: String,
     },
-    /// What a loop device lies on is used by others.
+    /// The file or device below a loop device is in use.
     #[error("has its bytes in {file}, which {busy}")]
     Below {
         /// The file or device.
         file: PathBuf,
-        /// By whom.
+        /// Its holder.
         busy: MemberHolder,
     },
     /// A program may write to it.
     #[error("is open for writing in process {pid} ({command}): end that first")]
     Writer {
-        /// Its number.
+        /// Its process ID.
         pid: u32,
         /// Its name.
         command: String,
@@ -60,52 +60,52 @@ pub enum RewriteRefusal {
     /// A program has it mapped.
     #[error("is mapped into the memory of process {pid} ({command}), which may write to it: end that first")]
     Mapped {
-        /// Its number.
+        /// Its process ID.
         pid: u32,
         /// Its name.
         command: String,
     },
-    /// There are processes that we do not see at all.
+    /// This process does not see all processes of the host.
     #[error(
         "is a device, and in a container (a PID namespace of its own) it cannot be seen who else writes to it: run on the host"
     )]
     Contained,
-    /// Not root: there are programs of which we may not see what they have open.
+    /// Not root: the open files of other users' programs cannot be seen.
     #[error("is a device, and only root can see who else writes to it: run as root")]
     Unseen,
-    /// A file that somebody has open.
+    /// The file is open elsewhere.
     #[error("is open in another program, or a second time: close it there first")]
     Open,
-    /// No lease can be had.
+    /// The file system grants no lease.
     #[error("cannot be kept from others here, which its owner or root can on a local file system ({0})")]
     NoLease(#[source] io::Error),
 }
 
-/// What is to be rewritten, as the kernel knows it.
+/// A device or file to be rewritten, as the kernel identifies it.
 #[derive(Clone, Debug)]
 pub struct KernelPlace {
     is_block_device: bool,
-    /// Numbers of the device and of the disk that it is a part of; none for a file.
+    /// Numbers of the device and of the disk that it is a part of; empty for a file.
     devices: BTreeSet<u64>,
     /// Device and inode of files below loop devices.
     files: BTreeSet<(u64, u64)>,
-    /// Partitions are written over knowingly.
+    /// Whether partitions may be overwritten.
     partitions_too: bool,
 }
 
 impl KernelPlace {
-    /// Looks at it before it is opened to be written.
+    /// Checks a device before it is opened for writing.
     ///
     /// # Errors
-    /// [`RewriteRefusal`], when it should not be.
+    /// [`RewriteRefusal`], when it should not be written to.
     pub fn new(metadata: &Metadata) -> Result<KernelPlace, RewriteRefusal> {
         KernelPlace::of(metadata, false)
     }
 
-    /// The same; of one that has partitions, too, if those may be lost.
+    /// Checks a device before it is opened for writing; it may have partitions if `partitions_too`.
     ///
     /// # Errors
-    /// As [`KernelPlace::new`].
+    /// [`RewriteRefusal`], when it should not be written to.
     pub fn of(metadata: &Metadata, partitions_too: bool) -> Result<KernelPlace, RewriteRefusal> {
         let is_block_device = metadata.file_type().is_block_device();
         let mut place =
@@ -120,11 +120,11 @@ impl KernelPlace {
         Ok(place)
     }
 
-    /// Keeps others away from a file as long as the lease is held (they wait), and looks for writers of a device. To be
+    /// Keeps others from opening a file while the returned lease is held (they wait), or checks a device for writers. To be
     /// called before each batch of rewrites.
     ///
     /// # Errors
-    /// [`RewriteRefusal`], when somebody has it.
+    /// [`RewriteRefusal`], when another program uses it.
     pub fn hold<'a>(&self, file: &'a File) -> Result<Option<Lease<'a>>, RewriteRefusal> {
         if !self.is_block_device {
             return Lease::take(file).map(Some);
@@ -133,10 +133,10 @@ impl KernelPlace {
         Ok(None)
     }
 
-    /// Looks for others that may write to a device. (Of a file the lease tells.)
+    /// Checks a device for other programs that may write to it. (For a file, the lease shows them.)
     ///
     /// # Errors
-    /// [`RewriteRefusal`], when somebody has it.
+    /// [`RewriteRefusal`], when another program uses it.
     pub fn check(&self) -> Result<(), RewriteRefusal> {
         if !self.is_block_device {
             return Ok(());
@@ -173,7 +173,7 @@ impl KernelPlace {
         self.look_below(&disk)
     }
 
-    /// Devices below devices are the kernel's to guard; what lies below a loop device is not.
+    /// Checks what lies below: the kernel guards devices below devices, but not what lies below a loop device.
     fn look_below(&mut self, disk: &DiskNode) -> Result<(), RewriteRefusal> {
         for below in children(&disk.folder().join("slaves")) {
             let dev = fs::read_to_string(disk.folder().join("slaves").join(below).join("dev")).unwrap_or_default();
@@ -205,7 +205,7 @@ impl KernelPlace {
     }
 }
 
-/// Do we see every process of this host? The first PID namespace has this number since there are any
+/// Whether this process sees every process of this host. The first PID namespace has this number since there are namespaces
 /// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
 fn sees_all_processes() -> bool {
     const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
@@ -216,16 +216,16 @@ fn sees_all_processes() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OtherWriter {
     pid: u32,
-    /// By memory, whatever it has open.
+    /// Through a mapping, without an open file.
     is_mapped: bool,
 }
 
-/// Another process that has one of these open for writing, or mapped.
+/// Another process that has a matching file open for writing, or mapped.
 ///
 /// # Errors
 /// [`RewriteRefusal::Unseen`].
 fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, RewriteRefusal> {
-    // Where others' processes are hidden, the first one is.
+    // If other users' processes are hidden, process 1 is.
     fs::read_dir("/proc/1/fd").map_err(|_| RewriteRefusal::Unseen)?;
     let pids = children(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
     for pid in pids.filter(|pid| *pid != std::process::id()) {
@@ -242,7 +242,7 @@ fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, Rewr
         match has_it() {
             Ok(None) => (),
             Ok(writer) => return Ok(writer),
-            // The first one may be closed to everybody. It has other things to do.
+            // Process 1 may refuse even root. It does not write to disks.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && pid != 1 => {
                 return Err(RewriteRefusal::Unseen);
             }
@@ -252,12 +252,12 @@ fn writer(is_it: impl Fn(&Metadata) -> bool) -> Result<Option<OtherWriter>, Rewr
     Ok(None)
 }
 
-/// Has this thread one of these open for writing?
+/// Whether this thread has a matching file open for writing.
 ///
 /// # Errors
-/// When it has ended, or may not be looked at.
+/// When it has ended, or may not be inspected.
 fn has_open(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
-    /// The last two bits of a file's flags (`O_ACCMODE`); zero is reading only.
+    /// The last two bits of a file's flags (`O_ACCMODE`); zero is read-only.
     const ACCESS: u32 = 3;
     for file in fs::read_dir(folder.join("fd"))?.flatten() {
         if !looked_at(&file.path(), is_it)? {
@@ -273,11 +273,11 @@ fn has_open(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<boo
     Ok(false)
 }
 
-/// Has this process mapped one of these, so that what it writes to memory comes to be written there? It needs no open
-/// file for that. A mapping that is only read may become one that is written.
+/// Whether this process has mapped a matching file, so that its writes to memory reach the file. It needs no open
+/// file for that. A mapping that is only read now may be written to later.
 ///
 /// # Errors
-/// As [`has_open`].
+/// When it has ended, or may not be inspected.
 fn has_mapped(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
     let maps = fs::read(folder.join("maps"))?;
     for range in String::from_utf8_lossy(&maps).lines().filter_map(shared_range) {
@@ -288,7 +288,7 @@ fn has_mapped(folder: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<b
     Ok(false)
 }
 
-/// Is it one of these? What is no longer there is none.
+/// Whether the file is a matching one. One that does not exist any more is not.
 fn looked_at(link: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool> {
     match fs::metadata(link) {
         Ok(about) => Ok(is_it(&about)),
@@ -297,7 +297,7 @@ fn looked_at(link: &Path, is_it: &impl Fn(&Metadata) -> bool) -> io::Result<bool
     }
 }
 
-/// Of a line of `/proc/PID/maps` about a shared mapping of a file, the name of it in `/proc/PID/map_files`:
+/// The name in `/proc/PID/map_files` of a shared mapping of a file in a line of `/proc/PID/maps`:
 /// `7f01a000-7f02a000 rw-s 00000000 00:05 310 /dev/sdb`.
 fn shared_range(line: &str) -> Option<String> {
     let mut words = line.split_ascii_whitespace();
@@ -308,7 +308,7 @@ fn shared_range(line: &str) -> Option<String> {
     (is_shared && inode != "0").then_some(format!("{:x}-{:x}", number(start)?, number(end)?))
 }
 
-/// What a process is called, as it may be shown.
+/// The name of a process, escaped for display.
 fn command(pid: u32) -> String {
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     shown(String::from_utf8_lossy(&name).trim_end_matches('\n')).into_owned()
@@ -319,8 +319,8 @@ fn children(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// A write lease (`fcntl(2)`): had only where nobody else has the file open, loop devices included. Whoever opens it
-/// meanwhile waits until it is let go.
+/// A write lease (`fcntl(2)`): granted only while the file is not open elsewhere, loop devices included. A program that opens
+/// the file meanwhile waits until the lease is released.
 #[derive(Debug)]
 pub struct Lease<'a> {
     file: &'a File,
@@ -330,7 +330,7 @@ impl<'a> Lease<'a> {
     fn take(file: &'a File) -> Result<Lease<'a>, RewriteRefusal> {
         /// `F_SETSIG` of `asm-generic/fcntl.h`. (`libc` has no name for it here.)
         const F_SETSIG: libc::c_int = 10;
-        // Whoever wants the file makes the kernel send us a signal: one that is ignored, and not SIGIO, which ends us.
+        // The kernel sends a signal when another program opens the file: one that is ignored, not SIGIO, which would end this process.
         control(file, F_SETSIG, libc::SIGURG).map_err(RewriteRefusal::NoLease)?;
         let begun = Instant::now();
         loop {
@@ -345,14 +345,14 @@ impl<'a> Lease<'a> {
 }
 
 impl Lease<'_> {
-    /// Does somebody wait for the file? The kernel lets him in after a while (`/proc/sys/fs/lease-break-time`: 45 s), so
-    /// what was read must not be written for much longer.
+    /// Whether a program waits for the file. The kernel lets it in after a while (`/proc/sys/fs/lease-break-time`: 45 s), so
+    /// blocks that were read must not be rewritten for much longer.
     pub fn is_wanted(&self) -> bool {
         is_wanted(self.file)
     }
 }
 
-/// The same of a file whose lease was kept to its end.
+/// Whether a program waits for a file whose lease is kept as long as it is open.
 pub fn is_wanted(file: &File) -> bool {
     // SAFETY: the command takes nothing and touches no memory; the descriptor is open.
     let kind = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLEASE) };
@@ -361,7 +361,7 @@ pub fn is_wanted(file: &File) -> bool {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        // The lease ends with the file at the latest.
+        // If this fails, the lease ends with the file.
         let _ = control(self.file, libc::F_SETLEASE, libc::F_UNLCK as libc::c_int);
     }
 }
@@ -413,7 +413,7 @@ mod tests {
         if matches!(writer(is_it), Err(RewriteRefusal::Unseen)) {
             return eprintln!("SKIPPED: only root sees what all programs have open");
         }
-        // More than one look: what is open here the children of other tests have, too, until they are programs of their own.
+        // Several checks: children of other tests share the files that are open here until they execute their programs.
         let is_seen = |wanted: Option<OtherWriter>| (0..100).any(|_| writer(is_it).unwrap() == wanted);
         assert!(is_seen(None), "we do not count");
         for (flags, is_found) in [("<", false), ("<>", true)] {
@@ -429,7 +429,7 @@ mod tests {
         }
     }
 
-    /// What a process has mapped it may write, though it has closed the file.
+    /// A process may write to what it has mapped, even after it closed the file.
     #[test]
     fn another_process_that_has_it_mapped_is_found() {
         const SCRIPT: &str = "import ctypes, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\n\

@@ -1,8 +1,8 @@
 //! Probing a real device: runs a prober's batches through the ring, and times each completion.
 //!
-//! Reads go past the page cache. A rewrite writes what was read just before, and is only done on a device that was opened
-//! for it, and while nobody who can be seen may write there (`exclusive`). Who cannot be seen may: so few blocks are rewritten
-//! at a time, each is read once more just before, and all is looked at again afterwards.
+//! Reads go past the page cache. A rewrite writes what was read just before. It is only done on a device that was opened
+//! for it, and while no visible program may write there (`exclusive`). An invisible one still may: so few blocks are
+//! rewritten at a time, each is read once more just before, and writers are checked for again afterwards.
 
 pub(crate) mod exclusive;
 mod requests;
@@ -26,14 +26,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Requests at a time; of a longer batch, the others are issued as these end.
+/// Requests in flight, at most; those of a longer batch are issued as earlier ones end.
 const DEPTH: u32 = 4096;
-/// So many blocks are rewritten at a time. A choice: a batch of a prober's reads is no longer, so that its writes are done as
-/// its reads are, and can be held against them (docs/notes.md); smaller pieces would be safer.
+/// Blocks that are rewritten at a time, at most. A choice: a prober's batches of reads are no longer, so that its writes are done
+/// as its reads are, and can be compared with them (docs/notes.md); smaller pieces would be safer.
 const PIECE_BLOCKS_MAX: usize = 512;
-/// And so many bytes, but one block at least.
+/// Bytes that are rewritten at a time, at most, but at least one block.
 const PIECE_BYTES_MAX: u64 = 64 << 20;
-/// A request that takes longer is one that does not come back; the probe ends.
+/// The time after which a request counts as hanging; the probe then ends.
 const REQUEST_TIMEOUT: Nanos = Nanos::from_secs(120);
 
 /// Why a device cannot be probed.
@@ -53,15 +53,15 @@ pub enum ProbingError {
         /// Why.
         shared: RewriteRefusal,
     },
-    /// Somebody else came before blocks were rewritten.
+    /// Another program came before blocks were rewritten.
     #[error("{path} {shared}. Nothing more was written, and nothing was changed")]
     Taken {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// Who.
+        /// Which one.
         shared: RewriteRefusal,
     },
-    /// Somebody else came while blocks were rewritten.
+    /// Another program came while blocks were rewritten.
     #[error(
         "{path} {shared}. It came while blocks were rewritten: what it has written since then may be undone, so have it \
          checked. Nothing more is written"
@@ -69,10 +69,10 @@ pub enum ProbingError {
     Came {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// Who.
+        /// Which one.
         shared: RewriteRefusal,
     },
-    /// Somebody writes to it who cannot be seen.
+    /// A writer that cannot be seen changes it.
     #[error(
         "{path}: byte {offset} changed while it was read: somebody writes to it who cannot be seen from here (another host, a \
          target of the kernel, raw commands), and what he wrote elsewhere meanwhile may be undone. Nothing more is written"
@@ -83,16 +83,16 @@ pub enum ProbingError {
         /// Offset in bytes.
         offset: u64,
     },
-    /// What it gives comes from memory.
+    /// Its data would come from memory.
     #[error("{path}: it cannot be read past the page cache here (no O_DIRECT), so its times would tell nothing")]
     Cached {
         /// Path, as the user gave it.
         path: PathBuf,
     },
-    /// No io_uring.
+    /// io_uring is refused.
     #[error("io_uring is refused here ({0}): see kernel.io_uring_disabled, or RLIMIT_MEMLOCK")]
     NoRing(#[source] io::Error),
-    /// The ring broke, or a request did not come back.
+    /// The ring does not work any more, or a request did not end.
     #[error("{path}: {source}")]
     Io {
         /// Path, as the user gave it.
@@ -100,7 +100,7 @@ pub enum ProbingError {
         /// The error of the system or library below.
         source: io::Error,
     },
-    /// Blocks were being rewritten, the disk failed, and these blocks do not hold what they held.
+    /// The disk failed while blocks were being rewritten, and these may have lost their contents.
     #[error(
         "{path}: {why}: {} blocks, the first at byte {}, were being rewritten, and may not hold what they held",
         .blocks.len(),
@@ -111,7 +111,7 @@ pub enum ProbingError {
         path: PathBuf,
         /// The reason, for people.
         why: String,
-        /// Where, and what was there: one at least.
+        /// Their offsets and former contents: at least one.
         blocks: Vec<Block>,
     },
 }
@@ -125,12 +125,12 @@ pub struct ProbedSubject {
     disk: Option<DiskNode>,
     file: MemberFile,
     runner: Runner<RingRequests>,
-    /// Where it lies, if it may be written to.
+    /// The kernel's identification of it, if it may be written to.
     place: Option<KernelPlace>,
 }
 
 impl ProbedSubject {
-    /// Opens it: for reading only, unless writes are allowed.
+    /// Opens it: read-only, unless writes are allowed.
     ///
     /// # Errors
     /// [`ProbingError`]. Nothing was read or written then.
@@ -139,7 +139,7 @@ impl ProbedSubject {
         if !target.is_direct {
             return Err(ProbingError::Cached { path: path.to_owned() });
         }
-        // SCSI says how many requests a disk takes; a bridge that takes one (USB without UAS) hides all disks but one.
+        // SCSI reports how many requests a disk takes; a bridge that takes one (USB without UAS) hides all disks but one.
         let depth =
             target.disk.as_ref().filter(|_| target.is_block_device).and_then(|d| d.number("device/queue_depth"));
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
@@ -152,7 +152,7 @@ impl ProbedSubject {
             let found = KernelPlace::new(&about).map_err(shared)?;
             let member = OpenMember::open(path, Access::ReadWrite)?;
             file = writable(path, member, &about, &mut device)?;
-            // Once now, so that nobody waits for an hour to be told.
+            // Checked now already, so that a refusal does not come after an hour.
             found.hold(&file).map_err(shared)?;
             place = Some(found);
         }
@@ -162,36 +162,36 @@ impl ProbedSubject {
         Ok(ProbedSubject { path: path.to_owned(), device, is_block_device, disk, file, runner, place })
     }
 
-    /// As a prober must know it.
+    /// The facts about it that a prober needs.
     pub fn device(&self) -> ProbedDevice {
         self.device
     }
 
-    /// The whole disk that it is, or is a part of; nothing for a file.
+    /// The whole disk that it is, or is a part of; `None` for a file.
     pub fn block_device(&self) -> Option<&DiskNode> {
         self.disk.as_ref().filter(|_| self.is_block_device)
     }
 
-    /// Is it a part of a disk?
+    /// Whether it is a part of a disk.
     pub fn is_partition(&self) -> bool {
         self.attribute("partition").is_some()
     }
 
-    /// What the kernel says of the first byte that is aligned: -1 where it says that none is. Nothing for a file.
+    /// The first aligned byte according to the kernel; -1: there is none. `None` for a file.
     pub fn alignment_offset(&self) -> Option<i64> {
         self.attribute("alignment_offset")?.trim().parse().ok()
     }
 
-    /// An attribute of the very device, not of the disk that it is a part of.
+    /// An attribute of the device itself, not of the disk that it is a part of.
     fn attribute(&self, name: &str) -> Option<String> {
         let number = self.file.file().metadata().ok().filter(|_| self.is_block_device)?.rdev();
         fs::read_to_string(format!("/sys/dev/block/{}:{}/{name}", libc::major(number), libc::minor(number))).ok()
     }
 
-    /// Has a prober do all it wants, until it is done or `stop` is set. `publish` sees it after each batch.
+    /// Runs all batches of a prober, until it is done or `stop` is set. Calls `publish` after each batch.
     ///
     /// # Errors
-    /// [`ProbingError`]. What is known by then is the prober's to tell.
+    /// [`ProbingError`]. The prober holds the results so far.
     pub fn serve<K: Clone>(
         &mut self,
         prober: &mut Prober<K>,
@@ -203,14 +203,14 @@ impl ProbedSubject {
                 prober.stop();
             }
             let Some(batch) = prober.poll_batch() else { return Ok(()) };
-            // A batch that a stop has cut short tells nothing.
+            // A batch that a stop has cut short proves nothing.
             let Some(answers) = self.serve_batch(&batch, stop)? else { return Ok(()) };
             prober.handle(answers);
             publish(prober);
         }
     }
 
-    /// Runs a batch, piece by piece where it rewrites; what it rewrites is kept from others as well as that can be done.
+    /// Runs a batch, in pieces where it rewrites. Keeps other programs from what it rewrites as well as possible.
     fn serve_batch(&mut self, batch: &ProbeBatch, stop: &AtomicBool) -> Result<Option<Answers>, ProbingError> {
         let is_inside = |request: &ProbeRequest| {
             request.offset.checked_add(request.len).is_some_and(|end| end <= self.device.bytes)
@@ -228,15 +228,15 @@ impl ProbedSubject {
         let path = self.path.clone();
         let file = self.file.clone();
         let lease = place.hold(file.file()).map_err(|shared| ProbingError::Taken { path: path.clone(), shared })?;
-        // Who waits for the file is let in soon, whatever we do: nothing is written any more then.
+        // The kernel soon lets in a program that waits for the file, so nothing is written from then on.
         let is_wanted = || lease.as_ref().is_some_and(Lease::is_wanted);
         let answers = self.rewrite(batch, &|| is_stopped() || is_wanted());
         let is_wanted = is_wanted();
         if self.runner.is_busy() {
-            // What is still with the kernel may be written yet: nobody is let in before it has ended.
+            // Writes in flight may still reach the file: no program is let in before they have ended.
             std::mem::forget(lease);
         }
-        // Whatever happened, others may have come meanwhile.
+        // Whether it succeeded or not, another program may have come meanwhile.
         let comer = place.check().err();
         let answers = answers?;
         if let Some(shared) = comer {
@@ -248,7 +248,7 @@ impl ProbedSubject {
         Ok(answers)
     }
 
-    /// Runs a batch piece by piece: each is read, read again and compared, and then written at once, so that little time
+    /// Runs a batch in pieces: each is read, read again and compared, and then written at once, so that little time
     /// passes between the reading of a block and its writing. The reading is not timed.
     fn rewrite(&mut self, batch: &ProbeBatch, is_cut: &dyn Fn() -> bool) -> Result<Option<Answers>, ProbingError> {
         let mut all = Answers::default();
@@ -265,7 +265,7 @@ impl ProbedSubject {
         Ok(Some(all))
     }
 
-    /// Runs requests whose time counts on from `begun`; nothing when it was to stop.
+    /// Runs requests whose times continue from `begun`; `None` after a stop.
     fn run(
         &mut self,
         piece: &[ProbeRequest],
@@ -293,21 +293,21 @@ impl ProbedSubject {
         ProbingError::Io { path: self.path.clone(), source }
     }
 
-    /// Requests that the disk has served so far, ours and others', as the kernel counts them.
+    /// Requests that the disk has served so far, according to the kernel, the prober's and others'.
     fn served(&self) -> Option<u64> {
         let stat = self.disk.as_ref()?.attribute("stat")?;
         let numbers: Vec<u64> = stat.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         Some(numbers.first()? + numbers.get(4)?)
     }
 
-    /// What the kernel will count of ours, at the most: it cuts long requests into pieces.
+    /// The most that the kernel will count for these requests: it splits long ones.
     fn pieces(&self, requests: &[ProbeRequest]) -> u64 {
         let most = self.disk.as_ref().and_then(|disk| disk.number("queue/max_sectors_kb")).unwrap_or(128).max(4) << 10;
         requests.iter().map(|request| request.len.div_ceil(most)).sum()
     }
 }
 
-/// How many requests make the next piece: one at least.
+/// Number of requests in the next piece: at least one.
 fn piece_len(requests: &[ProbeRequest]) -> usize {
     let (mut blocks, mut bytes) = (0, 0);
     let is_full = |request: &ProbeRequest| {
@@ -319,7 +319,7 @@ fn piece_len(requests: &[ProbeRequest]) -> usize {
     requests.iter().position(is_full).unwrap_or(requests.len())
 }
 
-/// The open file, if it is what was looked at and can be written past the page cache; its blocks may be greater.
+/// The open file, if it is the one that was checked and bypasses the page cache. Its blocks may be larger.
 fn writable(
     path: &Path,
     member: OpenMember,
@@ -344,7 +344,7 @@ mod tests {
     use super::*;
     use scrubjay_core::probe::io::{ProbeBudget, RequestTiming};
 
-    /// An image of 1 MiB of which every block says where it is; in the target folder, where direct reads work.
+    /// An image of 1 MiB in which every block holds its number; in the target folder, where direct reads work.
     fn image() -> tempfile::TempPath {
         let path = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap().into_temp_path();
         let bytes: Vec<u8> = (0..1u32 << 20).map(|at| (at / 4096) as u8).collect();
@@ -426,7 +426,7 @@ mod tests {
     fn a_file_that_is_used_is_not_rewritten_even_if_its_user_came_later() {
         let file = image();
         let reopened = fs::OpenOptions::new().write(true).open(&file).unwrap();
-        // One that was there before ...
+        // A program that was there before ...
         let error = ProbedSubject::open(&file, true).err().expect("refused");
         assert!(error.to_string().contains("is open in another program"), "{error}");
         drop(reopened);
@@ -455,13 +455,13 @@ mod tests {
         let file = image();
         let before = fs::read(&file).unwrap();
         let mut subject = ProbedSubject::open(&file, true).unwrap();
-        // A descriptor that only reads: every write fails.
+        // A read-only descriptor: every write fails.
         let only_reads = MemberFile::new(Target::open(&file).unwrap().file);
         subject.runner = Runner::new(RingRequests::new(DEPTH, only_reads).unwrap(), REQUEST_TIMEOUT);
         let requests = vec![rewrite(0, 4096), rewrite(8192, 4096)];
         let error = subject.rewrite(&ProbeBatch { requests }, &|| false).unwrap_err();
         assert!(error.to_string().contains("failed; all blocks hold what they held"), "{error}");
-        // Had it not held that:
+        // If the block had not kept its contents:
         let others = vec![(4096, vec![0; 4096]), (8192, vec![0; 4096])];
         assert_eq!(subject.runner.put_back(others.clone()), others);
         assert!(fs::read(&file).unwrap() == before);

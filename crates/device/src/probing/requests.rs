@@ -1,4 +1,4 @@
-//! Requests to the device that is probed, each by its number.
+//! Requests to the device that is probed, each identified by a number.
 
 use crate::completion::{Completion, IoEnd, IoRing, MemberFile};
 use scrubjay_core::buffer::Buffer;
@@ -6,58 +6,58 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::member::DiskFault;
 use std::io;
 
-/// What a request is called, once and never again: a late answer is known as one.
+/// The number of a request, never reused, so that a late completion is recognised.
 pub type Number = u64;
 
 /// A request that has ended.
 #[derive(Debug)]
 pub struct ProbeCompletion {
-    /// Which.
+    /// The number of the request.
     pub number: Number,
-    /// What was read or written.
+    /// The data that were read or written.
     pub buffer: Option<Buffer>,
-    /// How it went.
+    /// Whether it succeeded.
     pub result: Result<(), DiskFault>,
 }
 
-/// Takes requests and says how they went, in any order. What does not come back keeps its buffer.
+/// Sends requests, which end in any order. A request that does not end keeps its buffer.
 pub trait ProbeRequests {
-    /// How many more may be under way.
+    /// Number of further requests that may be started.
     fn room(&self) -> usize;
 
-    /// Is any under way?
+    /// Whether any request is in flight.
     fn is_busy(&self) -> bool;
 
-    /// Reads, as soon as the next [`ProbeRequests::start`] or [`ProbeRequests::wait`].
+    /// Starts a read, which is submitted by the next [`ProbeRequests::start`] or [`ProbeRequests::wait`].
     fn read(&mut self, number: Number, offset: u64, buffer: Buffer);
 
-    /// Writes.
+    /// Starts a write.
     fn write(&mut self, number: Number, offset: u64, buffer: Buffer);
 
-    /// Sends reads on.
+    /// Submits reads.
     fn start(&mut self);
 
-    /// Waits until one has ended, but no longer than this.
+    /// Waits until a request has ended, at most `timeout`.
     ///
     /// # Errors
-    /// When no more will end.
+    /// When no further request will end.
     fn wait(&mut self, timeout: Nanos) -> io::Result<()>;
 
-    /// One that has ended.
+    /// The next request that has ended, if any.
     fn poll(&mut self) -> Option<ProbeCompletion>;
 }
 
-/// Those of a real device.
+/// Requests to a real device.
 pub struct RingRequests {
     ring: IoRing<Number>,
     file: MemberFile,
 }
 
 impl RingRequests {
-    /// For so many at a time.
+    /// For `depth` requests at a time.
     ///
     /// # Errors
-    /// As [`IoRing::new`].
+    /// When io_uring is refused or too old (see [`IoRing::new`]).
     pub fn new(depth: u32, file: MemberFile) -> io::Result<RingRequests> {
         Ok(RingRequests { ring: IoRing::new(depth)?, file })
     }

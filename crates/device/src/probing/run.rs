@@ -1,4 +1,4 @@
-//! A piece of a batch at the device: issued, timed, and, where a write fails, what was there put back or told to be lost.
+//! Runs a piece of a batch: issues and times requests; after a failed write, puts the contents back or reports them lost.
 
 use super::requests::{Number, ProbeCompletion, ProbeRequests};
 use crate::clock;
@@ -8,26 +8,26 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::member::DiskFault;
 use std::io;
 
-/// So many of the reads before a rewrite are under way together: a stop is not to wait for more.
+/// Reads before a rewrite that are in flight together, at most, so that a stop waits for no more.
 const READS_AHEAD: usize = 64;
-/// A write that failed is tried so often again: nobody else has what the block held.
+/// Attempts to repeat a failed write: no other copy of the block's contents exists.
 const PUT_BACK_TRIES: usize = 3;
 
-/// Bytes that were on the device, and where.
+/// Byte offset and former contents of a block on the device.
 pub type Block = (u64, Vec<u8>);
 
-/// Why a piece did not go well.
+/// Why a piece failed.
 #[derive(Debug)]
 pub enum Trouble {
     /// Nothing is changed.
     Io(io::Error),
-    /// What lies at this byte changes while it is read.
+    /// The contents at this byte changed between two reads.
     Changing(u64),
-    /// These blocks may not hold what they held.
+    /// These blocks may have lost their contents.
     Lost {
         /// The reason, for people.
         why: String,
-        /// One at least.
+        /// At least one.
         blocks: Vec<Block>,
     },
 }
@@ -38,13 +38,13 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// How far a piece has come.
+/// Progress of a piece.
 struct Course {
     /// The number of its first request.
     first: Number,
-    /// The time at which it begins, in that of the batch.
+    /// The time of the batch at which the piece begins.
     begun: Nanos,
-    /// Of each request that was issued: when, and how it ended.
+    /// For each issued request: when it was issued, and how it ended.
     ends: Vec<(Nanos, Option<RequestTiming>)>,
 }
 
@@ -53,26 +53,26 @@ pub struct Runner<R> {
     requests: R,
     /// The number of the next request.
     next: Number,
-    /// A request that takes longer is one that does not come back.
+    /// The time after which a request counts as hanging.
     patience: Nanos,
 }
 
 impl<R: ProbeRequests> Runner<R> {
-    /// With nothing under way.
+    /// Made with no request in flight.
     pub fn new(requests: R, patience: Nanos) -> Runner<R> {
         Runner { requests, next: 0, patience }
     }
 
-    /// Is a request under way that has not come back?
+    /// Whether a request that has not ended is in flight.
     pub fn is_busy(&self) -> bool {
         self.requests.is_busy()
     }
 
-    /// Runs a piece to its end, or, once it is to stop, until what was issued has ended: nothing then. `held` is what rewrites
-    /// write, by the number of the request. Times count on from `begun`.
+    /// Runs a piece to its end. After a stop, waits for the issued requests only, and returns `None`. `held` has the contents for
+    /// rewrites, by the index of the request. Times continue from `begun`.
     ///
     /// # Errors
-    /// [`Trouble`]: whatever is not proven to lie where it lay is in there.
+    /// [`Trouble`]: it has all blocks whose contents are not proven to be as before.
     pub fn run(
         &mut self,
         piece: &[ProbeRequest],
@@ -83,7 +83,7 @@ impl<R: ProbeRequests> Runner<R> {
         let mut course = Course { first: self.numbers(piece.len()), begun, ends: Vec::with_capacity(piece.len()) };
         let ended = self.issue(piece, held, is_stopped, &mut course);
         let of = |is_such: fn(&Option<RequestTiming>) -> bool| -> Vec<Block> {
-            // Of reads nothing is held.
+            // Reads have no held contents.
             let all = piece.iter().zip(held).zip(&course.ends).filter(|(_, (_, end))| is_such(end));
             all.filter_map(|((request, held), _)| Some((request.offset, held.as_ref()?.to_vec()))).collect()
         };
@@ -108,10 +108,10 @@ impl<R: ProbeRequests> Runner<R> {
         Ok((timings.len() == piece.len()).then_some(timings))
     }
 
-    /// Issues what is due and waits for it, until all has ended that was issued.
+    /// Issues requests when they are due, and waits until all that were issued have ended.
     ///
     /// # Errors
-    /// When something does not come back.
+    /// When a request does not end.
     fn issue(
         &mut self,
         piece: &[ProbeRequest],
@@ -150,7 +150,7 @@ impl<R: ProbeRequests> Runner<R> {
             let now = since_start();
             let before = ended;
             while let Some(ProbeCompletion { number, result, .. }) = self.requests.poll() {
-                // One of an earlier piece is too late to tell anything.
+                // A completion of an earlier piece comes too late to prove anything.
                 let Some(index) = number.checked_sub(course.first).map(|index| index as usize) else { continue };
                 let issued = course.ends[index].0;
                 course.ends[index].1 = Some(RequestTiming { issued, done: now, is_failed: result.is_err() });
@@ -164,11 +164,11 @@ impl<R: ProbeRequests> Runner<R> {
         Ok(())
     }
 
-    /// Reads what is to be rewritten, and once more to see whether anybody changes it, by the number of the request; nothing
-    /// when it is to stop.
+    /// Reads the blocks to be rewritten twice, to see whether another program changes them. Returns their contents by the index of
+    /// the request; `None` after a stop.
     ///
     /// # Errors
-    /// When something cannot be read, does not come back, or changes.
+    /// When a block cannot be read, a request does not end, or contents change.
     pub fn hold(
         &mut self,
         piece: &[ProbeRequest],
@@ -182,7 +182,7 @@ impl<R: ProbeRequests> Runner<R> {
         }
     }
 
-    /// Reads what is to be rewritten.
+    /// Reads the blocks to be rewritten.
     fn read(
         &mut self,
         piece: &[ProbeRequest],
@@ -221,15 +221,15 @@ impl<R: ProbeRequests> Runner<R> {
             }
         }
         if let Some((offset, fault)) = fault {
-            // What cannot be read is not written, nor is anything else of this batch.
+            // A block that cannot be read is not written, nor is any other of this batch.
             let what = format!("byte {offset} cannot be read ({fault:?}), so nothing more is rewritten");
             return Err(io::Error::other(what));
         }
         Ok(rewrites.peek().is_none().then_some(held))
     }
 
-    /// Writes again what could not be written: what lies there now may be neither the old nor the new. Gives those of which
-    /// it is not proven that they lie where they lay.
+    /// Repeats failed writes, after which a block may hold neither its old nor its new contents. Returns the blocks whose
+    /// contents are not proven to be as before.
     pub fn put_back(&mut self, failed: Vec<Block>) -> Vec<Block> {
         let mut lost = Vec::new();
         let mut answers = true;
@@ -241,7 +241,7 @@ impl<R: ProbeRequests> Runner<R> {
                 }
                 match self.is_put_back(offset, &held) {
                     Ok(is_there) => is_back = is_there,
-                    // What does not answer is not asked for every block.
+                    // The device does not answer, so the other blocks are not tried.
                     Err(_) => answers = false,
                 }
             }
@@ -252,14 +252,14 @@ impl<R: ProbeRequests> Runner<R> {
         lost
     }
 
-    /// Writes this, and reads whether it is there.
+    /// Writes a block, and reads whether it is there.
     ///
     /// # Errors
-    /// When a request does not come back.
+    /// When a request does not end.
     fn is_put_back(&mut self, offset: u64, held: &[u8]) -> io::Result<bool> {
         let number = self.numbers(1);
         self.requests.write(number, offset, Buffer::copy_of(held));
-        // Whether it failed or not, reading tells what is there.
+        // Whether it failed or not, the read shows what is there.
         self.answer_to(number)?;
         let number = self.numbers(1);
         self.requests.read(number, offset, Buffer::zeroed(held.len()));
@@ -267,7 +267,7 @@ impl<R: ProbeRequests> Runner<R> {
         Ok(result.is_ok() && buffer.is_some_and(|read| read[..] == *held))
     }
 
-    /// Waits for this very request. What else comes back is too late.
+    /// Waits for this request. Other completions come too late.
     fn answer_to(&mut self, number: Number) -> io::Result<ProbeCompletion> {
         let begun = clock::now();
         loop {
@@ -284,7 +284,7 @@ impl<R: ProbeRequests> Runner<R> {
         }
     }
 
-    /// Numbers that no request has had, one after the other; the first of them.
+    /// Reserves `count` consecutive numbers; returns the first.
     fn numbers(&mut self, count: usize) -> Number {
         let first = self.next;
         self.next += count as Number;
@@ -302,28 +302,28 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// How a write goes.
+    /// The result of a write.
     #[derive(Clone, Copy, PartialEq)]
     enum Fate {
         Done,
         /// Half of it is written, and it fails.
         Torn,
-        /// It never comes back.
+        /// It never ends.
         Hangs,
-        /// It comes back with the next request that is asked for.
+        /// It ends with the next request.
         Late,
     }
 
-    /// A disk in memory. Writes go as they are told to, the last fate for all that follow.
+    /// A disk in memory. Writes end as listed; the last fate holds for all further ones.
     struct Disk {
         bytes: Vec<u8>,
         fates: VecDeque<Fate>,
         answers: VecDeque<ProbeCompletion>,
         late: Vec<ProbeCompletion>,
         hanging: usize,
-        /// Somebody else changes the first byte whenever it was read.
+        /// Another program changes the first byte after each read.
         is_shared: bool,
-        /// The ring breaks after so many writes.
+        /// Number of writes after which the ring breaks.
         breaks_after: usize,
         writes: usize,
     }
@@ -391,7 +391,7 @@ mod tests {
         }
     }
 
-    /// Rewrites of so many blocks.
+    /// Rewrites of `count` blocks.
     fn rewrites(count: usize) -> Vec<ProbeRequest> {
         let rewrite = |block| ProbeRequest {
             kind: ProbeAccess::Rewrite,
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn what_failed_and_what_did_not_come_back_is_all_told() {
-        // The first is torn and then so is every try to put it back; the second hangs meanwhile.
+        // The first write is torn, and so are all attempts to put it back; the second hangs meanwhile.
         let mut runner = Disk::new(&[Fate::Torn, Fate::Hangs, Fate::Torn]).runner();
         let (why, mut blocks) = lost(rewritten(&mut runner, 2).unwrap_err());
         assert!(why.contains("did not come back"), "{why}");
@@ -442,13 +442,13 @@ mod tests {
 
     #[test]
     fn a_late_answer_proves_nothing() {
-        // Torn; the writes that put it back come back late: each just before the answer to what is asked next.
+        // The first write is torn; the repeated writes end late: each just before the completion of the next request.
         let mut runner = Disk::new(&[Fate::Torn, Fate::Late]).runner();
         let (why, blocks) = lost(rewritten(&mut runner, 1).unwrap_err());
         assert!(why.contains("writing at byte 0 failed"), "{why}");
         assert_eq!(blocks, [(0, vec![1; BLOCK])]);
         assert_eq!(runner.requests.bytes[0], 0xee, "it is not there");
-        // Nor is it taken for an answer to what comes next.
+        // Nor is it taken for the completion of the next request.
         let held = runner.hold(&rewrites(2), &|| false).unwrap().unwrap();
         assert_eq!((held[0].as_ref().unwrap()[0], held[1].as_ref().unwrap()[0]), (0xee, 2));
     }

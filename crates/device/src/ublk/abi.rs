@@ -1,41 +1,41 @@
-//! The kernel's words for ublk, as bytes: commands, a device's description and parameters, requests (`linux/ublk_cmd.h` of
-//! Linux 6.5, when the data could first be copied by the server).
+//! The interface of the ublk driver, as bytes: commands, a device's description and parameters, requests (`linux/ublk_cmd.h`
+//! of Linux 6.5, the first in which the server can copy the data).
 
-/// An answer may take this much: the longest of them is a device's description.
+/// The longest answer in bytes: a device's description.
 pub const INFO_BYTES: usize = 64;
-/// Parameters, with those of discards and no more.
+/// Bytes of the parameters, with those of discards and no more.
 const PARAMETERS_BYTES: usize = 60;
-/// One request of a block device, in the memory that the driver shares.
+/// Bytes of one request, in the memory that the driver shares.
 pub const REQUEST_BYTES: usize = 24;
-/// What a big entry of a ring has room for.
+/// Room for a command in a big entry of a ring, in bytes.
 const BIG_COMMAND_BYTES: usize = 80;
 
 const BASIC: u32 = 1;
 const DISCARD: u32 = 1 << 1;
 
-/// The queue of a command that is for none.
+/// The queue number of a command that is for no queue.
 const NO_QUEUE: u16 = u16::MAX;
 
-/// What the driver can do, and a device is to do (`UBLK_F_`).
+/// Features of the driver, and of a device (`UBLK_F_`).
 pub mod feature {
-    /// A server that is gone may be followed by another.
+    /// Another server may follow one that is gone.
     pub const USER_RECOVERY: u64 = 1 << 3;
-    /// Requests that the one had are given to the other.
+    /// Requests of the former server are given to the next.
     pub const USER_RECOVERY_REISSUE: u64 = 1 << 4;
     /// The server copies the data, to and from the character device.
     pub const USER_COPY: u64 = 1 << 7;
-    /// All that a device of ours has.
+    /// The features of every device that is made here.
     pub const OURS: u64 = USER_RECOVERY | USER_RECOVERY_REISSUE | USER_COPY;
 }
 
-/// The parts of a device's attributes (`UBLK_ATTR_`).
+/// Flags in a device's attributes (`UBLK_ATTR_`).
 mod attribute {
     pub const READ_ONLY: u32 = 1;
     pub const VOLATILE_CACHE: u32 = 1 << 2;
     pub const FUA: u32 = 1 << 3;
 }
 
-/// A command to the driver, as an ioctl is numbered: which way data go, the length of what is given, 'u', its number.
+/// The number of a command, as of an ioctl: direction of data, length of the argument, 'u', its number.
 const fn command(ways: u32, bytes: u32, number: u32) -> u32 {
     ways << 30 | bytes << 16 | (b'u' as u32) << 8 | number
 }
@@ -55,23 +55,23 @@ pub const SET_PARAMETERS: u32 = doing(0x08);
 pub const START_RECOVERY: u32 = doing(0x10);
 pub const END_RECOVERY: u32 = doing(0x11);
 pub const GET_FEATURES: u32 = asking(0x13);
-/// To a device's queue: the next request, please.
+/// To a device's queue: fetches the next request.
 pub const FETCH: u32 = command(3, 16, 0x20);
-/// To a device's queue: this one is done; the next one, please.
+/// To a device's queue: reports the end of a request, and fetches the next one.
 pub const COMMIT_AND_FETCH: u32 = command(3, 16, 0x21);
 
-/// No number: the driver chooses one.
+/// Stands for any number: the driver chooses one.
 pub const ANY_NUMBER: u32 = u32::MAX;
 
 /// A command to the driver (`ublksrv_ctrl_cmd`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlCommand {
-    /// For this device.
+    /// Number of the device.
     pub number: u32,
-    /// Where more lies, and how much.
+    /// Address and length of further data.
     pub address: u64,
     pub len: u16,
-    /// A number that goes with it.
+    /// A number that goes with the command.
     pub data: u64,
 }
 
@@ -87,7 +87,7 @@ impl ControlCommand {
     }
 }
 
-/// A command to a device's queue, the only one that it has (`ublksrv_io_cmd`).
+/// A command to a device's only queue (`ublksrv_io_cmd`).
 pub fn queue_command(tag: u16, result: i32) -> [u8; 16] {
     let mut bytes = [0; 16];
     put(&mut bytes, 2, tag.to_ne_bytes());
@@ -95,7 +95,7 @@ pub fn queue_command(tag: u16, result: i32) -> [u8; 16] {
     bytes
 }
 
-/// How a device is.
+/// State of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UblkState {
     /// Not started yet, or stopped.
@@ -104,11 +104,11 @@ pub enum UblkState {
     Live,
     /// Its server is gone, and its requests wait for another.
     Quiesced,
-    /// Something that a device of ours never is.
+    /// A state that a device made here never has.
     Other(u16),
 }
 
-/// What the driver knows of a device (`ublksrv_ctrl_dev_info`).
+/// The driver's description of a device (`ublksrv_ctrl_dev_info`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UblkInfo {
     pub number: u32,
@@ -116,10 +116,10 @@ pub struct UblkInfo {
     pub queues: u16,
     pub depth: u16,
     pub request_bytes_max: u32,
-    /// The server's process, if it has one.
+    /// Process ID of the server, if there is one.
     pub server: i32,
     pub features: u64,
-    /// What its maker wrote there, for itself (`ublksrv_flags`).
+    /// A number that its maker stored there for itself (`ublksrv_flags`).
     pub mark: u64,
 }
 
@@ -155,17 +155,17 @@ impl UblkInfo {
     }
 }
 
-/// What a block device looks like to those who use it (`ublk_params`). Lengths in bytes.
+/// Properties of a block device (`ublk_params`). Lengths in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct UblkParameters {
     pub size: u64,
-    /// No request is longer.
+    /// The longest request.
     pub request_bytes_max: u32,
-    /// No discard, and no writing of zeros, is longer.
+    /// The longest discard or write of zeros.
     pub zeros_bytes_max: u32,
-    /// What is written as a whole below; a power of two.
+    /// The block that is best written as a whole; a power of two.
     pub block: u32,
-    /// What requests had best be multiples of; a power of two.
+    /// The multiple that requests should have; a power of two.
     pub preferred: u32,
     pub is_read_only: bool,
 }
@@ -191,38 +191,38 @@ impl UblkParameters {
     }
 }
 
-/// What is wanted of the device (`UBLK_IO_OP_`).
+/// What a request does (`UBLK_IO_OP_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UblkVerb {
-    /// Bytes.
+    /// Reads bytes.
     Read,
-    /// To write bytes.
+    /// Writes bytes.
     Write,
-    /// All that was done, made durable.
+    /// Makes all earlier writes durable.
     Flush,
-    /// To forget bytes.
+    /// Discards bytes.
     Discard,
-    /// To write zeros.
+    /// Writes zeros.
     Zero,
-    /// What no device of ours is asked.
+    /// An operation that a device made here never receives.
     Other(u8),
 }
 
-/// One request of the device's users (`ublksrv_io_desc`).
+/// One request to the device (`ublksrv_io_desc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UblkRequest {
-    /// What to do.
+    /// The operation.
     pub verb: UblkVerb,
-    /// Where, in bytes.
+    /// The first byte.
     pub offset: u64,
-    /// How much, in bytes. Nothing for flushes.
+    /// Length in bytes; 0 for flushes.
     pub len: u64,
-    /// To be durable before it is done (FUA).
+    /// Whether it must be durable before it ends (FUA).
     pub is_durable: bool,
 }
 
 impl UblkRequest {
-    /// As the driver describes it.
+    /// Decodes the driver's description.
     pub fn of_bytes(bytes: &[u8; REQUEST_BYTES]) -> UblkRequest {
         const FUA: u32 = 1 << 13;
         let verb_and_flags = u32::from_ne_bytes(part(bytes, 0));
@@ -242,7 +242,7 @@ impl UblkRequest {
     }
 }
 
-/// Where the data of a request lie in the character device.
+/// Offset of the data of a request in the character device.
 pub fn data_offset(tag: u16) -> u64 {
     const DATA: u64 = 0x8000_0000;
     const TAG_SHIFT: u32 = 25;

@@ -1,4 +1,4 @@
-//! Commands to the ublk driver, one after the other, by a small ring of their own: its entries have to be big ones.
+//! Commands to the ublk driver, one at a time, by a small ring of their own, because its entries must be big ones.
 
 use super::abi::{self, ControlCommand, INFO_BYTES, UblkInfo, UblkParameters, feature};
 use super::error::UblkError;
@@ -7,9 +7,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Where commands go.
+/// The device that takes commands.
 const CONTROL: &str = "/dev/ublk-control";
-/// Where the driver's devices are listed: `ublkcN`.
+/// The folder that lists the driver's devices: `ublkcN`.
 const DEVICES: &str = "/sys/class/ublk-char";
 
 /// The driver.
@@ -19,10 +19,10 @@ pub struct UblkControl {
 }
 
 impl UblkControl {
-    /// The driver, if it is there and can do what is needed.
+    /// Opens the driver, if it is loaded and has the required features.
     ///
     /// # Errors
-    /// [`UblkError::NoDriver`], [`UblkError::TooOld`], or what the kernel says.
+    /// [`UblkError::NoDriver`], [`UblkError::TooOld`], or the kernel's error.
     pub fn open() -> Result<UblkControl, UblkError> {
         let file = OpenOptions::new().read(true).write(true).open(CONTROL).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => UblkError::NoDriver,
@@ -31,14 +31,14 @@ impl UblkControl {
         let ring =
             IoUring::builder().build(2).map_err(|source| UblkError::Refused { what: "io_uring".into(), source })?;
         let mut control = UblkControl { file, ring };
-        let features = control.features().map_err(|_| UblkError::TooOld)?; // asked for since Linux 6.5 only
+        let features = control.features().map_err(|_| UblkError::TooOld)?; // this command exists since Linux 6.5 only
         if features & feature::OURS != feature::OURS {
             return Err(UblkError::TooOld);
         }
         Ok(control)
     }
 
-    /// All devices that there are.
+    /// All devices of the driver.
     pub fn devices(&mut self) -> io::Result<Vec<UblkInfo>> {
         let entries = match fs::read_dir(DEVICES) {
             Ok(entries) => entries,
@@ -51,31 +51,31 @@ impl UblkControl {
         Ok(numbers.into_iter().filter_map(|number| self.device(number).ok()).collect())
     }
 
-    /// What is known of a device.
+    /// The driver's description of a device.
     pub fn device(&mut self, number: u32) -> io::Result<UblkInfo> {
         let mut bytes = [0; INFO_BYTES];
         self.ask(abi::GET_DEVICE, number, &mut bytes)?;
         Ok(UblkInfo::of_bytes(&bytes))
     }
 
-    /// Makes a device; its number may be the one that stands for any. What was made of it.
+    /// Makes a device; its number may be `abi::ANY_NUMBER`. Returns its description.
     pub fn add(&mut self, info: UblkInfo) -> io::Result<UblkInfo> {
         let mut bytes = info.to_bytes();
         self.ask(abi::ADD_DEVICE, info.number, &mut bytes)?;
         Ok(UblkInfo::of_bytes(&bytes))
     }
 
-    /// Says what a device that was not started yet looks like.
+    /// Sets the parameters of a device that was not started yet.
     pub fn set_parameters(&mut self, number: u32, parameters: UblkParameters) -> io::Result<()> {
         self.ask(abi::SET_PARAMETERS, number, &mut parameters.to_bytes())
     }
 
-    /// A command that needs no more than its number.
+    /// Sends a command that has no data.
     pub fn tell(&mut self, command: u32, number: u32) -> io::Result<()> {
         self.tell_number(command, number, 0)
     }
 
-    /// A command with one number.
+    /// Sends a command with one number as data.
     pub fn tell_number(&mut self, command: u32, number: u32, data: u64) -> io::Result<()> {
         self.call(command, ControlCommand { number, data, ..ControlCommand::default() }, &mut [])
     }
@@ -90,12 +90,12 @@ impl UblkControl {
         self.call(command, ControlCommand { number, ..ControlCommand::default() }, memory)
     }
 
-    /// Gives a command, with memory that the driver reads and writes, and waits for its end.
+    /// Sends a command, with memory that the driver reads and writes, and waits for its end.
     fn call(&mut self, command: u32, control: ControlCommand, memory: &mut [u8]) -> io::Result<()> {
         let (address, len) = (memory.as_mut_ptr() as u64, memory.len() as u16);
         let control = ControlCommand { address: if memory.is_empty() { 0 } else { address }, len, ..control };
         let entry = opcode::UringCmd80::new(types::Fd(self.file.as_raw_fd()), command).cmd(control.to_bytes()).build();
-        // SAFETY: the file is `self`'s, and the memory is the caller's, whom this keeps until the kernel has ended it.
+        // SAFETY: the file is `self`'s, and the memory is borrowed from the caller until the kernel has ended the command.
         unsafe { self.ring.submission().push(&entry) }.expect("the queue is empty between commands");
         loop {
             let waited = self.ring.submit_and_wait(1);

@@ -1,4 +1,4 @@
-//! Commands to the driver that wait for the queue to be served: on a thread of their own, whose end a ring can wait for.
+//! Commands to the driver that wait until the queue is served: on a thread of their own, whose end a ring can wait for.
 
 use super::abi;
 use super::control::UblkControl;
@@ -14,19 +14,19 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-/// Somebody who opened a device in the moment in which it was stopped is waited for no longer.
+/// The longest wait for the removal of a device that a program opened just when it was stopped.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How such a command ended.
 #[derive(Debug)]
 pub enum UblkNews {
-    /// The block device is there, or goes on.
+    /// The block device appeared, or continues.
     Started,
     /// It cannot be started.
     NotStarted(UblkError),
-    /// It is stopped: no request comes any more.
+    /// It is stopped, and receives no more requests.
     Stopped,
-    /// It was not stopped, since somebody has it: who, to follow its name.
+    /// It was not stopped, because it is in use: by whom, in words that continue its name.
     InUse(String),
     /// It could not be stopped.
     NotStopped(UblkError),
@@ -40,12 +40,12 @@ pub struct UblkDeed {
 }
 
 impl UblkDeed {
-    /// Becomes readable, or ends, when the command has ended.
+    /// A socket that becomes readable, or ends, when the command has ended.
     pub fn woken(&self) -> &Socket {
         &self.woken
     }
 
-    /// How it ended, once [`UblkDeed::woken`] says so.
+    /// How it ended, once [`UblkDeed::woken`] is readable.
     pub fn news(&self) -> Option<UblkNews> {
         self.news.try_recv().ok()
     }
@@ -61,7 +61,7 @@ impl UblkDeed {
     }
 }
 
-/// Starts a device, or goes on with one, once all its requests have been asked for. The kernel reads its partitions before
+/// Starts a device, or continues one, once all its requests have been fetched. The kernel reads its partitions before
 /// this ends.
 ///
 /// # Errors
@@ -75,10 +75,10 @@ pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkDeed> {
     })
 }
 
-/// Stops a device, unless somebody has it.
+/// Stops a device, unless it is in use.
 ///
 /// # Errors
-/// As [`start`].
+/// When there are no more threads or file descriptors.
 pub fn stop(number: u32) -> io::Result<UblkDeed> {
     UblkDeed::begin(move || match holders::claim(&path(number)) {
         Err(user) => UblkNews::InUse(user),
@@ -93,8 +93,8 @@ pub fn stop(number: u32) -> io::Result<UblkDeed> {
     })
 }
 
-/// Removes a device that is stopped. The kernel waits until nobody has it open any more: we do not, for long. It goes by itself
-/// then.
+/// Removes a device that is stopped. The kernel waits until it is not open any more; this waits only a few seconds, and the
+/// removal then goes on in the background.
 ///
 /// # Errors
 /// [`UblkError`].
@@ -111,7 +111,7 @@ fn tell(command: u32, number: u32, data: u64) -> Result<(), UblkError> {
     UblkControl::open()?.tell_number(command, number, data).map_err(refused)
 }
 
-/// The block device.
+/// Path of the block device.
 pub fn path(number: u32) -> PathBuf {
     PathBuf::from(format!("/dev/ublkb{number}"))
 }

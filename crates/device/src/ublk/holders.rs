@@ -1,4 +1,4 @@
-//! Who has a block device of ours open: it is not taken away from under them.
+//! Finds the users of a ublk block device, which is not stopped while it is in use.
 
 use crate::member;
 use crate::sysfs::DiskNode;
@@ -8,23 +8,23 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A block device that is ours alone as long as this lives: nobody can mount it, or make it a part of something else.
+/// A claim on a block device: while it lives, the device cannot be mounted or made a part of another device.
 #[derive(Debug)]
 pub struct Claimed {
     file: File,
 }
 
 impl Claimed {
-    /// Has the kernel write what it keeps of the device: once this stops it fails all of that, and who wrote it is gone.
+    /// Makes the kernel write its cached data of the device. After a stop such writes would fail, long after their program ended.
     ///
     /// # Errors
-    /// It could not be written.
+    /// When they cannot be written.
     pub fn write_back(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 }
 
-/// Takes a block device for us alone, or says who has it: what follows its name.
+/// Claims a block device, or returns who uses it, in words that continue its name.
 pub fn claim(path: &Path) -> Result<Claimed, String> {
     let about = fs::metadata(path).map_err(|error| error.to_string())?;
     if let Some(holder) = member::found(path, &about) {
@@ -66,14 +66,14 @@ fn process(numbers: &[(u32, u32)]) -> Option<String> {
 fn has_open(process: u32, numbers: &[(u32, u32)]) -> bool {
     let descriptors = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
     descriptors.map(|descriptor| descriptor.path()).any(|descriptor| {
-        // Only what lies where devices do is looked at closer: a file system that does not answer would keep us.
+        // Only links into /dev are followed, because a file system that does not answer would block this.
         let is_near = fs::read_link(&descriptor).is_ok_and(|target| target.starts_with("/dev/"));
         let about = is_near.then(|| fs::metadata(&descriptor).ok()).flatten();
         about.is_some_and(|about| numbers.contains(&(libc::major(about.rdev()), libc::minor(about.rdev()))))
     })
 }
 
-/// A loop device over it. (What is a file to a loop device is claimed by nobody.)
+/// A loop device over it. (A loop device does not claim the device below it.)
 fn loop_device(path: &Path) -> Option<String> {
     let folders = fs::read_dir("/sys/block").ok()?.flatten().map(|entry| entry.path());
     let nodes = folders.filter_map(|folder| DiskNode::of_folder(&folder).ok());

@@ -1,19 +1,19 @@
-//! A block device whose requests this process answers, by Linux's ublk driver: `/dev/ublkbN`.
+//! A block device whose requests this process serves, by Linux's ublk driver: `/dev/ublkbN`.
 //!
 //! ```text
-//! UblkPlan::new      which device: a new one, or the one of this purpose that lost its server      (nothing is changed)
-//!     carry_out      it is made, or its recovery begins; its queue is open -> UblkDevice
-//! UblkQueue::fetch   each tag's first request is asked for, by the ring of whoever serves (IoRing)
-//! deed::start        on a thread: the block device appears, or goes on. The kernel reads its partitions, so it is served by now
+//! UblkPlan::new      which device: a new one, or the one for this purpose that lost its server      (changes nothing)
+//!     carry_out      makes it, or begins its recovery; opens its queue -> UblkDevice
+//! UblkQueue::fetch   fetches each tag's first request, by the server's ring (IoRing)
+//! deed::start        on a thread: the block device appears, or continues. The kernel reads its partitions, so it is served by now
 //! UblkQueue::request, receive, send, commit      one request after the other
-//! deed::stop         on a thread: it goes, unless somebody has it open
+//! deed::stop         on a thread: the device stops, unless it is in use
 //! UblkDevice::delete
 //! ```
 //!
-//! Data are copied by `pread` and `pwrite` at the character device (`UBLK_F_USER_COPY`), so that no memory of ours is with the
-//! kernel while nothing is asked of it. When the server dies the device stays, and what it was asked for waits; the next
-//! server gets all of it again (`UBLK_F_USER_RECOVERY_REISSUE`). To whom a device belongs the kernel keeps with it
-//! (`ublksrv_flags`): that is gone when it is.
+//! Data are copied by `pread` and `pwrite` at the character device (`UBLK_F_USER_COPY`), so that the kernel uses no memory of
+//! this process between these calls. When the server dies the device stays, and its requests wait; the next
+//! server gets all of them again (`UBLK_F_USER_RECOVERY_REISSUE`). The kernel keeps a mark of the device's owner with it
+//! (`ublksrv_flags`), as long as the device exists.
 
 mod abi;
 mod control;
@@ -29,7 +29,7 @@ pub use error::UblkError;
 pub use plan::{DEPTH, UblkDevice, UblkPlan, UblkPurpose};
 pub use queue::UblkQueue;
 
-/// From now on this thread gets memory without waiting for writes to disks: those may be to a device whose requests it answers.
+/// Lets this thread allocate memory without waiting for writes to disks: those may be to a device whose requests it serves.
 ///
 /// # Errors
 /// Without CAP_SYS_RESOURCE.

@@ -1,4 +1,4 @@
-//! Which block device a volume gets: a new one, or the one that waits since its last server was killed.
+//! Decides which block device a volume gets: a new one, or the one that waits since its last server was killed.
 
 use super::abi::{self, UblkInfo, UblkParameters, UblkState, feature};
 use super::control::UblkControl;
@@ -11,56 +11,56 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So many requests are under way at most: as many as the kernel sends over NBD.
+/// Requests in flight, at most: as many as the kernel sends over NBD.
 pub const DEPTH: u16 = 128;
 
-/// No request is longer; longer ones are cut by the kernel. All together hold 64 MiB, and no less than four stripes of the
-/// usual chunks come in one piece.
+/// The longest request in bytes; the kernel splits longer ones. All together hold 64 MiB, and at least four stripes of the
+/// usual chunks fit into one.
 const REQUEST_BYTES_MAX: u32 = 512 << 10;
 
-/// No discard, and no writing of zeros, is longer.
+/// The longest discard or write of zeros, in bytes.
 const ZEROS_BYTES_MAX: u32 = 1 << 30;
 
-/// What is best written as a whole: the block of the lists of every scheme.
+/// The block in bytes that is best written as a whole: the block of the lists of every scheme.
 const BLOCK: u32 = 4096;
 
-/// After a `kill -9` the kernel ends what the server had under way, then lets go of the device: soon, but if all requests were
-/// with the server, before Linux 6.16 only when a request is 30 s old, which it looks for once in 30 s.
+/// The longest wait for a device whose server was killed. The kernel first ends the server's requests: soon, but if all requests
+/// were with the server, before Linux 6.16 only when a request is 30 s old, which it checks once in 30 s.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(90);
-/// A server that lives is waited for no longer than this: it may be one that is being killed.
+/// The longest wait for a server that is alive: it may be about to be killed.
 const DEATH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two looks.
+/// Pause between two checks.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What a device is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct UblkPurpose {
-    /// Who it belongs to: a number that nobody else has.
+    /// A number that identifies its owner.
     pub mark: u64,
     /// Its size in bytes, a multiple of 512.
     pub size: u64,
-    /// What requests had best be multiples of, in bytes: a power of two.
+    /// The multiple that requests should have, in bytes: a power of two.
     pub preferred: u32,
-    /// Are writes refused?
+    /// Whether writes are refused.
     pub is_read_only: bool,
 }
 
-/// What is to be done for a device. So far nothing has been.
+/// The steps to get a device. None of them is done yet.
 pub struct UblkPlan {
     control: UblkControl,
     purpose: UblkPurpose,
-    /// It has this number, or is to have it.
+    /// The number that the device has or is to have; `None`: any.
     number: Option<u32>,
     way: UblkWay,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UblkWay {
-    /// There is none.
+    /// There is no device.
     Make,
-    /// There is one that was never started: its maker was killed.
+    /// There is a device that was never started, because its maker was killed.
     MakeAnew,
-    /// There is one without a server.
+    /// There is a device without a server.
     Recover,
 }
 
@@ -72,11 +72,11 @@ pub struct UblkDevice {
 }
 
 impl UblkPlan {
-    /// Looks for the device that belongs to `purpose`. `wanted`: it has to have this number. A device whose server was
-    /// killed just now is waited for.
+    /// Looks for the device that belongs to `purpose`. `wanted`: the number that it must have. Waits for a device whose server was
+    /// killed just now.
     ///
     /// # Errors
-    /// [`UblkError`]: among others, when the number is somebody else's, or a server has the device.
+    /// [`UblkError`]: among others, when the number belongs to another device, or another process serves the device.
     pub fn new(mut control: UblkControl, wanted: Option<u32>, purpose: UblkPurpose) -> Result<UblkPlan, UblkError> {
         let devices = control.devices().map_err(|source| refused("ublk's devices", source))?;
         let own = judge(&devices, wanted, &purpose)?;
@@ -91,7 +91,7 @@ impl UblkPlan {
         Ok(UblkPlan { control, purpose, number: own.map(|info| info.number).or(wanted), way })
     }
 
-    /// Makes the device, or begins to recover it, and opens its queue. All its requests are to be asked for at once: a
+    /// Makes the device, or begins to recover it, and opens its queue. All its requests must then be fetched at once, because a
     /// device whose recovery was begun and not ended cannot be recovered again.
     ///
     /// # Errors
@@ -155,33 +155,33 @@ impl UblkDevice {
         self.number
     }
 
-    /// The block device.
+    /// Path of the block device.
     pub fn path(&self) -> PathBuf {
         deed::path(self.number)
     }
 
-    /// Its requests.
+    /// Its queue of requests.
     pub fn queue(&self) -> &UblkQueue {
         &self.queue
     }
 
-    /// Had it another server before?
+    /// Whether it had another server before.
     pub fn is_recovered(&self) -> bool {
         self.is_recovered
     }
 
-    /// Removes the device, which has been stopped, or was never started. Nobody else may have its queue open.
+    /// Removes the device, which has been stopped, or was never started. No other process may have its queue open.
     ///
     /// # Errors
     /// [`UblkError`].
     pub fn delete(self) -> Result<(), UblkError> {
         let UblkDevice { number, queue, .. } = self;
-        drop(queue); // the kernel waits for its end
+        drop(queue); // the kernel waits until it is closed
         deed::delete(number)
     }
 }
 
-/// The device of this purpose among all.
+/// The device of this purpose among all devices.
 fn judge(devices: &[UblkInfo], wanted: Option<u32>, purpose: &UblkPurpose) -> Result<Option<UblkInfo>, UblkError> {
     let own = devices.iter().find(|info| info.mark == purpose.mark);
     match (own, wanted) {
@@ -205,26 +205,26 @@ fn judge(devices: &[UblkInfo], wanted: Option<u32>, purpose: &UblkPurpose) -> Re
     Ok(Some(*own))
 }
 
-/// Is the block device that long? (One that cannot be looked at is not.)
+/// Whether the block device has this size in bytes. (False if its size cannot be read.)
 fn has_size(number: u32, size: u64) -> bool {
     let text = std::fs::read_to_string(format!("/sys/block/ublkb{number}/size")).unwrap_or_default();
     text.trim().parse::<u64>().is_ok_and(|sectors| sectors == size >> 9)
 }
 
-/// Is the block device as writable? Its users would lose what they have to write.
+/// Whether the block device is read-only or writable as required: its users might lose writes otherwise.
 fn has_access(number: u32, is_read_only: bool) -> bool {
     let text = std::fs::read_to_string(format!("/sys/block/ublkb{number}/ro")).unwrap_or_default();
     text.trim() == if is_read_only { "1" } else { "0" }
 }
 
-/// Waits until the kernel has let go of a device whose server was killed.
+/// Waits until the kernel has released a device whose server was killed.
 fn await_release(control: &mut UblkControl, number: u32) -> Result<(), UblkError> {
     let begun = Instant::now();
     loop {
         let info =
             control.device(number).map_err(|source| refused(&deed::path(number).display().to_string(), source))?;
         match info.state {
-            // One process at a time has its queue open.
+            // Its queue can only be opened by one process at a time.
             UblkState::Quiesced if OpenOptions::new().read(true).open(queue_path(number)).is_ok() => return Ok(()),
             UblkState::Quiesced | UblkState::Live => (),
             UblkState::Dead | UblkState::Other(_) => return Err(UblkError::Unrecoverable(number)),
@@ -239,7 +239,7 @@ fn await_release(control: &mut UblkControl, number: u32) -> Result<(), UblkError
     }
 }
 
-/// Does this process live, or is it only not buried yet?
+/// Whether this process is alive, not merely a zombie.
 fn is_alive(process: i32) -> bool {
     Path::new(&format!("/proc/{process}/exe")).read_link().is_ok()
 }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_device_is_known_by_its_mark() {
-        let number = 999_999; // nobody has it
+        let number = 999_999; // does not exist
         let own = device(number, UblkState::Dead, 77);
         let devices = [device(0, UblkState::Quiesced, 78), own];
         assert_eq!(judge(&devices, None, &PURPOSE).unwrap(), Some(own));

@@ -1,7 +1,7 @@
 //! `ata`: READ VERIFY SECTOR(S) EXT through ATA PASS-THROUGH(16) (ACS-4, SAT-4).
 //!
-//! Some disks answer this command from their cache, and emulated ones without any look at the medium: a clean answer
-//! is worth what the disk is worth.
+//! Some disks answer this command from their cache, and emulated ones without touching the medium: a clean outcome
+//! is worth as much as the disk's word.
 
 use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
@@ -11,17 +11,17 @@ use crate::sg::{self, AtaStatus, SgDevice, SgReply, Transport};
 use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::SectorRange;
 
-/// The command, as messages name it.
+/// The command, as it appears in messages.
 const COMMAND: &str = "READ VERIFY SECTORS EXT";
 
-/// Sectors in one command: its 16-bit count, in which zero stands for 65536.
+/// Sectors in one command, at most: its count has 16 bits, in which zero stands for 65536.
 const BLOCKS_MAX: u64 = 65536;
 
 /// STATUS: the command ended with an error.
 const ERR: u8 = 1 << 0;
-/// Status: busy; the other bits mean nothing then.
+/// STATUS: busy; the other bits mean nothing then.
 const BSY: u8 = 1 << 7;
-/// Status: data are asked for or offered, which this command never does.
+/// STATUS: data are requested or offered, which this command never does.
 const DRQ: u8 = 1 << 3;
 /// STATUS: device fault, an error that names no sector.
 const DF: u8 = 1 << 5;
@@ -36,7 +36,7 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
     Ok(OpenedVerifier { verifier: Box::new(Blocking::new(ata)), name: "ata", engine: "SG_IO", depth: 1, note })
 }
 
-/// A disk that takes the command.
+/// A disk that accepts the command.
 struct Ata<T> {
     transport: T,
     blocks: Blocks,
@@ -74,8 +74,8 @@ impl<T: Transport> VerifyNow for Ata<T> {
 
 /// The command for `count` sectors, 1 to 65536, from `lba` on.
 ///
-/// Protocol 3 (non-data), EXTEND, no data phase. CK_COND stays off: without an error there is nothing to learn from
-/// the registers, and on an error the translator sends them unasked.
+/// Protocol 3 (non-data), EXTEND, no data phase. CK_COND stays off: without an error the registers are of no use,
+/// and on an error the translator sends them unasked.
 fn read_verify(lba: u64, count: u32) -> [u8; 16] {
     let [_, _, lba_47, lba_39, lba_31, lba_23, lba_15, lba_7] = lba.to_be_bytes();
     let [count_15, count_7] = (count as u16).to_be_bytes();
@@ -99,15 +99,15 @@ fn read_verify(lba: u64, count: u32) -> [u8; 16] {
     ]
 }
 
-/// What the reply says of the medium. Where the registers show an error they go before the translator's sense key, being
-/// the disk's own words; where they show none, the translator must say so too.
+/// The outcome for the medium. Where the registers show an error they take precedence over the translator's sense key, because
+/// they are the disk's own; where they show none, the sense key must agree.
 fn judge(reply: &SgReply) -> VerifyOutcome {
     if let Some(failed) = reply.transport_failure() {
         return failed;
     }
     match reply.sense_data().filter(|data| !data.deferred) {
         Some(sg::SenseData { sense, ata: Some(ata), .. }) => judge_registers(ata, sense),
-        // In fixed format the registers of a pass-through command stand where the block's address would be.
+        // In fixed format the registers of a pass-through command are where the block's address would be.
         Some(sg::SenseData { sense, ata: None, .. }) if reply.status == 2 => {
             VerifyOutcome::of_sense(Sense { block: None, ..sense })
         }
@@ -124,10 +124,10 @@ fn judge_registers(ata: AtaStatus, sense: Sense) -> VerifyOutcome {
             _ => VerifyOutcome::of_sense(sense),
         },
         AtaStatus { status, error, lba } if status & (BSY | DF) == 0 && error & UNC != 0 => {
-            // UNRECOVERED READ ERROR, whatever the translator made of it.
+            // UNRECOVERED READ ERROR, whatever sense key the translator chose.
             VerifyOutcome::Unreadable(Cause::Sense(Sense { key: 3, asc: 0x11, ascq: sense.ascq, block: Some(lba) }))
         }
-        // Busy, aborted, not found, a fault of the electronics: not the medium's.
+        // Busy, aborted, not found, a fault of the electronics: none of them is the medium's.
         _ => VerifyOutcome::Inconclusive(Cause::Sense(sense)),
     }
 }
@@ -156,7 +156,7 @@ mod tests {
     fn only_uncorrectable_data_blame_the_medium() {
         let unreadable = Sense { key: 3, asc: 0x11, ascq: 4, block: Some(0x123456) };
         assert_eq!(judge(&reply(3, 0x11, 4, 0x51, 0x40)), VerifyOutcome::Unreadable(Cause::Sense(unreadable)));
-        // Bridges that make an aborted command of everything.
+        // Some bridges report everything as an aborted command.
         assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x40)), VerifyOutcome::Unreadable(_)));
         // ABRT, IDNF, and a device fault.
         assert!(matches!(judge(&reply(0xb, 0, 0, 0x51, 0x04)), VerifyOutcome::Inconclusive(_)));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(judge(&SgReply::default()), VerifyOutcome::Clean);
     }
 
-    /// What libata makes of a bus error, a refusal, a busy disk: the registers may look well.
+    /// Sense data that libata makes for a bus error, a refusal, a busy disk: the registers may look good.
     #[test]
     fn registers_that_look_well_do_not_make_an_error_clean() {
         for (key, asc, ascq, status) in [
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(judge(&timed_out), VerifyOutcome::Inconclusive(Cause::Errno(libc::ETIMEDOUT)));
     }
 
-    /// A disk that gives one answer to everything.
+    /// A disk with the same reply to every command.
     struct Model(SgReply, Vec<Vec<u8>>);
 
     impl Transport for Model {

@@ -1,4 +1,4 @@
-//! Turns a verifier that can only block into a [`Verifier`]: `submit` does the work, `wait` hands the answer out.
+//! Turns a blocking way to verify into a [`Verifier`]: `submit` does the work, `wait` hands out the completion.
 
 use super::{Verifier, VerifyCompletion};
 use crate::clock::now;
@@ -10,18 +10,18 @@ pub(super) use super::progress::RangeEnded;
 
 /// A way to verify one range that returns when it is done.
 pub(super) trait VerifyNow: Send {
-    /// Verifies `range` and says what was found.
+    /// Verifies `range` and returns the outcome.
     fn verify(&mut self, range: SectorRange) -> RangeEnded;
 }
 
-/// The adapter. It holds an answer for each verification that was submitted and not yet waited for.
+/// The adapter. It holds a completion for each verification that was submitted and not yet waited for.
 pub(super) struct Blocking<V> {
     inner: V,
     answers: VecDeque<VerifyCompletion>,
 }
 
 impl<V: VerifyNow> Blocking<V> {
-    /// Around `inner`.
+    /// Wraps `inner`.
     pub fn new(inner: V) -> Blocking<V> {
         Blocking { inner, answers: VecDeque::new() }
     }

@@ -1,4 +1,4 @@
-//! From 512-byte sectors of a target to a disk's own blocks, as pass-through commands count them.
+//! Converts 512-byte sectors of a target into a disk's own blocks, in which pass-through commands count.
 
 use super::{VerifierError, VerifierKind, VerifierSetup};
 use scrubjay_core::units::{Bytes, Sector, SectorRange};
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Where a target lies on its disk, and how great the disk's blocks are.
+/// The place of a target on its disk, and the size of the disk's blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
     base: Sector,
@@ -15,7 +15,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Of a target to be verified by pass-through commands. Those carry addresses of the whole disk, which the
+    /// For a target to be verified by pass-through commands. Those carry addresses of the whole disk, which the
     /// kernel does not translate: a partition's start is added here, and a mapped device is refused.
     pub fn of(kind: VerifierKind, setup: &VerifierSetup) -> Result<Blocks, VerifierError> {
         if !setup.is_block_device {
@@ -66,7 +66,7 @@ fn sysfs_folder(file: &File) -> io::Result<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device)))
 }
 
-/// The number in a partition's `start` file, in sectors; zero when there is no such file, for a whole disk has none.
+/// The number in a partition's `start` file, in sectors; zero when there is no such file, because a whole disk has none.
 fn partition_start(path: &std::path::Path) -> io::Result<Sector> {
     match fs::read_to_string(path) {
         Ok(text) => text.trim().parse().map(Sector).map_err(|_| io::ErrorKind::InvalidData.into()),

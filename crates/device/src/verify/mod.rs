@@ -1,8 +1,8 @@
-//! Verifiers: how one range of a target is verified. One question for every kind of target.
+//! Verifiers: how one range of a target is verified, by one interface for every kind of target.
 //!
 //! A verifier is one file and one line in the table of [`open`]:
 //!
-//! | kind | asks | a *clean* answer rests on |
+//! | kind | does | a *clean* outcome rests on |
 //! |---|---|---|
 //! | `read` | O_DIRECT reads through io_uring, or `pread` where that is refused | data that crossed the bus |
 //! | `scsi` | VERIFY(16) or VERIFY(10) through SG_IO | the drive's word |
@@ -10,14 +10,14 @@
 //! | `nvme` | NVMe Verify | the controller's word |
 //!
 //! **`auto` is `read`.** The other three spare the bus and the caches of the host, but their word has been seen to be
-//! worth nothing: emulated SCSI and SATA disks answer GOOD over unreadable sectors without touching the medium, and
+//! worthless: emulated SCSI and SATA disks answer GOOD over unreadable sectors without touching the medium, and
 //! ATA disks have answered verifications of up to 16 KiB from their cache in 0.3 ms, where the medium takes 8 ms
-//! (Amvrosiadis et al., DSN 2012, figure 1). SAS disks are honest there, but nothing a disk says of itself tells an
+//! (Amvrosiadis et al., DSN 2012, figure 1). SAS disks are honest there, but no value that a disk reports distinguishes an
 //! honest one from the others. So `auto` must not pick a verifier that was not *seen* to read the medium, and today
-//! nothing here can see that. A read may come from the drive's cache too, but what is in it was read once.
+//! no code here can see that. A read may come from the drive's cache, too, but what is in it was read once.
 //!
 //! **Never:** policy. A verifier does not choose ranges, does not wait for idleness and does not narrow an error down
-//! to a sector. It answers for the range as a whole; whoever asked may ask again for less.
+//! to a sector. Its outcome is for the range as a whole; the caller may verify parts of it again.
 
 mod ata;
 mod blocking;
@@ -35,33 +35,33 @@ use scrubjay_core::units::{Bytes, Nanos, SectorRange};
 use std::fs::File;
 use std::{fmt, io};
 
-/// Puts the question "is this range readable?" to a target, one or a few ranges at a time.
+/// Verifies ranges of a target, one or a few at a time.
 pub trait Verifier: Send {
     /// Starts one verification. `range` is not empty, lies inside the target, and is a multiple of its logical block.
-    /// No more than [`OpenedVerifier::depth`] verifications are out at any time.
+    /// No more than [`OpenedVerifier::depth`] verifications are in flight at any time.
     ///
-    /// A verifier that can only block does the work here and hands the answer out in [`Verifier::wait`].
+    /// A verifier that can only block does the work here and hands out the completion in [`Verifier::wait`].
     fn submit(&mut self, id: OpId, range: SectorRange);
 
-    /// The next answer, or `None` when none comes within `timeout` or nothing was submitted.
+    /// The next completion, or `None` when none comes within `timeout` or no verification is in flight.
     fn wait(&mut self, timeout: Nanos) -> Option<VerifyCompletion>;
 
-    /// Nothing more will be submitted: what can be cut short is to be.
+    /// Notifies the verifier that no more will be submitted: it cuts short what it can.
     fn stop(&mut self) {}
 }
 
-/// How one verification ended.
+/// The end of one verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyCompletion {
     /// ID of the operation.
     pub id: OpId,
-    /// What was found.
+    /// The outcome for the whole range.
     pub outcome: VerifyOutcome,
-    /// When the kernel got it (`CLOCK_MONOTONIC`).
+    /// When it was submitted to the kernel (`CLOCK_MONOTONIC`).
     pub started: Nanos,
-    /// When it was done.
+    /// When it ended (`CLOCK_MONOTONIC`).
     pub finished: Nanos,
-    /// Sectors that the disk's counters in `/sys/block/X/stat` show for it: those of a read, none of a pass-through
+    /// Sectors that the disk's counters in `/sys/block/X/stat` show for it: those of a read, 0 for a pass-through
     /// command.
     pub counted: u64,
 }
@@ -69,14 +69,14 @@ pub struct VerifyCompletion {
 /// A kind of verifier, as it is named on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VerifierKind {
-    /// The one to be trusted with no further knowledge: [`VerifierKind::Read`], see the module's head.
+    /// The kind to be trusted with no further knowledge: [`VerifierKind::Read`], see the module's documentation.
     #[default]
     Auto,
-    /// Reads that bypass the page cache. Works on everything, files too.
+    /// Reads that bypass the page cache. Works on everything, files included.
     Read,
     /// SCSI VERIFY. For SAS disks.
     Scsi,
-    /// ATA READ VERIFY SECTORS EXT. For SATA disks, behind USB bridges too.
+    /// ATA READ VERIFY SECTORS EXT. For SATA disks, also behind USB bridges.
     Ata,
     /// NVMe Verify.
     Nvme,
@@ -90,7 +90,7 @@ struct VerifierRow {
     open: fn(VerifierSetup) -> Result<OpenedVerifier, VerifierError>,
 }
 
-/// Every verifier there is.
+/// All verifiers.
 const TABLE: [VerifierRow; 5] = [
     VerifierRow {
         kind: VerifierKind::Auto,
@@ -115,7 +115,7 @@ impl VerifierKind {
         self.row().name
     }
 
-    /// A line of help.
+    /// Its line in the help text.
     pub fn about(self) -> &'static str {
         self.row().about
     }
@@ -131,46 +131,46 @@ impl fmt::Display for VerifierKind {
     }
 }
 
-/// The target, and what is asked of its verifier.
+/// The target, and the requirements on its verifier.
 #[derive(Debug)]
 pub struct VerifierSetup {
     /// The target: open for reading, with O_DIRECT where that is possible.
     pub file: File,
-    /// Is it a block device? Only those take pass-through commands.
+    /// Whether it is a block device. Only those take pass-through commands.
     pub is_block_device: bool,
-    /// Its logical block, a power of two from 512 bytes on.
+    /// Its logical block in bytes: a power of two, at least 512.
     pub logical_block: Bytes,
-    /// Verifications at a time that are wanted, 1 to [`DEPTH_MAX`]; clamped to that.
+    /// Verifications wanted at a time, 1 to [`DEPTH_MAX`]; clamped to that.
     pub depth: u8,
-    /// The greatest range that will be asked for. It bounds the memory for data: greater ones still work, in pieces.
+    /// The largest range that will be submitted, in bytes. It bounds the memory for data: larger ranges still work, in pieces.
     /// Clamped to between one logical block and [`REQUEST_MAX`].
     pub request_max: Bytes,
 }
 
-/// The most verifications at a time. A choice: a request at the disk cannot be recalled, so depth is harm done to
-/// the foreground, and eight keep any single disk busy with requests of the sizes that scrubs use.
+/// Verifications at a time, at most. A choice: a request at the disk cannot be recalled, so depth slows the foreground
+/// down, and eight keep any single disk busy with requests of the sizes that scrubs use.
 pub const DEPTH_MAX: u8 = 8;
 
-/// The greatest single request. A choice: four times the greatest request of Amvrosiadis et al. (DSN 2012,
-/// table III: 4 MiB), and 128 MiB of memory at the greatest depth.
+/// The largest single request. A choice: four times the largest request of Amvrosiadis et al. (DSN 2012, table III: 4 MiB),
+/// and 128 MiB of memory at the greatest depth.
 pub const REQUEST_MAX: Bytes = Bytes::mib(16);
 
-/// A verifier that is ready, and what to tell the user about it.
+/// A verifier that is ready, with its description.
 pub struct OpenedVerifier {
     /// The verifier.
     pub verifier: Box<dyn Verifier>,
-    /// What it is: `read`, `scsi`, `ata`, `nvme`, `volume`, `btrfs` or `md`; never `auto`.
+    /// Its name: `read`, `scsi`, `ata`, `nvme`, `volume`, `btrfs` or `md`; never `auto`.
     pub name: &'static str,
-    /// By what it reaches the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, a volume's `control socket`, or md's
+    /// The interface to the disk: `io_uring`, `pread`, `SG_IO`, `NVME_IOCTL_IO_CMD`, a volume's `control socket`, or md's
     /// `sync_action`.
     pub engine: &'static str,
     /// Verifications that it works on at a time: 1 if it blocks.
     pub depth: u8,
-    /// One line for the report: what a clean answer rests on, and what had to be fallen back from.
+    /// One line for the report: what a clean outcome rests on, and why a better engine is not used.
     pub note: String,
 }
 
-/// Why there is no such verifier for this target. Each message says what to do.
+/// Why this verifier does not work on this target. Each message states what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifierError {
     /// A pass-through command needs a disk.
@@ -182,34 +182,34 @@ pub enum VerifierError {
     /// An array or a file system is checked by its own means.
     #[error("the verifier {0} needs a disk, and this is an array or a btrfs: use the verifier auto")]
     Checked(VerifierKind),
-    /// The device mapper hands pass-through commands to the disk below, without translating their addresses.
+    /// The device mapper passes pass-through commands to the disk below without translating their addresses.
     #[error(
         "the verifier {0} would verify other sectors below the device mapper: name the disk itself, or use the verifier read"
     )]
     Mapped(VerifierKind),
-    /// There is no second handle on it to be had.
+    /// The target cannot be opened a second time.
     #[error("cannot be opened once more: {0}")]
     Handle(#[source] io::Error),
-    /// The partition does not begin at a logical block, or `/sys` does not say where.
+    /// The partition does not begin at a logical block, or `/sys` does not report where it begins.
     #[error("where this partition lies on its disk is not known: name the whole disk, or use the verifier read")]
     Placement(#[source] io::Error),
-    /// The kernel does not let us.
+    /// The kernel does not permit pass-through commands.
     #[error(
         "pass-through commands are not permitted here: run as root (CAP_SYS_RAWIO, CAP_SYS_ADMIN), or use the verifier read"
     )]
     NotPermitted(#[source] io::Error),
-    /// The device does not speak that language at all.
+    /// The device does not take commands of this kind at all.
     #[error("this is no {language} device: use the verifier read")]
     OtherLanguage {
-        /// Which language: `SCSI`, `ATA`, `NVMe`.
+        /// The kind of commands: `SCSI`, `ATA`, `NVMe`.
         language: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The device refuses the command.
     #[error("this disk refuses {command}: use the verifier read")]
     Refused {
-        /// Which command, or commands.
+        /// Name of the command, or commands.
         command: &'static str,
     },
     /// The trial verification of the first block failed for another reason.
@@ -217,12 +217,12 @@ pub enum VerifierError {
     Trial {
         /// Name of the command.
         command: &'static str,
-        /// How it ended.
+        /// Its outcome.
         outcome: VerifyOutcome,
     },
 }
 
-/// How a trial ended, in words.
+/// The outcome of a trial, in words.
 fn reason(outcome: VerifyOutcome) -> String {
     match outcome {
         VerifyOutcome::Unreadable(cause) | VerifyOutcome::Inconclusive(cause) => cause.to_string(),
@@ -232,7 +232,7 @@ fn reason(outcome: VerifyOutcome) -> String {
 }
 
 impl VerifierError {
-    /// What an errno of a trial command means.
+    /// The error for an errno of a trial command.
     fn of_ioctl(language: &'static str, error: io::Error) -> VerifierError {
         match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => VerifierError::NotPermitted(error),
@@ -244,7 +244,7 @@ impl VerifierError {
 /// Opens the verifier of this kind for a target.
 ///
 /// # Errors
-/// [`VerifierError`], when the target cannot be verified in this way. Nothing is wrong with the target then. `read`
+/// [`VerifierError`], when the target cannot be verified in this way; the target itself may be fine. `read`
 /// and `auto` never fail.
 ///
 /// # Panics

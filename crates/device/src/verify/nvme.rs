@@ -1,11 +1,11 @@
 //! `nvme`: the NVMe Verify command (NVM Command Set Specification 1.0), through the driver's pass-through ioctl.
 //!
-//! Verify is asked with FUA, so that the controller commits the blocks to the medium first and verifies them there.
+//! Verify is sent with FUA, so that the controller commits the blocks to the medium first and verifies them there.
 //!
-//! What counts as unreadable: a status of the type *media and data integrity errors* (2h), which is the controller's
-//! own word for it. Some controllers (QEMU's, which has the command though it does not announce it) answer Internal
-//! Error (0h/06h) to a Verify over a bad block. That status alone proves nothing about the medium, so the same blocks
-//! are then read: if the read finds them unreadable too, they are; if not, the verification has merely failed.
+//! Unreadable means: a status of the type *media and data integrity errors* (2h). Some controllers (QEMU's, which has the
+//! command though it does not announce it) answer Internal Error (0h/06h) to a Verify over a bad block. That status
+//! alone proves nothing about the medium, so the same blocks are then read: if the read finds them unreadable, too, they
+//! are; if not, the verification is inconclusive.
 
 use super::blocking::{Blocking, RangeEnded, VerifyNow};
 use super::blocks::Blocks;
@@ -19,23 +19,23 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The command, as messages name it.
+/// The command, as it appears in messages.
 const COMMAND: &str = "NVMe Verify (neither ONCS nor the effects log has it)";
 
-/// Bytes in one command where the controller names no limit: a choice. Many small commands cost an SSD little.
+/// Bytes in one command where the controller names no limit. A choice: many small commands cost an SSD little.
 const VERIFY_MAX: Bytes = Bytes::mib(1);
 
-/// The least memory page a controller can have (CAP.MPSMIN is 2^(12+n)). The register itself is not to be had from
-/// here, so the limit is taken to be in the smallest unit it can be in.
+/// The least memory page a controller can have, in bytes (CAP.MPSMIN is 2^(12+n)). The register itself cannot be read from
+/// here, so the limit is taken to be in the smallest possible unit.
 const PAGE_MIN: u64 = 4096;
 
-/// How long one command may take: twice what Linux gives an I/O command (`nvme_core.io_timeout`, 30 s).
+/// Time-out of one command: twice what Linux gives an I/O command (`nvme_core.io_timeout`, 30 s).
 const TIMEOUT_MS: u32 = 60_000;
 
 /// Status code type 0h (generic), 06h: Internal Error.
 const INTERNAL_ERROR: u16 = 0x006;
 
-/// Opens the verifier, if the controller knows the command, after a trial of the target's first block.
+/// Opens the verifier, if the controller has the command, after a trial of the target's first block.
 pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError> {
     let blocks = Blocks::of(VerifierKind::Nvme, &setup)?;
     let VerifierSetup { file, logical_block, request_max, .. } = setup;
@@ -60,13 +60,13 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
     Ok(OpenedVerifier { verifier, name: "nvme", engine: "NVME_IOCTL_IO_CMD", depth: 1, note })
 }
 
-/// Something that takes Verify commands: a namespace, or a model of one in a test.
+/// A receiver of Verify commands: a namespace, or a model of one in a test.
 trait NvmeController: Send {
-    /// Verifies `count` blocks, 1 to 65536, from `lba` on, and says the status: type and code, 0 for success.
+    /// Verifies `count` blocks, 1 to 65536, from `lba` on. Returns the status: type and code, 0 for success.
     fn verify(&mut self, lba: u64, count: u32) -> io::Result<u16>;
 }
 
-/// A controller, and a reader of the same namespace to check its word.
+/// A controller, and a reader of the same namespace to check an Internal Error.
 struct Nvme<C> {
     controller: C,
     reader: Pread,
@@ -75,7 +75,7 @@ struct Nvme<C> {
 }
 
 impl<C: NvmeController> Nvme<C> {
-    /// One command, and the read that confirms an Internal Error.
+    /// Sends one command, and reads the blocks after an Internal Error.
     fn verify_piece(&mut self, piece: SectorRange) -> RangeEnded {
         let (lba, count) = self.blocks.address(piece);
         let quiet = |outcome| RangeEnded { outcome, counted: 0 };
@@ -108,10 +108,10 @@ impl<C: NvmeController> VerifyNow for Nvme<C> {
     }
 }
 
-/// What a status says of the medium.
+/// The outcome for a status.
 ///
-/// Of the media errors, *access denied* (86h) and *deallocated or unwritten block* (87h) are a lock and an empty place:
-/// no data are lost there.
+/// Two of the media errors, *access denied* (86h) and *deallocated or unwritten block* (87h), report a lock and an unwritten
+/// block: no data are lost there.
 fn judge(status: u16) -> VerifyOutcome {
     match (status >> 8, status & 0xff) {
         (0, 0) => VerifyOutcome::Clean,
@@ -120,11 +120,11 @@ fn judge(status: u16) -> VerifyOutcome {
     }
 }
 
-/// How many blocks one command may have, when VSL says `limit` (pages as a power of two; 0 or unknown: no limit).
+/// Blocks in one command, at most, when VSL is `limit` (pages as a power of two; 0 or unknown: no limit).
 fn blocks_max(limit: u8, logical_block: Bytes) -> u64 {
     let bytes = match limit {
         0 => VERIFY_MAX.0,
-        // Powers beyond 32 are no limit either, and would not fit.
+        // Powers beyond 32 are no limit either, and would overflow.
         limit => (PAGE_MIN << limit.min(32)).min(VERIFY_MAX.0),
     };
     (bytes / logical_block.0).clamp(1, 65536)
@@ -169,8 +169,8 @@ const IOCTL_IO: u32 = 0xc048_4e43;
 /// Bytes in every Identify data structure, and in the log of supported commands.
 const PAGE_BYTES: usize = 4096;
 
-/// Does a Commands Supported and Effects log list Verify (0Ch) among the I/O commands, which begin at byte 1024 with
-/// four bytes each (bit 0: supported)?
+/// Whether a Commands Supported and Effects log lists Verify (0Ch) among the I/O commands, which begin at byte 1024 with
+/// four bytes each (bit 0: supported).
 fn lists_verify(log: &[u8; PAGE_BYTES]) -> bool {
     log[1024 + 4 * 0x0c] & 1 != 0
 }
@@ -185,15 +185,15 @@ impl Namespace {
         Ok(Namespace { file, nsid: nsid as u32 })
     }
 
-    /// Does the controller say that it has Verify: in bit 7 of ONCS (bytes 520 and 521 of Identify Controller), or in
-    /// its Commands Supported and Effects log? Either is its word; QEMU's gives only the second.
+    /// Whether the controller announces Verify: in bit 7 of ONCS (bytes 520 and 521 of Identify Controller), or in
+    /// its Commands Supported and Effects log. Either suffices; QEMU's announces it only in the second.
     fn knows_verify(&self) -> io::Result<bool> {
         let Ok(controller) = self.identify(0x01)? else { return Ok(false) };
         let oncs = u16::from_le_bytes([controller[520], controller[521]]);
         Ok(oncs & 1 << 7 != 0 || self.effects().is_ok_and(|log| log.is_ok_and(|log| lists_verify(&log))))
     }
 
-    /// Log page 05h, Commands Supported and Effects, or the status by which the controller refuses it.
+    /// Log page 05h, Commands Supported and Effects, or the status with which the controller refuses it.
     fn effects(&self) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
         let dwords = PAGE_BYTES as u32 / 4 - 1;
         self.fetch(NvmePassthruCmd {
@@ -210,12 +210,12 @@ impl Namespace {
         self.identify(0x06).ok().and_then(Result::ok).map_or(0, |controller| controller[0])
     }
 
-    /// One Identify data structure, or the status by which the controller refuses it.
+    /// One Identify data structure, or the status with which the controller refuses it.
     fn identify(&self, cns: u32) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
         self.fetch(NvmePassthruCmd { opcode: 0x06, cdw10: cns, ..NvmePassthruCmd::default() })
     }
 
-    /// What an admin command that reads [`PAGE_BYTES`] gives, or the status by which it is refused.
+    /// The data of an admin command that reads [`PAGE_BYTES`], or the status with which it is refused.
     fn fetch(&self, command: NvmePassthruCmd) -> io::Result<Result<[u8; PAGE_BYTES], u16>> {
         let mut buffer = PageBuffer::new(PAGE_BYTES, PAGE_BYTES);
         let mut command = NvmePassthruCmd { addr: buffer.as_mut_ptr() as u64, data_len: PAGE_BYTES as u32, ..command };
@@ -225,12 +225,12 @@ impl Namespace {
         Ok(if status == 0 { Ok(data) } else { Err(status) })
     }
 
-    /// Passes a command through: its status (type and code), or the errno by which it was not sent.
+    /// Passes a command through. Returns its status (type and code), or the errno with which it was not sent.
     ///
     /// # Safety
-    /// `addr` and `metadata` are null, or valid for as many bytes as the lengths beside them say, until the call ends.
+    /// `addr` and `metadata` are null, or valid for as many bytes as the length fields state, until the call ends.
     unsafe fn pass(&self, request: u32, command: &mut NvmePassthruCmd) -> io::Result<u16> {
-        // SAFETY: the command is laid out as the kernel's, and the caller vouches for what it points to.
+        // SAFETY: the command has the kernel's layout, and the caller guarantees its pointers.
         let result = unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, std::ptr::from_mut(command)) };
         if result < 0 {
             return Err(io::Error::last_os_error());

@@ -14,7 +14,7 @@ pub(super) struct Pread {
 }
 
 impl Pread {
-    /// Reads `file` through one buffer of `request_max` bytes, aligned to `logical_block`. Greater ranges take
+    /// Reads `file` through one buffer of `request_max` bytes, aligned to `logical_block`. Larger ranges take
     /// several reads.
     pub fn new(file: File, logical_block: Bytes, request_max: Bytes) -> Pread {
         Pread { file, buffer: PageBuffer::new(request_max.0 as usize, logical_block.0 as usize) }
@@ -27,7 +27,7 @@ impl VerifyNow for Pread {
         loop {
             let (offset, asked) = reading.next_read(self.buffer.len());
             let result = self.file.read_at(&mut self.buffer.as_mut_slice()[..asked], offset);
-            // An error of `read_at` without an errno would be std's own; it has none today.
+            // An error of `read_at` without an errno would be std's own; there is none today.
             let result = result.map_err(|error| error.raw_os_error().unwrap_or(libc::EINVAL));
             if let Some(ended) = reading.absorb(asked, result) {
                 return ended;

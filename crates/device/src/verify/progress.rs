@@ -1,14 +1,14 @@
-//! How far the reading of one range has come: short reads, interruptions and the end of the device, judged in one
-//! place for both engines. Pure.
+//! Progress of the reading of one range: judges short reads, interruptions and the end of the device, for both engines
+//! alike. Pure.
 
 use scrubjay_core::scrub::verdict::VerifyOutcome;
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange};
 
-/// How often in a row a read is put again after EINTR or EAGAIN. The value is a choice: a signal or a full queue is
-/// over after one or two, and a device that says so for ever must not hold the verifier.
+/// Repetitions in a row of a read after EINTR or EAGAIN, at most. The value is a choice: a signal or a full queue is over
+/// after one or two, and a device that returns these for ever must not hold the verifier.
 const RETRIES_MAX: u8 = 8;
 
-/// One range on its way through `read(2)` or the ring.
+/// One range while `pread(2)` or the ring reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RangeProgress {
     range: SectorRange,
@@ -19,14 +19,14 @@ pub(super) struct RangeProgress {
 /// How a read of a whole range ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RangeEnded {
-    /// What was found.
+    /// The outcome of the verification.
     pub outcome: VerifyOutcome,
     /// Sectors that the kernel's counters show for it.
     pub counted: u64,
 }
 
 impl RangeProgress {
-    /// Nothing of `range` is read yet.
+    /// The progress of `range` before its first read.
     pub fn new(range: SectorRange) -> RangeProgress {
         RangeProgress { range, done_bytes: 0, retries: 0 }
     }
@@ -37,10 +37,10 @@ impl RangeProgress {
         (self.range.start.byte() + self.done_bytes, left.min(room as u64) as usize)
     }
 
-    /// Takes in the result of the read of `asked` bytes: bytes read, or an errno. `None` means: read on.
+    /// Takes the result of the read of `asked` bytes: bytes read, or an errno. `None` means: read on.
     pub fn absorb(&mut self, asked: usize, result: Result<usize, i32>) -> Option<RangeEnded> {
         match result {
-            // Nothing, or a piece of a sector: the device ends inside a range that was promised to lie within it.
+            // Nothing, or a piece of a sector: the device ends inside a range that was to lie within it.
             Ok(read) if read == 0 || !(read as u64).is_multiple_of(SECTOR_BYTES) => {
                 Some(self.end(VerifyOutcome::Gone, 0))
             }

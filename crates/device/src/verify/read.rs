@@ -13,7 +13,7 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
     Ok(open_with(setup, ring))
 }
 
-/// The same, when the answer to "may we have a ring?" is known.
+/// Opens the reader with the result of the attempt to create a ring.
 fn open_with(setup: VerifierSetup, ring: io::Result<io_uring::IoUring>) -> OpenedVerifier {
     let VerifierSetup { file, logical_block, depth, request_max, .. } = setup;
     let how = if bypasses_page_cache(&file) {
@@ -34,7 +34,7 @@ fn open_with(setup: VerifierSetup, ring: io::Result<io_uring::IoUring>) -> Opene
     OpenedVerifier { verifier, name: "read", engine, depth, note }
 }
 
-/// Was the file opened with O_DIRECT?
+/// Whether the file was opened with O_DIRECT.
 fn bypasses_page_cache(file: &File) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::DIRECT))
 }
@@ -54,7 +54,7 @@ mod tests {
     const SECTORS: u64 = 6144;
     const SOON: Nanos = Nanos::from_secs(60);
 
-    /// A file of 3 MiB, open with O_DIRECT where its file system knows it.
+    /// A file of 3 MiB, open with O_DIRECT where its file system supports it.
     fn target() -> File {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![0x5a; (SECTORS * 512) as usize]).unwrap();
@@ -67,7 +67,7 @@ mod tests {
         VerifierSetup { file: target(), is_block_device: false, logical_block: Bytes(4096), depth, request_max }
     }
 
-    /// Each engine that this kernel gives us. The ring may be refused where the tests run.
+    /// Each engine that works on this kernel. The ring may be refused where the tests run.
     fn engines(depth: u8, request_max: Bytes) -> Vec<OpenedVerifier> {
         let refused = open_with(setup(depth, request_max), Err(io::Error::from_raw_os_error(libc::EPERM)));
         assert_eq!((refused.engine, refused.depth), ("pread", 1));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_nothing_comes() {
-        // A pipe that nobody writes to stands for a disk that does not answer.
+        // A pipe without a writer stands for a disk that does not answer.
         let (reader, _writer) = io::pipe().unwrap();
         let file = File::from(std::os::fd::OwnedFd::from(reader));
         let Ok(uring) = ring::create(1) else { return };

@@ -1,12 +1,12 @@
 //! Verifies by O_DIRECT reads through io_uring: up to eight at a time, from one thread, without helper threads.
 //!
-//! The I/O priority of the submission entries is left at zero, which stands for the class of the submitting task:
-//! whoever runs the scrub sets it once with `ioprio_set(2)`, and the foreground detector can rely on it.
+//! The I/O priority of the submission entries is left at zero, which stands for the class of the submitting task: the
+//! thread that runs the scrub sets it once with `ioprio_set(2)`, and the foreground detector can rely on it.
 //!
 //! The buffers are registered with the ring where RLIMIT_MEMLOCK allows it: their pages are pinned once, and the kernel
 //! starts even a large read without handing it to a worker thread.
 //!
-//! Every request has a buffer of its own, though nobody looks at the data: file systems and dm-integrity compute
+//! Every request has a buffer of its own, though the data are not used: file systems and dm-integrity compute
 //! checksums over the very pages of a direct read, and two reads into the same pages would look like corruption.
 
 use super::progress::RangeProgress;
@@ -23,8 +23,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The longest single wait in the kernel: an hour. Longer ones are repeated, since the kernel adds the time-out to
-/// its clock and would take "for ever" for a time in the past.
+/// The longest single wait in the kernel: an hour. Longer ones are repeated, because the kernel adds the time-out to its
+/// clock, and the sum with "for ever" would overflow into the past.
 const WAIT_MAX: Nanos = Nanos::from_secs(3600);
 
 /// Reads ranges of a file and throws the data away, several at a time.
@@ -35,11 +35,11 @@ pub(super) struct ReadRing {
     request_max: usize,
     slots: Vec<ReadSlot>,
     answers: VecDeque<VerifyCompletion>,
-    /// The errno by which the ring as a whole stopped working.
+    /// The errno with which the ring as a whole stopped working.
     broken: Option<i32>,
 }
 
-/// Room for one read in flight. The buffer belongs to the kernel while `job` is there.
+/// Room for one read in flight. The buffer belongs to the kernel while `job` is `Some`.
 struct ReadSlot {
     buffer: PageBuffer,
     job: Option<RingJob>,
@@ -97,20 +97,20 @@ impl ReadRing {
         };
         let entry = entry.user_data(index as u64);
         // SAFETY: the descriptor lives as long as `self`. The buffer is at least `asked` bytes long and is neither
-        // freed, replaced nor looked at while the slot has a job; `Drop` leaks it if the read is still out then.
+        // freed, replaced nor read while the slot has a job; `Drop` leaks it if the read is still in flight then.
         let pushed = unsafe { self.uring.submission().push(&entry) };
         pushed.expect("the queue has an entry for every slot");
     }
 
-    /// Sends what is queued. An entry that the kernel does not take now stays queued, and `enter` sends it again.
+    /// Submits the queue. An entry that the kernel does not take now stays queued, and `enter` submits it again.
     fn send(&mut self) {
         let _ = self.uring.submit();
     }
 
-    /// Takes in every completion there is.
+    /// Takes all completions from the ring.
     fn reap(&mut self) {
         let mut unsent = false;
-        // A statement of its own: the queue is borrowed for no longer than it takes to copy one entry out of it.
+        // A block of its own: the queue is borrowed only while one entry is copied out of it.
         while let Some(completion) = { self.uring.completion().next() } {
             let (index, result) = (completion.user_data() as usize, completion.result());
             let Some(job) = self.slots[index].job.as_mut() else { continue };
@@ -139,7 +139,7 @@ impl ReadRing {
         }
     }
 
-    /// Sends what is queued and waits for a completion, no longer than `timeout`.
+    /// Submits the queue and waits for a completion, no longer than `timeout`.
     fn enter(&mut self, timeout: Nanos) {
         let timeout = timeout.min(WAIT_MAX).0;
         let timespec = Timespec::new().sec(timeout / 1_000_000_000).nsec((timeout % 1_000_000_000) as u32);
@@ -150,7 +150,7 @@ impl ReadRing {
         }
     }
 
-    /// The ring itself does not work any more: every verification fails, and no buffer is ever touched again.
+    /// Called when the ring itself stopped working: fails every verification, and leaks the buffers in flight.
     fn give_up(&mut self, errno: i32) {
         self.broken = Some(errno);
         for slot in &mut self.slots {
@@ -164,7 +164,7 @@ impl ReadRing {
 
 impl Verifier for ReadRing {
     /// # Panics
-    /// When more than `depth` verifications are out.
+    /// When more than `depth` verifications are in flight.
     fn submit(&mut self, id: OpId, range: SectorRange) {
         let started = now();
         if let Some(errno) = self.broken {
@@ -195,7 +195,7 @@ impl Verifier for ReadRing {
 }
 
 impl Drop for ReadRing {
-    /// A read that is still out keeps its memory: closing a ring does not wait for the disk.
+    /// Leaks the buffer of a read in flight: closing a ring does not wait for the disk.
     fn drop(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| slot.job.is_some()) {
             slot.buffer.leak();

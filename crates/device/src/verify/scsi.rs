@@ -1,6 +1,6 @@
 //! `scsi`: VERIFY(16), or VERIFY(10), without byte check: the disk reads, and the data stay in the disk (SBC-4).
 //!
-//! DPO (disable page out) is set where the disk takes it, so that a scrub does not drive the foreground's data out of
+//! DPO (disable page out) is set where the disk accepts it, so that a scrub does not evict the foreground's data from
 //! the disk's cache.
 
 use super::blocking::{Blocking, RangeEnded, VerifyNow};
@@ -10,18 +10,18 @@ use crate::sg::{self, SgDevice, Transport};
 use scrubjay_core::scrub::verdict::{Cause, Sense, VerifyOutcome};
 use scrubjay_core::units::{Nanos, SectorRange};
 
-/// Both commands, as messages name them.
+/// Both commands, as they appear in messages.
 const COMMANDS: &str = "VERIFY(16) and VERIFY(10)";
 
-/// Blocks in one command: what the length field of VERIFY(10) counts. VERIFY(16) could take more, but no request here
-/// is greater than 16 MiB.
+/// Blocks in one command, at most: the range of VERIFY(10)'s length field. VERIFY(16) could take more, but no request here
+/// is larger than 16 MiB.
 const BLOCKS_MAX: u64 = 65535;
 
-/// How long one command may take: twice what Linux gives a read of a SCSI disk (`SD_TIMEOUT`, 30 s), since the disk
-/// may come upon several sectors that it has to fight for.
+/// Time-out of one command: twice what Linux gives a read of a SCSI disk (`SD_TIMEOUT`, 30 s), because the disk
+/// may meet several sectors that it has to retry.
 pub(super) const TIMEOUT: Nanos = Nanos::from_secs(60);
 
-/// The ways to put the question, best first.
+/// The forms of the command, best first.
 const FORMS: [VerifyForm; 4] = [
     VerifyForm { long: true, dpo: true },
     VerifyForm { long: true, dpo: false },
@@ -41,7 +41,7 @@ pub(super) fn open(setup: VerifierSetup) -> Result<OpenedVerifier, VerifierError
     Ok(OpenedVerifier { verifier: Box::new(Blocking::new(scsi)), name: "scsi", engine: "SG_IO", depth: 1, note })
 }
 
-/// Which VERIFY, and with which bit.
+/// One form of VERIFY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct VerifyForm {
     /// VERIFY(16), not VERIFY(10).
@@ -51,19 +51,19 @@ struct VerifyForm {
 }
 
 impl VerifyForm {
-    /// Asks for `count` blocks from `lba` on.
+    /// Verifies `count` blocks from `lba` on.
     fn ask(self, transport: &mut impl Transport, lba: u64, count: u32) -> std::io::Result<VerifyOutcome> {
         let reply = match (self.long, u32::try_from(lba), u16::try_from(count)) {
             (true, ..) => sg::send(transport, &verify_16(lba, count, self.dpo))?,
             (false, Ok(lba), Ok(count)) => sg::send(transport, &verify_10(lba, count, self.dpo))?,
-            // Beyond 2^32 blocks, VERIFY(10) cannot ask.
+            // VERIFY(10) cannot address more than 2^32 blocks.
             (false, ..) => return Ok(VerifyOutcome::Inconclusive(Cause::Errno(libc::EOVERFLOW))),
         };
         Ok(reply.judge())
     }
 }
 
-/// A disk that takes VERIFY in one form or another.
+/// A disk with the form of VERIFY that it accepts.
 struct Scsi<T> {
     transport: T,
     blocks: Blocks,
@@ -71,7 +71,7 @@ struct Scsi<T> {
 }
 
 impl<T: Transport> Scsi<T> {
-    /// Finds the form that the disk takes.
+    /// Finds the best form that the disk accepts.
     fn probe(mut transport: T, blocks: Blocks) -> Result<Scsi<T>, VerifierError> {
         let (first, _) = blocks.address(SectorRange::at(0, 0));
         for form in FORMS {
@@ -101,12 +101,12 @@ impl<T: Transport> VerifyNow for Scsi<T> {
     }
 }
 
-/// ILLEGAL REQUEST: no such command (20/00), or no such field in it (24/00).
+/// Whether the outcome is ILLEGAL REQUEST: no such command (20/00), or no such field in it (24/00).
 pub(super) fn is_refusal(outcome: VerifyOutcome) -> bool {
     matches!(outcome, VerifyOutcome::Inconclusive(Cause::Sense(Sense { key: 5, .. })))
 }
 
-/// DPO in byte 1. VRPROTECT (bits 5..8) and BYTCHK (bits 1..3) stay zero.
+/// Byte 1, with or without DPO. VRPROTECT (bits 5..8) and BYTCHK (bits 1..3) stay zero.
 fn flags(dpo: bool) -> u8 {
     if dpo { 0x10 } else { 0 }
 }
@@ -136,7 +136,7 @@ mod tests {
     use scrubjay_core::units::Bytes;
     use std::io;
 
-    /// A disk that knows some opcodes, may dislike DPO, and has one bad block.
+    /// A disk that accepts some opcodes, may refuse DPO, and has one bad block.
     #[derive(Default)]
     struct Model {
         opcodes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The asking end of the daemon's sockets.
+//! The client end of the daemon's sockets.
 
 use super::protocol::{WatchAnswer, WatchRequest};
 use crate::{JobError, sockets};
@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than the daemon takes at the most.
+/// The longest wait for an answer: longer than the daemon ever takes.
 const ANSWER_MAX: Duration = Duration::from_secs(40);
-/// No answer is longer: 1,000 disks have a tenth of it.
+/// The longest answer that is read, in bytes: an answer of 1,000 disks has a tenth of it.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
 /// Where the daemon listens: `watch` in the folder of control sockets.
@@ -29,29 +29,29 @@ pub fn page_socket_path() -> Result<PathBuf, JobError> {
     Ok(sockets::folder()?.join("page"))
 }
 
-/// There is no answer.
+/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchClientError {
-    /// Nobody listens.
+    /// Nothing listens at the socket.
     #[error("the watch is not running ({0}): sudo systemctl enable --now scrubjay")]
     Absent(PathBuf),
-    /// We may not ask.
+    /// This user may not ask.
     #[error("{0}: only root may ask the watch (sudo)")]
     Permission(PathBuf),
-    /// The kernel says no, or nothing comes.
+    /// The kernel reports an error, or no answer comes in time.
     #[error("{path}: {source}")]
     Io {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
-        /// What it said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// It makes no sense.
+    /// The answer cannot be understood.
     #[error("{0}: the watch's answer makes no sense: is it another version? (systemctl restart scrubjay)")]
     Nonsense(PathBuf),
 }
 
-/// A connection.
+/// A connection to the daemon.
 #[derive(Debug)]
 pub struct WatchClient {
     path: PathBuf,
@@ -59,10 +59,10 @@ pub struct WatchClient {
 }
 
 impl WatchClient {
-    /// Connects.
+    /// Connects to the daemon.
     ///
     /// # Errors
-    /// Nobody listens, or we may not ask.
+    /// Nothing listens, or this user may not ask.
     pub fn connect(path: &Path) -> Result<WatchClient, WatchClientError> {
         let owned = || path.to_owned();
         let stream = UnixStream::connect(path).map_err(|source| match source.kind() {
@@ -76,10 +76,10 @@ impl WatchClient {
         Ok(WatchClient { path: owned(), stream: BufReader::new(stream) })
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for its answer.
     ///
     /// # Errors
-    /// None comes.
+    /// No answer comes.
     pub fn ask(&mut self, request: &WatchRequest) -> Result<WatchAnswer, WatchClientError> {
         let fail = |source| WatchClientError::Io { path: self.path.clone(), source };
         let mut line = serde_json::to_vec(request).map_err(|error| fail(io::Error::other(error)))?;

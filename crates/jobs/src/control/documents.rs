@@ -2,32 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rises when a field changes its meaning or goes.
+/// The schema's number: it rises when a field is removed or changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// How things stand.
+/// The status of the watch, its disks, arrays and channels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchDocument {
     /// [`SCHEMA`].
     pub schema: u32,
     /// The program's version.
     pub version: String,
-    /// What the machine is called.
+    /// The machine's host name.
     pub host: String,
-    /// The file of settings that it reads.
+    /// The path of the settings file that it reads.
     pub settings_file: String,
     /// The folder of its history.
     pub folder: String,
-    /// When this was so.
+    /// When this status was taken.
     pub time: u64,
     /// The worst word of any disk: `ok`, `watch`, `replace`, `asleep`, `unknown`, `missing`; `none` without disks.
     pub verdict: String,
-    /// The watch sees or keeps nothing now: nothing in here says that anything is well.
+    /// Does the watch see or keep nothing now? Then nothing in here is proof that a disk is well.
     #[serde(default)]
     pub is_blind: bool,
-    /// "Am I safe?"
+    /// The answer to "Am I safe?", in one sentence.
     pub sentence: String,
-    /// Disks, redundancy, sectors, alerts.
+    /// One light each for disks, redundancy, sectors and alerts.
     pub lights: Vec<LightEntry>,
     /// What to do now: three things at most, and how many more there are.
     pub to_do: Vec<String>,
@@ -35,67 +35,67 @@ pub struct WatchDocument {
     pub arrays: Vec<ArrayEntry>,
     /// The disks.
     pub disks: Vec<DiskEntry>,
-    /// What is wrong now, accepted or not.
+    /// Open incidents, accepted or not.
     pub incidents: Vec<IncidentEntry>,
-    /// The ways for messages.
+    /// The channels for messages.
     pub channels: Vec<ChannelEntry>,
-    /// Messages that wait.
+    /// Messages that wait to be accepted.
     pub messages_waiting: usize,
-    /// A person's pause ends then.
+    /// When the pause that a person asked for ends.
     pub paused_until: Option<u64>,
     /// What the watch itself cannot do.
     pub troubles: Vec<String>,
-    /// Who else scrubs here.
+    /// Other programs that scrub on this machine.
     pub others: Vec<String>,
 }
 
-/// A light.
+/// One light of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LightEntry {
     /// `Disks`, `Redundancy`, `All sectors read`, `Alerts`.
     pub name: String,
-    /// `green`, `grey`, `yellow`, `red`; `none`: there is nothing of the kind.
+    /// `green`, `grey`, `yellow`, `red`; `none`: the machine has nothing of this kind.
     pub colour: String,
-    /// The same in words.
+    /// What the light shows, in words.
     pub words: String,
 }
 
-/// An array.
+/// The status of an array.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrayEntry {
     /// Its UUID.
     pub key: String,
-    /// What people call it.
+    /// The array's name for people.
     pub name: String,
-    /// `RAID6`.
+    /// The RAID level, such as `RAID6`.
     pub level: String,
     /// The kernel's names of its members; null: an empty place.
     pub members: Vec<Option<String>>,
-    /// How many may be lost when all are there.
+    /// How many members may be lost when all are present.
     #[serde(default)]
     pub redundancy: u64,
-    /// How many more may be lost; negative: too many are.
+    /// How many more members may be lost; negative: too many are.
     pub redundancy_left: i64,
     /// `idle`, `checking`, `rebuilding`.
     pub activity: String,
-    /// Is it there?
+    /// Is the array present?
     pub is_there: bool,
-    /// How its own check stands, driven by the watch; null: the watch cannot drive one, and only its members are read.
+    /// The status of its own check, driven by the watch; null: the watch cannot drive it, and reads only its members.
     pub check: Option<ReadingEntry>,
 }
 
-/// How the reading of a disk, or of an array by its own checker, stands.
+/// The status of reading a disk, or an array by its own checker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadingEntry {
     /// When its oldest sector was read; null: some never were.
     pub oldest_read: Option<u64>,
     /// When the first of its sectors is due.
     pub due: u64,
-    /// Sectors that could not be read; of an array: nor rebuilt.
+    /// Sectors that could not be read; for an array: nor rebuilt.
     pub unreadable: u64,
-    /// Of an array: rows or copies that were wrong, and were made right.
+    /// For an array: rows or copies that were wrong and were repaired.
     pub corrected: u64,
-    /// Of an array: sectors whose copies or parity disagree.
+    /// For an array: sectors whose copies or parity disagree.
     pub mismatched: u64,
     /// `reading`, `waiting`, `held`.
     pub activity: String,
@@ -103,58 +103,58 @@ pub struct ReadingEntry {
     pub why: Option<String>,
     /// The share of the pass that is done, 0 to 1; null: none is under way.
     pub pass_share: Option<f64>,
-    /// What the requests of others lost in this session, as a mean in nanoseconds; null: nobody was seen.
+    /// The mean slowdown of foreground requests in this session, in nanoseconds; null: no foreground request was seen.
     pub slowdown_nanos: Option<u64>,
-    /// What they may lose.
+    /// The goal for the mean slowdown, in nanoseconds.
     pub budget_nanos: u64,
     /// When the pass will end.
     pub forecast: Option<ForecastEntry>,
-    /// By how many seconds the first of its sectors will be late; null: no end is in sight.
+    /// By how many seconds its first due sector will be late; null: no end is in sight.
     pub lateness: Option<u64>,
 }
 
-/// A disk.
+/// The status of a disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskEntry {
     /// Its identity.
     pub key: String,
-    /// The kernel's name, while it is there.
+    /// The kernel's name, while it is present.
     pub name: Option<String>,
     /// The kernel's name when it was last seen.
     pub last_name: String,
-    /// Its serial number, if it tells one.
+    /// Its serial number, if it reports one.
     pub serial: Option<String>,
     /// Its model.
     pub model: String,
-    /// Where it sits.
+    /// Its bay.
     pub bay: Option<String>,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
     /// `spinning` or `flash`.
     pub media: String,
     /// `ok`, `watch`, `replace`, `asleep`, `unknown`, `missing`.
     pub health: String,
-    /// Why.
+    /// The reasons for `health`.
     pub reasons: Vec<String>,
-    /// How its reading stands.
+    /// The status of its reading.
     #[serde(flatten)]
     pub reading: ReadingEntry,
-    /// A process that scrubs it, and is not the daemon.
+    /// The id of a process, other than the daemon, that scrubs it.
     pub scrubbed_by: Option<u32>,
 }
 
-/// When a pass ends: with 80 % between the first and the last.
+/// When a pass ends: with a probability of 80 % between `low` and `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForecastEntry {
-    /// With 10 % sooner.
+    /// The pass ends before this time with a probability of 10 %.
     pub low: u64,
-    /// Most likely.
+    /// The most likely time.
     pub likely: u64,
-    /// With 10 % later.
+    /// The pass ends after this time with a probability of 10 %.
     pub high: u64,
 }
 
-/// Something that is wrong.
+/// An open incident.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IncidentEntry {
     /// The disk's identity, the array's UUID, the channel's name.
@@ -164,54 +164,54 @@ pub struct IncidentEntry {
     pub kind: String,
     /// `notice`, `replace`, `loss`.
     pub urgency: String,
-    /// In one line.
+    /// What is wrong, in one line.
     pub headline: String,
-    /// Since when.
+    /// When it opened.
     pub since: u64,
-    /// Accepted until it grows?
+    /// Did a person accept it, until it grows?
     pub is_accepted: bool,
 }
 
-/// A way for messages.
+/// The status of a channel for messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelEntry {
     /// Its name.
     pub name: String,
-    /// `proven 12 Mar 2026`, `never proven`.
+    /// When it was last proven, in words: `proven 12 Mar 2026`, `never proven`.
     pub proof: String,
-    /// When a code was last confirmed.
+    /// When a code that came by it was last confirmed.
     pub proven: Option<u64>,
-    /// When something was last accepted.
+    /// When it last accepted a message.
     pub delivered: Option<u64>,
-    /// Since when nothing is.
+    /// Since when it has accepted none.
     pub failing_since: Option<u64>,
-    /// What came of the last attempt since the daemon was started.
+    /// The result of the last attempt since the daemon was started.
     pub last: Option<DeliveryEntry>,
 }
 
-/// What came of an attempt.
+/// The result of an attempt to deliver a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryEntry {
     /// The message's number.
     pub message: u64,
-    /// When.
+    /// When it was made.
     pub at: u64,
     /// Was it accepted?
     pub is_accepted: bool,
-    /// What the other side said, or what is wrong and what to do.
+    /// The other side's reply, or what is wrong and what to do.
     pub said: String,
     /// How long it took, in milliseconds.
     pub millis: u64,
 }
 
-/// How the channels stand.
+/// The status of the channels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AlertDocument {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// When this was so.
+    /// When this status was taken.
     pub time: u64,
-    /// Each of them.
+    /// All channels.
     pub channels: Vec<ChannelEntry>,
     /// The numbers of messages that wait to be accepted.
     pub waiting: Vec<u64>,

@@ -1,5 +1,5 @@
-//! What the watch's daemon is asked over its sockets, and what it answers: the documents, the words in which people are shown them,
-//! and the asking end. One line of JSON there, one line back.
+//! Requests to the watch's daemon over its sockets, its answers in words for people, and the client.
+//! One line of JSON is a request, and one line its answer.
 
 mod client;
 mod documents;

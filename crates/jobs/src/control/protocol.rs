@@ -1,88 +1,88 @@
-//! What a verb asks for, and what it is answered.
+//! The requests of the verbs to the daemon, and its answers.
 
 use super::documents::{AlertDocument, WatchDocument};
 use super::past::PastDocument;
 use serde::{Deserialize, Serialize};
 
-/// What a verb asks for.
+/// A request to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 pub enum WatchRequest {
-    /// How things stand.
+    /// The status of the watch.
     Status,
-    /// Read nothing for so many seconds.
+    /// Read nothing for this time.
     Pause {
-        /// How long.
+        /// The length of the pause, in seconds.
         seconds: u64,
     },
-    /// Go on.
+    /// End the pause.
     Resume,
     /// Read this disk, or have this array checked, out of its turn.
     ScrubNow {
         /// A name, serial number, WWN or UUID.
         subject: String,
     },
-    /// Be silent about what is open of this disk, array or channel, until it grows.
+    /// Accept the open incidents of this disk, array or channel: no more messages about them until they grow.
     Accept {
         /// A name, serial number, WWN, UUID or channel.
         subject: String,
     },
     /// This disk or array was taken out for good.
     Forget {
-        /// The same.
+        /// A name, serial number, WWN or UUID.
         subject: String,
     },
-    /// Send a test by every channel.
+    /// Send a test message by every channel.
     TestAlerts,
-    /// A code that came.
+    /// Confirm a code that came with a test message.
     Confirm {
         /// Six digits.
         code: String,
     },
-    /// How the channels stand.
+    /// The status of the channels.
     Alerts,
-    /// Read the settings anew.
+    /// Read the settings again.
     Reload,
-    /// What has happened since then, of all disks in short.
+    /// The past of all disks, in short.
     Past {
-        /// Seconds since 1970.
+        /// The earliest time, in seconds since 1970.
         since: u64,
     },
-    /// The same of one disk, in full.
+    /// The past of one disk, in full.
     PastOfDisk {
         /// Its identity.
         disk: String,
-        /// Seconds since 1970.
+        /// The earliest time, in seconds since 1970.
         since: u64,
     },
 }
 
 impl WatchRequest {
-    /// May the web page ask for it? It looks, and does what a person with its token may do; it forgets no disk, and no settings are
-    /// read at its word.
+    /// May the web page send this request? The page shows things, and does what a person with its token may do; it may
+    /// not make the daemon forget a disk or read its settings.
     pub fn is_for_page(&self) -> bool {
         !matches!(self, WatchRequest::Forget { .. } | WatchRequest::Reload)
     }
 }
 
-/// What it is answered.
+/// The daemon's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum WatchAnswer {
-    /// How things stand.
+    /// The status of the watch.
     Status(Box<WatchDocument>),
-    /// How the channels stand.
+    /// The status of the channels.
     Alerts(AlertDocument),
-    /// What has happened.
+    /// The past.
     Past(Box<PastDocument>),
-    /// It is done; in words, what.
+    /// The request was carried out.
     Done {
-        /// For people.
+        /// What was done, in words for people.
         said: String,
     },
-    /// It cannot be done, and why.
+    /// The request cannot be carried out.
     Refused {
-        /// For people.
+        /// Why not, in words for people.
         why: String,
     },
 }

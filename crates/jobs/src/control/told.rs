@@ -1,4 +1,4 @@
-//! The words in which people are told how things stand: the same in a terminal and on the page.
+//! The status in words for people: the same in a terminal and on the page.
 
 use super::documents::{ArrayEntry, DiskEntry, ReadingEntry, WatchDocument};
 use crate::quantity::{show_count, show_time};
@@ -8,17 +8,17 @@ use scrubjay_watch::calendar::{self, DAY, HOUR};
 
 pub use scrubjay_device::shown::shown;
 
-/// `12 Mar 2026`, local.
+/// A date such as `12 Mar 2026`, local.
 pub fn date(at: u64) -> String {
     calendar::show_date(&ZonedCalendar::system(), UnixSeconds(at))
 }
 
-/// `12 Mar 2026 03:41`, local.
+/// A date and time such as `12 Mar 2026 03:41`, local.
 pub fn moment(at: u64) -> String {
     calendar::show_time(&ZonedCalendar::system(), UnixSeconds(at))
 }
 
-/// `today`, `12 d ago`.
+/// How long ago a time is, in days: `today`, `12 d ago`, `never`.
 pub fn ago(now: u64, at: Option<u64>) -> String {
     match at.map(|at| now.saturating_sub(at)) {
         None => "never".to_owned(),
@@ -27,7 +27,7 @@ pub fn ago(now: u64, at: Option<u64>) -> String {
     }
 }
 
-/// `3 d`, `5 h`, `20 min`.
+/// A span of time in its largest unit, rounded up: `3 d`, `5 h`, `20 min`.
 pub fn span(seconds: u64) -> String {
     match seconds {
         DAY.. => format!("{} d", seconds.div_ceil(DAY)),
@@ -36,7 +36,7 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// What its scrub does.
+/// What the scrub of a disk or the check of an array does now.
 pub fn now_of(reading: &ReadingEntry) -> String {
     let share = reading.pass_share.map(|share| format!("{:.0} %", (share * 100.0).floor())).unwrap_or_default();
     let ends = reading.forecast.map(|forecast| format!(", ends {}", date(forecast.likely))).unwrap_or_default();
@@ -50,7 +50,7 @@ pub fn now_of(reading: &ReadingEntry) -> String {
     }
 }
 
-/// How many more members of an array may be lost.
+/// How many more members of an array may be lost, in words.
 pub fn can_lose(array: &ArrayEntry) -> String {
     match array.redundancy_left {
         left if left < 0 => "data lost".to_owned(),
@@ -60,7 +60,7 @@ pub fn can_lose(array: &ArrayEntry) -> String {
     }
 }
 
-/// What an array does.
+/// What an array does now.
 pub fn array_now(array: &ArrayEntry) -> String {
     match &array.check {
         _ if !array.is_there => "missing".to_owned(),
@@ -69,12 +69,12 @@ pub fn array_now(array: &ArrayEntry) -> String {
     }
 }
 
-/// When an array's own check last went over all of it; `-` where nothing here drives one.
+/// When an array's own check last covered all of it; `-` where the watch does not drive one.
 pub fn array_checked(array: &ArrayEntry, now: u64) -> String {
     array.check.as_ref().map_or("-".to_owned(), |check| ago(now, check.oldest_read))
 }
 
-/// What a disk does, or what is done to it.
+/// What a disk does now, or which process scrubs it.
 pub fn disk_now(disk: &DiskEntry) -> String {
     match disk.scrubbed_by {
         Some(pid) => format!("scrubbed by process {pid}"),
@@ -82,7 +82,7 @@ pub fn disk_now(disk: &DiskEntry) -> String {
     }
 }
 
-/// What a disk is called now, and where it sits.
+/// The present name of a disk, and its bay.
 pub fn disk_called(disk: &DiskEntry) -> String {
     match (&disk.bay, &disk.name) {
         (Some(bay), Some(name)) => format!("{name} bay {bay}"),
@@ -92,7 +92,7 @@ pub fn disk_called(disk: &DiskEntry) -> String {
     }
 }
 
-/// Its unreadable sectors; `-`: not all of it was read yet.
+/// The number of a disk's unreadable sectors; `-`: none is known, and not all of the disk was read yet.
 pub fn disk_bad(disk: &DiskEntry) -> String {
     match (disk.reading.unreadable, disk.reading.oldest_read) {
         (0, None) => "-".to_owned(),
@@ -100,12 +100,12 @@ pub fn disk_bad(disk: &DiskEntry) -> String {
     }
 }
 
-/// Is there something to tell of it?
+/// Does a disk need a line of its own in the status?
 pub fn is_deviant(disk: &DiskEntry) -> bool {
     disk.health != "ok" || disk.reading.activity != "held" || disk.scrubbed_by.is_some()
 }
 
-/// What else there is to tell: a pause, alerts that fail, messages that wait, troubles of the watch itself.
+/// The remaining lines of the status: a pause, alerts that fail, messages that wait, troubles of the watch itself.
 pub fn rest(seen: &WatchDocument) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(seen.paused_until.map(|until| format!("Paused until {}: sudo scrubjay resume", moment(until))));
@@ -122,7 +122,7 @@ pub fn rest(seen: &WatchDocument) -> Vec<String> {
     lines
 }
 
-/// What a person has accepted, and since when it is so.
+/// The incidents that a person accepted, and since when each is open.
 pub fn accepted(seen: &WatchDocument) -> Vec<String> {
     let accepted = seen.incidents.iter().filter(|incident| incident.is_accepted);
     accepted.map(|incident| format!("{} (since {})", incident.headline, date(incident.since))).collect()

@@ -1,6 +1,7 @@
 //! Results as fio writes them: one JSON file a step (json+), and logs of latency, IOPS and bandwidth over time.
 //!
-//! Names are those that bench-fio gives and fio-plot looks for: `randread-8-1.json`, `randread-iodepth-8-numjobs-1_lat.1.log`.
+//! File names are those that bench-fio gives and fio-plot looks for: `randread-8-1.json`,
+//! `randread-iodepth-8-numjobs-1_lat.1.log`.
 
 use crate::bench::BenchOutcome;
 use scrubjay_core::bench::plan::BenchPattern;
@@ -10,11 +11,11 @@ use std::fmt::Write;
 
 /// Upper edges of fio's coarse buckets, in their unit.
 const EDGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
-/// The percentiles that fio tells unless told otherwise.
+/// The percentiles that fio reports by default.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
-/// A file, not yet written.
+/// A file that is still to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FioFile {
     /// Its name.
@@ -23,7 +24,7 @@ pub struct FioFile {
     pub text: String,
 }
 
-/// The files of a result. `processor` is the share of one processor that it took: by the program, and by the kernel.
+/// The files of a result. `processor`: the share of one processor that the run took, in user mode and in the kernel.
 pub fn files(outcome: &BenchOutcome, processor: (f64, f64)) -> Vec<FioFile> {
     let steps = outcome.record.results.iter().filter(|result| result.requests > 0);
     steps
@@ -92,7 +93,7 @@ fn document(outcome: &BenchOutcome, result: &StepFigures, pattern: &str, way: &s
     })
 }
 
-/// `4k`, `1m`, `512`.
+/// A size as fio names it: `4k`, `1m`, `512`.
 fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{}m", bytes >> 20),
@@ -112,7 +113,7 @@ fn direction(result: &StepFigures) -> Value {
         "min": result.latency_min.0, "max": result.latency_max.0, "mean": result.mean() * 1e9,
         "stddev": result.deviation() * 1e9, "N": result.requests, "percentile": percentiles, "bins": bins,
     });
-    // Of the bins of the trace that are whole.
+    // Only whole bins are in the trace.
     let rates: Vec<f64> = result.trace.iter().map(|bin| bin.requests as f64 / result.bin.as_secs_f64()).collect();
     let rates = &rates[..rates.len().saturating_sub(1)];
     let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! fio: run in our place, and its formats for our results, so that fio-plot and other readers of them can draw these.
+//! fio as the engine of a benchmark, and its file formats, in which fio-plot and others can draw Scrubjay's results.
 
 mod logs;
 mod run;

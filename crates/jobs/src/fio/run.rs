@@ -14,36 +14,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Why fio told nothing.
+/// Why fio gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum FioError {
-    /// There is none.
+    /// fio is not installed, or cannot be started.
     #[error("fio cannot be run ({0}): install it (Debian, Ubuntu: apt install fio), or use --engine own")]
     Absent(#[source] io::Error),
-    /// It could not do it.
+    /// fio ran and reported an error.
     #[error("fio failed: {0}")]
     Failed(String),
-    /// It could, but cannot be understood.
+    /// fio's output cannot be understood.
     #[error("fio's answer is not as it should be: {0}")]
     Answer(String),
-    /// Its log has no place.
+    /// No folder can be made for its log.
     #[error("no folder for fio's log: {0}")]
     Folder(#[source] io::Error),
 }
 
-/// `fio-3.33`.
+/// The version of fio, such as `fio-3.33`.
 ///
 /// # Errors
-/// When there is none.
+/// When fio cannot be run.
 pub fn version() -> Result<String, FioError> {
     let output = Command::new("fio").arg("--version").output().map_err(FioError::Absent)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Has fio measure all steps but those by position, until `stop` is set. `publish` sees each as it ends.
+/// Has fio measure all steps except those by position, until `stop` is set. `publish` receives each step as it ends.
 ///
 /// # Errors
-/// [`FioError`]; what was measured by then is in the record all the same.
+/// [`FioError`]; the record holds what was measured before it.
 pub fn measure(
     disk: &mut BenchedDisk,
     path: &Path,
@@ -73,7 +73,7 @@ pub fn measure(
             record.state = BenchState::Stopped;
             break;
         }
-        // Its log says each request's place and time: for the first depth, where there are not too many.
+        // fio's log has time and place of each request: taken for the first depth only, where there are not too many.
         let zones = if record.results.is_empty() { Some((&grid, &mut record.zones)) } else { None };
         let measured = disk.counted(|| run(path, step, record.plan.bytes, zones, stop));
         match measured {
@@ -91,7 +91,7 @@ pub fn measure(
     (record, Ok(()))
 }
 
-/// One step; nothing when it was stopped.
+/// Measures one step; `None` when it was stopped.
 fn run(
     path: &Path,
     step: BenchStep,
@@ -108,7 +108,7 @@ fn run(
     command.args(["--name=scrubjay", "--readonly", "--direct=1", "--thread", "--ioengine=io_uring", "--time_based"]);
     command.args(["--random_generator=lfsr", "--randrepeat=0", "--allow_file_create=0", "--continue_on_error=read"]);
     command.args(["--lat_percentiles=1", "--clat_percentiles=0", "--output-format=json+", "--eta=never"]);
-    // A path may hold what fio takes for a list of files.
+    // fio takes `:` in a name for the separator of a list of files.
     let name = path.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
     command.arg(format!("--filename={name}")).arg(format!("--rw={pattern}")).arg(format!("--bs={}", step.request));
     command.arg(format!("--iodepth={}", step.depth)).arg(format!("--size={bytes}"));
@@ -125,7 +125,7 @@ fn run(
         match child.try_wait().map_err(FioError::Absent)? {
             Some(status) => break status,
             None if stop.load(Ordering::Relaxed) => {
-                // It has had the terminal's signal, too; it is ours to end where it came to us alone.
+                // fio gets the terminal's signal itself; it must be killed if only this process was told to stop.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Ok(None);
@@ -141,7 +141,7 @@ fn run(
         return Err(FioError::Failed(format!("{said} ({status})")));
     };
     let mut result = parse(step, &document).map_err(|what| FioError::Answer(what.to_owned()))?;
-    // Its map of what was read begins anew then; and with each step.
+    // Beyond the size of the target, fio's map of what was read starts again; and it starts again with each step.
     result.is_repeating = result.bytes_moved > bytes;
     if result.requests == 0 && !status.success() {
         return Err(FioError::Failed(err.lines().next().unwrap_or("no request ended well").to_owned()));
@@ -161,7 +161,7 @@ fn reader(mut from: impl io::Read + Send + 'static) -> thread::JoinHandle<String
     })
 }
 
-/// Reads json+ of one job.
+/// Reads the json+ output of one job.
 fn parse(step: BenchStep, document: &Value) -> Result<StepFigures, &'static str> {
     let job = document["jobs"].get(0).ok_or("it has no jobs")?;
     let read = &job["read"];
@@ -172,7 +172,7 @@ fn parse(step: BenchStep, document: &Value) -> Result<StepFigures, &'static str>
     result.bytes_moved = read["io_bytes"].as_u64().ok_or("it has no io_bytes")?;
     result.fault_count = job["total_err"].as_u64().unwrap_or(0);
     let iops = number(&read["iops"]).ok_or("it has no iops")?;
-    // In this it is finer than its runtime, which is in milliseconds.
+    // The rate is more precise than fio's runtime, which is in milliseconds.
     result.window = if iops > 0.0 { Nanos::from_secs_f64(result.requests as f64 / iops) } else { Nanos::ZERO };
     let latency = &read["lat_ns"];
     let bins = latency["bins"].as_object().ok_or("it has no bins: is it older than 3.0?")?;
@@ -193,7 +193,7 @@ fn parse(step: BenchStep, document: &Value) -> Result<StepFigures, &'static str>
     Ok(result)
 }
 
-/// `time_ms, latency_ns, direction, bytes, offset, priority`, a line a request.
+/// Reads lines of `time_ms, latency_ns, direction, bytes, offset, priority`, one a request.
 fn read_log(log: impl BufRead, result: &mut StepFigures, grid: &ZoneGrid, zones: &mut [ZoneFigures]) {
     for line in log.lines().map_while(Result::ok) {
         let mut numbers = line.split(',').map(|word| word.trim().parse::<u64>().ok());
@@ -207,7 +207,7 @@ fn read_log(log: impl BufRead, result: &mut StepFigures, grid: &ZoneGrid, zones:
     }
 }
 
-/// A folder for a log, which goes with it.
+/// A folder for a log; it is removed when this is dropped.
 struct LogFolder(PathBuf);
 
 impl LogFolder {
@@ -234,7 +234,7 @@ impl Drop for LogFolder {
 mod tests {
     use super::*;
 
-    /// Of fio 3.33, cut down.
+    /// Output of fio 3.33, shortened.
     const ANSWER: &str = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"x","error":0,"total_err":3,"read":{"io_bytes":2785280,
         "iops":2128.526646,"runtime":319,"total_ios":680,"lat_ns":{"min":60786,"max":20538455,"mean":947843.1,"stddev":2916717.5,
         "N":680,"bins":{"60672":600,"20578304":80}}}}]}"#;

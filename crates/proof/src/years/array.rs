@@ -1,26 +1,27 @@
-//! What the oracle knows of one array: which members it has lost, and where unreadable sectors meet in it.
+//! What is true of one array: which members it has lost, and where unreadable sectors meet in it.
 
 use scrubjay_watch::facts::ArrayFacts;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Its truth. Every array of the model is a mirror, or has one chunk of each stripe on every member, at the same place of each.
+/// The true state of an array. Every array of the model is a mirror, or has one chunk of each stripe at the same place
+/// of every member.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ArrayTruth {
     pub members: Vec<usize>,
     redundancy: usize,
-    /// Where the data of each member begin, and how many sectors a chunk has.
+    /// The first sector of the data of each member, and the sectors of a chunk.
     start: u64,
     chunk: u64,
     /// Members that are not in sync.
     lost: Vec<usize>,
     pub degraded_since: Option<u64>,
-    /// It is being rebuilt, or checks itself, since then.
+    /// Since when it is being rebuilt, or checks itself.
     pub at_work_since: Option<u64>,
-    /// Since when the next failure loses data, if it did not before;
+    /// Since when one more failure would lose data; `None`: it would not, or did so until shortly before.
     pub graver_since: Option<u64>,
-    /// and since when it does not.
+    /// When one more failure last ceased to lose data.
     pub lighter_since: u64,
-    /// Since when there is a stripe that has more bad members than it should.
+    /// Since when a stripe has more bad members than it may.
     pub stripes_since: Option<u64>,
 }
 
@@ -34,8 +35,8 @@ impl ArrayTruth {
         }
     }
 
-    /// These members are not in sync now. What was graver, and was not for so short that it may be one thing, is so since before:
-    /// it had been lighter for long at `settled`.
+    /// Notes which members are not in sync now. If the array becomes graver before `settled`, that may still be the
+    /// incident before, so `graver_since` stays `None`.
     pub fn turn(&mut self, at: u64, lost: &[usize], is_at_work: bool, settled: u64) {
         let is_grave = |lost: usize| lost >= self.redundancy && lost > 0;
         let (was, is) = (is_grave(self.lost.len()), is_grave(lost.len()));
@@ -49,8 +50,8 @@ impl ArrayTruth {
         self.at_work_since = is_at_work.then_some(self.at_work_since.unwrap_or(at));
     }
 
-    /// Is there a stripe with unreadable sectors on two members, or that cannot be rebuilt? `unreadable` tells those of a member
-    /// that is there.
+    /// Is there a stripe with unreadable sectors on two members, or that cannot be rebuilt? `unreadable` returns the
+    /// runs of a member that is there.
     pub fn has_bad_stripe<'a>(&self, unreadable: impl Fn(usize) -> Option<&'a BTreeSet<(u64, u64)>>) -> bool {
         let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
         for &member in self.members.iter().filter(|member| !self.lost.contains(member)) {

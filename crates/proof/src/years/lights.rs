@@ -1,4 +1,4 @@
-//! What the oracle says of the status: nothing may be green that is not so.
+//! What the oracle requires of the status: nothing may be green that is not as it should be.
 
 use super::oracle::YearOracle;
 use super::reading::DiskTruth;
@@ -7,7 +7,7 @@ use scrubjay_watch::status::{LightColour, WatchStatus};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
-/// A proof is good for so long.
+/// How long a channel's confirmation is valid, in seconds.
 const PROVEN: u64 = 90 * DAY;
 
 /// Is the light of this name green?
@@ -16,7 +16,7 @@ fn is_green(status: &WatchStatus, name: &str) -> bool {
 }
 
 impl YearOracle {
-    /// What is green, and should not be.
+    /// Reports disks that are called ok, and a green "All sectors read", that should not be.
     pub(super) fn judge_green(&mut self, at: u64, status: &WatchStatus) {
         let mut faults = Vec::new();
         for standing in status.disks.iter().filter(|standing| standing.health == HealthState::Ok) {
@@ -25,7 +25,7 @@ impl YearOracle {
                 continue;
             };
             let is_fresh = disk.smart.is_some_and(|(read, before)| at - read <= 27 * HOUR + self.jumped - before);
-            // A reading that was under way when the watch was killed never reached it.
+            // Evidence read just before the watch was killed may not have reached it.
             let is_told = disk.lasting.is_some_and(|since| since + DAY <= at);
             if !disk.is_in || !is_fresh || is_told {
                 let DiskTruth { is_in, smart, lasting, .. } = disk;
@@ -42,7 +42,7 @@ impl YearOracle {
         faults.into_iter().for_each(|what| self.fault(at, what));
     }
 
-    /// The lights of arrays and of alerts, at a time at which the watch has run for long.
+    /// Judges the lights of arrays and of alerts, at a time at which the watch has run for hours.
     pub(super) fn judge_lights(&mut self, at: u64, status: &WatchStatus) {
         if is_green(status, "Redundancy") {
             let is_bad = |since: Option<u64>, slack| since.is_some_and(|since| since + slack <= at);

@@ -1,4 +1,4 @@
-//! What the oracle knows of messages and their ways: what was written, what arrived, and when it was to.
+//! What is true of messages and channels: what was written, what arrived, and when it had to.
 
 use super::reading::PowerTruth;
 use super::rules::{ClockTruth, length};
@@ -13,20 +13,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
-/// So long after a channel accepts again, and stays up, all that waited for it has arrived: attempts are four hours apart at most.
+/// Seconds within which all waiting messages arrive once a channel accepts again: attempts are at most four hours apart.
 const ARRIVES: u64 = 5 * HOUR;
-/// A report may have been written so long before its month, by a clock that was ahead.
+/// How long before its month a report may have been written, in seconds, by a clock that was ahead.
 const EARLY: u64 = 8 * DAY;
 
-/// A way for messages.
+/// A channel.
 #[derive(Debug, Default)]
 pub(super) struct ChannelTruth {
     pub known_since: u64,
     pub confirmed: Option<u64>,
     pub is_down: bool,
-    /// Since when it accepts messages, or does not.
+    /// When it last began to accept messages, or to refuse them.
     pub up_since: u64,
-    /// When it last did not accept one though it was up.
+    /// When it last refused a message though it was up.
     bounced: u64,
     /// When the last report was written for it.
     reported: u64,
@@ -37,13 +37,13 @@ pub(super) struct ChannelTruth {
 struct Letter {
     channel: String,
     written: u64,
-    /// How far clocks had jumped by then.
+    /// By how many seconds clocks had jumped when it was written.
     jumped: u64,
-    /// May quiet hours hold it, for a day?
+    /// May quiet hours hold it, for a day at most?
     is_patient: bool,
 }
 
-/// Ways and messages.
+/// All channels and messages.
 #[derive(Debug, Default)]
 pub(super) struct MailTruth {
     quiet: Option<DailyHours>,
@@ -53,12 +53,12 @@ pub(super) struct MailTruth {
     arrived: BTreeSet<(String, String)>,
 }
 
-/// What a message of this kind of incident tells while it lasts is never a mere notice.
+/// Is a message about an incident of this kind, while that lasts, more than a notice?
 fn is_urgent(kind: IncidentKind) -> bool {
     matches!(kind, IncidentKind::Degraded | IncidentKind::Stripes | IncidentKind::Missing)
 }
 
-/// Does a message tell of something that does not wait for the morning? By what it is about; of a disk's health by its word.
+/// May this message wait for the morning? Decided by its incidents' kinds; of a disk's health, by its own urgency.
 fn is_patient(row: &MessageRow) -> bool {
     let is_of_now = !matches!(row.reason, MessageReason::Resolved | MessageReason::Report | MessageReason::Test);
     let is_urgent = is_of_now && row.about.iter().any(|key| is_urgent(key.kind));
@@ -70,7 +70,7 @@ impl MailTruth {
         MailTruth { quiet, ..MailTruth::default() }
     }
 
-    /// The channels are these.
+    /// Takes a new list of channels.
     pub fn take(&mut self, at: u64, is_on: bool, names: &[String]) {
         self.channels.retain(|name, _| names.contains(name));
         for name in names {
@@ -80,7 +80,7 @@ impl MailTruth {
         }
     }
 
-    /// The watch begins: it hears of channels that came while it was off.
+    /// Notes a start of the watch, which then learns of channels that came while it was off.
     pub fn begin(&mut self, at: u64) {
         self.channels.values_mut().for_each(|channel| channel.known_since = channel.known_since.min(at));
     }
@@ -105,7 +105,7 @@ impl MailTruth {
         }
     }
 
-    /// One arrived. What is wrong with that?
+    /// Takes a message that arrived; returns what is wrong with that.
     pub fn delivered(
         &mut self,
         at: u64,
@@ -133,7 +133,7 @@ impl MailTruth {
         faults
     }
 
-    /// Should this message have arrived by now?
+    /// Describes a message that should have arrived by now; `None`: it is not late.
     fn late(&self, at: u64, number: u64, jumped: u64, power: &PowerTruth) -> Option<String> {
         let letter = self.missing.get(&number)?;
         let channel = self.channels.get(&letter.channel).filter(|channel| !channel.is_down)?;
@@ -144,12 +144,12 @@ impl MailTruth {
             .then(|| format!("message {number} by {} waits for {} hours", letter.channel, (at - letter.written) / HOUR))
     }
 
-    /// All messages that should have arrived by now.
+    /// Describes all messages that should have arrived by now.
     pub fn all_late(&self, at: u64, jumped: u64, power: &PowerTruth) -> Vec<String> {
         self.missing.keys().filter_map(|&number| self.late(at, number, jumped, power)).collect()
     }
 
-    /// Messages that are neither here nor there. A channel that was removed takes its messages along.
+    /// Messages that neither arrived nor wait (are in `waiting`). A channel that was removed takes its messages along.
     pub fn lost(&self, waiting: &[u64]) -> Vec<u64> {
         let is_lost = |(number, letter): &(&u64, &Letter)| {
             !waiting.contains(number) && self.channels.contains_key(&letter.channel)
@@ -157,14 +157,14 @@ impl MailTruth {
         self.missing.iter().filter(is_lost).map(|(number, _)| *number).collect()
     }
 
-    /// Was nothing accepted by this channel that was tried last, as far as anybody can know? One that is up again, or refused one in
-    /// twenty for no reason that anybody knows, is tried four hours later, and not in quiet hours.
+    /// May the watch believe that this channel refuses messages? One that accepts again, or that refused a single
+    /// message (one in twenty is), is tried again four hours later, and not in quiet hours.
     pub fn may_seem_down(&self, at: u64, channel: &ChannelTruth) -> bool {
         let held = self.quiet.map_or(0, length);
         channel.is_down || at - channel.up_since.max(channel.bounced) < ARRIVES + held
     }
 
-    /// Since when a channel that is down has had something to refuse, at the latest.
+    /// Since when, at the latest, a channel that is down has had a message to refuse.
     pub fn failing_since(&self, name: &str) -> Option<u64> {
         let channel = self.channels.get(name).filter(|channel| channel.is_down)?;
         let of_it = self.missing.values().filter(|letter| letter.channel == name);
@@ -173,7 +173,8 @@ impl MailTruth {
         tried.min().map(|tried| tried.max(channel.up_since))
     }
 
-    /// Has each channel got the report of the month that the clock shows? From its second day on, when the watch was on this morning.
+    /// Describes the channels without a report in the month that the clock shows: from its second day on, if the watch
+    /// was on this morning.
     pub fn unreported(&self, at: u64, clock: &ClockTruth, power: &PowerTruth) -> Vec<String> {
         let shown = DaylightCalendar.local(UnixSeconds(clock.shows(at)));
         let (_, _, of_month) = shown.day.civil();

@@ -1,45 +1,45 @@
-//! What the oracle knows of one disk: when points all over it were last read, in truth.
+//! What is true of one disk: when points all over it were last read; and when the machine was on.
 
 use std::collections::BTreeSet;
 
-/// Points that are followed on each disk.
+/// Points whose ages are followed on each disk, evenly spaced.
 const POINTS: usize = 64;
 
-/// Its truth.
+/// The true state of a disk. Times are seconds since 1970 by a true clock.
 #[derive(Clone, Debug)]
 pub(super) struct DiskTruth {
     pub key: String,
     pub is_in: bool,
-    /// Since when it is in, or out.
+    /// When the disk was last put in or taken out.
     pub since: u64,
-    /// When each point was last read; of one never read: when the disk came.
+    /// When each point was last read; if it never was, when the disk came.
     last: [u64; POINTS],
-    /// The time before that.
+    /// When each point was read the time before.
     before: [u64; POINTS],
-    /// How far the pass is that goes on, 0 to 1, and when it began.
+    /// How far the present pass is (0 to 1), and when this one and the one before began.
     position: f64,
     begun: u64,
     begun_before: u64,
-    /// When its SMART data last reached the watch, and how far clocks had jumped by then.
+    /// When SMART data last reached the watch, and by how many seconds clocks had jumped by then.
     pub smart: Option<(u64, u64)>,
-    /// Since when something speaks against it,
+    /// Since when anything speaks against the disk.
     pub evidence: Option<u64>,
-    /// and something that lasts.
+    /// Since when something that lasts speaks against the disk.
     pub lasting: Option<u64>,
-    /// Since when its sessions could not begin: it was not read since, nor its pass over.
+    /// Since when its sessions could not begin, without a sector read or a pass ended in between.
     pub refused: Option<u64>,
-    /// Has the machine ever been on with it?
+    /// Has the machine ever been on with this disk?
     pub is_seen: bool,
     pub is_read: bool,
     pub foretold: Option<(u64, u64)>,
     pub is_forgotten: bool,
-    /// What it hangs on.
+    /// Its controller.
     pub controller: Option<String>,
-    /// Sectors of which the watch was told that they cannot be read: from and to.
+    /// Runs of sectors (from, to) that were reported to the watch as unreadable.
     pub unreadable: BTreeSet<(u64, u64)>,
-    /// When a person last accepted what was so with it.
+    /// When a person last accepted the state of this disk.
     pub accepted: u64,
-    /// It has been said, and not taken back, that sectors would be late: since then.
+    /// Since when a warning that sectors will be late stands.
     pub warned: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl DiskTruth {
         }
     }
 
-    /// It is seen. A disk that was put in while the machine was off is known from now on.
+    /// Notes that the machine sees the disk. One that was put in while the machine was off is known from now on.
     pub fn seen(&mut self, at: u64) {
         if !std::mem::replace(&mut self.is_seen, true) {
             (self.last, self.before) = ([at; POINTS], [at; POINTS]);
@@ -78,19 +78,19 @@ impl DiskTruth {
         self.put_back(at);
     }
 
-    /// It is there again, whether or not the machine is on to see it.
+    /// Notes that the disk is in again, whether or not the machine is on to see it.
     pub fn put_back(&mut self, at: u64) {
         if !self.is_in {
             (self.is_in, self.since) = (true, at);
         }
     }
 
-    /// A part was read. Gives for each point in it when it had been read before, and when it was now.
+    /// Notes the reading of a part of the disk; returns for each point in it when it was read before, and when it was now.
     pub fn read(&mut self, (from, to): (f64, f64), (begin, end): (u64, u64)) -> Vec<(u64, u64)> {
         let mut pairs = Vec::new();
         self.position = to;
         if to > from {
-            self.refused = None; // of one that has read nothing yet nobody knows whether it gets anywhere
+            self.refused = None; // a disk that has read nothing may still be stuck
         }
         if from == 0.0 {
             (self.begun_before, self.begun) = (self.begun, begin);
@@ -106,11 +106,11 @@ impl DiskTruth {
         pairs
     }
 
-    /// When what waits longest was read, for someone who knows of each sixteenth of a pass only when its reading began.
+    /// When the longest unread sector was read, for an observer who knows of each sixteenth of a pass only when it began.
     pub fn oldest_sixteenth(&self) -> u64 {
         const SIXTEENTH: usize = POINTS / 16;
         let is_going_on = self.position < 1.0;
-        // The time of a point in the pass before, or in the last one if that is over.
+        // When a point was read in the pass before the present one, or in the last pass if that is over.
         let earlier = |point: usize| {
             let is_again = is_going_on && self.last[point] >= self.begun;
             if is_again { self.before[point] } else { self.last[point] }
@@ -119,13 +119,13 @@ impl DiskTruth {
         let begun = unread.map(|part| match part {
             0 if is_going_on => self.begun_before,
             0 => self.begun,
-            // Its reading began after that of the point before it.
+            // The reading of this sixteenth began after that of the point before it.
             _ => earlier(part * SIXTEENTH - 1),
         });
         begun.min().unwrap_or_default()
     }
 
-    /// When the reading of the latest pass began.
+    /// When the latest pass began.
     pub fn begun(&self) -> u64 {
         self.begun
     }
@@ -136,10 +136,10 @@ impl DiskTruth {
     }
 }
 
-/// When the machine was on.
+/// When the machine was on and off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PowerTruth {
-    /// From and to, ascending; the last may be going on.
+    /// When it was off, from and to, ascending; the last may be going on (to `u64::MAX`).
     off: Vec<(u64, u64)>,
     pub on_since: Option<u64>,
 }
@@ -157,8 +157,8 @@ impl PowerTruth {
         }
     }
 
-    /// The end of the first stretch of so many seconds, from `from` on, in which it was on all the time; `u64::MAX`: there is none
-    /// yet.
+    /// The end of the first uninterrupted stretch of `length` seconds, from `from` on, with the machine on; `u64::MAX`:
+    /// there is none yet.
     pub fn after_stretch(&self, from: u64, length: u64) -> u64 {
         let mut begin = from;
         let first = self.off.partition_point(|&(_, to)| to <= from);

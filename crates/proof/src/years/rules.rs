@@ -1,4 +1,4 @@
-//! When a disk may be read, as the oracle knows it: by the hours of the settings and a person's word, as the host's clock shows them.
+//! When a disk may be read: by the hours of the settings and a person's pause, as the host's clock shows them.
 
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_sim::host::calendar::DaylightCalendar;
@@ -8,12 +8,12 @@ use scrubjay_watch::hours::DailyHours;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
-/// How long daily hours are, in seconds; all of the day if they end when they begin.
+/// The length of daily hours, in seconds; a whole day if they end when they begin.
 pub(super) fn length(hours: DailyHours) -> u64 {
     u64::from((hours.to + 1439 - hours.from) % 1440 + 1) * 60
 }
 
-/// The host's clock, as far as it is wrong.
+/// The error of the host's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTruth {
     ahead: i64,
@@ -27,25 +27,25 @@ impl ClockTruth {
         self.jumped_at = at;
     }
 
-    /// What it shows.
+    /// What the clock shows at true time `at`.
     pub fn shows(&self, at: u64) -> u64 {
         (at as i64 + self.ahead) as u64
     }
 
-    /// The second of the day on the wall; none: it is put forward or back within a day.
+    /// The second of the day that the clock shows, local time; `None`: a daylight-saving change is less than a day away.
     fn second(&self, at: u64) -> Option<u32> {
         let wall = |at| DaylightCalendar.local(UnixSeconds(at)).second;
         let shown = self.shows(at);
         (wall(shown - DAY) == wall(shown + DAY)).then(|| wall(shown))
     }
 
-    /// Is that time in these hours, and not within `slack` seconds of their edges?
+    /// Is this time inside these hours, and not within `slack` seconds of their edges?
     pub fn is_inside(&self, at: u64, hours: DailyHours, slack: u32) -> bool {
         let since = |second: u32| (second + 86_400 - hours.from * 60) % 86_400;
         self.second(at).map(since).is_some_and(|since| since >= slack && u64::from(since + slack) < length(hours))
     }
 
-    /// Is it outside of them, and not within `slack` seconds of their edges?
+    /// Is this time outside these hours, and not within `slack` seconds of their edges?
     pub fn is_outside(&self, at: u64, hours: DailyHours, slack: u32) -> bool {
         let others = DailyHours { from: hours.to, to: hours.from };
         hours.from != hours.to && self.is_inside(at, others, slack)
@@ -56,9 +56,9 @@ impl ClockTruth {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PauseTruth {
     from: u64,
-    /// Until the clock shows this,
+    /// The time, by the host's clock, at which it ends.
     until: u64,
-    /// and how long it was to be.
+    /// Its length, in seconds.
     span: u64,
 }
 
@@ -67,8 +67,8 @@ impl PauseTruth {
         PauseTruth { from: at, until: clock.shows(at) + span, span }
     }
 
-    /// The clock jumped, from what it showed before: it lasts no longer than it was to be. One that was over, and is not by this clock,
-    /// begins once more.
+    /// Adapts the pause to a jump of the clock: it lasts no longer than its length. A pause that was over, but by the
+    /// new clock is not, begins once more.
     pub fn jump(&mut self, at: u64, before: &ClockTruth, clock: &ClockTruth) {
         if before.shows(at) >= self.until {
             self.from = at;
@@ -76,7 +76,7 @@ impl PauseTruth {
         self.until = self.until.min(clock.shows(at) + self.span);
     }
 
-    /// Did it hold then, and for `slack` seconds before?
+    /// Was it in force at this time, and for `slack` seconds before?
     pub fn holds(&self, at: u64, clock: &ClockTruth, slack: u64) -> bool {
         at >= self.from + slack && clock.shows(at) < self.until
     }

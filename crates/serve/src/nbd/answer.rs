@@ -1,20 +1,20 @@
-//! How replies are written: simple ones, and structured ones that lose no more than is lost.
+//! Writes replies: simple ones, and structured ones, in which only lost bytes fail.
 
 use super::command::{NbdCommand, NbdCommandKind};
 use super::wire::{Errno, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, allocation, chunk};
 use scrubjay_core::volume::block::{AllocationRun, BlockFailure, BlockReply, ReadPart};
 use scrubjay_device::completion::Outgoing;
 
-/// The most runs of one answer on allocation: 64 KiB of them. The client asks again for what lies behind.
+/// Runs in one reply to an allocation query, at most (count): 64 KiB of them. The client asks again for the rest.
 const RUNS_MAX: usize = 8192;
 
-/// What stands with the errors of a reading.
+/// The text in errors of reads.
 const LOST: &[u8] = b"these bytes are lost";
 
 /// Writes the reply to a command.
 ///
 /// # Panics
-/// When the reply does not fit the command: reads and runs come without gaps.
+/// When the reply does not fit the command. The parts of reads and the runs of allocation must have no gaps.
 pub fn write(out: &mut Outgoing, is_structured: bool, command: &NbdCommand, reply: BlockReply) {
     match (command.kind, reply) {
         (NbdCommandKind::Read { is_whole }, BlockReply::Read(parts)) => {
@@ -41,7 +41,7 @@ pub fn write(out: &mut Outgoing, is_structured: bool, command: &NbdCommand, repl
     }
 }
 
-/// Writes that a command cannot be done.
+/// Writes an error as the reply to a command.
 pub fn write_error(out: &mut Outgoing, is_structured: bool, cookie: u64, kind: NbdCommandKind, errno: Errno) {
     match kind {
         NbdCommandKind::Read { .. } | NbdCommandKind::Allocation { .. } if is_structured => {
@@ -53,7 +53,7 @@ pub fn write_error(out: &mut Outgoing, is_structured: bool, cookie: u64, kind: N
     }
 }
 
-/// Writes the reply to a command on no bytes at all.
+/// Writes the reply to a command of no bytes.
 pub fn write_nothing(out: &mut Outgoing, is_structured: bool, command: &NbdCommand) {
     match command.kind {
         NbdCommandKind::Read { .. } if is_structured => {
@@ -75,7 +75,7 @@ fn errno(kind: NbdCommandKind, failure: BlockFailure) -> Errno {
     }
 }
 
-/// A simple reply has all bytes or none.
+/// Writes a simple reply to a read: all bytes, or an error.
 fn write_simple(out: &mut Outgoing, cookie: u64, parts: Vec<ReadPart>) {
     if parts.iter().any(|part| matches!(part, ReadPart::Lost(_))) {
         return write_simple_head(out, cookie, Errno::Io as u32);
@@ -92,7 +92,7 @@ fn write_simple_head(out: &mut Outgoing, cookie: u64, errno: u32) {
     out.push_copy(&head);
 }
 
-/// Parts that make one chunk together.
+/// Kinds of parts; neighbours of the same kind share a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Like {
     Data,
@@ -100,7 +100,7 @@ enum Like {
     Lost,
 }
 
-/// A structured reply: a chunk for each run of like parts. One that must not be cut is one chunk of data, or an error.
+/// Writes a structured reply: a chunk for each run of like parts. If `is_whole`, it is one chunk of data, or an error.
 fn write_chunks(out: &mut Outgoing, command: &NbdCommand, is_whole: bool, parts: Vec<ReadPart>) {
     if is_whole && parts.iter().any(|part| matches!(part, ReadPart::Lost(_))) {
         return write_lost(out, chunk::DONE, command.cookie, command.offset);
@@ -144,7 +144,7 @@ fn write_part(out: &mut Outgoing, part: ReadPart) {
     }
 }
 
-/// From `offset` on, bytes are lost, up to where the next chunk begins.
+/// Writes that the bytes from `offset` to the next chunk are lost.
 fn write_lost(out: &mut Outgoing, flags: u16, cookie: u64, offset: u64) {
     write_chunk_head(out, flags, chunk::ERROR_OFFSET, cookie, (4 + 2 + LOST.len() + 8) as u32);
     out.push_copy(&(Errno::Io as u32).to_be_bytes());

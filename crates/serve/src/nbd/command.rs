@@ -1,56 +1,56 @@
-//! One request of a client, as it stands on the wire, and whether it may be done.
+//! One request of a client, as it is encoded, and whether it may be done.
 
 use super::export::{Export, PAYLOAD_MAX};
 use super::negotiation::Terms;
 use super::wire::{Errno, REQUEST_BYTES, REQUEST_MAGIC, command, flag};
 
-/// The fixed part of a request.
+/// The header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NbdHeader {
     /// Flags of the command.
     pub flags: u16,
     /// The command's number.
     pub number: u16,
-    /// The client's name for it; the reply bears it.
+    /// The client's identifier of the request; the reply carries it.
     pub cookie: u64,
-    /// Where, in bytes.
+    /// Offset, in bytes.
     pub offset: u64,
-    /// How much, in bytes.
+    /// Length, in bytes.
     pub len: u32,
 }
 
-/// A request that may be done, or that only lacks its payload.
+/// A valid request, perhaps still without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NbdCommand {
     /// What to do.
     pub kind: NbdCommandKind,
-    /// The client's name for it.
+    /// The client's identifier of the request.
     pub cookie: u64,
-    /// Where, in bytes.
+    /// Offset, in bytes.
     pub offset: u64,
-    /// How much, in bytes. Nothing for flushes.
+    /// Length, in bytes; 0 for flushes.
     pub len: u32,
 }
 
-/// What a client can ask for.
+/// The kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NbdCommandKind {
-    /// Bytes; in one piece, if at all.
+    /// Read; in one chunk if `is_whole`.
     Read { is_whole: bool },
-    /// To write the payload.
+    /// Write the payload.
     Write { is_durable: bool },
-    /// All that was replied to, made durable.
+    /// Make everything durable that was replied to.
     Flush,
-    /// To forget.
+    /// Forget the contents.
     Trim,
-    /// Zeros.
+    /// Write zeros.
     Zero { is_durable: bool },
-    /// What was written; only the first run of it.
+    /// Report which ranges were written; only the first run if `is_one`.
     Allocation { is_one: bool },
 }
 
 impl NbdHeader {
-    /// Reads one. `None`: this is no request, and what follows cannot be understood.
+    /// Decodes a header. `None`: it is none, and the rest of the stream cannot be decoded.
     pub fn parse(bytes: &[u8; REQUEST_BYTES]) -> Option<NbdHeader> {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
         let (flags, rest) = rest.split_first_chunk::<2>()?;
@@ -67,15 +67,15 @@ impl NbdHeader {
         })
     }
 
-    /// How many bytes follow it.
+    /// Bytes of payload that follow.
     pub fn payload(&self) -> u32 {
         if self.number == command::WRITE { self.len } else { 0 }
     }
 
-    /// Judges it. (Clients are known to set FUA on commands for which it means nothing.)
+    /// Checks it. FUA is allowed on all commands: some clients set it where it means nothing.
     ///
     /// # Errors
-    /// What the client is to be told instead.
+    /// The error to reply with.
     pub fn judge(&self, export: &Export, terms: &Terms) -> Result<NbdCommand, Errno> {
         let has = |flag: u16| self.flags & flag != 0;
         let is_durable = has(flag::FUA);
@@ -100,7 +100,7 @@ impl NbdHeader {
         }
         self.judge_range(kind, export)?;
         if has(flag::FAST_ZERO) {
-            return Err(Errno::NotSup); // nothing here is faster than writing zeros, which is what the flag asks
+            return Err(Errno::NotSup); // the flag allows zeroing only if it is faster than writing zeros, which it never is here
         }
         Ok(NbdCommand { kind, cookie: self.cookie, offset: self.offset, len: self.len })
     }

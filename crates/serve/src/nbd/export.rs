@@ -1,12 +1,12 @@
-//! What a client is told of the device: its name, size and limits.
+//! The exported device as clients see it: its name, size and limits.
 
 use super::wire::transmission;
 
-/// The longest payload of one request, either way: 32 MiB, which every client knows without asking ("NBD protocol",
+/// The longest payload of one request, either way, in bytes: 32 MiB, which clients may use without asking ("NBD protocol",
 /// size constraints).
 pub const PAYLOAD_MAX: u32 = 32 << 20;
 
-/// The longest name of an export ("NBD protocol", on strings).
+/// The longest name of an export, in bytes ("NBD protocol", on strings).
 pub const NAME_BYTES_MAX: usize = 4096;
 
 /// The one device that is served. Clients may also ask for it by the empty name.
@@ -19,7 +19,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// A device of `size` bytes. `block_preferred` is what requests had best be multiples of, in bytes.
+    /// A device of `size` bytes. `block_preferred`: offsets and lengths of requests should be multiples of it, in bytes.
     ///
     /// # Panics
     /// When the name is longer than [`NAME_BYTES_MAX`], or `block_preferred` is no power of two from 512 to
@@ -40,7 +40,7 @@ impl Export {
         self.size
     }
 
-    /// What requests had best be multiples of, in bytes.
+    /// The preferred multiple of offsets and lengths of requests, in bytes.
     pub fn block_preferred(&self) -> u32 {
         self.block_preferred
     }
@@ -50,12 +50,12 @@ impl Export {
         self.is_read_only
     }
 
-    /// Does a client mean this one?
+    /// Does a client mean this export by this name?
     pub fn is_called(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.name.as_bytes()
     }
 
-    /// What can be done with it. All connections see the same device, and a flush on one holds for all.
+    /// Transmission flags. CAN_MULTI_CONN: all connections see the same device, and a flush on one holds for all.
     pub fn flags(&self, is_structured: bool) -> u16 {
         use transmission::*;
         let writing = SEND_FUA | SEND_TRIM | SEND_WRITE_ZEROES | SEND_FAST_ZERO;

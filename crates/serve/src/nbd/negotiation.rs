@@ -1,40 +1,40 @@
-//! The handshake after the greeting: what each option is answered.
+//! The handshake after the greeting: the replies to options.
 
 use super::export::{Export, NAME_BYTES_MAX, PAYLOAD_MAX};
 use super::wire::{OPTION_REPLY_MAGIC, allocation, answer, info, option};
 use scrubjay_device::completion::Outgoing;
 
-/// The most data of an option: a list of metadata queries may be long. What is longer is refused.
+/// The most data of an option, in bytes; longer ones are refused. A list of metadata queries may be long.
 pub const OPTION_DATA_MAX: usize = 64 << 10;
 
-/// May, must, or cannot a client encrypt?
+/// Whether clients may or must use TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
-    /// It cannot.
+    /// Clients cannot use TLS.
     #[default]
     Off,
-    /// It may.
+    /// Clients may use TLS.
     Allow,
-    /// Without TLS it gets nothing.
+    /// Clients get nothing without TLS.
     Require,
 }
 
-/// What both sides have agreed on so far.
+/// What client and server have agreed on so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The answer to EXPORT_NAME is not padded with zeros.
+    /// The reply to EXPORT_NAME is not padded with zeros.
     pub is_unpadded: bool,
     /// TLS is on.
     pub is_secure: bool,
-    /// Replies come in chunks.
+    /// Replies are structured, in chunks.
     pub is_structured: bool,
-    /// Allocation may be asked for, if the export is asked for by the name that stands here.
+    /// The export's name for which allocation queries were agreed on.
     allocation_of: Option<Vec<u8>>,
-    /// Allocation may be asked for.
+    /// Allocation queries are allowed.
     pub has_allocation: bool,
 }
 
-/// What comes after an option.
+/// What the client sends after an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterOption {
     /// Another option.
@@ -43,26 +43,26 @@ pub enum AfterOption {
     Transmission,
     /// TLS, then options from the start.
     Tls,
-    /// The end of the connection.
+    /// Nothing: the connection ends.
     Over,
 }
 
-/// One option, with all its data, and what it is judged by.
+/// The context in which one option is answered.
 pub struct Negotiation<'a> {
     /// The device.
     pub export: &'a Export,
-    /// The policy.
+    /// The policy on TLS.
     pub tls: TlsMode,
-    /// What is agreed, and will be.
+    /// The terms agreed on, which the option may change.
     pub terms: &'a mut Terms,
-    /// Where answers go.
+    /// Where replies are written.
     pub out: &'a mut Outgoing,
     /// The option's number.
     pub option: u32,
 }
 
 impl Negotiation<'_> {
-    /// Answers the option.
+    /// Answers the option, of which `data` is all data.
     pub fn answer(mut self, data: &[u8]) -> AfterOption {
         if self.tls == TlsMode::Require && !self.terms.is_secure && !self.is_allowed_in_clear() {
             return self.refuse(answer::ERR_TLS_REQD, "this server wants TLS first");
@@ -88,7 +88,7 @@ impl Negotiation<'_> {
         }
     }
 
-    /// Answers an option whose data was too long to be kept.
+    /// Answers an option whose data was too long.
     pub fn answer_too_big(mut self) -> AfterOption {
         self.refuse(answer::ERR_TOO_BIG, "the option is too long")
     }
@@ -97,7 +97,7 @@ impl Negotiation<'_> {
         matches!(self.option, option::ABORT | option::STARTTLS)
     }
 
-    /// The old way to begin: no answer but success.
+    /// The old way to start: there is no reply but success.
     fn export_name(&mut self, data: &[u8]) -> AfterOption {
         if !self.export.is_called(data) {
             return AfterOption::Over;
@@ -121,7 +121,7 @@ impl Negotiation<'_> {
         self.acknowledge()
     }
 
-    /// What was agreed in clear text is forgotten: somebody else may have asked for it (CVE-2021-3716).
+    /// Forgets what was agreed on in clear text, because an attacker may have sent it (CVE-2021-3716).
     fn start_tls(&mut self, data: &[u8]) -> AfterOption {
         if !data.is_empty() {
             return self.refuse(answer::ERR_INVALID, "this option has no data");
@@ -180,7 +180,7 @@ impl Negotiation<'_> {
         if !self.export.is_called(name) {
             return self.refuse(answer::ERR_UNKNOWN, "no export has this name");
         }
-        // To list, a query may be a namespace, and no query at all asks for everything.
+        // Only a listing accepts a namespace as a query, and no query at all, which asks for everything.
         let is_meant = |query: &&[u8]| *query == allocation::CONTEXT.as_bytes() || !is_setting && *query == b"base:";
         if queries.iter().any(is_meant) || !is_setting && queries.is_empty() {
             let id = if is_setting { allocation::CONTEXT_ID } else { 0 };
@@ -192,7 +192,7 @@ impl Negotiation<'_> {
         self.acknowledge()
     }
 
-    /// Contexts hold for the name that they were set for.
+    /// A context holds for the name that it was set for only.
     fn agree_on_allocation(&mut self, name: &[u8]) {
         self.terms.has_allocation = self.terms.is_structured && self.terms.allocation_of.as_deref() == Some(name);
     }
@@ -202,7 +202,7 @@ impl Negotiation<'_> {
         AfterOption::Option
     }
 
-    /// The old way to begin knows no errors but the end.
+    /// Refuses the option. EXPORT_NAME, the old way to start, has no error reply: the connection ends.
     fn refuse(&mut self, error: u32, why: &str) -> AfterOption {
         if self.option == option::EXPORT_NAME {
             return AfterOption::Over;
@@ -220,14 +220,14 @@ impl Negotiation<'_> {
     }
 }
 
-/// The name, and the wishes of two bytes each.
+/// Decodes the name, and the information items requested, two bytes each.
 fn info_data(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, rest) = string(data)?;
     let (count, wishes) = rest.split_first_chunk::<2>()?;
     (wishes.len() == 2 * usize::from(u16::from_be_bytes(*count))).then_some((name, wishes))
 }
 
-/// The name, and the queries. No more of them than there are bytes.
+/// Decodes the name and the queries. An excessive count of queries ends with the data.
 fn meta_context_data(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let (name, rest) = string(data)?;
     let (count, mut rest) = rest.split_first_chunk::<4>()?;
@@ -240,7 +240,7 @@ fn meta_context_data(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     rest.is_empty().then_some((name, queries))
 }
 
-/// A length, and so many bytes; and what comes behind.
+/// Decodes a length and a string of that length; returns the string and the rest.
 fn string(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = data.split_first_chunk::<4>()?;
     let len = u32::from_be_bytes(*len) as usize;

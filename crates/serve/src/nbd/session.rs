@@ -1,4 +1,4 @@
-//! One connection of a client, as a pure machine: its bytes in, requests out; replies in, bytes out. No socket.
+//! One NBD connection of a client, as a machine: its bytes in, requests out; replies in, bytes out. No socket.
 
 use super::answer;
 use super::command::{NbdCommand, NbdCommandKind, NbdHeader};
@@ -12,23 +12,23 @@ use scrubjay_device::completion::Outgoing;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// So many requests of one connection are under way at most. Clients send 16 (qemu) to 128 (the kernel) at a time.
+/// Requests of one connection under way, at most (count). Clients send 16 (qemu) to 128 (the kernel) at a time.
 pub const IN_FLIGHT_MAX: usize = 256;
 
-/// So many bytes of one connection are under way at most, both ways together, before it may send one more request. One
-/// request of the greatest size is always possible, and a second one behind it.
+/// Bytes that one connection holds, both ways together, from which on it may not send one more request. One request of the
+/// greatest size is always possible, and a second one behind it.
 pub const BYTES_IN_FLIGHT_MAX: usize = 64 << 20;
 
-/// So many bytes of answers wait for a client that has not come to an agreement, before it may ask for more.
+/// Bytes of unsent replies from which on a client in its handshake is not read any more.
 const HAGGLED_MAX: usize = 128 << 10;
 
-/// What an answer on allocation is reckoned as, in bytes: the most it can have.
+/// Bytes charged for an allocation query: its longest reply.
 const ALLOCATION_BYTES: usize = 64 << 10;
 
-/// Payloads with at least so much missing are worth a receive of their own, straight into their buffer.
+/// Payloads that lack at least this many bytes are received straight into their buffer.
 const DIRECT_BYTES_MIN: usize = 16 << 10;
 
-/// One request that is under way, by its number: less than [`IN_FLIGHT_MAX`].
+/// A request under way, by its number: less than [`IN_FLIGHT_MAX`].
 pub type Ticket = usize;
 
 /// The server's side of a connection.
@@ -38,14 +38,14 @@ pub struct NbdSession {
     tls: TlsMode,
     terms: Terms,
     phase: NbdPhase,
-    /// The first bytes of something that is not all there yet.
+    /// The first bytes of a message that is not complete.
     head: Vec<u8>,
-    /// What is under way, by its ticket.
+    /// Requests under way, by ticket.
     commands: Vec<Option<NbdCommand>>,
     free: Vec<Ticket>,
-    /// The bytes of all that is under way.
+    /// Bytes charged for all requests under way.
     bytes_in_flight: usize,
-    /// It may hold so many bytes with the next request.
+    /// Bytes that it may hold, the next request included.
     limit: usize,
     out: Outgoing,
     has_begun: bool,
@@ -55,27 +55,27 @@ pub struct NbdSession {
 enum NbdPhase {
     /// The client's flags come next.
     Flags,
-    /// The head of an option comes next.
+    /// The header of an option comes next.
     Option,
-    /// So many bytes of an option come next.
+    /// `len` bytes of an option's data come next.
     OptionData { option: u32, len: usize },
-    /// So many bytes come next that nobody wants.
+    /// `left` bytes come next that are skipped.
     Unwanted { left: u32, then: Then },
-    /// TLS comes next: not for us.
+    /// TLS comes next, which this session does not handle.
     Tls,
-    /// The head of a request comes next.
+    /// The header of a request comes next.
     Request,
-    /// This request waits for room.
+    /// This request waits for memory.
     Held { command: NbdCommand },
-    /// Bytes to be written come next.
+    /// The payload of a write comes next.
     Payload { command: NbdCommand, buffer: Buffer, filled: usize },
-    /// The same; whoever receives has the buffer.
+    /// The payload of a write comes next; its buffer is lent.
     Lent { command: NbdCommand, filled: usize },
-    /// Nothing comes any more.
+    /// Nothing is read any more.
     Over,
 }
 
-/// What is answered when the unwanted bytes are over.
+/// The reply after bytes that were skipped.
 #[derive(Debug)]
 enum Then {
     OptionTooBig { option: u32 },
@@ -104,9 +104,9 @@ impl NbdSession {
         }
     }
 
-    /// Takes bytes from the front of `input`, up to the end of the next request: that is returned. `None`: it took all
-    /// there was, or does not want any now ([`NbdSession::wants_input`]). `buffer` makes the buffers of payloads, of that
-    /// length; whatever is in them is overwritten.
+    /// Takes bytes from the front of `input`, up to the end of the next request, and returns that. `None`: it took all
+    /// bytes, or takes none now ([`NbdSession::wants_input`]). `buffer` makes the buffers of payloads, of the length given;
+    /// their contents are overwritten.
     pub fn advance(
         &mut self,
         input: &mut &[u8],
@@ -156,7 +156,7 @@ impl NbdSession {
         matches!(kind, Some(NbdCommandKind::Read { .. } | NbdCommandKind::Allocation { .. }))
     }
 
-    /// The reply to one request.
+    /// Writes the reply to a request.
     ///
     /// # Panics
     /// When no such request is under way, or the reply does not fit it.
@@ -167,20 +167,20 @@ impl NbdSession {
         answer::write(&mut self.out, self.terms.is_structured, &command, reply);
     }
 
-    /// Would more bytes of the client's be of use now? No: too much is under way, TLS has to be begun, a request waits for
-    /// room, a payload's buffer is lent, or it is over.
+    /// Can it take more input now? Not if too much is under way, TLS has to be started, a request waits for memory, a
+    /// payload's buffer is lent, or it is over.
     pub fn wants_input(&self) -> bool {
         let is_closed =
             matches!(self.phase, NbdPhase::Tls | NbdPhase::Held { .. } | NbdPhase::Lent { .. } | NbdPhase::Over);
         !is_closed && self.in_flight() < IN_FLIGHT_MAX && !self.is_full()
     }
 
-    /// The bytes that are held for this client.
+    /// Bytes held for this client: requests under way, and unsent replies.
     pub fn bytes(&self) -> usize {
         self.bytes_in_flight + self.out.len()
     }
 
-    /// All bytes that are held for this client, those of a payload that is coming, too.
+    /// Bytes held for this client, including a payload that is being received.
     pub fn held(&self) -> usize {
         let coming = match &self.phase {
             NbdPhase::Payload { command, .. } | NbdPhase::Lent { command, .. } => command.len as usize,
@@ -189,43 +189,43 @@ impl NbdSession {
         self.bytes() + coming
     }
 
-    /// It may hold so many bytes from now on; a request that would make them more waits.
+    /// Sets how many bytes it may hold; a request that would exceed that waits.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// Does a request wait for room?
+    /// Does a request wait for memory?
     pub fn is_held(&self) -> bool {
         matches!(self.phase, NbdPhase::Held { .. })
     }
 
-    /// Is a message of the client's there in part, and its rest not?
+    /// Is a message of the client received in part only?
     pub fn is_amid(&self) -> bool {
         let is_half =
             matches!(self.phase, NbdPhase::Payload { .. } | NbdPhase::Lent { .. } | NbdPhase::Unwanted { .. });
         is_half || !self.head.is_empty()
     }
 
-    /// How many requests are under way.
+    /// Requests under way (count).
     pub fn in_flight(&self) -> usize {
         self.commands.len() - self.free.len()
     }
 
-    /// How many bytes are ready to be sent.
+    /// Bytes ready to be sent.
     pub fn output_len(&self) -> usize {
         self.out.len()
     }
 
-    /// Takes what is ready to be sent, and gives an empty one in exchange.
+    /// Takes the bytes that are ready to be sent, and leaves `empty` in their place.
     ///
     /// # Panics
-    /// When what is given is not empty.
+    /// When `empty` is not empty.
     pub fn take_output(&mut self, empty: Outgoing) -> Outgoing {
         assert!(empty.is_empty(), "an empty one in exchange");
         std::mem::replace(&mut self.out, empty)
     }
 
-    /// The buffer of a payload of which much is missing, and where the missing bytes belong: to be received into without
+    /// Lends the buffer of a payload of which much is missing, and the range of the missing bytes, to receive into it without
     /// a copy. Until it is returned, no input is taken.
     pub fn lend_payload(&mut self) -> Option<(Buffer, Range<usize>)> {
         let NbdPhase::Payload { buffer, filled, .. } = &self.phase else { return None };
@@ -240,10 +240,10 @@ impl NbdSession {
         Some((buffer, filled..len))
     }
 
-    /// The lent buffer comes back, with `count` more bytes in it. The request, when that was all of it.
+    /// Returns the lent buffer, with `count` more bytes in it; and the request, if that was all of it.
     ///
     /// # Panics
-    /// When none was lent.
+    /// When no buffer was lent.
     pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, BlockRequest)> {
         let NbdPhase::Lent { command, filled } = self.phase else { panic!("no buffer was lent") };
         self.phase = NbdPhase::Payload { command, buffer, filled: filled + count };
@@ -255,33 +255,33 @@ impl NbdSession {
         matches!(self.phase, NbdPhase::Tls)
     }
 
-    /// TLS is on: what comes in from now on was encrypted, and what goes out will be.
+    /// TLS is on: from now on input was encrypted, and output will be.
     ///
     /// # Panics
-    /// When the client has not asked for it.
+    /// When the client has not asked for TLS.
     pub fn secure(&mut self) {
         assert!(self.wants_tls(), "nobody asked for TLS");
         self.terms.is_secure = true;
         self.phase = NbdPhase::Option;
     }
 
-    /// Did the client come to an agreement, so that it could ask for bytes?
+    /// Is the handshake complete, so that requests are allowed?
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// Does it hold so much, of replies that nobody asked room for, too, that no more input is taken?
+    /// Does it hold so many bytes, including replies that are not limited beforehand, that it takes no more input?
     pub fn is_full(&self) -> bool {
         let bytes = self.bytes();
         bytes >= if self.has_begun { BYTES_IN_FLIGHT_MAX } else { HAGGLED_MAX } || bytes > self.limit
     }
 
-    /// Will nothing more come of it, once what is under way has been replied to and sent?
+    /// Is its input over? Requests under way are still replied to.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, NbdPhase::Over)
     }
 
-    /// The client is gone, or we are: no more of its bytes are wanted.
+    /// Ends its input: the client is gone, or the server ends.
     pub fn hang_up(&mut self) {
         self.phase = NbdPhase::Over;
     }
@@ -327,7 +327,7 @@ impl NbdSession {
         }
     }
 
-    /// An option is there, with its data, unless that was too long.
+    /// An option is complete; no `data`: they were too long.
     fn end_option(&mut self, option: u32, data: Option<&[u8]>) {
         let NbdSession { export, terms, out, .. } = self;
         let negotiation = Negotiation { export, tls: self.tls, terms, out, option };
@@ -346,7 +346,7 @@ impl NbdSession {
         };
     }
 
-    /// A request that needs no payload is returned at once.
+    /// Begins a request. One that needs no payload is returned at once.
     fn begin_request(
         &mut self,
         head: &[u8; REQUEST_BYTES],
@@ -389,7 +389,7 @@ impl NbdSession {
         Some((self.admit(command), request(&command)))
     }
 
-    /// A payload is read to its end before anything is said of it.
+    /// Refuses a request; its payload is skipped before the reply.
     fn refuse(&mut self, header: NbdHeader, errno: Errno) {
         match header.payload() {
             0 => self.end_refusal(header, errno),
@@ -401,7 +401,7 @@ impl NbdSession {
         let kind = match header.number {
             wire::command::READ => NbdCommandKind::Read { is_whole: false },
             wire::command::BLOCK_STATUS => NbdCommandKind::Allocation { is_one: false },
-            _ => NbdCommandKind::Flush, // any that is answered simply
+            _ => NbdCommandKind::Flush, // any kind with a simple reply
         };
         answer::write_error(&mut self.out, self.terms.is_structured, header.cookie, kind, errno);
         self.phase = NbdPhase::Request;
@@ -429,7 +429,7 @@ impl NbdSession {
         self.end_payload()
     }
 
-    /// The write, when all of its payload is there.
+    /// The write, if its payload is complete.
     fn end_payload(&mut self) -> Option<(Ticket, BlockRequest)> {
         match std::mem::replace(&mut self.phase, NbdPhase::Request) {
             NbdPhase::Payload { command, buffer, filled } if filled == buffer.len() => {
@@ -448,7 +448,7 @@ impl NbdSession {
         }
     }
 
-    /// The bytes that a command holds until it is replied to: of whole blocks, however little of them it asks for.
+    /// Bytes charged for a command until its reply: its range, rounded to whole blocks.
     fn cost(&self, command: &NbdCommand) -> usize {
         match command.kind {
             NbdCommandKind::Read { .. } | NbdCommandKind::Write { .. } => {
@@ -472,7 +472,7 @@ impl NbdSession {
     }
 }
 
-/// What a command without a payload means to the volume.
+/// The volume's request for a command without a payload.
 fn request(command: &NbdCommand) -> BlockRequest {
     let (offset, len) = (command.offset, u64::from(command.len));
     match command.kind {

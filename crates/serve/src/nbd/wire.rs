@@ -1,12 +1,12 @@
-//! The numbers of the NBD protocol, by the names of its document (`doc/proto.md` of the nbd project), without `NBD_`.
+//! The constants of the NBD protocol, by the names of its document (`doc/proto.md` of the nbd project), without `NBD_`.
 //!
 //! All numbers on the wire are big-endian.
 
-/// `INIT_MAGIC`, the first word of a server.
+/// `INIT_MAGIC`, the first word that a server sends.
 pub const MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
-/// The second, and the first of every option.
+/// The second word that a server sends, and the first of every option.
 pub const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
-/// The first word of the answer to an option.
+/// The first word of the reply to an option.
 pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 /// The first word of a request.
 pub const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -15,9 +15,9 @@ pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// The first word of a chunk of a structured reply.
 pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 
-/// The bytes of an option before its data.
+/// Length of an option's header, in bytes.
 pub const OPTION_HEAD_BYTES: usize = 16;
-/// The bytes of a request before its payload.
+/// Length of a request's header, in bytes.
 pub const REQUEST_BYTES: usize = 28;
 
 /// Handshake flags, of the server and (with the same values) of the client.
@@ -39,7 +39,7 @@ pub mod option {
     pub const SET_META_CONTEXT: u32 = 10;
 }
 
-/// Answers to options (`REP_*`).
+/// Replies to options (`REP_*`).
 pub mod answer {
     pub const ACK: u32 = 1;
     pub const SERVER: u32 = 2;
@@ -53,7 +53,7 @@ pub mod answer {
     pub const ERR_TOO_BIG: u32 = (1 << 31) + 9;
 }
 
-/// Pieces of information (`INFO_*`).
+/// Information items (`INFO_*`).
 pub mod info {
     pub const EXPORT: u16 = 0;
     pub const NAME: u16 = 1;
@@ -105,7 +105,7 @@ pub mod chunk {
     pub const ERROR_OFFSET: u16 = (1 << 15) + 2;
 }
 
-/// The one metadata context there is, its number, and the flags of its runs (`STATE_*`).
+/// The only metadata context, its id, and the flags of its runs (`STATE_*`).
 pub mod allocation {
     pub const CONTEXT: &str = "base:allocation";
     pub const CONTEXT_ID: u32 = 1;
@@ -113,7 +113,7 @@ pub mod allocation {
     pub const ZERO: u32 = 1 << 1;
 }
 
-/// What a command can fail with; the values are those of the document, whatever the machine's.
+/// Errors of commands. Their values are those of the document, whatever this machine's are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Errno {

@@ -1,4 +1,4 @@
-//! A client of a control socket: commands in lines, answers in lines.
+//! A client of a control socket: commands and answers, one line each.
 
 use crate::volume::commands::{CommandAnswer, VolumeCommand};
 use scrubjay_device::completion::connect_unix;
@@ -7,16 +7,16 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// No answer is longer, in bytes: that to a verification of the most stripes, all of them lost, has a tenth of it.
+/// The longest answer, in bytes. That to a verification of the most stripes, all of them lost, has a tenth of it.
 const LINE_BYTES_MAX: usize = 4 << 20;
-/// So much is received at a time.
+/// Bytes received at a time.
 const INPUT_BYTES: usize = 64 << 10;
 
-/// So long is waited for a server to take one more connection, or a command.
+/// How long to wait for a server to accept the connection, or to take a command.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// So long is waited for an answer: a server has one thread, which may be opening a disk, but for no longer than this.
+/// How long to wait for an answer. A server has one thread, which may be opening a disk, but for a shorter time than this.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// And so long where a disk is wiped, or a server ends.
+/// How long to wait for an answer to Replace, Readd and Stop: a disk may be wiped first, or the server ends.
 const LONG_ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A connection to a control socket.
@@ -24,34 +24,34 @@ const LONG_ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct ControlClient {
     socket: PathBuf,
     stream: UnixStream,
-    /// What was received and is no whole line yet.
+    /// Bytes received that are no whole line yet.
     unread: Vec<u8>,
 }
 
-/// There is no answer.
+/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there.
+    /// No server listens there.
     #[error("{0}: the server is gone, without a stop in order: serve the volume again")]
     Absent(PathBuf),
-    /// The kernel says no.
+    /// The kernel refused it.
     #[error("{socket}: {source}")]
     Io {
         /// Path of the socket.
         socket: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Nothing comes.
+    /// No answer came in time.
     #[error("{0}: the server does not answer: it hangs, or has too much to do")]
     Late(PathBuf),
-    /// The server hung up.
+    /// The server closed the connection.
     #[error("{0}: the server ended before it answered")]
     Ended(PathBuf),
-    /// It is not to be understood.
+    /// The answer is not understood.
     #[error("{0}: the server's answer makes no sense: another version?")]
     Nonsense(PathBuf),
-    /// The volume says no.
+    /// The server refused the command, for this reason.
     #[error("{0}")]
     Refused(String),
 }
@@ -66,10 +66,10 @@ impl From<ClientError> for io::Error {
 }
 
 impl ControlClient {
-    /// Connects.
+    /// Connects to a server.
     ///
     /// # Errors
-    /// [`ClientError::Absent`] and [`ClientError::Io`].
+    /// [`ClientError::Absent`], [`ClientError::Late`] and [`ClientError::Io`].
     pub fn connect(socket: &Path) -> Result<ControlClient, ClientError> {
         match connect_unix(socket, CONNECT_TIMEOUT) {
             Ok(stream) => Ok(ControlClient { socket: socket.to_owned(), stream, unread: Vec::new() }),
@@ -81,7 +81,7 @@ impl ControlClient {
         }
     }
 
-    /// Gives a command, and waits for its answer, as long as that should take at the most.
+    /// Sends a command, and waits for its answer, with a time limit that depends on the command.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -93,13 +93,13 @@ impl ControlClient {
         self.ask_within(command, patience)
     }
 
-    /// The same, with this much patience.
+    /// Sends a command, and waits for its answer for `patience` at most.
     ///
     /// # Errors
     /// [`ClientError`].
     pub fn ask_within(&mut self, command: &VolumeCommand, patience: Duration) -> Result<CommandAnswer, ClientError> {
         match self.send(command) {
-            // It may have said why before it hung up.
+            // The server may have sent a reason before it closed the connection.
             Ok(()) | Err(ClientError::Ended(_)) => (),
             Err(error) => return Err(error),
         }
@@ -109,12 +109,12 @@ impl ControlClient {
             match self.receive(left)? {
                 Some(answer) => return Ok(answer),
                 None if left.is_zero() => return Err(ClientError::Late(self.socket.clone())),
-                None => (), // a signal
+                None => (), // interrupted by a signal
             }
         }
     }
 
-    /// Gives a command. The next one may be given after its answer.
+    /// Sends a command. The next one may be sent after its answer.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -128,7 +128,7 @@ impl ControlClient {
         })
     }
 
-    /// The answer to the command that was given; `None` when it does not come within `patience`, or a signal comes.
+    /// Receives the answer to the command that was sent; `None`: it did not come within `patience`, or a signal came.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -137,7 +137,7 @@ impl ControlClient {
         let until = Instant::now() + patience;
         let mut input = vec![0; INPUT_BYTES];
         loop {
-            // Zero would be for ever.
+            // A timeout of zero is refused: for the kernel it means no timeout.
             let rest = until.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
             self.stream.set_read_timeout(Some(rest)).map_err(failed)?;
             let count = match self.stream.read(&mut input) {

@@ -5,10 +5,10 @@ use crate::volume::commands::{CommandAnswer, Finding, Status, VolumeCommand, Vol
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many are kept; a server keeps no more.
+/// Findings kept, at most; a server keeps no more.
 const KEPT_MAX: usize = 10_000;
 
-/// The findings since it was made. A clone is a handle on the same.
+/// The findings from a given event on. Clones share them.
 #[derive(Clone, Debug)]
 pub struct FindingsFeed {
     socket: PathBuf,
@@ -22,15 +22,15 @@ struct Inner {
 }
 
 impl FindingsFeed {
-    /// From the event of this number on.
+    /// Starts with the event of the number `next`.
     pub(super) fn new(socket: &Path, next: u64) -> FindingsFeed {
         FindingsFeed { socket: socket.to_owned(), inner: Arc::new(Mutex::new(Inner { next, findings: Vec::new() })) }
     }
 
-    /// Asks the server for what is new.
+    /// Fetches new events from the server, and keeps the findings among them.
     ///
     /// # Errors
-    /// [`ClientError`]; what was fetched before stays.
+    /// [`ClientError`]; findings fetched before are kept.
     pub fn fetch(&self) -> Result<(), ClientError> {
         let mut client = ControlClient::connect(&self.socket)?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +52,7 @@ impl FindingsFeed {
         }
     }
 
-    /// How the volume is now.
+    /// The volume's status now.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -63,7 +63,7 @@ impl FindingsFeed {
         }
     }
 
-    /// What was fetched, oldest first; of equal ones one.
+    /// The findings fetched so far, oldest first. Of those with the same member, offset, kind and end only the first.
     pub fn all(&self) -> Vec<Finding> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Finding> = Vec::new();

@@ -1,13 +1,13 @@
-//! A volume that somebody serves, seen from outside: steered by its control socket, and scrubbed as a disk is.
+//! A served volume seen from outside: steered by its control socket, and scrubbed as a disk is.
 //!
 //! ```text
-//! Remote: device::subject::Subject -- verifier::ServedVerifier: Verifier --> Verify    \
-//!                                  -- watch::ServedDetector: Detector            --> Activity    } ControlClient --> control socket
-//! the command line                 -- findings_feed::FindingsFeed       --> Events     /
+//! Remote: device::subject::Subject -- verifier::ServedVerifier: Verifier --> Verify   \
+//!                                  -- watch::ServedDetector: Detector    --> Activity } ControlClient --> control socket
+//! the command line                 -- findings_feed::FindingsFeed        --> Events   /
 //! ```
 //!
-//! The addresses are those of one member's data rows: a stripe is one chunk long, since the chunks of a stripe lie on
-//! different members and are read side by side. So sizes and times mean what they mean on a disk.
+//! Sector addresses are those of one member's data rows: a stripe counts as one chunk, because its chunks lie on different
+//! members and are read in parallel. So sizes and times mean what they mean on a disk.
 
 pub mod client;
 mod findings_feed;
@@ -38,7 +38,7 @@ pub struct Remote {
     finds: FindingsFeed,
 }
 
-/// It cannot be scrubbed.
+/// Why it cannot be scrubbed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// Its server does not answer as it should.
@@ -49,13 +49,13 @@ pub enum RemoteError {
     Broken,
 }
 
-/// What the scrub of the volume with this UUID keeps its state under.
+/// The identity under which a scrub of the volume with this UUID keeps its state.
 pub fn volume_identity(array: &str) -> TargetIdentity {
     TargetIdentity::new(&format!("volume {array}"), String::new(), true)
 }
 
-/// The sectors that a scrub of a volume goes over: those of one member's data rows. None: it cannot be scrubbed, or its server
-/// says what cannot be.
+/// Sectors that a scrub of a volume covers: those of one member's data rows. `None`: the volume is broken, or its status is
+/// not plausible.
 pub fn scrub_sectors(status: &Status) -> Option<u64> {
     let is_sound = status.chunk_bytes.is_power_of_two() && status.chunk_bytes >= SECTOR_BYTES && status.stripes > 0;
     let bytes = status.stripes.checked_mul(status.chunk_bytes)?;
@@ -63,7 +63,7 @@ pub fn scrub_sectors(status: &Status) -> Option<u64> {
 }
 
 impl Remote {
-    /// Asks the server behind `socket` what it serves; `path` is what the user calls it.
+    /// Asks the server at `socket` for its volume's status; `path` is the user's name for the volume.
     ///
     /// # Errors
     /// [`RemoteError`].
@@ -87,7 +87,7 @@ impl Remote {
         })
     }
 
-    /// What its server finds wrong from now on; a clone is a handle on the same.
+    /// What its server finds wrong from now on; clones share it.
     pub fn finds(&self) -> FindingsFeed {
         self.finds.clone()
     }
@@ -134,7 +134,7 @@ impl Subject for Remote {
              stripes were ever written, the others hold nothing",
             members.len()
         );
-        // One at a time: the server reads several stripes of it at once.
+        // One at a time: the server itself reads several stripes in parallel.
         Ok(verify::OpenedVerifier {
             verifier: Box::new(verifier),
             name: "volume",
@@ -144,7 +144,7 @@ impl Subject for Remote {
         })
     }
 
-    /// Detectors of disks would see the server's own reads, and not its clients: only *none* is heeded.
+    /// Detectors of disks would see the server's own reads, and not its clients. Of the wishes only *none* is obeyed.
     fn open_detector(&self, wish: Option<detector::DetectorKind>) -> detector::OpenedDetector {
         if wish == Some(detector::DetectorKind::Blind) {
             return detector::blind("clients of the volume are not watched, as you wished");
@@ -162,7 +162,7 @@ impl Subject for Remote {
         }
     }
 
-    /// The verifier itself knows: a server that does not answer is gone.
+    /// Always true: the verifier notices by itself when the server is gone.
     fn is_present(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! A served volume seen from outside, against a server of a few canned answers.
+//! A served volume seen from outside, against a server with canned answers.
 
 use super::client::ControlClient;
 use super::findings_feed::FindingsFeed;
@@ -23,14 +23,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Chunks of 4 KiB.
+/// Sectors of a chunk of 4 KiB.
 const CHUNK_SECTORS: u64 = 8;
 /// Longer than any answer here takes.
 const LONG: Nanos = Nanos::from_secs(60);
 
 type Said = Arc<Mutex<Vec<VolumeCommand>>>;
 
-/// A server that answers each command by `answer`, or hangs up; and what it was told.
+/// A server that answers each command by `answer`, or hangs up; and the commands that it answered.
 fn serve(folder: &Path, answer: fn(&VolumeCommand) -> Option<CommandAnswer>) -> (PathBuf, Said) {
     let socket = folder.join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -76,7 +76,8 @@ fn status(state: VolumeCondition) -> Option<CommandAnswer> {
     Some(CommandAnswer::Status(Box::new(status)))
 }
 
-/// Stripe 3 is lost, 5 was wrong, from 40 on nothing was written; at 90 the server ends, at 95 it says no.
+/// Stripe 3 is lost, 5 is corrected, those from 40 on are unwritten; at 90 the server hangs up, at 95 it refuses, at 97 its
+/// answer does not fit.
 fn answer(command: &VolumeCommand) -> Option<CommandAnswer> {
     let VolumeCommand::Verify { start, end } = *command else {
         return Some(CommandAnswer::Events(VolumeEvents { next: 7, ..VolumeEvents::default() }));
@@ -256,7 +257,7 @@ fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     assert!(error.to_string().contains("does not answer"), "{error}");
     drop(client);
 
-    // One that says why before it hangs up is heard, though it never heard us.
+    // The reason that a server sends before it hangs up is received, even if it never read the command.
     let mut client = ControlClient::connect(&socket).unwrap();
     let (unheard, _) = listener.accept().unwrap(); // the first client
     drop(unheard);

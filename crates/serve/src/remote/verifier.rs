@@ -1,4 +1,4 @@
-//! The verifier of a served volume: ranges of sectors are ranges of stripes, and its server reads them.
+//! The verifier of a served volume: ranges of sectors become ranges of stripes, which its server reads.
 
 use super::client::{ClientError, ControlClient};
 use super::findings_feed::FindingsFeed;
@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Stripes without all of their content that are remembered.
+/// Lost stripes that are remembered, at most.
 const LOST_MAX: usize = 1 << 16;
 
-/// See the module's head.
+/// Verifies by commands to the volume's server.
 pub(super) struct ServedVerifier {
     client: ControlClient,
     chunk_sectors: u64,
     finds: FindingsFeed,
     at_work: Option<(OpId, Nanos)>,
-    /// An answer that needs no server.
+    /// A completion that needs no answer of the server.
     known: Option<verify::VerifyCompletion>,
-    /// What was found lost. Whoever narrows that down is answered from here: the server would read it again, and blame
-    /// the same members for it again.
+    /// Stripes found lost. Verifications that narrow the place down are answered from here: the server would read the stripes
+    /// again, and count faults of the same members again.
     lost: BTreeSet<u64>,
 }
 
@@ -33,7 +33,7 @@ impl ServedVerifier {
         ServedVerifier { client, chunk_sectors, finds, at_work: None, known: None, lost: BTreeSet::new() }
     }
 
-    /// The stripes whose chunks lie in a range, which is whole chunks.
+    /// The stripes of a range, which is whole chunks.
     fn stripes(&self, range: SectorRange) -> Range<u64> {
         assert!(
             range.start.0.is_multiple_of(self.chunk_sectors) && range.end.0.is_multiple_of(self.chunk_sectors),
@@ -44,7 +44,7 @@ impl ServedVerifier {
 
     fn judge(&mut self, verified: &Verified) -> VerifyOutcome {
         if verified.corrected > 0 || !verified.lost.is_empty() {
-            let _ = self.finds.fetch(); // for the display; it is asked for again at the end
+            let _ = self.finds.fetch(); // for the display; they are fetched again at the end
         }
         let room = LOST_MAX.saturating_sub(self.lost.len());
         self.lost.extend(verified.lost.iter().take(room));
@@ -85,9 +85,9 @@ impl Verifier for ServedVerifier {
         let outcome = match received {
             Ok(None) => return None,
             Ok(Some(CommandAnswer::Verified(verified))) => self.judge(&verified),
-            // It speaks, but not of this: that says nothing about the volume.
+            // The answer does not fit, which says nothing about the volume.
             Ok(Some(_)) | Err(ClientError::Nonsense(_)) => VerifyOutcome::Inconclusive(Cause::Errno(EPROTO)),
-            // It is stopping or broken, or has ended.
+            // The volume is stopping or broken, or the server has ended.
             Err(_) => VerifyOutcome::Gone,
         };
         self.at_work = None;

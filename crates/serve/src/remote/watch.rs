@@ -1,4 +1,4 @@
-//! The foreground detector of a served volume: its server tells what its clients do.
+//! The foreground detector of a served volume: its server reports the requests of its clients.
 
 use super::client::{ClientError, ControlClient};
 use crate::volume::commands::{ActivityMark, ClientActivity, CommandAnswer, VolumeCommand};
@@ -9,37 +9,37 @@ use scrubjay_device::detector::{Detector, OwnTraffic};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A server that has not answered for so long is asked again on another connection. It has but one thread, and may be
-/// opening a disk. (The first question is put before there is anything to hold up, and is waited for like any other.)
+/// How long to wait for an answer before the server is asked again, on another connection. It has one thread, which may be
+/// opening a disk. (The first command waits like any other: there is no scrub yet that it could hold up.)
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// See the module's head.
+/// Detects foreground requests by asking the volume's server.
 pub(super) struct ServedDetector {
     socket: PathBuf,
     client: Option<ControlClient>,
     told: WatchedVolume,
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     pub patience: Duration,
 }
 
-/// What was told so far.
+/// What the server reported so far.
 #[derive(Debug, Default)]
 pub(super) struct WatchedVolume {
-    /// The next mark.
+    /// Number of the next mark.
     next: Option<u64>,
     arrived: u64,
     completed: u64,
-    /// How many are being served, by the events given.
+    /// Requests outstanding, by the events handed out.
     outstanding: u64,
-    /// The latest date given to an event.
+    /// The latest date of an event handed out.
     at: Nanos,
     is_open: bool,
-    /// Arrivals and completions that were counted, and never told.
+    /// Arrivals and completions that were counted, and never reported with a time.
     pub lost: u64,
 }
 
 impl ServedDetector {
-    /// Watches the clients of the server behind `socket` from now on.
+    /// Watches the clients of the server at `socket` from now on.
     pub fn open(socket: &Path, now: Nanos) -> Result<ServedDetector, ClientError> {
         let mut client = ControlClient::connect(socket)?;
         let CommandAnswer::Activity(activity) = client.ask(&VolumeCommand::Activity { since: None })? else {
@@ -49,7 +49,7 @@ impl ServedDetector {
         Ok(ServedDetector { socket: socket.to_owned(), client: Some(client), told, patience: STATUS_TIMEOUT })
     }
 
-    /// What is new; `None` when it does not come in time.
+    /// The new activity; `None`: it did not come in time.
     fn ask(&mut self) -> Result<Option<ClientActivity>, ClientError> {
         let mut client = match self.client.take() {
             Some(client) => client,
@@ -62,29 +62,29 @@ impl ServedDetector {
                 Ok(Some(activity))
             }
             Some(_) => Err(ClientError::Nonsense(self.socket.clone())),
-            None => Ok(None), // its answer would be taken for that to the next question: another connection
+            None => Ok(None), // a late answer would be taken for that to the next command: use another connection
         }
     }
 }
 
 impl WatchedVolume {
-    /// Nothing, before this first answer.
+    /// The state after the first answer, without events.
     pub fn since(activity: &ClientActivity, now: Nanos) -> WatchedVolume {
         let ClientActivity { next, arrived, completed, .. } = *activity;
         WatchedVolume { next: Some(next), arrived, completed, at: now, ..WatchedVolume::default() }
     }
 
-    /// Takes an answer, told at `now`.
+    /// Takes an answer that came at `now`, and appends its events.
     pub fn absorb(&mut self, activity: &ClientActivity, now: Nanos, events: &mut Vec<Event>) {
         let (arrived_before, completed_before) = (self.arrived, self.completed);
-        self.catch_up(events); // with those that were being served when we came
+        self.catch_up(events); // with requests that were outstanding at the start
         for &ActivityMark(at, arrived, completed) in &activity.marks {
             self.at = self.at.max(Nanos(at));
             self.arrive(arrived, events);
             self.complete(completed, events);
             (self.arrived, self.completed) = (self.arrived + u64::from(arrived), self.completed + u64::from(completed));
         }
-        // What was counted, and not written down: nobody fetched it in time.
+        // Counted, but without a mark: it was dropped because nothing asked for it in time.
         let unseen = activity.arrived.saturating_sub(self.arrived) + activity.completed.saturating_sub(self.completed);
         if unseen > 0 {
             self.lost += unseen;
@@ -99,7 +99,7 @@ impl WatchedVolume {
         }
     }
 
-    /// Those that are being served, and were never said to have come, come now.
+    /// Appends the arrival of outstanding requests whose arrival was not reported.
     fn catch_up(&mut self, events: &mut Vec<Event>) {
         let missed = self.arrived.saturating_sub(self.completed).saturating_sub(self.outstanding);
         self.arrive(u32::try_from(missed).unwrap_or(u32::MAX), events);
@@ -123,7 +123,7 @@ impl WatchedVolume {
 
 impl Detector for ServedDetector {
     fn drain(&mut self, _own: OwnTraffic, events: &mut Vec<Event>) {
-        // A server that is gone is what the verifier finds out.
+        // The verifier notices that a server is gone.
         if let Ok(Some(activity)) = self.ask() {
             self.told.absorb(&activity, clock::now(), events);
         }

@@ -1,4 +1,4 @@
-//! Where a server listens: a path or a host and port.
+//! The addresses that a server listens at: a socket's path, or a host and port.
 
 use scrubjay_device::completion::{Socket, connect_unix, listen_unix};
 use std::fmt;
@@ -13,43 +13,43 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that was killed lets its socket go only when the kernel has ended what it had under way, some time after the
-/// process is gone; until then connections to it are taken, and nothing comes. So long that is waited for. (A server that
-/// lives says something at once.)
+/// How long to wait for the socket of a killed server. The kernel releases it only when the I/O of that process has ended,
+/// some time after the process is gone; until then connections are accepted, and never answered. (A running server sends
+/// bytes at once.)
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Between two looks.
+/// Time between two attempts to connect to such a socket.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A place to listen at: `unix:PATH` or `HOST:PORT`.
+/// An address to listen at: `unix:PATH` or `HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A socket in the file system.
     Unix(PathBuf),
-    /// A host's name or number, and a port; port 0 is any that is free.
+    /// A host's name or IP address, and a port; port 0: any free one.
     Tcp(String),
 }
 
-/// It cannot be listened at.
+/// Why an address cannot be listened at.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// A server is there already.
+    /// Another server listens there.
     #[error("{0}: another server listens there")]
     Taken(Address),
-    /// The path is there, and is no socket.
+    /// The path exists, and is not a socket.
     #[error("{0}: there is something else, which is no socket")]
     NoSocket(Address),
-    /// The kernel says no.
+    /// The kernel refused it.
     #[error("{address}: {source}")]
     Refused {
         /// The address, as it was given.
         address: Address,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// Not an address.
+/// A text that is no address.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is neither unix:PATH nor HOST:PORT")]
 pub struct AddressError(String);
@@ -61,7 +61,7 @@ impl FromStr for Address {
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
             return Ok(Address::Unix(path.into()));
         }
-        // Colons within a host are those of IPv6, in brackets.
+        // A host with colons is an IPv6 address, in brackets.
         let is_host =
             |host: &str| !host.is_empty() && (!host.contains(':') || host.starts_with('[') && host.ends_with(']'));
         let port = text.rsplit_once(':').filter(|(host, _)| is_host(host)).map(|(_, port)| port.parse::<u16>());
@@ -82,7 +82,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Do all who reach it run on this machine? A name that cannot be looked up is taken for one that others reach.
+    /// Do all clients that can reach it run on this machine? A host name that cannot be resolved counts as not local.
     pub fn is_local(&self) -> bool {
         match self {
             Address::Unix(_) => true,
@@ -93,22 +93,22 @@ impl Address {
     }
 }
 
-/// A socket that listens. Its path goes with it.
+/// A listening socket. Dropping it removes its path.
 #[derive(Debug)]
 pub(super) struct Listener {
     pub socket: Socket,
     pub address: Address,
-    /// Of a path: what lies there as long as it is ours.
+    /// Device and inode of the socket at its path: only that file is removed.
     file: Option<(u64, u64)>,
 }
 
 impl Listener {
-    /// Begins to listen; at a path, for those whom `mode` lets write. A socket that a dead server left behind is replaced.
+    /// Listens at `address`; a socket's path gets the permissions `mode`. A socket that a dead server left behind is replaced.
     pub fn bind(address: &Address, mode: u32) -> Result<Listener, BindError> {
         Listener::bind_within(address, mode, CLOSE_TIMEOUT)
     }
 
-    /// The same, where a server that says nothing is waited for no longer than this.
+    /// [`Listener::bind`], with a limit of its own to the wait for a server that does not answer.
     fn bind_within(address: &Address, mode: u32, patience: Duration) -> Result<Listener, BindError> {
         let refused = |source| BindError::Refused { address: address.clone(), source };
         let (socket, address) = match address {
@@ -140,12 +140,12 @@ impl Drop for Listener {
     }
 }
 
-/// Which file lies at a path.
+/// Device and inode of the file at a path.
 fn file_at(path: &Path) -> Option<(u64, u64)> {
     path.symlink_metadata().ok().map(|about| (about.dev(), about.ino()))
 }
 
-/// Makes room for a socket, unless somebody has it who answers, or does not let it go within `patience`.
+/// Removes a socket without a server. Fails if a server answers there, or does not release it within `patience`.
 fn remove_stale(path: &Path, address: &Address, patience: Duration) -> Result<(), BindError> {
     let Ok(about) = path.symlink_metadata() else { return Ok(()) };
     if !about.file_type().is_socket() {
@@ -169,7 +169,7 @@ fn remove_stale(path: &Path, address: &Address, patience: Duration) -> Result<()
     }
 }
 
-/// Does somebody say something before this time? An NBD server begins by itself; to others an empty command is put.
+/// Does a server send anything before `until`? NBD servers greet by themselves; control sockets answer an empty command.
 fn is_answered(mut stream: &UnixStream, until: Instant) -> bool {
     let patience = until.saturating_duration_since(Instant::now()).max(PAUSE);
     let _ = stream.set_read_timeout(Some(patience)).and_then(|()| stream.write_all(b"\n"));
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    /// Longer than anything here takes.
+    /// Longer than any test here takes.
     const LONG: Duration = Duration::from_secs(600);
 
     fn bind(address: &Address) -> Result<Listener, BindError> {
@@ -233,7 +233,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let dying = UnixListener::bind(&path).unwrap();
-        // Somebody has it open still, who will never answer, and lets it go once we have come to it.
+        // The dying server still has the socket open, never answers, and closes it after the first connection.
         let death = thread::spawn(move || drop((dying.accept(), dying)));
         let listener = Listener::bind_within(&Address::Unix(path), 0o600, LONG).unwrap();
         death.join().unwrap();

@@ -1,8 +1,8 @@
-//! The volume as a block device of this machine: what its users ask becomes requests of the volume, and replies go back.
+//! The volume as a block device of this machine (ublk): passes the driver's requests to the volume, and replies back.
 //!
-//! Each of a device's requests has a tag. The driver has a tag until it is asked something; then we have it until the reply
-//! goes back. When a server ends while somebody has the device open, the tags that it has stay with it: the driver gives
-//! their requests to the next server, and lets their users wait.
+//! Each request of the device has a tag. The driver owns a tag until it hands over a request; then the server owns it until it
+//! replies. When a server ends while the device is open, the tags that it owns stay with it: the driver gives their requests
+//! to the next server, and their users wait.
 
 use super::first_writes::FirstWrites;
 use super::task::RingTask;
@@ -15,32 +15,32 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 
-/// The names of its requests begin here: no client's do.
+/// Request ids of the device begin here, above those of all clients.
 const FIRST: u64 = 1 << 32;
 
-/// So many operations of the ring it takes at most.
+/// Operations of the ring that the device needs at most (count): one per tag, and one for the driver's commands.
 pub(super) const DEVICE_OPS_MAX: usize = ublk::DEPTH as usize + 1;
 
-/// What happens to a block device, for its user.
+/// What happens to a block device, for the server's user.
 #[derive(Debug)]
 pub enum DeviceNews {
     /// It can be used.
     Ready {
-        /// The block device.
+        /// Path of the block device.
         path: String,
-        /// Had it another server before?
+        /// Did it have another server before?
         is_recovered: bool,
     },
-    /// It cannot be had.
+    /// It cannot be started or stopped.
     Failed(UblkError),
-    /// It stays, without a server: somebody has it.
+    /// It stays without a server, because it is in use.
     Stays {
-        /// The block device.
+        /// Path of the block device.
         path: String,
-        /// Who, to follow its name.
+        /// Its user, in words that follow the path.
         user: String,
     },
-    /// Somebody else removed it.
+    /// Another program removed it; its path.
     Removed(String),
 }
 
@@ -59,49 +59,49 @@ impl fmt::Display for DeviceNews {
     }
 }
 
-/// The device.
+/// The block device.
 pub(super) struct BlockDevice {
     device: UblkDevice,
     tags: Vec<TagState>,
     phase: DevicePhase,
-    /// The server ends once the device has begun.
+    /// A stop was requested; a device that is still starting is stopped afterwards.
     is_stop_wanted: bool,
-    /// What the driver is told on a thread.
+    /// The driver's start or stop command that is under way on a thread.
     deed: Option<deed::UblkDeed>,
-    /// Requests that the volume has, and their bytes.
+    /// Requests at the volume (count), and the bytes that they hold.
     in_flight: usize,
     held: usize,
     first_writes: FirstWrites,
-    /// Empty, kept for its room.
+    /// Empty, kept for its allocation.
     spare: Outgoing,
 }
 
-/// Who has a tag.
+/// The owner of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TagState {
     /// The driver.
     Fetching,
-    /// The volume, since this era of its first writes.
+    /// The volume, with this request, since this era of the first writes.
     Asked(UblkRequest, u64),
-    /// Nobody: it is for the next server, or the device is gone.
+    /// Neither: the request is for the next server, or the device is gone.
     Left,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DevicePhase {
-    /// The driver is told to begin.
+    /// The driver is starting it.
     Starting,
     Live,
-    /// The driver is told to stop it, unless somebody has it.
+    /// The driver is stopping it, unless it is in use.
     Stopping,
-    /// It was not stopped. No more requests are taken.
+    /// It was not stopped. It takes no more requests.
     Staying,
-    /// It is stopped, or never came.
+    /// It is stopped or removed, or was never started.
     Gone,
 }
 
 impl BlockDevice {
-    /// A device of so many bytes, of a volume whose stripes hold so many each.
+    /// A device of `size` bytes, of a volume with `stripe_bytes` bytes of data per stripe.
     pub fn new(device: UblkDevice, size: u64, stripe_bytes: u64) -> BlockDevice {
         let tags = vec![TagState::Fetching; usize::from(device.queue().depth())];
         BlockDevice {
@@ -117,9 +117,9 @@ impl BlockDevice {
         }
     }
 
-    /// Asks for the first requests, and has the driver begin.
+    /// Fetches the first requests, and has the driver start the device.
     pub fn begin(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
-        // Without the right to it (CAP_SYS_RESOURCE) the device works, but where memory is short it may wait for itself.
+        // This needs CAP_SYS_RESOURCE. Without it the device works, but may deadlock with itself when memory is short.
         let _ = ublk::never_wait_for_writes();
         let queue = self.device.queue();
         (0..queue.depth()).for_each(|tag| queue.fetch(ring, RingTask::Fetch(tag), tag));
@@ -127,7 +127,7 @@ impl BlockDevice {
         self.wait_for(ring, begun)
     }
 
-    /// Has the driver stop it, unless somebody has it: then no more requests are taken.
+    /// Has the driver stop it, unless it is in use: then it takes no more requests.
     pub fn stop(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
         self.is_stop_wanted = true;
         if self.phase != DevicePhase::Live {
@@ -152,7 +152,7 @@ impl BlockDevice {
         }
     }
 
-    /// What the driver was told on a thread has ended.
+    /// The driver's command has ended.
     pub fn told(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
         use deed::UblkNews;
         let path = self.path();
@@ -173,8 +173,8 @@ impl BlockDevice {
         news
     }
 
-    /// A tag comes from the driver: with a request, which is returned, or for the last time. `buffer` makes buffers for what is
-    /// written.
+    /// The driver returns a tag: with a request, which is returned, or for the last time. `buffer` makes buffers for the data of
+    /// writes.
     pub fn fetched(
         &mut self,
         ring: &mut IoRing<RingTask>,
@@ -227,19 +227,19 @@ impl BlockDevice {
         }
     }
 
-    /// Is this the name of a request of the device's? Its tag.
+    /// The tag of a request, if it is one of the device's.
     pub fn tag_of(id: RequestId) -> Option<u16> {
         let tag = id.0.checked_sub(FIRST)?;
         u16::try_from(tag).ok()
     }
 
-    /// Does this request, which the volume has, only read?
+    /// Is this request, which the volume has, a read?
     pub fn is_read(&self, tag: u16) -> bool {
         matches!(self.tags[usize::from(tag)], TagState::Asked(UblkRequest { verb: UblkVerb::Read, .. }, _))
     }
 
-    /// The volume's reply to a request goes back, and the driver has the tag again. What the volume did not get to, since it
-    /// stops, is for the next server.
+    /// Passes the volume's reply on, and the tag back to the driver. A request that the volume refuses because it stops is left
+    /// for the next server.
     pub fn reply(&mut self, ring: &mut IoRing<RingTask>, tag: u16, reply: BlockReply, recycle: impl FnMut(Buffer)) {
         let TagState::Asked(request, era) = self.tags[usize::from(tag)] else { panic!("a request gets one reply") };
         self.in_flight -= 1;
@@ -264,7 +264,7 @@ impl BlockDevice {
         self.device.queue().commit(ring, RingTask::Fetch(tag), tag, outcome);
     }
 
-    /// A read that lost a part has failed: the driver knows no parts.
+    /// Sends the bytes of a read. A read that lost a part fails: the driver takes no partial replies.
     fn send(&mut self, tag: u16, parts: Vec<ReadPart>, recycle: impl FnMut(Buffer)) -> Result<(), BlockFailure> {
         let is_whole = !parts.iter().any(|part| matches!(part, ReadPart::Lost(_)));
         let mut outgoing = std::mem::take(&mut self.spare);
@@ -281,27 +281,27 @@ impl BlockDevice {
         if sent { Ok(()) } else { Err(BlockFailure::Io) }
     }
 
-    /// How many requests the volume has.
+    /// Requests at the volume (count).
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// And how many bytes they have.
+    /// Bytes that these requests hold.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// The server ends: is there nothing more to wait for?
+    /// After a stop: is there nothing more to wait for?
     pub fn is_settled(&self) -> bool {
         matches!(self.phase, DevicePhase::Staying | DevicePhase::Gone) && self.in_flight == 0
     }
 
-    /// What is to be removed, if it is stopped.
+    /// The device, if it is stopped, to be removed.
     pub fn into_stopped(self) -> Option<UblkDevice> {
         (self.phase == DevicePhase::Gone).then_some(self.device)
     }
 
-    /// What becomes of a device that cannot be started: one that was there before may be in use.
+    /// The phase after a failed start: a device that was recovered may be in use.
     fn without_start(&self) -> DevicePhase {
         if self.device.is_recovered() { DevicePhase::Staying } else { DevicePhase::Gone }
     }
@@ -311,7 +311,7 @@ impl BlockDevice {
     }
 }
 
-/// Does it undo what was written? (What becomes zeros is trimmed as far as it can be.)
+/// Does it undo writes? (Zeroing trims as far as possible.)
 fn is_trim(request: &UblkRequest) -> bool {
     matches!(request.verb, UblkVerb::Discard | UblkVerb::Zero)
 }
@@ -320,7 +320,7 @@ fn range(request: &UblkRequest) -> Range<u64> {
     request.offset..request.offset + request.len
 }
 
-/// What a request holds in memory.
+/// Bytes that a request holds in memory.
 fn bytes(request: &UblkRequest) -> usize {
     match request.verb {
         UblkVerb::Read | UblkVerb::Write => request.len as usize,

@@ -1,4 +1,4 @@
-//! One client's connection: a protocol's machine, its socket, and the bytes between them.
+//! One client's connection: the machine of its protocol, its socket, and the bytes between them.
 
 use super::task::RingTask;
 use crate::control::Lines;
@@ -11,63 +11,63 @@ use scrubjay_device::completion::{IoRing, Outgoing, Socket, shutdown};
 use std::io;
 use std::ops::Range;
 
-/// So much is received at a time: 32 writes of 4 KiB.
+/// Bytes received at a time: 32 writes of 4 KiB.
 const INPUT_BYTES: usize = 144 << 10;
 
-/// The connection. It may be dropped once it [`Connection::is_done`]: nothing of the ring's or the volume's is out then.
+/// The connection. It may be dropped once it [`Connection::is_done`]: then neither the ring nor the volume works for it.
 pub(super) struct Connection {
     socket: Socket,
     talk: Talk,
-    /// When the client came.
+    /// When it was accepted.
     pub since: Nanos,
-    /// What was received; the ring has it while `is_receiving`.
+    /// The input buffer; `None`: the ring is receiving into it.
     input: Option<Buffer>,
-    /// The part of it that was not looked at yet.
+    /// The part of the input that is not processed yet.
     unread: Range<usize>,
     is_receiving: bool,
-    /// What is received goes straight into a payload.
+    /// The ring is receiving straight into the payload of a write.
     is_lent: bool,
     sending: Option<SendProgress>,
-    /// When the last bytes came, and when the last were taken, or were to be.
+    /// When the current receive was started, and when a send last started or made progress.
     moved_in: Nanos,
     moved_out: Nanos,
-    /// Empty, kept for its room.
+    /// Empty, kept for its allocation.
     spare: Outgoing,
-    /// Nothing can be sent any more.
+    /// The connection is cut: nothing more is sent.
     is_lost: bool,
-    /// So many bytes were held for it when that was last reckoned up.
+    /// Bytes held for it, when last computed.
     pub held: usize,
-    /// It is on the list of those for which something may be done at once.
+    /// It is in the pump's list of connections to be served.
     pub is_stirred: bool,
 }
 
-/// How far a send has come, in bytes.
+/// Progress of a send, in bytes.
 #[derive(Clone, Copy)]
 struct SendProgress {
     sent: usize,
     len: usize,
 }
 
-/// What is spoken.
+/// The protocol.
 enum Talk {
     Nbd(Box<TlsSession>),
     Control(Lines),
 }
 
-/// Who is at the other end.
+/// The kind of client at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerKind {
-    /// Somebody who gives commands.
+    /// A control client.
     Controller,
-    /// A client whose handshake goes on.
+    /// An NBD client whose handshake is under way.
     Newcomer,
-    /// A client whose handshake is over.
+    /// An NBD client whose handshake is complete.
     Client,
-    /// Nobody any more.
+    /// None any more: the connection is cut.
     Lost,
 }
 
-/// Something a client wants.
+/// A client's request or command.
 pub(super) enum Ask {
     Request(Ticket, BlockRequest),
     Command(String),
@@ -101,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// The next thing the client wants, of the bytes that are there. `buffer` makes buffers for what it writes.
+    /// The next request or command among the bytes received. `buffer` makes buffers for the data of writes.
     pub fn next(&mut self, buffer: impl FnMut(usize) -> Buffer) -> Option<Ask> {
         let is_full = self.is_full();
         let input = self.input.as_ref().filter(|_| !is_full)?;
@@ -121,19 +121,19 @@ impl Connection {
         matches!(&self.talk, Talk::Nbd(session) if session.is_read(ticket))
     }
 
-    /// A reply of the volume's.
+    /// Passes on a reply of the volume.
     pub fn reply(&mut self, ticket: Ticket, reply: BlockReply) {
         let Talk::Nbd(session) = &mut self.talk else { panic!("only NBD clients ask the volume") };
         session.reply(ticket, reply);
     }
 
-    /// An answer to a command.
+    /// Passes on the answer to a command.
     pub fn answer(&mut self, answer: &str) {
         let Talk::Control(lines) = &mut self.talk else { panic!("only control clients give commands") };
         lines.answer(answer);
     }
 
-    /// Starts what can be started: sending what is ready, receiving what is wanted.
+    /// Starts sending the output that is ready, and receiving if more input is wanted.
     pub fn start_io(&mut self, now: Nanos, index: usize, ring: &mut IoRing<RingTask>, mut recycle: impl FnMut(Buffer)) {
         if self.sending.is_none() && self.has_output() {
             let spare = std::mem::take(&mut self.spare);
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// Bytes came, or the end. If they end a write, that is returned.
+    /// Bytes were received, or the end. Returns the write that they complete, if any.
     pub fn received(&mut self, buffer: Buffer, result: io::Result<usize>) -> Option<Ask> {
         self.is_receiving = false;
         let count = result.unwrap_or(0);
@@ -193,7 +193,7 @@ impl Connection {
         None
     }
 
-    /// Some of it was sent, or it cannot be. The rest follows.
+    /// Part of the output was sent, or sending failed. Sends the rest.
     pub fn sent(
         &mut self,
         now: Nanos,
@@ -216,7 +216,7 @@ impl Connection {
         self.spare = outgoing;
     }
 
-    /// Since when the client keeps us waiting, if it does: with taking what is sent, or with the rest of a message.
+    /// Since when the client has made no progress, if it should: with receiving output, or with the rest of a message.
     pub fn stalled_since(&self) -> Option<Nanos> {
         let is_amid = matches!(&self.talk, Talk::Nbd(session) if session.is_amid());
         let reading = self.sending.map(|_| self.moved_out);
@@ -224,7 +224,7 @@ impl Connection {
         reading.into_iter().chain(writing).min().filter(|_| !self.is_lost)
     }
 
-    /// The client sends nothing any more, or shall not be listened to; it still gets its replies.
+    /// The client sends nothing more, or is not to be read any more; it still gets its replies.
     pub fn hang_up(&mut self) {
         match &mut self.talk {
             Talk::Nbd(session) => session.hang_up(),
@@ -232,19 +232,19 @@ impl Connection {
         }
     }
 
-    /// Ends the connection for good; what is under way comes back soon.
+    /// Ends the connection for good; operations under way return soon.
     pub fn cut(&mut self) {
         self.hang_up();
         self.is_lost = true;
         shutdown(&self.socket);
     }
 
-    /// Has the handshake not come to its end? (It never does where it failed.)
+    /// Is its handshake not complete? (A failed one never is.)
     pub fn is_new(&self) -> bool {
         matches!(&self.talk, Talk::Nbd(session) if !session.has_begun())
     }
 
-    /// So many bytes are held for it now.
+    /// Bytes held for it now.
     pub fn reckon(&self) -> usize {
         let held = match &self.talk {
             Talk::Nbd(session) => session.held(),
@@ -253,7 +253,7 @@ impl Connection {
         held + self.sending.map_or(0, |sending| sending.len)
     }
 
-    /// So many bytes may be held for it; a request that would make them more waits.
+    /// Sets how many bytes may be held for it; a request that would exceed that waits.
     pub fn set_limit(&mut self, limit: usize) {
         let sending = self.sending.map_or(0, |sending| sending.len);
         if let Talk::Nbd(session) = &mut self.talk {
@@ -261,12 +261,12 @@ impl Connection {
         }
     }
 
-    /// Does a request of it wait for room?
+    /// Does a request of it wait for memory?
     pub fn is_held(&self) -> bool {
         matches!(&self.talk, Talk::Nbd(session) if session.is_held())
     }
 
-    /// How it is to be counted.
+    /// Its kind, for the limits on connections.
     pub fn kind(&self) -> PeerKind {
         match &self.talk {
             _ if self.is_lost => PeerKind::Lost,
@@ -276,7 +276,7 @@ impl Connection {
         }
     }
 
-    /// How many requests of it are under way.
+    /// Its requests under way (count).
     pub fn in_flight(&self) -> usize {
         match &self.talk {
             Talk::Nbd(session) => session.in_flight(),
@@ -284,17 +284,17 @@ impl Connection {
         }
     }
 
-    /// Is an answer to a command on its way?
+    /// Is an answer to a command being sent?
     pub fn is_answering(&self) -> bool {
         matches!(self.talk, Talk::Control(_)) && !self.is_lost && (self.sending.is_some() || self.has_output())
     }
 
-    /// Has it no request under way and nothing to send? (A command may take as long as it likes; nobody waits for it.)
+    /// Has it no request under way and nothing to send? (A command under way does not count: it may take any time.)
     pub fn is_quiet(&self) -> bool {
         self.in_flight() == 0 && self.sending.is_none() && (!self.has_output() || self.is_lost)
     }
 
-    /// Is it over, and nothing out?
+    /// Is it over, with no operation under way?
     pub fn is_done(&self) -> bool {
         let is_over = match &self.talk {
             Talk::Nbd(session) => session.is_over(),
@@ -303,7 +303,7 @@ impl Connection {
         is_over && self.is_quiet() && !self.is_receiving
     }
 
-    /// Does it hold so much that the next request has to wait?
+    /// Does it hold so many bytes that the next request has to wait?
     fn is_full(&self) -> bool {
         let sending = self.sending.map_or(0, |sending| sending.len);
         match &self.talk {

@@ -1,44 +1,44 @@
-//! Which writes of a block device are the first of their stripe: those are made durable before they are acknowledged.
+//! Which writes of a block device may be the first of their stripe: they are made durable before they are acknowledged.
 //!
-//! When a server is killed while a stripe that was never written before is being written, an acknowledged write of it that nobody
-//! flushed may be lost (docs/known-limits.md). Who loses their connection by that knows that something happened. Who uses
-//! a block device that is recovered does not, and would be told by the next flush that all is well.
+//! When a server is killed while a stripe that was never written before is being written, an acknowledged and unflushed
+//! write of it may be lost (docs/known-limits.md). A client that loses its connection by that knows that something happened.
+//! A user of a recovered block device does not, and the next flush would report success.
 
 use std::ops::Range;
 
-/// Stripes of which it is known that the disks know that they were written.
+/// The stripes of which a write is known to be durable.
 #[derive(Debug)]
 pub(super) struct FirstWrites {
     stripe_bytes: u64,
-    /// A bit for each stripe.
+    /// One bit per stripe.
     known: Vec<u64>,
-    /// Counts trims: when they begin, and when they end.
+    /// Counts the starts and ends of trims, to detect those that overlap a write.
     era: u64,
     trims_in_flight: usize,
 }
 
 impl FirstWrites {
-    /// Of a volume of this size, whose stripes hold so many bytes each. None is known yet.
+    /// For a volume of `size` bytes with `stripe_bytes` bytes of data per stripe. No stripe is known yet.
     ///
     /// # Panics
-    /// When stripes hold nothing.
+    /// When `stripe_bytes` is 0.
     pub fn new(size: u64, stripe_bytes: u64) -> FirstWrites {
         assert!(stripe_bytes > 0, "stripes hold something");
         let words = size.div_ceil(stripe_bytes).div_ceil(64) as usize;
         FirstWrites { stripe_bytes, known: vec![0; words], era: 0, trims_in_flight: 0 }
     }
 
-    /// May a write of these bytes be the first of a stripe? Then it is to be durable.
+    /// May a write of these bytes be the first of a stripe? Then it must be durable.
     pub fn is_first(&self, bytes: Range<u64>) -> bool {
         self.stripes(bytes).any(|stripe| self.known.get(stripe / 64).is_none_or(|word| word >> (stripe % 64) & 1 == 0))
     }
 
-    /// To be remembered from the beginning of a write to its end.
+    /// The current era, to be kept from the start of a write for [`FirstWrites::written`].
     pub fn era(&self) -> u64 {
         self.era
     }
 
-    /// A write of these bytes, begun in this era, is durable. If nothing was trimmed meanwhile, its stripes are known.
+    /// A write of these bytes, started in the era `begun`, is durable. Its stripes are known now, unless a trim overlapped it.
     pub fn written(&mut self, bytes: Range<u64>, begun: u64) {
         if self.trims_in_flight > 0 || self.era != begun {
             return;
@@ -50,7 +50,7 @@ impl FirstWrites {
         }
     }
 
-    /// These bytes are about to be trimmed, or to become zeros: what is written there next may be a first write again.
+    /// A trim or zeroing of these bytes starts: the next write there may be a first write again.
     pub fn trim(&mut self, bytes: Range<u64>) {
         self.era += 1;
         self.trims_in_flight += 1;
@@ -61,7 +61,7 @@ impl FirstWrites {
         }
     }
 
-    /// A trim has ended.
+    /// A trim or zeroing has ended.
     pub fn trimmed(&mut self) {
         self.era += 1;
         self.trims_in_flight -= 1;

@@ -1,15 +1,15 @@
 //! The server: one thread and one loop that moves bytes between clients, one volume, and its members' disks.
 //!
 //! ```text
-//!  clients' sockets --bytes--> nbd::Session --Request--> volume (core::member::Array) --Op--> members' disks
-//!                  <--bytes--   (in a TlsSession) <--Reply----                        <--Done--
+//!  clients' sockets --bytes--> NbdSession --BlockRequest--> ArrayMachine (the volume) --MemberOp----> members' disks
+//!                  <--bytes--  (in a TlsSession) <--BlockReply--                     <--MemberOpDone--
 //! ```
 //!
-//! The users of the block device, if it is one, are one client more: `BlockDevice` (of ublk) in the place of socket and session.
+//! A block device, if the volume is one, is one client more: `BlockDevice` (ublk) takes the place of socket and session.
 //!
-//! It decides nothing. Each turn: wait for ends of what the ring is at, tell whom they concern, let the clients' bytes
-//! become requests, let the volume start operations and give replies, let those become bytes; until nothing is left to
-//! do at once.
+//! It decides nothing. Each turn it waits for completions of the ring, passes them on, turns the clients' bytes into
+//! requests, starts the volume's operations, and turns the volume's replies into bytes, until nothing is left to do at
+//! once.
 
 mod address;
 mod block_device;
@@ -40,24 +40,24 @@ use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_device::ublk::{UblkError, UblkPlan};
 use std::sync::Arc;
 
-/// Commands are the owner's alone.
+/// Permissions of control sockets: commands are the owner's alone.
 const CONTROL_MODE: u32 = 0o600;
 
 /// A server of one volume, before and after it runs.
 pub struct Server {
     export: Arc<Export>,
     tls: Tls,
-    /// Where it listens, and whether for commands.
+    /// What it listens at, and whether for commands.
     listeners: Vec<(Listener, bool)>,
-    /// The disks.
+    /// The members' disks.
     pub members: MemberTable,
-    /// How long it waits for others.
+    /// How long it waits for clients, disks and the volume.
     pub patience: Patience,
-    /// Who may connect to its NBD sockets in the file system: those whom this mode lets write.
+    /// Permissions of its NBD sockets in the file system: write permission is needed to connect.
     pub socket_mode: u32,
-    /// The block device that it is to be, too, and how many bytes one stripe of the volume holds.
+    /// The block device to create, if any, and the data bytes of one stripe of the volume.
     pub device: Option<(UblkPlan, u64)>,
-    /// Hears what happens to that.
+    /// Is notified of what happens to the block device.
     pub on_device: fn(&DeviceNews),
 }
 
@@ -76,12 +76,12 @@ impl Server {
         }
     }
 
-    /// May, must, or cannot NBD clients use TLS: at first they cannot.
+    /// Sets whether NBD clients may or must use TLS. At first they cannot.
     pub fn secure(&mut self, tls: Tls) {
         self.tls = tls;
     }
 
-    /// Listens for NBD clients. Returns where: a port that was 0 is one by then.
+    /// Listens for NBD clients. Returns the address, with the port that the kernel chose for port 0.
     ///
     /// # Errors
     /// [`BindError`].
@@ -89,7 +89,7 @@ impl Server {
         self.bind(address, false)
     }
 
-    /// Listens for commands.
+    /// Listens for commands. Returns the address likewise.
     ///
     /// # Errors
     /// [`BindError`].
@@ -105,8 +105,8 @@ impl Server {
         Ok(address)
     }
 
-    /// Serves `volume` until `stop` is requested; then lets what is under way end, flushes the volume, and returns how it
-    /// ended. It listens nowhere any more then, and its block device is gone, unless somebody has it open.
+    /// Serves `volume` until `stop` is requested; then completes the requests under way, flushes the volume, and returns how
+    /// that went. It listens nowhere any more then, and its block device is removed, unless it is in use.
     ///
     /// # Errors
     /// [`ServeError`]. The volume was not flushed then.

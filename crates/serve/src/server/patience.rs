@@ -1,21 +1,21 @@
-//! How long a server waits for others.
+//! How long a server waits for clients, disks and the volume.
 
 use scrubjay_core::units::Nanos;
 
-/// The times after which no more is waited for.
+/// Time limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// For the end of a client's handshake.
+    /// For a client's handshake, from its connection on.
     pub handshake: Nanos,
-    /// For a client to take the next MiB of its replies, or less where there is less, and to send the next bytes of a
-    /// message that it has begun. One that keeps still between messages is never cut off.
+    /// For a client to receive the next MiB of its replies (or the rest, if that is less), and to send the next bytes of a
+    /// message that it has begun. A client that is silent between messages is never cut off.
     pub progress: Nanos,
-    /// After a stop, for clients to read the replies that they have not read yet.
+    /// After a stop: for clients to receive replies that are ready.
     pub unread: Nanos,
-    /// After a stop, for the end of everything: requests under way, the last flush, and the volume. Longer than a volume
-    /// waits for a disk that hangs, and shorter than service managers wait.
+    /// After a stop: for requests under way, the last flush and the volume's own stop together. Longer than a volume waits
+    /// for a disk that hangs, and shorter than service managers wait.
     pub stop: Nanos,
-    /// At the very end, for clients to take in how it ended.
+    /// At the very end: for control clients to receive the last answers.
     pub farewell: Nanos,
 }
 

@@ -26,36 +26,36 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many clients at a time; more are turned away. A Linux client uses up to 16 connections.
+/// NBD clients at a time, at most (count); more are turned away. A Linux client uses up to 16 connections.
 const CLIENTS_MAX: usize = 32;
 
-/// So many clients besides whose handshake goes on, TLS's too. When one more comes, the one that has been at it for longest
-/// goes: whoever connects and keeps still stands in nobody's way.
+/// NBD clients besides whose handshake (TLS included) is under way, at most (count). When one more connects, the oldest
+/// of them is cut off, so that clients which connect and stay silent block no others.
 const NEWCOMERS_MAX: usize = 16;
 
-/// So many besides who give commands: no client stands in their way.
+/// Control clients besides, at most (count): NBD clients cannot displace them.
 const CONTROLLERS_MAX: usize = 16;
 
-/// All connections, with those that were cut off and have not ended yet.
+/// All connections, at most (count), including those that were cut off and have not ended yet.
 const CONNECTIONS_MAX: usize = CLIENTS_MAX + 2 * NEWCOMERS_MAX + CONTROLLERS_MAX;
 
-/// So many operations of the ring at a time. Each connection takes two at most; the rest is for the disks.
+/// Operations of the ring at a time, at most (count). Each connection needs up to two; the rest is for the disks.
 const RING_DEPTH: u32 = 2048;
 
-/// Operations that are kept back from the disks, for sockets and a block device.
+/// Operations reserved for sockets and a block device (count).
 const RING_RESERVE: usize = 2 * CONNECTIONS_MAX + 64 + DEVICE_OPS_MAX;
 
-/// A listener that could not accept is left alone for so long.
+/// How long a listener rests after it could not accept.
 const ACCEPT_BACKOFF: Nanos = Nanos::from_secs(1);
 
-/// An operation at a disk that has not ended after one to two of these takes no room any more: when a volume lets the disk go,
-/// it has to tell the others.
+/// Period of [`IoRing::age`]. After one to two of these, an operation at a disk takes no more room in the ring: a volume that
+/// drops the hanging disk has to record that on the others.
 const AGE: Nanos = Nanos::from_secs(15);
 
-/// The request that is not a client's: the flush at the end.
+/// Id of the one request that is not a client's: the flush at the end.
 const LAST_FLUSH: RequestId = RequestId(u64::MAX);
 
-/// A server that runs.
+/// A running server.
 pub(super) struct ServerPump<'a, V> {
     export: &'a Arc<Export>,
     tls: &'a Tls,
@@ -67,17 +67,17 @@ pub(super) struct ServerPump<'a, V> {
     connections: Vec<Option<Connection>>,
     device: Option<BlockDevice>,
     on_device: fn(&DeviceNews),
-    /// What all connections and the block device hold.
+    /// Memory held by all connections and the block device.
     memory: Room,
-    /// Connections for which something may be done at once.
+    /// Connections, by index, that may have something to do at once.
     stirred: Vec<usize>,
-    /// When a handshake will have taken too long, if one is going on.
+    /// When the oldest handshake under way times out, if there is one.
     handshake_end: Option<Nanos>,
-    /// When operations at disks grow older next.
+    /// When the ring's operations are aged next.
     age_at: Option<Nanos>,
-    /// When to look next for clients that keep us waiting.
+    /// When to check next for stalled clients.
     stall_look: Option<Nanos>,
-    /// Listeners that could not accept, and until when they are left alone.
+    /// Listeners that could not accept, and how long they rest.
     resting: Vec<usize>,
     rest_end: Option<Nanos>,
     patience: Patience,
@@ -87,18 +87,18 @@ pub(super) struct ServerPump<'a, V> {
     now: Nanos,
 }
 
-/// How far the end has come.
+/// The phase of the server's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// Not at all.
+    /// It has not begun.
     No,
-    /// Requests under way are waited for, and for a shorter time clients that read replies.
+    /// Requests under way are completed, and, for a shorter time, replies are sent.
     Requests { unread: Nanos, until: Nanos },
     /// The volume makes everything durable.
     Flush { until: Nanos },
     /// The volume leaves everything in order.
     Volume { until: Nanos },
-    /// Who gave commands is told how it ended.
+    /// Control clients receive the last answers.
     Farewell { until: Nanos },
 }
 
@@ -138,8 +138,8 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         })
     }
 
-    /// Runs until it was stopped and all has ended; with a block device, which is given back. `on_device` hears what happens
-    /// to that.
+    /// Runs until it is stopped and everything has ended; returns the block device, too, if there is one. `on_device` is
+    /// notified of what happens to that.
     pub fn run(
         mut self,
         device: Option<BlockDevice>,
@@ -173,7 +173,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Something of the ring's has ended.
+    /// An operation of the ring has ended.
     fn complete(&mut self, task: RingTask, end: IoEnd) {
         match (task, end) {
             (RingTask::Disk(id), IoEnd::Disk { buffer, result }) => {
@@ -203,7 +203,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// The block device is asked something, or will not be any more.
+    /// The block device has a request, or returns a tag for the last time.
     fn fetched(&mut self, tag: u16, result: i32) {
         let Some(device) = &mut self.device else { unreachable!("it was there to ask") };
         let before = device.held();
@@ -217,7 +217,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Something happened to the block device. Where there is none any more, and clients cannot come otherwise, that is the end.
+    /// Something happened to the block device. If it failed, or is removed and there are no NBD listeners, the server stops.
     fn heard(&mut self, news: Option<DeviceNews>) {
         let Some(news) = news else { return };
         (self.on_device)(&news);
@@ -233,7 +233,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Something may be done for a connection.
+    /// Puts a connection on the list of those to be served.
     fn stir(&mut self, index: usize) {
         if let Some(connection) = self.connections[index].as_mut().filter(|connection| !connection.is_stirred) {
             connection.is_stirred = true;
@@ -241,7 +241,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Lets a connection do all it can: its bytes become requests, and its socket gets to work.
+    /// Serves a connection: its bytes become requests, and its I/O is started.
     fn turn(&mut self, index: usize) {
         let is_listened_to = self.ending == Ending::No;
         let Some(connection) = self.connections[index].as_mut() else { return };
@@ -288,7 +288,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Starts all that the volume wants done, as far as there is room, and passes on its replies.
+    /// Starts the volume's operations, as far as the ring has room, and passes on its replies and answers.
     fn pump_volume(&mut self) {
         while self.ring.room() > RING_RESERVE
             && let Some(op) = self.volume.poll_op(self.now)
@@ -296,7 +296,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             self.start(op);
         }
         if self.ring.room() <= RING_RESERVE {
-            self.volume.tick(self.now); // a disk that hangs may have all the room
+            self.volume.tick(self.now); // a disk that hangs may occupy all the room
         }
         self.ring.start_reads();
         while let Some((id, reply)) = self.volume.poll_reply() {
@@ -358,14 +358,14 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         self.stir(index);
     }
 
-    /// A client came, or the listener is closed.
+    /// A client connected, or the listener is closed.
     fn accepted(&mut self, listener: usize, client: io::Result<OwnedFd>) {
         if self.ending != Ending::No {
             return;
         }
         let (Listener { socket, .. }, is_control) = &self.listeners[listener];
         let Ok(client) = client else {
-            // No descriptors left, or no memory: to ask again at once would be to ask for ever.
+            // No descriptors left, or no memory: retries without a pause would never end.
             self.resting.push(listener);
             self.rest_end = Some(self.now.saturating_add(ACCEPT_BACKOFF));
             return;
@@ -377,7 +377,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Takes in somebody who gives commands, or says why not.
+    /// Admits a control client, or sends it the reason for the refusal.
     fn admit_controller(&mut self, client: OwnedFd) {
         let own = own_uid();
         let refusal = match peer_uid(&client) {
@@ -389,13 +389,13 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             Err(error) => Some(format!("who gives commands is not known: {error}")),
         };
         match refusal {
-            // What is said first has room.
+            // The socket's buffer is empty: this does not block.
             Some(why) => drop(UnixStream::from(client).write_all(control::refusal(&why).as_bytes())),
             None => self.admit(Connection::control(Arc::new(client), self.now)),
         }
     }
 
-    /// Takes in a client, if there is room for one more when its handshake is over.
+    /// Admits an NBD client, if there is room for one more with a complete handshake.
     fn admit_client(&mut self, client: OwnedFd) {
         if self.count(PeerKind::Client) >= CLIENTS_MAX {
             return;
@@ -440,7 +440,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Cuts off who has haggled for too long, and takes up accepting again.
+    /// Does what is due: restarts listeners, ages the ring, releases memory, cuts off stalled clients and long handshakes.
     fn watch_times(&mut self) {
         if self.rest_end.is_some_and(|end| end <= self.now) {
             self.rest_end = None;
@@ -476,7 +476,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Cuts off clients that have kept us waiting for too long.
+    /// Cuts off clients that have made no progress for too long.
     fn watch_stalls(&mut self) {
         if self.stall_look.is_none_or(|at| self.now < at) {
             return;
@@ -491,7 +491,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         self.stall_look = is_any.then(|| self.now.saturating_add(Nanos(self.patience.progress.0 / 4)));
     }
 
-    /// Looks at the stop flag, now and whenever it wakes us.
+    /// Checks the stop flag, at the start and whenever it wakes the server.
     fn watch_stop(&mut self) {
         self.ring.receive(RingTask::Wake, self.stop.woken(), Buffer::zeroed(64), 0..64);
         if self.stop.is_requested() && self.ending == Ending::No {
@@ -504,7 +504,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// Goes on with the end. True when there is nothing left to wait for.
+    /// Advances the end. True when there is nothing left to wait for.
     fn is_ended(&mut self) -> bool {
         match self.ending {
             Ending::No => false,
@@ -547,7 +547,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
     }
 
-    /// How long may be waited.
+    /// How long to wait for the next completion at most; `None`: without limit.
     fn timeout(&self) -> Option<Nanos> {
         let until = match self.ending {
             Ending::No => None,
@@ -567,7 +567,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
     }
 }
 
-/// The buffer that an operation would have used.
+/// The buffer of an operation that cannot be started.
 fn buffer_of(kind: OpKind) -> Option<Buffer> {
     match kind {
         OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
@@ -575,8 +575,8 @@ fn buffer_of(kind: OpKind) -> Option<Buffer> {
     }
 }
 
-/// Small replies are not to wait for more, and whoever has lost power is not waited for. (A socket that is no TCP socket knows
-/// no such things.)
+/// Sends small replies without delay, and detects clients that lost power by keep-alive probes. (Sockets other than TCP have
+/// no such options.)
 fn undelayed(client: OwnedFd, patience: Duration) -> OwnedFd {
     let stream = TcpStream::from(client);
     let _ = stream.set_nodelay(true);

@@ -3,31 +3,32 @@
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 
-/// Requests under way and replies that were not read yet have so many bytes at most, of all connections together.
+/// Bytes of requests under way and unread replies, of all connections together, at most.
 const SHARED_BYTES: usize = 256 << 20;
 
-/// So many bytes each connection may have whatever the others have: small requests always go on. No request of a greater
-/// size waits for ever: it comes to the head of a queue, and those behind it have no more than this meanwhile.
+/// Bytes that each connection may hold, however much the others hold: small requests always go on. A larger request does
+/// not wait forever: it reaches the head of the queue, and until it is served those behind it get no more than this.
 const OWN_BYTES: usize = 1 << 20;
 
-/// When more than this was held, and a quarter of it is left, the rest goes back to the kernel.
+/// Memory goes back to the kernel when more bytes than this were held, and no more than a quarter of the peak still is.
 const RELEASE_BYTES: usize = 32 << 20;
 
-/// After so long, unless it is needed again by then.
+/// Delay before memory goes back, unless it is needed again by then.
 const RELEASE_AFTER: Nanos = Nanos::from_secs(1);
 
-/// What is held, and who waits for room.
+/// The bytes held, and the connections that wait for memory.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     held: usize,
-    /// The most since memory was last given back.
+    /// The most bytes held since memory last went back to the kernel.
     peak: usize,
     waiting: VecDeque<usize>,
+    /// When to check whether memory goes back.
     pub release_at: Option<Nanos>,
 }
 
 impl Room {
-    /// So many bytes may be held for a connection for which so many are held.
+    /// Bytes that a connection may hold, if it holds `held` now.
     pub fn limit(&self, index: usize, held: usize) -> usize {
         match self.waiting.front() {
             Some(front) if *front != index => OWN_BYTES,
@@ -35,7 +36,7 @@ impl Room {
         }
     }
 
-    /// What is held for a connection has changed. Whoever waits first may find room now.
+    /// The bytes that a connection holds have changed. Returns the first in the queue, if there may be memory for it now.
     pub fn changed(&mut self, now: Nanos, before: usize, after: usize) -> Option<usize> {
         self.held = self.held + after - before;
         self.peak = self.peak.max(self.held);
@@ -45,7 +46,7 @@ impl Room {
         self.waiting.front().copied().filter(|_| after < before)
     }
 
-    /// A request of a connection waits, or none does any more. Whoever waits first then may find room.
+    /// Sets whether a request of a connection waits. Returns the next in the queue, if this one left it.
     pub fn waits(&mut self, index: usize, is_held: bool) -> Option<usize> {
         match (self.waiting.iter().position(|other| *other == index), is_held) {
             (None, true) => self.waiting.push_back(index),
@@ -58,7 +59,7 @@ impl Room {
         None
     }
 
-    /// Is it time to give memory back?
+    /// Is memory to go back now?
     pub fn is_release_due(&mut self, now: Nanos) -> bool {
         if self.release_at.is_none_or(|at| now < at) {
             return false;

@@ -1,4 +1,4 @@
-//! How a server is told to stop, from a signal or from another thread.
+//! How a server is asked to stop, by a signal or by another thread.
 
 use scrubjay_device::completion::Socket;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that wakes the server. A clone is the same flag.
+/// A flag that wakes the server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ServerStop {
     flag: Arc<AtomicBool>,
@@ -16,7 +16,7 @@ pub struct ServerStop {
 }
 
 impl ServerStop {
-    /// Not set yet.
+    /// A flag that is not set yet.
     ///
     /// # Errors
     /// When there are no more file descriptors.
@@ -26,13 +26,13 @@ impl ServerStop {
         Ok(ServerStop { flag: Arc::default(), waker: Arc::new(waker), woken: Arc::new(OwnedFd::from(woken)) })
     }
 
-    /// Asks the server to stop. What is under way ends first, as far as it ends soon.
+    /// Asks the server to stop. Requests under way end first, as far as they end soon.
     pub fn request(&self) {
         self.flag.store(true, Ordering::Release);
-        let _ = (&*self.waker).write(&[1]); // full: it is being woken already
+        let _ = (&*self.waker).write(&[1]); // a full socket: the server is being woken already
     }
 
-    /// Was it asked to?
+    /// Was a stop requested?
     pub fn is_requested(&self) -> bool {
         self.flag.load(Ordering::Acquire)
     }
@@ -50,7 +50,7 @@ impl ServerStop {
         self.waker.try_clone()
     }
 
-    /// What becomes readable when the server is to look at the flag.
+    /// The socket that becomes readable when the flag is to be checked.
     pub(super) fn woken(&self) -> &Socket {
         &self.woken
     }

@@ -1,4 +1,4 @@
-//! What the server's ring is at, by name.
+//! The names of the operations of the server's ring.
 
 use scrubjay_core::volume::member::MemberOpId;
 
@@ -7,16 +7,16 @@ use scrubjay_core::volume::member::MemberOpId;
 pub(super) enum RingTask {
     /// An operation of the volume on a member's disk.
     Disk(MemberOpId),
-    /// A client on a listener, by its index.
+    /// Accepting a client on a listener, by its index.
     Accept(usize),
-    /// Bytes of a connection, by its index.
+    /// Receiving on a connection, by its index.
     Receive(usize),
-    /// Bytes to a connection.
+    /// Sending on a connection, by its index.
     Send(usize),
-    /// The next request of the block device's that has this tag.
+    /// Fetching the block device's next request with this tag.
     Fetch(u16),
-    /// What the driver of block devices was told has ended.
+    /// Waiting for the end of the block device driver's command.
     DeviceNews,
-    /// The stop flag wants to be looked at.
+    /// Waiting for a change of the stop flag.
     Wake,
 }

@@ -1,4 +1,4 @@
-//! Encryption of one connection: rustls, and what is on its way through it. Bounded both ways.
+//! TLS on one connection, by rustls, with bounded buffers both ways.
 
 use rustls::{ServerConfig, ServerConnection};
 use scrubjay_core::buffer::Buffer;
@@ -6,10 +6,10 @@ use scrubjay_device::completion::Outgoing;
 use std::io::{self, BufRead, IoSlice, Write};
 use std::sync::Arc;
 
-/// So much is encrypted at a time: 16 records of the greatest size. The rest waits where it lies, in clear.
+/// Bytes encrypted at a time, at most: 16 records of the greatest size. The rest waits where it lies, in clear text.
 pub(super) const SEALED_BYTES_MAX: usize = 256 << 10;
 
-/// The connection broke a rule of TLS, or its certificate is not good enough. The alert that says so is ready to be sent.
+/// The client violated TLS, or its certificate was refused. The alert is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -17,22 +17,22 @@ pub(super) struct Broken;
 #[derive(Debug)]
 pub(super) struct Channel {
     connection: ServerConnection,
-    /// What is to be encrypted, and how much of it was.
+    /// Clear text to be encrypted, and how many bytes of it are encrypted.
     plain: Outgoing,
     sealed: usize,
-    /// What is ready to be sent.
+    /// Bytes ready to be sent.
     out: Outgoing,
-    /// The client sends nothing any more.
+    /// The client has sent close_notify.
     is_closed: bool,
-    /// Our farewell was said, or there is nobody to say it to.
+    /// close_notify was sent, or an alert took its place.
     is_farewelled: bool,
 }
 
 impl Channel {
-    /// A handshake begins, behind `clear`: what was said in clear before.
+    /// Begins a handshake. `clear` is sent before it, unencrypted.
     pub fn new(config: Arc<ServerConfig>, clear: Outgoing) -> Channel {
         let mut connection = ServerConnection::new(config).expect("the configuration is complete");
-        connection.set_buffer_limit(None); // nothing is ever left in there
+        connection.set_buffer_limit(None); // nothing ever stays in there
         Channel {
             connection,
             plain: Outgoing::default(),
@@ -43,7 +43,7 @@ impl Channel {
         }
     }
 
-    /// Takes bytes from the front of `input`, up to the first that are there in clear.
+    /// Takes bytes from the front of `input`, until there is clear text.
     pub fn receive(&mut self, input: &mut &[u8]) -> Result<(), Broken> {
         while !input.is_empty() && self.wants_input() {
             let state = match self.connection.read_tls(input) {
@@ -64,52 +64,52 @@ impl Channel {
         Err(Broken)
     }
 
-    /// Bytes of the client's, in clear. None: more have to be received first.
+    /// Clear text of the client. Empty: more bytes have to be received first.
     pub fn received(&mut self) -> &[u8] {
         self.connection.reader().into_first_chunk().unwrap_or_default()
     }
 
-    /// So many of them were used.
+    /// Removes `count` bytes of the client's clear text, which were used.
     pub fn consume(&mut self, count: usize) {
         self.connection.reader().consume(count);
     }
 
-    /// Would more bytes be of use now? No: some are there in clear, or the client has said that it is done.
+    /// Can it take more input now? Not while there is clear text, nor after the client's close_notify.
     pub fn wants_input(&self) -> bool {
         self.connection.wants_read()
     }
 
-    /// Has the client said that it is done?
+    /// Has the client sent close_notify?
     pub fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// Is there a key yet?
+    /// Is the handshake complete?
     pub fn is_established(&self) -> bool {
         !self.connection.is_handshaking()
     }
 
-    /// Has everything that was given been encrypted?
+    /// Is all clear text encrypted that was loaded?
     pub fn is_all_sealed(&self) -> bool {
         self.plain.is_empty()
     }
 
-    /// Gives what is to be encrypted next; `from` fills an empty one.
+    /// Loads the clear text to be encrypted next, which `from` fills into an empty buffer list.
     ///
     /// # Panics
-    /// When not all of the last is.
+    /// When not all of the last one is encrypted.
     pub fn load(&mut self, from: impl FnOnce(Outgoing) -> Outgoing) {
         assert!(self.is_all_sealed(), "one after the other");
         self.plain = from(std::mem::take(&mut self.plain));
     }
 
-    /// Encrypts the next bytes. Their buffers are handed out when all are.
+    /// Encrypts the next bytes. Their buffers are recycled when all of them are encrypted.
     pub fn seal(&mut self, recycle: impl FnMut(Buffer)) {
         if self.plain.is_empty() {
             return;
         }
         let slices = stretch(&self.plain, self.sealed);
-        // An error, or nothing: the connection is broken, and nobody is to get the rest.
+        // An error, or no progress: the connection is broken, and the rest is not sent.
         let count = self.connection.writer().write_vectored(&slices).unwrap_or(0);
         self.sealed += count;
         if count == 0 || self.sealed == self.plain.len() {
@@ -119,7 +119,7 @@ impl Channel {
         self.drain();
     }
 
-    /// Says that nothing more will come, once.
+    /// Sends close_notify, once.
     pub fn farewell(&mut self) {
         if self.wants_farewell() {
             self.is_farewelled = true;
@@ -128,7 +128,7 @@ impl Channel {
         }
     }
 
-    /// Could it still be said that nothing more will come?
+    /// Can close_notify still be sent?
     pub fn wants_farewell(&self) -> bool {
         !self.is_farewelled && self.is_established()
     }
@@ -143,12 +143,12 @@ impl Channel {
         self.plain.len() + self.out.len()
     }
 
-    /// Takes what is ready to be sent, and gives an empty one in exchange.
+    /// Takes the bytes that are ready to be sent, and leaves `empty` in their place.
     pub fn take_output(&mut self, empty: Outgoing) -> Outgoing {
         std::mem::replace(&mut self.out, empty)
     }
 
-    /// Moves all that rustls has to say to where it is sent from.
+    /// Moves the output of rustls to the bytes ready to be sent.
     fn drain(&mut self) {
         while self.connection.wants_write() {
             self.connection.write_tls(&mut Sink(&mut self.out)).expect("memory takes everything");
@@ -156,7 +156,7 @@ impl Channel {
     }
 }
 
-/// The next [`SEALED_BYTES_MAX`] bytes from `start` on.
+/// The next [`SEALED_BYTES_MAX`] bytes of `plain` from `start` on, at most.
 fn stretch(plain: &Outgoing, start: usize) -> Vec<IoSlice<'_>> {
     let (mut skipped, mut left) = (start, SEALED_BYTES_MAX);
     let mut stretch = Vec::new();

@@ -1,4 +1,4 @@
-//! What TLS is made of: the server's certificate and key, and whose clients are let in, from PEM files.
+//! The TLS credentials: the server's certificate and key, and the authorities of its clients, from PEM files.
 
 use crate::nbd::TlsMode;
 use rustls::crypto::{CryptoProvider, ring};
@@ -12,10 +12,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The longest file: a certificate takes some 2 KiB, all the authorities that a browser knows some 300 KiB.
+/// The longest file, in bytes: a certificate takes some 2 KiB, all the authorities that a browser knows some 300 KiB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// May, must, or cannot clients use TLS, and with what. By default they cannot.
+/// Whether clients may or must use TLS, and its configuration. By default they cannot.
 #[derive(Clone, Debug, Default)]
 pub struct Tls {
     mode: TlsMode,
@@ -25,15 +25,15 @@ pub struct Tls {
 /// The files, all in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The server's certificate, and behind it those that lead to an authority which clients know.
+    /// The server's certificate, followed by those that lead to an authority which clients know.
     pub certificate: PathBuf,
-    /// The private key of the first of these, not encrypted.
+    /// The private key of the server's certificate, not encrypted.
     pub key: PathBuf,
-    /// Authorities: only clients with a certificate of one of them are let in.
+    /// Authorities: only clients with a certificate of one of them are admitted.
     pub client_authority: Option<PathBuf>,
 }
 
-/// There can be no TLS.
+/// Why there can be no TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -41,19 +41,19 @@ pub enum TlsError {
     Unreadable {
         /// Path, as the user gave it.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A file is no PEM, or far too long.
+    /// A file is not PEM, or far too long.
     #[error("{}: not a PEM file", .0.display())]
     NotPem(PathBuf),
-    /// A file has no certificate.
+    /// A file contains no certificate.
     #[error("{}: no certificate in it", .0.display())]
     NoCertificate(PathBuf),
-    /// A file has no key.
+    /// A file contains no usable key.
     #[error("{}: no private key in it that can be used (one with a passphrase cannot)", .0.display())]
     NoKey(PathBuf),
-    /// The key is another's.
+    /// The key does not belong to the certificate.
     #[error("{}: not the key of the certificate in {}", key.display(), certificate.display())]
     Mismatch {
         /// The certificate's file.
@@ -69,13 +69,13 @@ pub enum TlsError {
         /// What is wrong with it.
         why: String,
     },
-    /// Who needs no TLS needs no certificate.
+    /// A client authority is given, but clients need no TLS, and so no certificate.
     #[error("certificates of clients are only asked for when TLS is required: others would get in without TLS")]
     OpenDoor,
 }
 
 impl Tls {
-    /// Reads the files. Clients may use TLS, or must.
+    /// Reads the files. Clients may use TLS, or must if `is_required`.
     ///
     /// # Errors
     /// [`TlsError`].
@@ -94,19 +94,19 @@ impl Tls {
             .with_client_cert_verifier(clients)
             .with_single_cert(certificates(&files.certificate)?, key(&files.key)?)
             .map_err(|error| refused(error, files))?;
-        // Clients of block devices stay; nothing is kept of those that have left.
+        // Clients of block devices stay connected; no sessions are kept for resumption.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         let mode = if is_required { TlsMode::Require } else { TlsMode::Allow };
         Ok(Tls { mode, config: Some(Arc::new(config)) })
     }
 
-    /// May, must, or cannot clients use it?
+    /// Whether clients may or must use TLS.
     pub fn mode(&self) -> TlsMode {
         self.mode
     }
 
-    /// What connections are made with, if there are any.
+    /// The configuration of connections; `None`: there is no TLS.
     pub(super) fn config(&self) -> Option<&Arc<ServerConfig>> {
         self.config.as_ref()
     }
@@ -135,7 +135,7 @@ fn client_verifier(path: &Path, provider: &Arc<CryptoProvider>) -> Result<Arc<dy
     builder.build().map_err(|error| unusable(error.to_string()))
 }
 
-/// Why certificate and key are not taken.
+/// Why certificate and key are refused.
 fn refused(error: Error, files: &TlsFiles) -> TlsError {
     match error {
         Error::InconsistentKeys(_) => {

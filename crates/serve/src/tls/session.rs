@@ -1,4 +1,4 @@
-//! One connection of an NBD client, as a pure machine: its session, and TLS around it once the client has asked for it.
+//! One connection of an NBD client, as a machine: its session, and TLS around it once the client has asked for it.
 
 use super::channel::Channel;
 use super::credentials::Tls;
@@ -10,7 +10,7 @@ use scrubjay_device::completion::Outgoing;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The session, in clear or encrypted.
+/// The session, in clear text or encrypted.
 #[derive(Debug)]
 pub struct TlsSession {
     session: NbdSession,
@@ -24,7 +24,7 @@ impl TlsSession {
         TlsSession { session: NbdSession::new(export, tls.mode()), config: tls.config().cloned(), channel: None }
     }
 
-    /// As [`NbdSession::advance`]. What breaks TLS ends the session.
+    /// [`NbdSession::advance`], through TLS if that is on. An error of TLS ends the session.
     pub fn advance(
         &mut self,
         input: &mut &[u8],
@@ -48,7 +48,7 @@ impl TlsSession {
                 return ready;
             }
             if count > 0 {
-                continue; // there may be more of them
+                continue; // there may be more clear text
             }
             if channel.is_closed() {
                 self.hang_up();
@@ -65,27 +65,27 @@ impl TlsSession {
         }
     }
 
-    /// What was said so far is sent in clear; what comes in from now on is for TLS.
+    /// Starts TLS: replies so far are sent in clear text, further input is for TLS.
     fn begin_tls(&mut self) {
         let config = self.config.as_ref().expect("the session knows whether there is TLS");
         let clear = self.session.take_output(Outgoing::default());
         self.channel = Some(Box::new(Channel::new(Arc::clone(config), clear)));
     }
 
-    /// As [`NbdSession::reply`].
+    /// Writes the reply to a request ([`NbdSession::reply`]).
     ///
     /// # Panics
-    /// As [`NbdSession::reply`].
+    /// When no such request is under way, or the reply does not fit it.
     pub fn reply(&mut self, ticket: Ticket, reply: BlockReply) {
         self.session.reply(ticket, reply);
     }
 
-    /// As [`NbdSession::is_read`].
+    /// Does this request under way only read?
     pub fn is_read(&self, ticket: Ticket) -> bool {
         self.session.is_read(ticket)
     }
 
-    /// As [`NbdSession::wants_input`].
+    /// Can it take more input now ([`NbdSession::wants_input`])?
     pub fn wants_input(&self) -> bool {
         match &self.channel {
             None => self.session.wants_input(),
@@ -93,49 +93,48 @@ impl TlsSession {
         }
     }
 
-    /// The bytes that are held for this client.
+    /// Bytes held for this client: requests under way, and unsent output.
     pub fn bytes(&self) -> usize {
         self.session.bytes() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
     }
 
-    /// All bytes that are held for this client, those of a payload that is coming, too.
+    /// Bytes held for this client, including a payload that is being received.
     pub fn held(&self) -> usize {
         self.session.held() + self.channel.as_ref().map_or(0, |channel| channel.bytes())
     }
 
-    /// As [`NbdSession::set_limit`]; what is being encrypted counts.
+    /// Sets how many bytes it may hold ([`NbdSession::set_limit`]); those being encrypted count.
     pub fn set_limit(&mut self, limit: usize) {
         let sealing = self.channel.as_ref().map_or(0, |channel| channel.bytes());
         self.session.set_limit(limit.saturating_sub(sealing));
     }
 
-    /// As [`NbdSession::is_held`].
+    /// Does a request wait for memory?
     pub fn is_held(&self) -> bool {
         self.session.is_held()
     }
 
-    /// As [`NbdSession::is_amid`].
+    /// Is a message of the client received in part only?
     pub fn is_amid(&self) -> bool {
         self.session.is_amid()
     }
 
-    /// How many requests are under way.
+    /// Requests under way (count).
     pub fn in_flight(&self) -> usize {
         self.session.in_flight()
     }
 
-    /// Is something to be sent?
+    /// Is anything to be sent?
     pub fn has_output(&self) -> bool {
         let is_at_end = self.is_at_end();
         let is_in_channel = |channel: &Channel| channel.has_output() || is_at_end && channel.wants_farewell();
         self.session.output_len() > 0 || self.channel.as_deref().is_some_and(is_in_channel)
     }
 
-    /// Takes the next of what is to be sent, and gives an empty one in exchange. Buffers whose bytes were encrypted are
-    /// handed out.
+    /// Takes the next bytes to be sent, and leaves `empty` in their place. Buffers whose bytes were encrypted are recycled.
     ///
     /// # Panics
-    /// When what is given is not empty.
+    /// When `empty` is not empty.
     pub fn take_output(&mut self, empty: Outgoing, recycle: impl FnMut(Buffer)) -> Outgoing {
         let is_at_end = self.is_at_end();
         let Some(channel) = &mut self.channel else { return self.session.take_output(empty) };
@@ -149,40 +148,40 @@ impl TlsSession {
         channel.take_output(empty)
     }
 
-    /// Will the session say nothing any more?
+    /// Will the session write nothing any more?
     fn is_at_end(&self) -> bool {
         self.session.is_over() && self.session.in_flight() == 0
     }
 
-    /// As [`NbdSession::lend_payload`]. Never, where what is received is encrypted.
+    /// [`NbdSession::lend_payload`]; never with TLS, because what is received is encrypted.
     pub fn lend_payload(&mut self) -> Option<(Buffer, Range<usize>)> {
         if self.channel.is_some() { None } else { self.session.lend_payload() }
     }
 
-    /// As [`NbdSession::return_payload`].
+    /// Returns the lent buffer ([`NbdSession::return_payload`]).
     ///
     /// # Panics
-    /// When none was lent.
+    /// When no buffer was lent.
     pub fn return_payload(&mut self, buffer: Buffer, count: usize) -> Option<(Ticket, BlockRequest)> {
         self.session.return_payload(buffer, count)
     }
 
-    /// Did the client come to an agreement, so that it could ask for bytes?
+    /// Is the handshake complete, so that requests are allowed?
     pub fn has_begun(&self) -> bool {
         self.session.has_begun()
     }
 
-    /// Does it hold so much that no more input is taken?
+    /// Does the session hold so many bytes that it takes no more input?
     pub fn is_full(&self) -> bool {
         self.session.is_full()
     }
 
-    /// Will nothing more come of it, once what is under way has been replied to and sent?
+    /// Is its input over? Requests under way are still replied to.
     pub fn is_over(&self) -> bool {
         self.session.is_over()
     }
 
-    /// The client is gone, or we are: no more of its bytes are wanted.
+    /// Ends its input: the client is gone, or the server ends.
     pub fn hang_up(&mut self) {
         self.session.hang_up();
     }

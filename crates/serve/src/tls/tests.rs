@@ -1,4 +1,4 @@
-//! TLS's tests: a client of rustls, and a session over memory, without a socket between them.
+//! Tests of TLS: a client of rustls, and a session over memory, without a socket between them.
 
 use super::channel::SEALED_BYTES_MAX;
 use super::{Tls, TlsError, TlsFiles, TlsSession};
@@ -19,14 +19,14 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// The size of the device: a reply takes several rounds of encryption.
+/// The size of the device in bytes: a reply takes several rounds of encryption.
 const SIZE: u64 = 1 << 20;
 
-/// The client's flags and STARTTLS, in clear.
+/// The client's flags and STARTTLS, in clear text.
 const START: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0";
-/// What the server says to that.
+/// The server's greeting, and its reply to STARTTLS.
 const STARTED: &[u8] = b"NBDMAGICIHAVEOPT\0\x03\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x05\0\0\0\x01\0\0\0\0";
-/// EXPORT_NAME, which is answered by size, flags, and nothing else.
+/// EXPORT_NAME; the reply has the size, the flags, and nothing else.
 const BEGIN: &[u8] = b"IHAVEOPT\0\0\0\x01\0\0\0\0";
 
 const READ: u16 = 0;
@@ -38,10 +38,10 @@ fn request(command: u16, len: u32) -> Vec<u8> {
     [&b"\x25\x60\x95\x13\0\0"[..], &command.to_be_bytes(), b"cookie77", &[0; 8], &len.to_be_bytes()].concat()
 }
 
-/// The reply to it, before its data.
+/// The reply to `request`, before its data.
 const REPLY: &[u8] = b"\x67\x44\x66\x98\0\0\0\0cookie77";
 
-/// Two authorities; one gave the server its certificate and one client, the other the other client.
+/// Two authorities: one issued the certificates of the server and of one client, the other that of the other client.
 struct Papers {
     folder: TempDir,
 }
@@ -78,7 +78,7 @@ impl Papers {
         Tls::open(true, &self.files("server", "server.key", client_authority)).unwrap()
     }
 
-    /// A client that trusts our authority.
+    /// A client that trusts the server's authority.
     fn client(&self, holder: Option<&str>, version: &'static SupportedProtocolVersion) -> ClientConnection {
         let path = |name: &str| self.folder.path().join(name);
         let mut roots = RootCertStore::empty();
@@ -99,11 +99,11 @@ impl Papers {
     }
 }
 
-/// The server's side: what a client sends goes in, what is to be sent comes out.
+/// The server's side: a client's bytes go in, and bytes to be sent come out.
 struct Peer {
     session: TlsSession,
     array: MemoryArray,
-    /// Bytes come and go in pieces no longer than this.
+    /// Bytes come and go in pieces of this length at most.
     piece: usize,
 }
 
@@ -113,7 +113,7 @@ impl Peer {
         Peer { session: TlsSession::new(Arc::new(export), tls), array: MemoryArray::new(SIZE), piece }
     }
 
-    /// A peer that was asked for TLS and has agreed.
+    /// A peer after STARTTLS.
     fn started(tls: &Tls, piece: usize) -> Peer {
         let mut peer = Peer::new(tls, piece);
         assert_eq!(peer.send(START), STARTED);
@@ -145,7 +145,7 @@ impl Peer {
         taken
     }
 
-    /// Lets a client say `bytes` by TLS; what it hears, or why it hears nothing.
+    /// Sends `bytes` from the client by TLS; returns what the client receives, or its error.
     fn talk(&mut self, client: &mut ClientConnection, bytes: &[u8]) -> Result<Vec<u8>, rustls::Error> {
         client.writer().write_all(bytes).unwrap();
         let mut heard = Vec::new();

@@ -1,34 +1,34 @@
-//! What a volume's clients do, and when: counted always, and written down while somebody asks, for whoever scrubs it.
+//! The requests of a volume's clients: always counted, and logged with their times while a scrub asks for that.
 //!
-//! Only clients' requests are here; verifications, repairs and rebuilds are the volume's own business.
+//! Verifications, repairs and rebuilds are not clients' requests, and do not count.
 
 use super::commands::{ActivityMark, ClientActivity};
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 
-/// Marks that are kept; older ones are only counted. A scrub asks 20 times a second at least, and between two marks lie
-/// [`JOINED`] or more: this is enough for four fifths of a fully packed interval, and any real one is less packed.
+/// Marks kept, at most (count); older ones are only counted. A scrub asks at least 20 times a second, and marks are
+/// [`JOINED`] or more apart: this is four fifths of the most that one interval can have, and no real load comes near that.
 const MARKS_MAX: usize = 4096;
-/// What happens within so little time is one mark: as sharp as anybody's clock is about it.
+/// Events within this time form one mark: clocks are not more precise than that.
 const JOINED: Nanos = Nanos(10_000);
-/// Nothing is written down when nobody has asked for so long.
+/// Logging stops when no client of the control socket has asked for this long.
 const WATCHED_FOR: Nanos = Nanos::from_secs(5);
 
-/// What clients have done so far.
+/// The activity of clients so far.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     arrived: u64,
     completed: u64,
     marks: VecDeque<ActivityMark>,
-    /// Marks ever made: the number of the next one.
+    /// Marks ever made, which is the number of the next one.
     made: u64,
-    /// The last mark was told already, and may not grow any more.
+    /// The last mark was reported already, and must not grow any more.
     is_told: bool,
     watched_until: Nanos,
 }
 
 impl Log {
-    /// A client's request came.
+    /// A client's request arrived.
     pub fn arrived(&mut self, now: Nanos) {
         self.arrived += 1;
         if now < self.watched_until {
@@ -60,7 +60,7 @@ impl Log {
         }
     }
 
-    /// What is new since the mark of this number; nothing but the counts to who asks for the first time.
+    /// The activity since the mark of number `since`; without it, only the counts.
     pub fn tell(&mut self, now: Nanos, since: Option<u64>) -> ClientActivity {
         self.watched_until = now.saturating_add(WATCHED_FOR);
         self.is_told = true;

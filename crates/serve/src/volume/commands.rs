@@ -1,4 +1,4 @@
-//! The commands of the control socket: one line of JSON each, answered by one line of JSON.
+//! The commands of the control socket and their answers: one line of JSON each.
 
 use super::conditions::{MemberCondition, VolumeCondition};
 use scrubjay_core::index::{MemberIndex, StripeIndex};
@@ -7,231 +7,231 @@ use scrubjay_core::volume::finding::{CorruptionKind, FindingPlace, Resolution, V
 use scrubjay_core::volume::format::superblock::{FailureReason, MemberState};
 use serde::{Deserialize, Serialize};
 
-/// What a volume can be told.
+/// A command to a served volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum VolumeCommand {
-    /// How are you?
+    /// Report the volume's status.
     Status,
-    /// What has happened since the event of this number?
+    /// Report the events from this number on.
     Events {
-        /// The first is 0.
+        /// Number of the first event to report; the numbers begin with 0.
         since: u64,
-        /// If nothing has: answer when something does.
+        /// If there is none yet: answer when there is.
         #[serde(default)]
         wait: bool,
     },
-    /// Take a member out.
+    /// Take a member out of use.
     Fail {
-        /// Its slot.
+        /// Its member index.
         member: usize,
     },
-    /// Take a new disk for a member that is out.
+    /// Put a new disk into the place of a member that is out.
     Replace {
-        /// Its slot.
+        /// Its member index.
         member: usize,
-        /// The disk, or file, as the server sees it.
+        /// Path of the disk or file, as the server sees it.
         path: String,
-        /// Overwrite it although it holds something.
+        /// Overwrite it even if it holds something.
         force: bool,
     },
-    /// Take a member back that was out for a while: it has its slot, and what it held when it left.
+    /// Take back a member that was out for a while, with its member index and the contents that it had when it left.
     Readd {
-        /// The disk, or file, as the server sees it.
+        /// Path of the disk or file, as the server sees it.
         path: String,
     },
-    /// Read these stripes whole, and put right what is wrong.
+    /// Read these stripes in full, and repair them.
     Verify {
-        /// The first.
+        /// The first stripe.
         start: u64,
-        /// One past the last.
+        /// One past the last stripe.
         end: u64,
     },
-    /// What have your clients done?
+    /// Report the activity of the volume's clients.
     Activity {
-        /// Since the mark of this number; nothing: from now on.
+        /// From the mark of this number on; `None`: from now on.
         since: Option<u64>,
     },
-    /// Stop serving, in order: answered when that is done.
+    /// Stop serving, in order; answered at the end.
     Stop,
 }
 
-/// What a volume answers.
+/// An answer to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandAnswer {
-    /// It was done, or begun.
+    /// The command was done, or begun.
     Done,
-    /// It cannot be done: why.
+    /// The command was refused, for this reason.
     Error(String),
-    /// To [`VolumeCommand::Status`].
+    /// The answer to [`VolumeCommand::Status`].
     Status(Box<Status>),
-    /// To [`VolumeCommand::Events`].
+    /// The answer to [`VolumeCommand::Events`].
     Events(VolumeEvents),
-    /// To [`VolumeCommand::Verify`].
+    /// The answer to [`VolumeCommand::Verify`].
     Verified(Verified),
-    /// To [`VolumeCommand::Activity`].
+    /// The answer to [`VolumeCommand::Activity`].
     Activity(ClientActivity),
-    /// To [`VolumeCommand::Stop`].
+    /// The answer to [`VolumeCommand::Stop`].
     Stopped(Stopped),
 }
 
-/// How a volume is.
+/// The status of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Of this form of status.
+    /// Version of this structure.
     pub schema: u32,
-    /// What people call it.
+    /// Its name, as its user gave it.
     pub name: String,
     /// Its UUID.
     pub array: String,
-    /// Of a volume that was told to stop: how it is left.
+    /// Its condition; after a stop, the one in which it is left.
     pub state: VolumeCondition,
-    /// `4+2`.
+    /// Data and parity chunks of a stripe, as in `4+2`.
     pub shape: String,
     /// The layout's name.
     pub layout: String,
     /// The scheme's name.
     pub scheme: String,
-    /// The block device that it is (`/dev/ublkb0`), if it is one.
+    /// Path of the block device as which it is served (`/dev/ublkb0`), if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Bytes of a chunk.
+    /// Size of a chunk, in bytes.
     pub chunk_bytes: u64,
-    /// Bytes that clients see.
+    /// Size that clients see, in bytes.
     pub size_bytes: u64,
-    /// All stripes.
+    /// Stripes (count).
     pub stripes: u64,
-    /// Those that were ever written.
+    /// Stripes that were ever written (count).
     pub stripes_written: u64,
-    /// Regions in which writes may be under way or unflushed.
+    /// Regions in which writes may be under way or unflushed (count).
     pub regions_dirty: u64,
-    /// Regions that a crash may have left half written, and that are not resynced yet.
+    /// Regions that a crash may have left half written, and that are not resynced yet (count).
     pub regions_to_resync: u64,
-    /// Findings since the server was started.
+    /// Findings since the server was started (count).
     pub findings: u64,
-    /// The number of the next event: what happens from now on has this one and those that follow.
+    /// Number of the next event.
     #[serde(default)]
     pub events: u64,
-    /// Those findings in which something was lost; what was lost may have been written again since.
+    /// Findings in which something was lost (count); it may have been written again since.
     #[serde(default)]
     pub lost: u64,
-    /// By slot.
+    /// Its members, by member index.
     pub members: Vec<MemberStatus>,
 }
 
 /// How a volume was left by its server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stopped {
-    /// What people call it.
+    /// Its name, as its user gave it.
     pub name: String,
-    /// What is not in order, or was not done that was asked for; nothing: all that was acknowledged is durable.
+    /// What is not in order, or was asked for and not done. Empty: everything acknowledged is durable.
     pub problems: Vec<String>,
-    /// What should be known besides.
+    /// What the user should know besides.
     pub remarks: Vec<String>,
 }
 
-/// How a member is.
+/// The status of a member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemberStatus {
-    /// Its path, if it is here.
+    /// Path of its disk, if it has one.
     pub path: Option<String>,
-    /// In one word.
+    /// Its condition.
     pub state: MemberCondition,
-    /// Of a failed one: why. Of one that is rebuilt: how far. Of one that is active: what is to be done about it.
+    /// The reason, if it failed; the progress, if it is being rebuilt; advice, if it is active and needs attention.
     pub detail: Option<String>,
-    /// Faults that were located on it.
+    /// Faults that were located on it (count).
     pub faults: u32,
-    /// Is it out, and may it come back with what it held when it left ([`VolumeCommand::Readd`])?
+    /// Is it out, and may it come back with the contents that it had when it left ([`VolumeCommand::Readd`])?
     #[serde(default)]
     pub may_return: bool,
 }
 
-/// What came of a verification.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Stripes that were read: those of the range that were ever written.
+    /// Stripes read: those of the range that were ever written (count).
     pub read: u64,
-    /// Rows that were not what they should be, and were made up for by the others.
+    /// Wrong rows and blocks of metadata that redundancy made up for (count).
     pub corrected: u64,
     /// Stripes that do not have all of their content, ascending.
     pub lost: Vec<u64>,
 }
 
-/// What a volume's clients have done.
+/// The activity of a volume's clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientActivity {
-    /// The number to ask from next time.
+    /// Number of the next mark, to ask from next time.
     pub next: u64,
-    /// Requests that came since the server was started.
+    /// Requests that arrived since the server was started (count).
     pub arrived: u64,
-    /// Requests that were replied to since then.
+    /// Requests that were replied to since then (count).
     pub completed: u64,
-    /// What happened when, in order; less than the counts say if somebody did not ask for too long.
+    /// Arrivals and completions with their times, in order; fewer than the counts if they were not asked for in time.
     pub marks: Vec<ActivityMark>,
 }
 
-/// At so many nanoseconds of the server's `CLOCK_MONOTONIC`, so many requests came, and so many were replied to.
+/// A time (nanoseconds of the server's `CLOCK_MONOTONIC`), the requests that arrived then, and those replied to (counts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityMark(pub u64, pub u32, pub u32);
 
-/// Something that happened to a volume.
+/// An event of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeEvent {
-    /// A row, or what lies beside the rows, was not what it should be.
+    /// A row or a block of metadata was not what it should be.
     Finding(Finding),
-    /// A member is in another condition than before.
+    /// The condition of a member changed.
     Member(MemberEvent),
-    /// So is the volume.
+    /// The condition of the volume changed.
     Volume(VolumeCondition),
 }
 
 /// A member's new condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemberEvent {
-    /// The member's number, from 0.
+    /// Its member index.
     pub member: usize,
-    /// Its path, if it is here.
+    /// Path of its disk, if it has one.
     pub path: Option<String>,
-    /// In one word.
+    /// The new condition.
     pub state: MemberCondition,
-    /// Of a failed one: why.
+    /// The reason, if it failed.
     pub detail: Option<String>,
 }
 
-/// What happened, in order: a part of it.
+/// Some of a volume's events, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumeEvents {
-    /// The number to ask from next time.
+    /// Number of the event to ask from next time.
     pub next: u64,
     /// Events asked for that are no longer kept.
     pub dropped: u64,
-    /// The others, oldest first; perhaps not all there are: none means that there are no more.
+    /// The events, oldest first, perhaps not all. Empty: there are no more.
     pub events: Vec<VolumeEvent>,
 }
 
-/// One row that was not what it should be.
+/// A row or a block of metadata that was not what it should be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FindingWords", into = "FindingWords")]
 pub struct Finding {
-    /// The member's slot.
+    /// The member index.
     pub member: usize,
-    /// Its path, if it is here.
+    /// Path of the member's disk, if it has one.
     pub path: Option<String>,
-    /// Where on it, in bytes.
+    /// Offset on the member, in bytes.
     pub offset: u64,
-    /// In which stripe; nothing for what lies beside the rows.
+    /// Index of the stripe; `None`: a block of metadata.
     pub stripe: Option<u64>,
-    /// Which chunk of it: `D2`, `P0`; or what it is: `superblock`, `intents 0`, `map 3`.
+    /// The chunk of the stripe (`D2`, `P0`), or the block of metadata (`superblock`, `intents 0`, `map 3`).
     pub chunk: String,
-    /// What had happened.
+    /// The kind of corruption.
     pub kind: CorruptionKind,
-    /// What came of it.
+    /// How it ended.
     pub end: Resolution,
 }
 
-/// A finding as JSON has it.
+/// A finding in its JSON form.
 #[derive(Clone, Serialize, Deserialize)]
 struct FindingWords {
     member: usize,
@@ -240,7 +240,7 @@ struct FindingWords {
     stripe: Option<u64>,
     chunk: String,
     kind: String,
-    /// Of a misdirected write: where it belonged, member and offset.
+    /// Of a misdirected write: where it belonged, as member index and offset in bytes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     target: Option<(usize, u64)>,
     end: String,
@@ -272,12 +272,12 @@ impl TryFrom<FindingWords> for Finding {
 }
 
 impl Finding {
-    /// Where it was found, for people: `stripe 5 D1`, `map 3`.
+    /// The place of the finding, for people: `stripe 5 D1`, `map 3`.
     pub fn place(&self) -> String {
         self.stripe.map_or(self.chunk.clone(), |stripe| format!("stripe {stripe} {}", self.chunk))
     }
 
-    /// A record, with the path of its member, and the number of data chunks of a stripe.
+    /// A volume's record as a finding. `path`: that of the member's disk; `data`: data chunks of a stripe (count).
     pub fn of(record: &VolumeFinding, path: Option<&str>, data: usize) -> Finding {
         let chunk = match record.place {
             FindingPlace::Row { position, .. } if position.get() < data => format!("D{position}"),
@@ -298,7 +298,7 @@ impl Finding {
     }
 }
 
-/// How a member is; of a failed one why, of one that is rebuilt how far.
+/// The condition of a member, with the reason if it failed, or the progress if it is being rebuilt.
 pub fn condition_of(state: MemberState, stripes: u64) -> (MemberCondition, Option<String>) {
     match state {
         MemberState::Active => (MemberCondition::Active, None),

@@ -1,26 +1,26 @@
-//! How a volume and its members are, in one word each: the same at both ends of the control socket.
+//! The conditions of a volume and its members, one word each: the same at both ends of the control socket.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a volume is.
+/// The condition of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeCondition {
-    /// It reads its maps.
+    /// It is being opened: its maps are read.
     Opening,
     /// It serves, with all its members.
     Open,
-    /// It serves, and a member is failed or missing.
+    /// It serves; a member is failed or missing.
     Degraded,
-    /// It serves, and fills a member that is new or was away.
+    /// It serves; a member that is new or was away is being rebuilt.
     Rebuilding,
-    /// It serves nothing any more: too much failed.
+    /// It serves nothing any more: too many members failed.
     Broken,
 }
 
 impl VolumeCondition {
-    /// Is it there with less than it should have?
+    /// Is its redundancy reduced, or is it broken?
     pub fn is_reduced(self) -> bool {
         matches!(self, VolumeCondition::Degraded | VolumeCondition::Rebuilding | VolumeCondition::Broken)
     }
@@ -38,17 +38,17 @@ impl fmt::Display for VolumeCondition {
     }
 }
 
-/// How a member is.
+/// The condition of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemberCondition {
-    /// It is used.
+    /// It is in use.
     Active,
-    /// It is being filled.
+    /// It is being rebuilt.
     Rebuilding,
-    /// It is no longer used: it did not answer, refused a write, or was taken out.
+    /// It is out of use: it did not answer, refused a write, or was taken out.
     Failed,
-    /// It was not there when the volume was opened.
+    /// It was absent when the volume was opened.
     Missing,
 }
 

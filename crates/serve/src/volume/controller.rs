@@ -1,4 +1,4 @@
-//! A served volume's controller: passes requests on to it, does what it is told by commands, keeps what it finds.
+//! The controller of a served volume: passes requests on, executes commands, and keeps findings and events.
 
 use super::activity::Log;
 use super::commands::{
@@ -24,40 +24,40 @@ use scrubjay_device::member::{Access, OpenMember, new_uuid};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
-/// See the module's head.
+/// A volume with its control commands.
 pub struct VolumeController {
     volume: Volume,
-    /// All that it has.
+    /// Stripes of the volume (count).
     stripes: u64,
     paths: Vec<Option<String>>,
     stop: ServerStop,
-    /// Who wants to know how it ends.
+    /// Stop commands, which are answered at the end.
     stoppers: Vec<CommandId>,
-    /// Was it told to stop, and was it broken by then?
+    /// `Some`: the volume was asked to stop.
     left: Option<Left>,
-    /// Members that were in at the start, or were put in since.
+    /// Members that were in use at the start, or were put in since.
     were_in: BTreeSet<MemberIndex>,
     events: EventLog,
-    /// Of all that was found, so much was lost.
+    /// Findings in which something was lost, and all findings (counts).
     lost: u64,
     found: u64,
     verifications: Verifications,
     clients: Log,
-    /// The block device that it is.
+    /// Path of the block device as which the volume is served.
     device: Option<String>,
-    /// The last time that we were told.
+    /// Time of the last `poll_op` or `tick`.
     now: Nanos,
     answers: VecDeque<(CommandId, String)>,
     replies: VecDeque<(RequestId, BlockReply)>,
 }
 
-/// How a volume was when it was told to stop.
+/// The state of a volume when it was asked to stop.
 struct Left {
     is_broken: bool,
 }
 
 impl VolumeController {
-    /// Of this volume, whose members have these paths; `stop` ends the server.
+    /// A controller of `volume`, whose members have these paths; a stop command ends the server by `stop`.
     pub fn new(volume: Volume, paths: Vec<Option<String>>, stop: ServerStop) -> VolumeController {
         let superblock = volume.superblock();
         let (chunk_bytes, stripes) = (superblock.geometry.chunk_bytes, superblock.geometry.stripes);
@@ -83,7 +83,7 @@ impl VolumeController {
         }
     }
 
-    /// How the volume is.
+    /// The volume's status.
     pub fn status(&mut self) -> Status {
         self.collect();
         let status = self.volume.status();
@@ -133,7 +133,7 @@ impl VolumeController {
         }
     }
 
-    /// How the volume is left, by a server that ended like this.
+    /// How the volume is left by a server that ended like this.
     pub fn stopped(&mut self, ended: &ServerEnded) -> Stopped {
         let in_order = self.volume.is_read_only() || self.volume.superblock().is_clean;
         let members = self.volume.status().members;
@@ -147,7 +147,7 @@ impl VolumeController {
         stopped(&self.status(), ended, in_order, &lost)
     }
 
-    /// How the volume is, in one word.
+    /// The volume's condition.
     fn condition(&self) -> VolumeCondition {
         let ((is_open, is_broken), members) = (self.volume.is_open_or_broken(), self.volume.member_states());
         let is_any = |wanted: fn(&MemberState) -> bool| members.iter().any(wanted);
@@ -164,7 +164,7 @@ impl VolumeController {
         }
     }
 
-    /// Takes the volume's records, and tells those who wait for what happens.
+    /// Takes the volume's findings and changes, and answers commands that wait for events.
     fn collect(&mut self) {
         let condition = self.condition();
         if condition != VolumeCondition::Opening {
@@ -238,7 +238,7 @@ impl VolumeController {
         })
     }
 
-    /// Goes on with verifications, and answers to those that have ended. The next operation, if there is one now.
+    /// Advances verifications, and answers those that have ended. Returns the next operation, if there is one now.
     fn verify_on(&mut self, now: Nanos) -> Option<MemberOp> {
         loop {
             while let Some((id, reply)) = self.volume.poll_reply() {
@@ -250,7 +250,7 @@ impl VolumeController {
         }
         self.collect();
         while let Some((id, verified)) = self.verifications.take_ended() {
-            // To ask the volume how it is takes a walk through its maps: only where something was wrong.
+            // The volume's status takes a walk through its maps: only where something was wrong.
             let is_fine = verified.as_ref().is_some_and(|verified| verified.corrected == 0 && verified.lost.is_empty());
             let is_broken = !is_fine && self.volume.status().is_broken;
             let answer = match verified {
@@ -313,7 +313,7 @@ impl VolumeController {
         }
         let array = self.volume.superblock().array;
         if let Some(before) = disk.superblock().ok().filter(|before| before.array == array) {
-            // By another path it may be the disk that hangs still, and what it was asked to write may yet come.
+            // It may be the disk that still hangs, by another path, and its outstanding writes may yet happen.
             if self.volume.is_owed_by(before.member) {
                 return Err(refusal(path, before.member, NoReturn::Busy));
             }
@@ -327,7 +327,7 @@ impl VolumeController {
     }
 
     fn readd(&mut self, now: Nanos, path: &str, members: &mut MemberTable) -> Result<(), String> {
-        // A disk that still hangs would make us wait: it is not touched.
+        // A disk that still hangs would block this thread: it is not touched.
         if let Some(member) = self.member_of(path).filter(|&member| self.volume.is_owed_by(member)) {
             return Err(refusal(path, member, NoReturn::Busy));
         }
@@ -339,7 +339,7 @@ impl VolumeController {
         let may_return =
             |volume: &Volume, theirs: &Superblock| volume.takes_back(theirs).map_err(|why| refusal(path, member, why));
         match self.volume.takes_back(&looked) {
-            // The slot that it names is one of another volume.
+            // Its member index is one of another volume.
             Err(why @ NoReturn::Foreign) => return Err(refusal(path, member, why)),
             Err(NoReturn::NotOut) if is_in(self.volume.status().members[member.get()].0) => {
                 let is_it = self.volume.superblock().members[member].uuid == looked.own().uuid;
@@ -351,7 +351,7 @@ impl VolumeController {
         self.may_take_in(member)?;
         may_return(&self.volume, &looked)?;
         let disk = self.open_for(member, path, members)?;
-        // Until we had it, somebody else may have written to it.
+        // Another program may have written to it before it was opened for writing.
         let theirs = said(&disk)?;
         if theirs.member != member {
             return Err(format!("{path} was replaced by something else just now"));
@@ -365,7 +365,7 @@ impl VolumeController {
         })
     }
 
-    /// Nothing, if a disk may be put into this member's place now.
+    /// Checks that a disk may be put into this member's place now.
     fn may_take_in(&self, member: MemberIndex) -> Result<(), String> {
         let status = self.volume.status();
         if status.is_broken {
@@ -389,8 +389,8 @@ impl VolumeController {
         Ok(())
     }
 
-    /// Opens a disk for a member that is out, if it is large enough, and its blocks are small enough. The disk that was in
-    /// this place is let go before: it may be the one that comes back.
+    /// Opens a disk for a member that is out, and checks its size and block size. The disk that had this place is closed before:
+    /// it may be the same one.
     fn open_for(&self, member: MemberIndex, path: &str, members: &mut MemberTable) -> Result<OpenMember, String> {
         members.set(member, None);
         let geometry = self.volume.superblock().geometry;
@@ -403,7 +403,7 @@ impl VolumeController {
         Ok(disk)
     }
 
-    /// Puts a disk into a member's place, before the volume writes to it; its size.
+    /// Puts a disk into a member's place, before the volume writes to it. Returns its size in bytes.
     fn put_in(&mut self, member: MemberIndex, path: &str, disk: OpenMember, members: &mut MemberTable) -> u64 {
         let bytes = disk.bytes;
         members.set(member, Some(disk.into_file()));
@@ -412,7 +412,7 @@ impl VolumeController {
         bytes
     }
 
-    /// The member of this path, by its name alone: no disk is asked.
+    /// The member with this path, by its name only: no disk is accessed.
     fn member_of(&self, path: &str) -> Option<MemberIndex> {
         let wanted = std::path::absolute(path).ok()?;
         let is_it = |known: &str| std::path::absolute(known).is_ok_and(|known| known == wanted);

@@ -1,5 +1,5 @@
-//! What happens to a served volume, numbered in order: what was found, and how the volume and its members change. A client
-//! follows it by asking from the number where it left off; its answer waits until there is something.
+//! The events of a served volume, numbered in order: findings, and changes of the volume and its members. A client follows
+//! them by asking from the number where it left off; its answer may wait for the next event.
 
 use super::commands::{MemberEvent, VolumeEvent, VolumeEvents};
 use super::conditions::{MemberCondition, VolumeCondition};
@@ -7,31 +7,31 @@ use crate::control::CommandId;
 use scrubjay_core::index::MemberIndex;
 use std::collections::VecDeque;
 
-/// Events that are kept; older ones are only counted.
+/// Events kept, at most (count); older ones are only counted.
 const EVENTS_MAX: usize = 10_000;
-/// VolumeEvents in one answer: a line has its limits, and who wants more asks again.
+/// Events in one answer, at most (count): the length of a line is limited, and a client can ask again.
 const EVENTS_PER_ANSWER: usize = 200;
 
-/// The log of one volume.
+/// The event log of a volume.
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
     kept: VecDeque<VolumeEvent>,
-    /// The number of the next one: so many there were.
+    /// Number of the next event, which is the count of those so far.
     next: u64,
-    /// Who waits for an event of this number.
+    /// Commands that wait for an event of this number or a later one.
     waiting: Vec<(CommandId, u64)>,
-    /// As they were last told.
+    /// The conditions at the last [`EventLog::look`].
     members: Vec<MemberCondition>,
     volume: Option<VolumeCondition>,
 }
 
 impl EventLog {
-    /// The number of the next event.
+    /// Number of the next event.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Takes note of one.
+    /// Appends an event.
     pub fn push(&mut self, event: VolumeEvent) {
         self.kept.push_back(event);
         self.next += 1;
@@ -40,7 +40,7 @@ impl EventLog {
         }
     }
 
-    /// Counts findings that nobody took in time.
+    /// Skips the numbers of findings that the volume dropped because they were not taken in time, and all events before.
     pub fn skip(&mut self, count: u64) {
         if count > 0 {
             self.kept.clear();
@@ -48,7 +48,7 @@ impl EventLog {
         }
     }
 
-    /// The volume and its members are like this now: what is new is an event. The first time says nothing.
+    /// Compares the conditions with those of the last call, and appends events for the changes. The first call appends none.
     pub fn look(
         &mut self,
         volume: VolumeCondition,
@@ -59,7 +59,7 @@ impl EventLog {
         let conditions: Vec<MemberCondition> = members.iter().map(|(condition, _)| *condition).collect();
         for (index, (state, detail)) in members.into_iter().enumerate() {
             if !is_first && self.members.get(index) != Some(&state) {
-                // How far a rebuild is changes all the time.
+                // The progress of a rebuild changes all the time.
                 let detail = detail.filter(|_| state != MemberCondition::Rebuilding);
                 let path = path(MemberIndex(index));
                 self.push(VolumeEvent::Member(MemberEvent { member: index, path, state, detail }));
@@ -71,7 +71,7 @@ impl EventLog {
         (self.members, self.volume) = (conditions, Some(volume));
     }
 
-    /// VolumeEvents from number `since` on.
+    /// Events from number `since` on.
     pub fn tell(&self, since: u64) -> VolumeEvents {
         let first = self.next - self.kept.len() as u64;
         let from = since.clamp(first, self.next);
@@ -80,7 +80,7 @@ impl EventLog {
         VolumeEvents { next: from + events.len() as u64, dropped: first.saturating_sub(since), events }
     }
 
-    /// The same; nothing yet, if there is none: then the answer follows ([`EventLog::take_ready`]).
+    /// Events from number `since` on. `None`: there are none yet; the answer follows by [`EventLog::take_ready`].
     pub fn tell_or_wait(&mut self, id: CommandId, since: u64) -> Option<VolumeEvents> {
         if since < self.next {
             return Some(self.tell(since));
@@ -89,14 +89,14 @@ impl EventLog {
         None
     }
 
-    /// Those whose answer is here.
+    /// Commands that waited, and their answers, where there are events now.
     pub fn take_ready(&mut self) -> Vec<(CommandId, VolumeEvents)> {
         let next = self.next;
         let ready: Vec<(CommandId, u64)> = self.waiting.extract_if(.., |(_, since)| *since < next).collect();
         ready.into_iter().map(|(id, since)| (id, self.tell(since))).collect()
     }
 
-    /// All who wait still: the server ends.
+    /// All commands that still wait, and their answers: the server ends.
     pub fn take_waiting(&mut self) -> Vec<(CommandId, VolumeEvents)> {
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().map(|(id, since)| (id, self.tell(since))).collect()

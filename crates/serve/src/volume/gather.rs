@@ -1,4 +1,4 @@
-//! A volume's members, opened and put together, in any order.
+//! Opens the members of a volume, and assembles them, in any order.
 
 use crate::members::MemberTable;
 use scrubjay_core::index::MemberIndex;
@@ -10,50 +10,50 @@ use scrubjay_device::member::{Access, MemberError, OpenMember, new_uuid};
 use std::io;
 use std::path::PathBuf;
 
-/// A volume that can be started: what its members say, and their disks by member.
+/// A volume that can be started: what its members' superblocks state, and their disks.
 #[derive(Debug)]
 pub struct Gathered {
-    /// What the members say together.
+    /// What the members' superblocks state together.
     pub assembly: Assembly,
-    /// Their disks, by member.
+    /// The members' disks.
     pub members: MemberTable,
-    /// Their paths, by member.
+    /// Paths of the disks, by member index.
     pub paths: Vec<Option<String>>,
-    /// Sizes of their disks, by member.
+    /// Sizes of the disks in bytes, by member index; 0: there is none.
     pub member_bytes: Vec<u64>,
-    /// What the user should know: members that were left out, and those that are missing.
+    /// Notes for the user: which members were left out, and which are missing.
     pub notes: Vec<String>,
 }
 
 /// Why there is no volume.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
-    /// What was left out is needed.
+    /// The members that were left out are needed.
     #[error("{error}; left out: {}", left_out.join(", "))]
     Rest {
-        /// Why the rest makes no array.
+        /// Why the other members make no array.
         error: Box<AssembleError>,
-        /// Each that was left out, and why.
+        /// Each member that was left out, and why.
         left_out: Vec<String>,
     },
-    /// Nothing that was named can be used.
+    /// None of the members that were named can be used.
     #[error("no member can be used: {}", .0.join(", "))]
     NoneLeft(Vec<String>),
-    /// It would start without some of its members.
+    /// Some of its members are missing or left out.
     #[error("the volume is not whole: {}", .0.join(", "))]
     Degraded(Vec<String>),
     /// A member cannot be opened.
     #[error(transparent)]
     Member(#[from] MemberError),
-    /// They make no array.
+    /// The members make no array.
     #[error("{0}")]
     Assemble(Box<AssembleError>),
-    /// What was being written cannot be told without writing, and that is not allowed.
+    /// It was not stopped in order. That takes a resync, which writes, and the volume is opened for reading only.
     #[error("the volume was not stopped in order: serve it for writing, or check and repair it, first")]
     Unclean,
 }
 
-/// Opens all members, and puts them together. Nothing is written.
+/// Opens all members, and assembles them. Nothing is written.
 ///
 /// # Errors
 /// [`GatherError`].
@@ -65,11 +65,12 @@ pub fn gather(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherE
     put_together(opened, &given, assembly, is_read_only, Vec::new())
 }
 
-/// The same, without those that cannot be opened, have no superblock that can be read, or have shrunk, if the rest is enough:
-/// a dead disk is what redundancy is for. What somebody else has, or we may not open, is not dead, and is an error.
+/// Like [`gather`], but leaves out members that cannot be opened, have no readable superblock or have shrunk, if the rest is
+/// enough: redundancy is there for dead disks. A disk that another program holds, or that may not be opened, is not dead, and
+/// is an error.
 ///
 /// # Errors
-/// [`GatherError`], which names all that was left out.
+/// [`GatherError`], which names all members that were left out.
 pub fn gather_rest(paths: &[PathBuf], is_read_only: bool) -> Result<Gathered, GatherError> {
     let (mut opened, mut given, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
@@ -169,7 +170,7 @@ fn put_together(
 }
 
 impl Gathered {
-    /// Nothing, if a member stands for each of its slots and none was left out.
+    /// Checks that every member has a disk, and that none was left out.
     ///
     /// # Errors
     /// [`GatherError::Degraded`].
@@ -177,10 +178,10 @@ impl Gathered {
         if self.notes.is_empty() { Ok(()) } else { Err(GatherError::Degraded(self.notes.clone())) }
     }
 
-    /// The volume, started; its disks stay here.
+    /// Starts the volume; its disks stay here.
     ///
     /// # Errors
-    /// When the kernel has no random number, by which this start is told from any other.
+    /// When the kernel gives no random number, which distinguishes this start from all others.
     pub fn start(&self, is_read_only: bool, today: UnixSeconds) -> io::Result<Volume> {
         let start_number = new_uuid()?.id().max(1);
         let member_bytes = self.member_bytes.clone();

@@ -1,9 +1,9 @@
-//! A volume as it is served: put together from its members' disks, steered by commands, its findings, and what its clients
-//! do, kept for whoever asks.
+//! A volume as it is served: assembled from its members' disks, steered by commands, with a log of its findings and of its
+//! clients' activity.
 //!
 //! ```text
-//! paths -> members::gather -> Volume (core) -> VolumeController: ArrayMachine for the clients' requests, CommandHandler for the commands
-//!                                           -> offline::check: no clients, every stripe read once
+//! paths -> gather::gather -> Volume (core) -> VolumeController: ArrayMachine for clients' requests, CommandHandler
+//!                                          -> offline::check: no clients, every stripe read once
 //! ```
 
 mod activity;

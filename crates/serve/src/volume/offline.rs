@@ -1,4 +1,4 @@
-//! A volume without clients: every stripe that was ever written is read whole, judged, and put right if that is allowed.
+//! Checks a volume without clients: every stripe that was ever written is read in full, and repaired if that is allowed.
 
 use super::commands::Finding;
 use super::gather::Gathered;
@@ -13,32 +13,32 @@ use scrubjay_device::clock;
 use scrubjay_device::completion::{Completion, IoEnd, IoRing};
 use std::io;
 
-/// Operations at a time: a volume's limits are its own, this is only the ring's room.
+/// Operations of the ring at a time, at most (count); the volume limits its operations itself.
 const RING_DEPTH: u32 = 1024;
-/// Stripes verified at a time.
+/// Stripes verified at a time (count).
 const STRIPES_AT_ONCE: u64 = 8;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// Stripes that were ever written: those that were read.
+    /// Stripes that were ever written (count): a check that was not ended early read them all.
     pub stripes: u64,
-    /// Those in which nothing was wrong.
+    /// Stripes read in which nothing was wrong (count).
     pub clean: u64,
-    /// Those that a crash left undecided, and that were not judged.
+    /// Stripes that a crash left undecided, and that were not judged (count).
     pub undecided: u64,
-    /// What was.
+    /// What was wrong.
     pub findings: Vec<Finding>,
-    /// Slots of members that do not hold what they should: the volume is as safe as the others make it.
+    /// Member indexes of members that are not active: the volume is as safe as the others make it.
     pub degraded: Vec<usize>,
     /// Was it ended early?
     pub is_stopped: bool,
 }
 
-/// Checks a volume; `progress` is told how many of how many stripes are done, and says whether to go on.
+/// Checks a volume. `progress` receives the stripes done and their total, and returns whether to go on.
 ///
 /// # Errors
-/// When there is no ring. What disks say is a finding.
+/// When io_uring is refused or fails, or there is no random number. Errors of disks are findings.
 pub fn check(
     gathered: &mut Gathered,
     is_read_only: bool,
@@ -89,7 +89,7 @@ pub fn check(
     Ok(checked)
 }
 
-/// Starts what the volume wants of its disks, and waits for an end.
+/// Starts the volume's operations, and waits for a completion.
 fn turn(volume: &mut Volume, ring: &mut IoRing<MemberOpId>, members: &MemberTable) -> io::Result<()> {
     while ring.room() > 0 {
         let Some(op) = volume.poll_op(clock::now()) else { break };

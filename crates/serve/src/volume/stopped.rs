@@ -1,12 +1,12 @@
-//! How a volume was left: the last words of its server, for its own user and for whoever told it to stop.
+//! How a volume was left: the last message of its server, for its own user and for the clients that stopped it.
 
 use super::commands::{Status, Stopped};
 use super::conditions::{MemberCondition, VolumeCondition};
 use crate::ended::{Flushed, ServerEnded};
 use scrubjay_core::index::MemberIndex;
 
-/// What there is to say of a volume whose server ends. `in_order`: does it say of itself that it was stopped in order?
-/// `lost`: the members that it lost while it was served, and nobody took out.
+/// How the volume of a server that ends is left. `in_order`: its superblock states that it was stopped in order, or it was
+/// served for reading only. `lost`: members that failed while it was served, and were not taken out by the administrator.
 pub(super) fn stopped(status: &Status, ended: &ServerEnded, in_order: bool, lost: &[MemberIndex]) -> Stopped {
     let mut problems = Vec::new();
     if status.state == VolumeCondition::Broken {
@@ -60,7 +60,7 @@ fn plural(count: u64) -> &'static str {
 }
 
 impl Stopped {
-    /// All of it, in one line.
+    /// The name, problems and remarks in one line.
     pub fn words(&self) -> String {
         let Stopped { name, problems, remarks } = self;
         let all: Vec<&str> = problems.iter().chain(remarks).map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Verifications that somebody asked for by a command: stripes are handed to the volume one by one, some at a time.
+//! Verifications that were requested by commands: stripes are handed to the volume one by one, some at a time.
 
 use super::commands::Verified;
 use crate::control::CommandId;
@@ -10,32 +10,32 @@ use scrubjay_core::volume::finding::{Resolution, VolumeFinding};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Stripes of one verification: more are refused. As many as the greatest request of a scrub has at the smallest chunk.
+/// Stripes of one verification, at most (count): more are refused. A scrub's largest request has as many, at the smallest chunk.
 pub(super) const STRIPES_MAX: u64 = 1 << 15;
-/// So many bytes of each member are read at a time: enough to keep a disk at work, and little to wait behind.
+/// Bytes of each member that are read at a time: enough to keep a disk busy, and little to wait behind.
 const MEMBER_BYTES_AT_ONCE: u64 = 512 << 10;
-/// And so many stripes at the least and at the most, whatever their size: the volume takes faults for one mishap that lie
-/// in neighbouring rows, and more than a few at once, not in order, would not look like neighbours.
+/// Limits of the stripes at a time (counts), whatever their size. The volume takes faults in neighbouring rows for one
+/// incident, and if more than a few stripes were read at once, out of order, their faults would not look like neighbours.
 const STRIPES_AT_ONCE: (u64, u64) = (2, 8);
-/// Requests of our own have numbers from here on; clients' lie below.
+/// Request ids of verifications begin here; those of clients lie below.
 pub(super) const OWN: u64 = 1 << 63;
 
-/// Those that are under way.
+/// The verifications that are under way.
 #[derive(Debug)]
 pub(super) struct Verifications {
     stripes_at_once: u64,
     jobs: Vec<VerificationJob>,
-    /// By request: whose stripe it is, and which.
+    /// By request: the command of the verification, and the stripe.
     under_way: HashMap<RequestId, (CommandId, StripeIndex)>,
     next_id: u64,
 }
 
-/// One that is under way.
+/// A verification that is under way.
 #[derive(Debug)]
 struct VerificationJob {
     id: CommandId,
     range: Range<StripeIndex>,
-    /// What was not handed out yet.
+    /// Stripes that were not handed out yet.
     rest: Range<u64>,
     under_way: u64,
     read: u64,
@@ -45,19 +45,19 @@ struct VerificationJob {
 }
 
 impl Verifications {
-    /// None yet, of a volume with chunks of this size.
+    /// None yet, for a volume with chunks of this size in bytes.
     pub fn new(chunk_bytes: u64) -> Verifications {
         let (least, most) = STRIPES_AT_ONCE;
         let stripes_at_once = (MEMBER_BYTES_AT_ONCE / chunk_bytes).clamp(least, most);
         Verifications { stripes_at_once, jobs: Vec::new(), under_way: HashMap::new(), next_id: OWN }
     }
 
-    /// Is there nothing to do?
+    /// Is no verification under way?
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Takes one on. A connection waits for its answer, so there are no more of them than connections.
+    /// Begins a verification. A connection waits for its answer, so there are no more verifications than connections.
     pub fn begin(&mut self, id: CommandId, range: Range<u64>) {
         let (rest, range) = (range.clone(), StripeIndex(range.start)..StripeIndex(range.end));
         let lost = BTreeSet::new();
@@ -73,8 +73,8 @@ impl Verifications {
         });
     }
 
-    /// Hands stripes to the volume, as many as may be under way; true if there were any. Those that were never written
-    /// hold nothing, but with the first one all that lies beside the rows is verified, too.
+    /// Hands stripes to the volume, as many as may be under way; true if there were any. Stripes that were never written hold
+    /// nothing and are skipped, except the first one, with which all metadata is verified.
     pub fn start(&mut self, now: Nanos, volume: &mut Volume) -> bool {
         let mut is_any = false;
         for job in &mut self.jobs {
@@ -93,7 +93,7 @@ impl Verifications {
         is_any
     }
 
-    /// The volume is done with a stripe.
+    /// The volume has verified a stripe.
     pub fn ended(&mut self, request: RequestId, reply: &BlockReply) {
         let (id, stripe) = self.under_way.remove(&request).expect("it was handed out");
         let job = self.jobs.iter_mut().find(|job| job.id == id).expect("a job waits for all of its stripes");
@@ -105,9 +105,9 @@ impl Verifications {
         }
     }
 
-    /// Something was found wrong.
+    /// Counts a finding of the volume for all verifications that cover it.
     pub fn found(&mut self, record: &VolumeFinding) {
-        // What lies beside the rows is verified with the first stripe.
+        // The metadata is verified with the first stripe.
         let stripe = record.place.stripe().unwrap_or(StripeIndex(0));
         for job in self.jobs.iter_mut().filter(|job| job.range.contains(&stripe)) {
             match record.end {
@@ -117,7 +117,7 @@ impl Verifications {
         }
     }
 
-    /// One that has ended, and what came of it; nothing if it was stopped.
+    /// Removes a verification that has ended, and returns its result; no result: the volume is stopping.
     pub fn take_ended(&mut self) -> Option<(CommandId, Option<Verified>)> {
         let is_over = |job: &VerificationJob| job.under_way == 0 && (job.is_stopped || job.rest.is_empty());
         let job = self.jobs.swap_remove(self.jobs.iter().position(is_over)?);

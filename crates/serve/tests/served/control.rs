@@ -14,7 +14,7 @@ use scrubjay_serve::members::MemberTable;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
-/// A volume of one file that understands `out`, `in PATH`, `later`, and `now`, which answers what waits, too.
+/// A volume of one file that understands `out`, `in PATH`, `later`, and `now`, which also answers the waiting `later`.
 struct Steered {
     array: FileArray,
     late: Vec<CommandId>,
@@ -72,7 +72,7 @@ fn steered() -> Option<Host<Steered>> {
     Host::start(Steered { array: FileArray::new(1 << 20), late: Vec::new(), answers: Vec::new() }, |_| ())
 }
 
-/// A connection for commands.
+/// A control connection.
 struct Client(BufReader<UnixStream>);
 
 impl Client {
@@ -96,7 +96,7 @@ fn commands_are_answered_in_their_order_and_late_ones_keep_nobody_else_waiting()
     let Some(host) = steered() else { return };
     let (mut one, mut other) = (Client::connect(&host), Client::connect(&host));
     one.send("later\nnonsense\n");
-    // It is under way once the same connection's next byte is not looked at; the other one asks until it is.
+    // `later` is under way before `nonsense` is read, so the other client repeats `now` until `one` has its answer.
     let mut answers = 0;
     while answers == 0 {
         other.send("now\n");
@@ -107,7 +107,7 @@ fn commands_are_answered_in_their_order_and_late_ones_keep_nobody_else_waiting()
     }
     assert_eq!((one.answer(), one.answer()), ("at last\n".to_owned(), "what?\n".to_owned()));
 
-    // Whoever leaves before the answer does no harm.
+    // A client that leaves before its answer does no harm.
     one.send("later\n");
     drop(one);
     other.send("now\nx\n");

@@ -1,4 +1,4 @@
-//! How a server says that it ended: in order, or not.
+//! How a server reports that it ended: in order, or not.
 
 use crate::file_array::FileArray;
 use crate::host::Host;
@@ -19,7 +19,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-/// All is as it should be.
+/// Everything is in order.
 const FINE: ServerEnded = ServerEnded {
     flush: Flushed::Done,
     is_stopped: true,
@@ -29,7 +29,7 @@ const FINE: ServerEnded = ServerEnded {
     is_device_wrong: false,
 };
 
-/// A volume that gives every request this reply, if any, and every command an answer at the end.
+/// A volume that gives every request this reply, if there is one, and every command an answer at the end.
 struct Always {
     reply: Option<fn() -> BlockReply>,
     replies: Vec<RequestId>,
@@ -83,12 +83,12 @@ impl ArrayMachine for Always {
     }
 }
 
-/// Longer than anything here takes.
+/// Longer than any test here takes.
 const LONG: Nanos = Nanos::from_secs(600);
 
 const FAILED: fn() -> BlockReply = || BlockReply::Failed(BlockFailure::Io);
 
-/// A server that does not wait for long for what will never come.
+/// A server with short time limits at its end.
 fn hasty(server: &mut Server) {
     let [unread, stop] = [100, 300].map(Nanos::from_millis);
     server.patience = Patience { unread, stop, ..Patience::default() };
@@ -142,7 +142,7 @@ fn what_clients_were_refused_is_counted() {
     assert_eq!(host.end_how().1, ServerEnded { reads_failed: 1, ..FINE }, "what makes no sense is no failure");
 }
 
-/// A pipe into which nobody writes: what is read of it never comes.
+/// The disk is a pipe into which nothing is written, so a read of it never ends.
 #[test]
 fn a_disk_that_hangs_does_not_keep_a_server_from_its_end() {
     let (hangs, _writer) = std::io::pipe().unwrap();
@@ -165,7 +165,7 @@ fn who_told_it_to_stop_is_told_how_it_ended() {
     let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
     let mut client = begun(&host);
     control.get_mut().write_all(b"stop\n").unwrap();
-    // It is taken in before what comes later on another connection is replied to.
+    // The command is read before a later request on another connection is replied to.
     client.write_all(&request(READ, 1, 0, 512)).unwrap();
     reply(&mut client);
     host.end_how();

@@ -1,4 +1,4 @@
-//! A volume that is one file: for tests of what the server does with members' disks.
+//! A volume of one file: for tests of what the server does with members' disks.
 
 use scrubjay_core::buffer::{Buffer, Pool};
 use scrubjay_core::index::MemberIndex;
@@ -8,19 +8,19 @@ use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, Member
 use scrubjay_serve::control::CommandHandler;
 use std::collections::{HashMap, VecDeque};
 
-/// A volume of one file: what a client asks for is what the disk is asked for.
+/// A volume of one file: each request of a client becomes the same operation at the disk.
 #[derive(Default)]
 pub struct FileArray {
     size: u64,
     ops: VecDeque<MemberOp>,
-    /// Which operations are reads; their ids are those of the requests.
+    /// Outstanding operations, and whether they are reads; their ids are those of the requests.
     waiting: HashMap<MemberOpId, bool>,
     replies: VecDeque<(RequestId, BlockReply)>,
     pool: Pool,
 }
 
 impl FileArray {
-    /// Of a file of `size` bytes, which is member 0.
+    /// A volume on a file of `size` bytes, which is member 0.
     pub fn new(size: u64) -> FileArray {
         FileArray { size, ..FileArray::default() }
     }

@@ -1,4 +1,4 @@
-//! A volume of one real file, of each kind there is: through the ring or at once.
+//! A volume of one real file: through the page cache, direct, or in memory.
 
 use crate::file_array::FileArray;
 use crate::fio::verify;
@@ -9,10 +9,10 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// 16 MiB.
+/// The size of the file in bytes: 16 MiB.
 const SIZE: u64 = 16 << 20;
 
-/// O_DIRECT of x86-64.
+/// `O_DIRECT` of x86-64.
 const DIRECT: i32 = 0o40000;
 
 fn check(folder: &Path, flags: i32) {

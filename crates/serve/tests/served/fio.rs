@@ -1,10 +1,10 @@
-//! fio: everything that it wrote is what it reads.
+//! fio as a client: it reads what it wrote.
 
 use crate::host::Host;
 use crate::stranger::{outcome, run};
 use scrubjay_serve::memory::MemoryArray;
 
-/// Writes at random, many at a time, then reads and verifies.
+/// Writes at random places, many requests at a time, then reads and verifies.
 pub fn verify(uri: &str, arguments: &[&str]) {
     if outcome("fio", &["--enghelp"]).is_some_and(|(_, engines)| !engines.contains("nbd")) {
         eprintln!("NOT TESTED: this fio knows no NBD");

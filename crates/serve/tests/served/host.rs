@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use tempfile::TempDir;
 
-/// The server, and a folder for it and its test.
+/// A running server, and a folder for it and its test.
 pub struct Host<V> {
     pub folder: TempDir,
     stop: ServerStop,
@@ -19,7 +19,7 @@ pub struct Host<V> {
 }
 
 impl<V: ArrayMachine + CommandHandler + Send + 'static> Host<V> {
-    /// Serves a volume, after `prepare` has had a look at the server. `None`: this machine has no io_uring.
+    /// Serves a volume, after `prepare` has changed the server. `None`: this machine has no io_uring.
     pub fn start(mut volume: V, prepare: impl FnOnce(&mut Server)) -> Option<Host<V>> {
         if let Err(error) = IoRing::<()>::new(8) {
             eprintln!("NOT TESTED: no io_uring here ({error})");
@@ -44,12 +44,12 @@ impl<V: ArrayMachine + CommandHandler + Send + 'static> Host<V> {
         self.folder.path().join(name)
     }
 
-    /// Where strangers find it.
+    /// Its address for third-party clients.
     pub fn uri(&self) -> String {
         format!("nbd+unix:///vol?socket={}", self.path("nbd").display())
     }
 
-    /// A plain connection for NBD.
+    /// A plain NBD connection.
     pub fn connect(&self) -> UnixStream {
         UnixStream::connect(self.path("nbd")).unwrap()
     }
@@ -59,12 +59,12 @@ impl<V: ArrayMachine + CommandHandler + Send + 'static> Host<V> {
         self.stop.request();
     }
 
-    /// Stops it and returns what the volume has become.
+    /// Stops it, and returns the volume.
     pub fn end(self) -> V {
         self.end_how().0
     }
 
-    /// The same, and how it ended.
+    /// Stops it, and returns the volume and how the run ended.
     pub fn end_how(self) -> (V, ServerEnded) {
         self.stop.request();
         let ended = self.thread.join().expect("the server ended well");

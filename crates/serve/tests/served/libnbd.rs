@@ -1,4 +1,4 @@
-//! libnbd's programs: nbdinfo, nbdcopy, and its library in Python.
+//! libnbd as a client: nbdinfo, nbdcopy, and its library in Python.
 
 use crate::host::Host;
 use crate::stranger::{python, run};
@@ -7,10 +7,10 @@ use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::Address;
 use std::sync::mpsc;
 
-/// The size of the devices: 16 MiB.
+/// The size of the devices in bytes: 16 MiB.
 const SIZE: usize = 16 << 20;
 
-/// Random bytes, and holes: 16 MiB.
+/// 16 MiB of random bytes and holes.
 pub fn pattern(seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut bytes = vec![0; SIZE];

@@ -1,7 +1,7 @@
-//! The server as it runs: with clients made of bytes, and with clients that others wrote.
+//! The running server, with clients made of bytes, and with third-party clients.
 //!
-//! Others' clients are used where they are installed. Where one is not, its tests say so and pass, unless the environment
-//! says `SCRUBJAY_CLIENTS=required`. With `SCRUBJAY_CLIENTS=none` none is used.
+//! Third-party clients are used where they are installed. Without one, its tests report that and pass, unless the
+//! environment has `SCRUBJAY_CLIENTS=required`. With `SCRUBJAY_CLIENTS=none` none is used.
 
 mod control;
 mod ends;

@@ -1,4 +1,4 @@
-//! Certificates for one test: an authority, the server, and clients, in the files that strangers look for.
+//! Certificates for one test: an authority, the server, and clients, in the files where third-party clients expect them.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The folders `client` and `stranger` have `ca-cert.pem`, `client-cert.pem`, `client-key.pem`; `nobody` has only the
-/// first. All trust the authority of the server; the stranger's certificate is by another one.
+/// first. All trust the authority of the server; the stranger's certificate is from another one.
 pub struct Papers {
     folder: TempDir,
 }
@@ -29,12 +29,12 @@ impl Papers {
         papers
     }
 
-    /// The folder of one who has papers.
+    /// The folder of a holder of certificates.
     pub fn of(&self, holder: &str) -> PathBuf {
         self.folder.path().join(holder)
     }
 
-    /// What the server is given; `asks`: clients have to show theirs.
+    /// The server's credentials; `asks`: clients must have a certificate.
     pub fn tls(&self, is_required: bool, asks: bool) -> Tls {
         let path = |name: &str| self.of("server").join(name);
         let client_authority = asks.then(|| path("ca-cert.pem"));

@@ -1,4 +1,4 @@
-//! QEMU's programs: qemu-img and qemu-io.
+//! QEMU as a client: qemu-img and qemu-io.
 
 use crate::host::Host;
 use crate::stranger::{outcome, run};

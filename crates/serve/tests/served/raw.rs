@@ -1,4 +1,4 @@
-//! Clients made of bytes: what no well-bred client does.
+//! Clients made of bytes, which do what no proper client does.
 
 use crate::host::Host;
 use scrubjay_core::buffer::Buffer;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// A connection past the handshake, without structured replies.
+/// A connection after the handshake, without structured replies.
 pub fn begun(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> UnixStream {
     let mut client = host.connect();
     client.write_all(b"\x00\x00\x00\x03IHAVEOPT\x00\x00\x00\x01\x00\x00\x00\x00").unwrap();
@@ -21,7 +21,7 @@ pub fn begun(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -
     client
 }
 
-/// A request's bytes, its cookie a number.
+/// A request's bytes; its cookie is a number.
 pub fn request(command: u16, cookie: u64, offset: u64, len: u32) -> Vec<u8> {
     let head = [&0x2560_9513u32.to_be_bytes()[..], &[0, 0], &command.to_be_bytes(), &cookie.to_be_bytes()].concat();
     [&head[..], &offset.to_be_bytes(), &len.to_be_bytes()].concat()
@@ -31,7 +31,7 @@ pub const READ: u16 = 0;
 pub const WRITE: u16 = 1;
 pub const FLUSH: u16 = 3;
 
-/// Reads a simple reply: its error and cookie.
+/// Reads the header of a simple reply: its error and cookie.
 pub fn reply(client: &mut UnixStream) -> (u32, u64) {
     let mut head = [0; 16];
     client.read_exact(&mut head).unwrap();
@@ -75,7 +75,7 @@ fn a_client_that_does_not_read_its_replies_is_not_read_from() {
     while sent < asked.len() {
         match greedy.write(&asked[sent..]) {
             Ok(count) => sent += count,
-            // Full: of more than 9000 GiB of replies, the server has begun a few.
+            // The socket is full: of more than 9000 GiB of replies, the server has begun a few.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
             Err(error) => panic!("{error}"),
         }
@@ -95,7 +95,7 @@ fn more_clients_than_there_is_room_for_are_turned_away() {
     let mut clients: Vec<UnixStream> = (0..32).map(|_| begun(&host)).collect();
     assert!(is_closed(&mut host.connect()));
     clients.pop();
-    // The server finds out in its own time that one has left.
+    // It takes the server some time to notice that a client has left.
     while is_closed(&mut host.connect()) {}
     for client in &mut clients {
         client.write_all(&request(FLUSH, 3, 0, 0)).unwrap();
@@ -104,7 +104,7 @@ fn more_clients_than_there_is_room_for_are_turned_away() {
     host.end();
 }
 
-/// A volume whose replies take a while, and which knows whether it was flushed after the last of them.
+/// A volume whose replies take a while, and which records whether it was flushed after the last of them.
 #[derive(Default)]
 struct Slow {
     waiting: VecDeque<(RequestId, Nanos)>,
@@ -113,7 +113,7 @@ struct Slow {
     is_flushed: bool,
 }
 
-/// Long enough that a stop comes in between.
+/// Delay of each reply: long enough for a stop to come in between.
 const SLOWNESS: Nanos = Nanos::from_millis(100);
 
 impl CommandHandler for Slow {}
@@ -162,7 +162,7 @@ fn a_stop_lets_requests_end_and_flushes() {
     host.stop();
     let volume = host.end();
     assert!(volume.is_flushed && volume.waiting.is_empty());
-    // The second was under way, too, or it was not looked at any more.
+    // The second request was under way, too, or was not read any more.
     if volume.replied == 3 {
         assert_eq!(reply(&mut client), (0, 8));
     }

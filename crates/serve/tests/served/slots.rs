@@ -1,4 +1,4 @@
-//! Who stands in whose way: clients, those that only pretend to be any, and those who give commands.
+//! Limits on connections: clients, connections without a handshake and control clients do not displace each other.
 
 use crate::host::Host;
 use crate::raw::{FLUSH, READ, WRITE, begun, is_closed, reply, request};
@@ -11,10 +11,10 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Long enough for whatever must come.
+/// Longer than anything takes that must happen.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Gives a command; the answer. A server that refuses may have answered, and hung up, before it is asked anything.
+/// Gives a command, and returns its answer. A server that refuses may have answered, and hung up, before the command.
 fn command(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> String {
     let mut control = BufReader::new(UnixStream::connect(host.path("control")).unwrap());
     match control.get_mut().write_all(b"status\n") {
@@ -26,7 +26,7 @@ fn command(host: &Host<impl ArrayMachine + CommandHandler + Send + 'static>) -> 
     line
 }
 
-/// A server that waits for a short time only for clients to go on.
+/// A server with a short time limit for clients that make no progress.
 fn hasty(server: &mut Server) {
     server.patience = Patience { progress: Nanos::from_millis(200), ..Patience::default() };
 }
@@ -112,7 +112,7 @@ fn clients_that_hold_all_the_memory_hold_up_great_requests_only() {
         .map(|_| {
             let mut client = begun(&host);
             client.write_all(&request(READ, 1, 0, 32 << 20).repeat(2)).unwrap();
-            reply(&mut client); // and no more of it
+            reply(&mut client); // its data is not read
             client
         })
         .collect();

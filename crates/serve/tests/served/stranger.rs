@@ -1,24 +1,24 @@
-//! Programs that others wrote.
+//! Runs third-party programs.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How to get those that the tests use, on Debian.
+/// The command that installs those that the tests use, on Debian.
 const INSTALL: &str = "apt-get install --no-install-recommends libnbd-bin python3-libnbd qemu-utils fio";
 
-/// Runs a program to its end; what it printed. `None`: it is not installed, and need not be; or none is to be run, says
-/// `SCRUBJAY_CLIENTS=none`.
+/// Runs a program to its end, and returns its output. `None`: it is not installed and not required, or
+/// `SCRUBJAY_CLIENTS=none` forbids it.
 ///
 /// # Panics
-/// When it fails; when it is not installed and `SCRUBJAY_CLIENTS=required`.
+/// When it fails, and when it is not installed and `SCRUBJAY_CLIENTS=required`.
 pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
     let (succeeded, text) = outcome(program, arguments)?;
     assert!(succeeded, "{program} {arguments:?}:\n{text}");
     Some(text)
 }
 
-/// The same, of one that may fail: whether it succeeded, and what it printed. It runs in a folder of its own, where it may
-/// leave what it likes (fio leaves the state of a verification).
+/// Runs a program that may fail; returns whether it succeeded, and its output. It runs in a folder of its own, where it may
+/// leave files (fio leaves the state of a verification).
 pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     if are(NONE) {
         return None;
@@ -33,14 +33,14 @@ pub fn outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     }
 }
 
-/// Runs a Python program with Debian's Python, which is the one that knows libnbd.
+/// Runs a Python program with Debian's Python, which has libnbd, and returns its output.
 pub fn python(program: &str, arguments: &[&str]) -> Option<String> {
     let (succeeded, text) = python_outcome(program, arguments)?;
     assert!(succeeded, "{arguments:?}:\n{text}\n{program}");
     Some(text)
 }
 
-/// The same, of one that may fail.
+/// Runs a Python program that may fail, as [`outcome`] does.
 pub fn python_outcome(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     let python = "/usr/bin/python3";
     if are(NONE) {
@@ -52,7 +52,7 @@ pub fn python_outcome(program: &str, arguments: &[&str]) -> Option<(bool, String
     outcome(python, &[&["-c", program], arguments].concat())
 }
 
-/// What `SCRUBJAY_CLIENTS` may say of programs that others wrote: another run tries them, or they must be here.
+/// Values of `SCRUBJAY_CLIENTS`: third-party programs are not run, or must be installed.
 const NONE: &str = "none";
 const REQUIRED: &str = "required";
 

@@ -1,4 +1,4 @@
-//! TLS with strangers' clients, which bring implementations of it that are not ours.
+//! TLS with third-party clients, which have implementations other than rustls.
 
 use crate::host::Host;
 use crate::libnbd::pattern;
@@ -8,15 +8,15 @@ use scrubjay_serve::memory::MemoryArray;
 use scrubjay_serve::server::Address;
 use std::sync::mpsc;
 
-/// The size of the devices: 16 MiB, as [`pattern`].
+/// The size of the devices in bytes: 16 MiB, as [`pattern`].
 const SIZE: u64 = 16 << 20;
 
-/// A server with papers.
+/// A server with certificates.
 fn host(papers: &Papers, is_required: bool, asks: bool) -> Option<Host<MemoryArray>> {
     Host::start(MemoryArray::new(SIZE).shuffled(9), |server| server.secure(papers.tls(is_required, asks)))
 }
 
-/// Where a client with papers finds it.
+/// Its address for a client with the certificates of `holder`.
 fn secure_uri(host: &Host<MemoryArray>, papers: &Papers, holder: &str) -> String {
     format!("{}&tls-certificates={}", host.uri().replace("nbd+unix", "nbds+unix"), papers.of(holder).display())
 }

@@ -1,6 +1,8 @@
-//! Other disks by name: two that DiskSim 4.0 comes with, measured (Bucy, Schindler, Schlosser & Ganger 2008). From their
-//! parameter files: revolutions, cylinders, surfaces, sectors, head switch, settling and seek table, of which eight points
-//! are kept. We have one zone, so tracks have the mean of sectors; skews are what a head switch and one cylinder take.
+//! Other disks by name: two that come with DiskSim 4.0, measured (Bucy, Schindler, Schlosser & Ganger 2008).
+//!
+//! From their parameter files: revolutions, cylinders, surfaces, sectors, head switch, settling and seek table, of
+//! which eight points are kept. This model has one zone, so tracks have the mean number of sectors; skews are the time
+//! of a head switch and of one cylinder.
 
 use super::mechanics::{Mechanics, Seek};
 
@@ -21,7 +23,7 @@ pub fn cheetah_9lp() -> Mechanics {
     }
 }
 
-/// Quantum Atlas 10K, 9 GB: half of the 18WLS of Denehy et al. 2004, figure 15.
+/// Quantum Atlas 10K, 9 GB: half the size of the 18WLS of Denehy et al. 2004, figure 15.
 pub fn atlas_10k() -> Mechanics {
     const SEEKS: [(u64, f64); 8] =
         [(1, 1.25), (10, 1.53), (100, 2.01), (400, 3.15), (1000, 3.82), (2000, 4.84), (4000, 6.23), (10_041, 10.83)];

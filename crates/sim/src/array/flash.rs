@@ -1,22 +1,23 @@
-//! A flash drive as a prober meets it: many dies that read at the same time, and one link. A model of the device_class, not of a
-//! product: it has no mapping, no garbage collection and no writes that differ from reads.
+//! A flash drive as a prober sees it: many dies that read in parallel, and one link.
+//!
+//! It models the device class, not a product: it has no mapping, no garbage collection and no writes that differ from reads.
 
 use scrubjay_core::units::Nanos;
 
-/// What a flash drive is made of.
+/// The parts of a flash drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chips {
-    /// Dies.
+    /// The number of dies.
     pub dies: usize,
-    /// Bytes that lie on one die, one behind the other.
+    /// Successive bytes that lie on one die.
     pub page_bytes: u64,
-    /// How long a die takes for a page or a part of it.
+    /// The time that a die takes for a page or a part of it.
     pub page_time: Nanos,
-    /// The way to it and back: of a network. Many requests are on it at a time.
+    /// The time to the drive and back, as over a network. Many requests travel at the same time.
     pub way: Nanos,
     /// The link's rate in bytes a second.
     pub link_rate: f64,
-    /// Its size in bytes.
+    /// The drive's size in bytes.
     pub bytes: u64,
 }
 
@@ -41,7 +42,7 @@ impl Chips {
     };
 }
 
-/// One at work.
+/// A flash drive at work.
 #[derive(Clone, Debug)]
 pub struct Flash {
     chips: Chips,
@@ -50,23 +51,23 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// An idle one.
+    /// An idle drive.
     pub fn new(chips: Chips) -> Flash {
         Flash { chips, dies_free: vec![Nanos::ZERO; chips.dies], link_free: Nanos::ZERO }
     }
 
-    /// What it is made of.
+    /// Its parts.
     pub fn chips(&self) -> &Chips {
         &self.chips
     }
 
-    /// Does a request that came at `now`, none before which came later: when it is done.
+    /// When a request that arrives at `now` is done. Requests must be given in the order of their arrivals.
     pub fn work(&mut self, now: Nanos, offset: u64, len: u64) -> Nanos {
         let page = self.chips.page_bytes;
         let (mut at, end, mut done) = (offset, offset + len, now);
         while at < end {
             let here = (page - at % page).min(end - at);
-            // Spread as a mapping spreads what was written at random.
+            // Pages are spread as a mapping spreads random writes.
             let die = (at / page).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let free = &mut self.dies_free[die as usize % self.chips.dies];
             *free = (*free).max(now).saturating_add(self.chips.page_time);

@@ -1,65 +1,65 @@
-//! Which member holds a chunk: a layout of the table, or any list of members that repeats.
+//! The member and row of each chunk: a layout with a name, or any list of members that repeats.
 
 use scrubjay_core::layout::{ChunkPlace, Layout};
 use scrubjay_core::probe::library::{self, copies_of};
 
-/// Where the chunks of an array lie.
+/// The places of an array's chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkMap {
-    /// One that has a name.
+    /// A layout with a name.
     Layout(Layout),
-    /// Chunk `i` lies on member `list[i mod n]`, without redundancy: what no table knows.
+    /// Chunk `i` lies on member `list[i mod n]`, without redundancy: a map that no table knows.
     Free(Vec<usize>),
-    /// One member behind the other, each of so many chunks: LVM linear, JBOD. There is no pattern.
+    /// One member behind the other: LVM linear, JBOD. There is no pattern.
     Concatenated {
-        /// Members.
+        /// The number of members.
         disks: usize,
-        /// Chunks of each.
+        /// Chunks of each member.
         rows: u64,
     },
     /// Striping over all members but the last, which has the parity of each stripe.
     Raid4 {
-        /// Members, three or more.
+        /// The number of members, three or more.
         disks: usize,
     },
     /// Linux' RAID-10: each chunk on `copies` members (md(4)).
     Raid10 {
-        /// Where the copies lie.
+        /// The places of the copies.
         kind: Raid10Kind,
-        /// Two or more, and no more than members.
+        /// Copies of each chunk: from two to the number of members.
         copies: usize,
-        /// Members.
+        /// The number of members.
         disks: usize,
     },
 }
 
-/// Where the copies of a chunk lie (Linux, drivers/md/raid10.c).
+/// The places of a chunk's copies (Linux, drivers/md/raid10.c).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raid10Kind {
-    /// Side by side, going on in the next row.
+    /// Side by side, continued in the next row.
     Near,
-    /// Each set of copies striped over all members, in a part of its own; the next one begins one member on.
+    /// Each set of copies is striped over all members, in a part of its own; each part begins one member further on.
     Far {
         /// Rows of each part.
         rows: u64,
     },
-    /// As far, row by row.
+    /// As in `Far`, but row by row.
     Offset,
 }
 
-/// How a map protects what it holds.
+/// The redundancy of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapRedundancy {
-    /// Not at all.
+    /// No redundancy.
     None,
-    /// Every chunk lies in so many places.
+    /// Every chunk lies in this many places.
     Copies(usize),
-    /// So many parities a stripe.
+    /// Each stripe has this many parities.
     Parity(usize),
 }
 
 impl ChunkMap {
-    /// Members.
+    /// The number of members.
     pub fn disks(&self) -> usize {
         match self {
             ChunkMap::Layout(layout) => layout.disks(),
@@ -78,7 +78,7 @@ impl ChunkMap {
         }
     }
 
-    /// How it protects what it holds.
+    /// The map's redundancy.
     pub fn redundancy(&self) -> MapRedundancy {
         match self {
             ChunkMap::Free(_) | ChunkMap::Concatenated { .. } => MapRedundancy::None,
@@ -90,7 +90,7 @@ impl ChunkMap {
         }
     }
 
-    /// Chunks of a stripe, redundant ones among them.
+    /// Chunks of a stripe, including redundant ones.
     pub fn slots(&self) -> usize {
         match self {
             ChunkMap::Layout(layout) => layout.shape().slots(),
@@ -101,7 +101,7 @@ impl ChunkMap {
         }
     }
 
-    /// Where a chunk of a stripe lies: data first, then copies or parities.
+    /// The place of a chunk of a stripe; slots count data first, then copies or parities.
     pub fn place(&self, stripe: u64, slot: usize) -> ChunkPlace {
         match self {
             ChunkMap::Layout(layout) => layout.place(stripe, slot),
@@ -119,7 +119,7 @@ impl ChunkMap {
         }
     }
 
-    /// How many whole stripes fit when each member has so many rows.
+    /// The number of whole stripes that fit if each member has `rows` rows.
     pub fn stripes(&self, rows: u64) -> u64 {
         match self {
             ChunkMap::Layout(layout) => layout.stripes(rows),
@@ -138,7 +138,7 @@ impl ChunkMap {
     }
 
     /// The members of the chunks of one pattern: the truth that a prober looks for. (Denehy et al. 2004, section 2: the
-    /// least period of the data.) Of mirrors those of the first copies. Nothing where there is no pattern.
+    /// least period of the data.) For mirrors, the members of the first copies. Empty if there is no pattern.
     pub fn pattern(&self) -> Vec<usize> {
         let list: Vec<usize> = match self {
             ChunkMap::Layout(layout) => {

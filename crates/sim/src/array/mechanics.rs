@@ -1,19 +1,21 @@
-//! The mechanics of one disk: seeks, rotation, skews. Where the head is and how far the platter has turned is part of the
-//! state, so a request takes as long as it must from where the last one left off.
+//! The mechanics of one disk: seeks, rotation, skews.
+//!
+//! The position of the head and the turn of the platter are part of the state, so the time of a request depends on
+//! where the last one ended.
 //!
 //! Constants: the IBM Ultrastar 9LZX of Denehy et al. 2004, section 3.1, with the seek curve of two functions that they
-//! take from Ruemmler & Wilkes 1994. They give its ends; the coefficients follow. One zone, as their single number of
-//! sectors a track says. Their head switch of 0.8 ms is the track skew of 36 sectors (0.794 ms), so a crossing costs its
-//! skew.
+//! take from Ruemmler & Wilkes 1994. They give its ends; the coefficients follow. One zone, because they give a single
+//! number of sectors per track. Their head switch of 0.8 ms is the track skew of 36 sectors (0.794 ms), so crossing to
+//! the next track costs its skew.
 
 use scrubjay_core::units::Nanos;
 
 /// A disk's geometry and times. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mechanics {
-    /// One revolution.
+    /// The time of one revolution.
     pub rotation_ms: f64,
-    /// From one surface to another of the same cylinder.
+    /// The time to switch from one surface to another of the same cylinder.
     pub head_switch_ms: f64,
     /// Sectors by which a track begins later than the one on the surface before.
     pub track_skew: u64,
@@ -25,21 +27,21 @@ pub struct Mechanics {
     pub heads: u64,
     /// Cylinders.
     pub cylinders: u64,
-    /// How long the arm takes.
+    /// The times of the arm's moves.
     pub seek: Seek,
-    /// What it takes longer to settle for a write, whenever the arm has moved.
+    /// The time to settle that a write needs in addition, whenever the arm has moved.
     pub write_settle_ms: f64,
 }
 
-/// How long the arm takes over a distance in cylinders.
+/// The time that the arm takes over a distance in cylinders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seek {
-    /// By two functions.
+    /// Given by two functions.
     Curve(SeekCurve),
-    /// By distances and milliseconds that were measured, rising, from a distance of 1 on; straight lines between them. All of
-    /// it takes `factor` times as long.
+    /// Given by measured points (distance, milliseconds), ascending, from a distance of 1 on, with straight lines
+    /// between them. All times are multiplied by `factor`.
     Table {
-        /// At least one.
+        /// At least one point.
         points: &'static [(u64, f64)],
         /// 1 for the table itself.
         factor: f64,
@@ -53,12 +55,13 @@ pub struct SeekCurve {
     pub short_below: u64,
     /// `a` and `b` of a short seek, in milliseconds.
     pub short: (f64, f64),
-    /// `a` and `b` of a long one, `a + b d`, in milliseconds.
+    /// `a` and `b` of a long seek, `a + b d`, in milliseconds.
     pub long: (f64, f64),
 }
 
 impl Seek {
-    /// The curve through these ends, in milliseconds: of one cylinder, of the shortest long seek, of the longest seek.
+    /// The curve through the times, in milliseconds, of a seek of one cylinder, of the shortest long seek, and of the
+    /// longest seek.
     pub fn through(one_ms: f64, short_below: u64, middle_ms: f64, longest: u64, longest_ms: f64) -> Seek {
         let root = (middle_ms - one_ms) / ((short_below as f64).sqrt() - 1.0);
         let slope = (longest_ms - middle_ms) / (longest - short_below) as f64;
@@ -66,7 +69,7 @@ impl Seek {
         Seek::Curve(SeekCurve { short_below, short, long })
     }
 
-    /// How long the arm takes over so many cylinders.
+    /// The time, in milliseconds, of a seek over `distance` cylinders.
     pub fn millis(&self, distance: u64) -> f64 {
         match *self {
             _ if distance == 0 => 0.0,
@@ -78,7 +81,7 @@ impl Seek {
         }
     }
 
-    /// Takes so many times as long.
+    /// The same seeks, `times` as long.
     fn slower(self, times: f64) -> Seek {
         let scale = |(a, b): (f64, f64)| (a * times, b * times);
         match self {
@@ -90,7 +93,7 @@ impl Seek {
     }
 }
 
-/// On the straight line between the points around this distance; beyond the ends, what is there.
+/// Interpolates between the points around this distance; beyond the ends, takes the last point's value.
 fn between(points: &[(u64, f64)], distance: u64) -> f64 {
     let next = points.partition_point(|&(at, _)| at < distance);
     match (points.get(next.wrapping_sub(1)), points.get(next)) {
@@ -101,7 +104,7 @@ fn between(points: &[(u64, f64)], distance: u64) -> f64 {
 }
 
 impl Mechanics {
-    /// The disk of Denehy et al. 2004. Its 17.8 million sectors are 6543 cylinders; the seek ends are 0.8, 6.0 and 8.0 ms.
+    /// The disk of Denehy et al. 2004. Its 17.8 million sectors are 6543 cylinders; the seek times given are 0.8, 6.0 and 8.0 ms.
     pub fn ultrastar_9lzx() -> Mechanics {
         Mechanics {
             rotation_ms: 6.0,
@@ -116,12 +119,12 @@ impl Mechanics {
         }
     }
 
-    /// Its size in sectors.
+    /// The disk's size in sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors_per_track * self.heads * self.cylinders
     }
 
-    /// Rotation and seeks take so many times as long.
+    /// The same disk, with `rotation` times the time of a revolution and `seek` times that of seeks and head switches.
     pub fn slower(self, rotation: f64, seek: f64) -> Mechanics {
         Mechanics {
             rotation_ms: self.rotation_ms * rotation,
@@ -131,7 +134,7 @@ impl Mechanics {
         }
     }
 
-    /// The track of a sector, numbered over all cylinders, and its place on it.
+    /// The track of a sector, numbered over all cylinders, and the sector's place on it.
     fn track(&self, sector: u64) -> (u64, u64) {
         (sector / self.sectors_per_track, sector % self.sectors_per_track)
     }
@@ -141,7 +144,7 @@ impl Mechanics {
         sector / (self.sectors_per_track * self.heads)
     }
 
-    /// By how many sectors a track begins later than track 0.
+    /// Sectors by which a track begins later than track 0.
     fn skew(&self, track: u64) -> u64 {
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let of_cylinder = (self.heads - 1) * self.track_skew + self.cylinder_skew;
@@ -149,7 +152,7 @@ impl Mechanics {
     }
 }
 
-/// A disk that works: where its head is.
+/// A disk at work: its mechanics, and the track below its heads.
 #[derive(Clone, Debug)]
 pub struct Arm {
     mechanics: Mechanics,
@@ -157,7 +160,7 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// Above the first track.
+    /// A disk with its heads above the first track.
     pub fn new(mechanics: Mechanics) -> Arm {
         Arm { mechanics, track: 0 }
     }
@@ -167,16 +170,16 @@ impl Arm {
         self.track / self.mechanics.heads
     }
 
-    /// What it is made of.
+    /// The disk's mechanics.
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
     }
 
-    /// Reads or writes `count` sectors from `sector` on, beginning at `now`: when that is done. A disk is only as large as
-    /// it is: places beyond its end are taken from its start.
+    /// Reads or writes `count` sectors from `sector` on, beginning at `now`; returns when that is done. Sectors beyond
+    /// the end of the disk wrap around to its start.
     ///
     /// # Panics
-    /// When the count is zero.
+    /// When `count` is zero.
     pub fn work(&mut self, now: Nanos, sector: u64, count: u64, is_write: bool) -> Nanos {
         assert!(count > 0, "something is read or written");
         let Mechanics { rotation_ms, sectors_per_track, heads, .. } = self.mechanics;
@@ -186,7 +189,7 @@ impl Arm {
         let settle_ms = if is_write && distance > 0 { self.mechanics.write_settle_ms } else { 0.0 };
         let mut at_ms = now.as_millis_f64() + self.mechanics.seek.millis(distance).max(switch_ms) + settle_ms;
         let sector_ms = rotation_ms / sectors_per_track as f64;
-        // How far the platter has turned, in sectors, and how far it must turn until the first sector comes.
+        // The turn of the platter, in sectors, and how far it must turn until the first sector comes.
         let turned = at_ms / sector_ms % sectors_per_track as f64;
         let wanted = ((place + self.mechanics.skew(track)) % sectors_per_track) as f64;
         at_ms += (wanted - turned).rem_euclid(sectors_per_track as f64) * sector_ms;
@@ -258,7 +261,7 @@ mod tests {
         let (mut arm, mut rng, mut now) = (Arm::new(mechanics), Rng::new(1), Nanos::ZERO);
         let (count, sectors) = (20_000, 8);
         for _ in 0..count {
-            // Somebody thinks for a while, so that no rotation is locked to the one before.
+            // A random pause, so that the platter's turn is not locked to the request before.
             now = now.saturating_add(Nanos((rng.uniform() * 6e6) as u64));
             let start = rng.below(mechanics.sectors() / 8) * 8;
             let done = arm.work(now, start, sectors, false);
@@ -279,7 +282,7 @@ mod tests {
         let done = arm.work(Nanos::ZERO, 0, whole, false);
         let expected = 10.0 * 6.0 + 9.0 * 36.0 / 272.0 * 6.0;
         assert!((done.as_millis_f64() - expected).abs() < 1e-3, "{done:?}");
-        // And on to the next cylinder: its first sector comes just when the arm is there.
+        // On to the next cylinder: its first sector comes just when the arm is there.
         let next = arm.work(done, whole, 1, false);
         let step_ms = (next.0 - done.0) as f64 / 1e6;
         assert!((step_ms - 85.0 / 272.0 * 6.0).abs() < 1e-3, "{step_ms}");

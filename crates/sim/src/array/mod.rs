@@ -1,4 +1,4 @@
-//! Arrays of modelled disks: what a prober is tested on. A batch of requests in, the time of each completion out.
+//! Arrays of modelled disks, to test a prober: a batch of requests in, the time of each completion out.
 //!
 //! ```text
 //! Batch -> split at chunks -> plan (copies, parities, what is lost) -> queue of each disk -> mechanics -> Answers
@@ -35,7 +35,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use work::{DiskWork, Owner};
 
-/// What a request that the write cache takes costs: a copy over the bus, one at a time; 4 KiB at 160 MB/s (Ultra160 SCSI).
+/// The time of a request that the write cache takes: a copy over the bus, one at a time; 4 KiB at 160 MB/s (Ultra160 SCSI).
 const CACHE_TIME: Nanos = Nanos(25_000);
 
 /// An array at work, in virtual time.
@@ -47,16 +47,16 @@ pub struct Array {
     events_made: u64,
     now: Nanos,
     requests: Vec<Underway>,
-    /// Writes that the cache has taken and not passed on yet, in bytes.
+    /// Bytes of writes that the cache has taken and not yet passed on.
     cached_bytes: u64,
     /// Requests that wait for room in the cache.
     waiting: VecDeque<usize>,
     /// Writes that the cache passes on.
     destages: Vec<ArrayJob>,
     rng: Rng,
-    /// When the host is done with what it does one after the other: copies to the cache, and reckoning what is lost.
+    /// When the host finishes its serial work: copies to the cache, and computing the content of lost chunks.
     host_free: Nanos,
-    /// When the limit's bucket is full again.
+    /// When the limit's token bucket is full again.
     limit_full: Nanos,
     left: usize,
 }
@@ -65,11 +65,11 @@ pub struct Array {
 enum ArrayEvent {
     /// A request of the batch is issued.
     Arrives(usize),
-    /// The limit lets it pass.
+    /// The limit lets a request pass.
     Passes(usize),
-    /// The request has an answer.
+    /// A request has an answer.
     Answered(usize),
-    /// A disk is done with what it worked on.
+    /// A disk has finished a piece of work.
     Free(usize),
 }
 
@@ -81,7 +81,7 @@ struct Underway {
     done: Nanos,
 }
 
-/// What is still to be done, and how much of it the disks have now.
+/// The phases of a request that are left, and the steps that the disks work on now.
 #[derive(Debug)]
 struct ArrayJob {
     plan: ArrayPlan,
@@ -89,7 +89,7 @@ struct ArrayJob {
 }
 
 impl Array {
-    /// Builds it.
+    /// Builds an array.
     ///
     /// # Panics
     /// When it cannot be built ([`ArraySetup::refusal`]).
@@ -113,18 +113,18 @@ impl Array {
         }
     }
 
-    /// As a prober sees it.
+    /// The device as a prober sees it.
     pub fn device(&self) -> ProbedDevice {
         let block = self.setup.block_bytes;
         ProbedDevice { bytes: self.setup.bytes() / block * block, block, depth: usize::MAX }
     }
 
-    /// What it is made of.
+    /// The array's setup.
     pub fn setup(&self) -> &ArraySetup {
         &self.setup
     }
 
-    /// Has a prober do all it wants.
+    /// Runs all batches that a prober asks for.
     pub fn serve<K: Clone>(&mut self, prober: &mut Prober<K>) {
         while let Some(batch) = prober.poll_batch() {
             prober.handle(self.run(&batch));
@@ -174,7 +174,7 @@ impl Array {
         Answers { timings: self.requests.iter().map(timing).collect(), is_disturbed: false }
     }
 
-    /// Nothing is asked of it for so long; the cache passes on what it has meanwhile.
+    /// Lets time pass without requests; the cache passes on its writes meanwhile.
     pub fn rest(&mut self, time: Nanos) {
         let until = self.now.saturating_add(time);
         while let Some(&Reverse((at, _, ArrayEvent::Free(spindle)))) =
@@ -218,7 +218,7 @@ impl Array {
         }
     }
 
-    /// The cache takes a write, answers, and begins to pass it on.
+    /// Takes a write into the cache, answers it, and begins to pass it on.
     fn cache(&mut self, index: usize, bytes: u64) {
         self.cached_bytes += bytes;
         let plan = std::mem::take(&mut self.requests[index].job.plan);
@@ -228,7 +228,7 @@ impl Array {
         self.advance(Owner::Destage(self.destages.len() - 1));
     }
 
-    /// Goes on with the next steps of a request, or ends it.
+    /// Starts the next phase of a job, or ends it.
     fn advance(&mut self, owner: Owner) {
         let job = self.job(owner);
         let (steps, is_rebuilt) = (job.plan.next_phase(), job.plan.is_rebuilt);
@@ -281,7 +281,7 @@ impl Array {
         self.work(spindle);
     }
 
-    /// A disk that is free takes what comes next in its order.
+    /// Starts the next pieces of work on a disk that is free, in the order of its queue.
     fn work(&mut self, spindle: usize) {
         while let Some(done) = self.spindles[spindle].begin(self.now, self.setup.noise, &mut self.rng) {
             self.event(done, ArrayEvent::Free(spindle));

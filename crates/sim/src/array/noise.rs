@@ -1,4 +1,4 @@
-//! What disturbs a measurement: requests that take much longer for no reason that can be seen, and somebody else's reads.
+//! Disturbances of a measurement: requests that take much longer for no visible reason, and another client's reads.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
@@ -7,21 +7,21 @@ use std::fmt;
 /// How disturbed a disk is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Noise {
-    /// Not at all.
+    /// Not disturbed.
     #[default]
     Clean,
-    /// One request in a hundred takes longer: by a Pareto time of shape 1.5 from 20 ms on.
+    /// One request in a hundred takes longer, by a Pareto time of shape 1.5, 20 ms or more.
     Tail,
-    /// One in twenty takes longer, by a Pareto time of shape 1.1 from 10 ms on; before every fifth, a stranger's random
-    /// read is served.
+    /// One request in twenty takes longer, by a Pareto time of shape 1.1, 10 ms or more; before one in five, another
+    /// client's random read is served.
     Heavy,
 }
 
-/// No request takes longer by more than that: a drive's own time-out is a few seconds.
+/// The longest delay of a request, in milliseconds: a drive's own time-out is a few seconds.
 const DELAY_MAX_MS: f64 = 2000.0;
 
 impl Noise {
-    /// All of them.
+    /// All levels of noise.
     pub const ALL: [Noise; 3] = [Noise::Clean, Noise::Tail, Noise::Heavy];
 
     /// Its name on the command line.
@@ -33,7 +33,7 @@ impl Noise {
         }
     }
 
-    /// By how much a request takes longer.
+    /// The delay of a request.
     pub fn delay(self, rng: &mut Rng) -> Nanos {
         let (share, shape, from_ms) = match self {
             Noise::Clean => return Nanos::ZERO,
@@ -46,7 +46,7 @@ impl Noise {
         Nanos((rng.pareto(from_ms, shape).min(DELAY_MAX_MS) * 1e6) as u64)
     }
 
-    /// Is a stranger's read served first?
+    /// Is another client's read served before a request?
     pub fn is_intruded(self, rng: &mut Rng) -> bool {
         self == Noise::Heavy && rng.uniform() < 0.2
     }
@@ -68,7 +68,7 @@ mod tests {
             let (mut rng, count) = (Rng::new(6), 400_000);
             let delays: Vec<f64> = (0..count).map(|_| noise.delay(&mut rng).as_millis_f64()).collect();
             let beyond = |ms: f64| delays.iter().filter(|&&delay| delay >= ms).count() as f64 / f64::from(count);
-            // Pareto: every one is longer than the least, and one in `times^shape` so many times longer.
+            // Pareto: every delay is at least the minimum, and a share of times^-shape is that many times longer.
             assert!((beyond(f64::MIN_POSITIVE) / share - 1.0).abs() < 0.05, "{noise}: {}", beyond(f64::MIN_POSITIVE));
             assert_eq!(beyond(from_ms * 0.999), beyond(f64::MIN_POSITIVE), "{noise}");
             let far = beyond(8.0 * from_ms) / beyond(from_ms * 0.999);

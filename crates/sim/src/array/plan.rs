@@ -1,4 +1,4 @@
-//! What a request means for the disks: which chunks are read and written, and in which order.
+//! The plan of a request: which chunks the disks read and write, and in which order.
 
 use super::map::MapRedundancy;
 use super::setup::{ArraySetup, MirrorRead, ParityWrite};
@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, VecDeque};
 /// A piece of a chunk that is read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskStep {
-    /// The one place, or the two of which one is read.
+    /// The only place, or the copies of which one is read.
     places: Vec<ChunkPlace>,
-    /// From which byte of the chunk on.
+    /// The first byte, within the chunk.
     pub within: u64,
-    /// How many bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// Written, not read.
+    /// Is it a write?
     pub is_write: bool,
 }
 
 impl DiskStep {
-    /// Where it is done; `look` tells how much the member of a place has to do, and how far its head is from there.
+    /// Chooses the place; `look` returns the work that the member of a place has, and the distance of its head from there.
     pub fn choose(&self, look: impl Fn(&ChunkPlace) -> (usize, u64), setup: &ArraySetup, rng: &mut Rng) -> ChunkPlace {
         let [first, ..] = self.places[..] else { panic!("a step has a place") };
         if self.places.len() == 1 {
@@ -36,7 +36,7 @@ impl DiskStep {
         let equal: Vec<ChunkPlace> = self.places.iter().copied().filter(|place| order(place) == best).collect();
         match setup.mirror_read {
             MirrorRead::First => first,
-            // The first that is idle, as md takes it.
+            // The first idle one, as md does it.
             MirrorRead::Nearest => equal[0],
             _ if equal.len() == 1 => equal[0],
             _ => equal[rng.below(equal.len() as u64) as usize],
@@ -44,17 +44,17 @@ impl DiskStep {
     }
 }
 
-/// What is to be done, one phase after the other; the steps of a phase at the same time.
+/// The plan of a request: phases one after the other, with steps that run in parallel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArrayPlan {
     phases: VecDeque<Vec<DiskStep>>,
-    /// A chunk is reckoned from others on the way.
+    /// Is a lost chunk computed from others?
     pub is_rebuilt: bool,
     /// The request's length in bytes.
     pub bytes: u64,
 }
 
-/// What a request wants of one chunk.
+/// The part of a request in one chunk.
 #[derive(Clone, Copy, Debug)]
 struct ChunkPiece {
     slot: usize,
@@ -63,7 +63,7 @@ struct ChunkPiece {
 }
 
 impl ArrayPlan {
-    /// Of a request.
+    /// The plan of a request.
     pub fn of(setup: &ArraySetup, request: &ProbeRequest) -> ArrayPlan {
         let mut plan = ArrayPlan { bytes: request.len, ..ArrayPlan::default() };
         let (mut first, mut last) = (Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ impl ArrayPlan {
         plan
     }
 
-    /// The steps that come next; none when all is done.
+    /// Removes and returns the steps of the next phase; none when all is done.
     pub fn next_phase(&mut self) -> Vec<DiskStep> {
         self.phases.pop_front().unwrap_or_default()
     }
@@ -122,7 +122,7 @@ impl ArrayStripe<'_> {
         self.is_there(slot).then(|| DiskStep { places: vec![self.place(slot)], within, len, is_write })
     }
 
-    /// Reads a piece, from others if its disk is lost: is it reckoned then?
+    /// Reads a piece; returns whether its disk is lost, so that the piece is computed from others.
     fn read(&self, piece: &ChunkPiece, steps: &mut Vec<DiskStep>) -> bool {
         let &ChunkPiece { slot, within, len } = piece;
         let data = self.setup.map.data();
@@ -132,7 +132,7 @@ impl ArrayStripe<'_> {
             }
             _ if self.is_there(slot) => vec![self.place(slot)],
             _ => {
-                // All other data, and as many parities as are missing.
+                // All other data, and as many parities as data are missing.
                 let others =
                     (0..self.setup.map.slots()).filter(|&other| other != slot && self.is_there(other)).take(data);
                 steps.extend(others.filter_map(|other| self.step(other, within, len, false)));
@@ -164,7 +164,7 @@ impl ArrayStripe<'_> {
                 let is_written_lost = pieces.iter().any(|piece| !self.is_there(piece.slot));
                 let is_other_lost = (0..data).any(|slot| !covers(slot) && !self.is_there(slot)) && !is_written_lost;
                 if (0..data).all(covers) {
-                    // The whole stripe: nothing need be known of what was there.
+                    // The whole stripe: no old data are needed.
                 } else if is_other_lost || (self.setup.parity_write == ParityWrite::ReadModify && !is_written_lost) {
                     reads.extend(
                         pieces.iter().filter_map(|piece| self.step(piece.slot, piece.within, piece.len, false)),

@@ -1,9 +1,9 @@
-//! The order in which one disk serves what waits for it.
+//! The order in which one disk serves its queue.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// A discipline.
+/// A queue discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Discipline {
     /// First come, first served.
@@ -16,7 +16,7 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// All of them.
+    /// All disciplines.
     pub const ALL: [Discipline; 3] = [Discipline::Fcfs, Discipline::CLook, Discipline::Sstf];
 
     /// Its name on the command line.
@@ -35,7 +35,7 @@ impl fmt::Display for Discipline {
     }
 }
 
-/// What waits for a disk.
+/// The queue of a disk.
 #[derive(Clone, Debug)]
 pub struct DiskQueue<T> {
     discipline: Discipline,
@@ -46,22 +46,22 @@ pub struct DiskQueue<T> {
 }
 
 impl<T> DiskQueue<T> {
-    /// Nothing waits.
+    /// An empty queue.
     pub fn new(discipline: Discipline) -> DiskQueue<T> {
         DiskQueue { discipline, arrivals: 0, in_turn: VecDeque::new(), in_place: BTreeMap::new() }
     }
 
-    /// How many wait.
+    /// The number of waiting items.
     pub fn len(&self) -> usize {
         self.in_turn.len() + self.in_place.len()
     }
 
-    /// Does nobody wait?
+    /// Is the queue empty?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more waits, for this sector.
+    /// Adds an item for this sector.
     pub fn push(&mut self, sector: u64, item: T) {
         self.arrivals += 1;
         match self.discipline {
@@ -72,7 +72,7 @@ impl<T> DiskQueue<T> {
         }
     }
 
-    /// Whose turn it is, for a disk whose heads are above this sector.
+    /// Removes the next item, for a disk whose heads are above sector `head`.
     pub fn pop(&mut self, head: u64) -> Option<T> {
         let at_or_above = |place: &BTreeMap<(u64, u64), T>| place.range((head, 0)..).next().map(|(&key, _)| key);
         let key = match self.discipline {

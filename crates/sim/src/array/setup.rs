@@ -1,4 +1,4 @@
-//! What an array is made of.
+//! The setup of a modelled array.
 
 use super::flash::Chips;
 use super::map::{ChunkMap, MapRedundancy};
@@ -7,12 +7,12 @@ use super::noise::Noise;
 use super::queue::Discipline;
 use scrubjay_core::units::Nanos;
 
-/// What each member is.
+/// The drive of each member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drive {
     /// A disk that spins.
     Disk(Mechanics),
-    /// One that does not.
+    /// A flash drive.
     Flash(Chips),
 }
 
@@ -26,17 +26,17 @@ impl Drive {
     }
 }
 
-/// Which copy is read.
+/// The copy that a read goes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MirrorRead {
-    /// The one whose member has less to do.
+    /// The one whose member has less work.
     #[default]
     ShortestQueue,
-    /// Either.
+    /// One at random.
     Random,
-    /// Always the first: mirrors that cannot be seen from outside.
+    /// Always the first: such mirrors cannot be seen from outside.
     First,
-    /// As Linux' md does: one that is idle, else the one whose head is nearest.
+    /// As in Linux' md: an idle member, else the one whose head is nearest.
     Nearest,
 }
 
@@ -45,24 +45,24 @@ pub enum MirrorRead {
 pub struct RequestLimit {
     /// Requests a second.
     pub iops: f64,
-    /// So many may come at once before the limit is felt.
+    /// Requests that may come at once before the limit delays any.
     pub burst: f64,
 }
 
-/// A part of the device that is answered without its disks, extent by extent: what a large cache holds of it, or what a thin
-/// volume has never been written.
+/// A part of the device that is answered without its disks, extent by extent: the part that a large cache holds, or
+/// that was never written on a thin volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuickPart {
     /// The share of the extents, 0 to 1.
     pub share: f64,
     /// The size of an extent in bytes.
     pub extent_bytes: u64,
-    /// How long such an answer takes.
+    /// The time of such an answer.
     pub time: Nanos,
 }
 
 impl QuickPart {
-    /// Is this byte answered so? The extents are spread by chance.
+    /// Does this byte belong to the part? The extents are spread pseudo-randomly.
     pub fn holds(&self, offset: u64) -> bool {
         let mixed = (offset / self.extent_bytes).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -70,72 +70,72 @@ impl QuickPart {
     }
 }
 
-/// How parities follow a small write.
+/// How parities are updated by a small write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ParityWrite {
-    /// The old data and the old parities are read (read-modify-write).
+    /// From the old data and the old parities (read-modify-write).
     #[default]
     ReadModify,
-    /// The other data of the stripe are read (reconstruct-write: Linux 2.4).
+    /// From the other data of the stripe (reconstruct-write: Linux 2.4).
     Reconstruct,
 }
 
-/// A member that is not like the others.
+/// A member that differs from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odd {
-    /// Index of the disk, from 0.
+    /// The member's number, from 0.
     pub disk: usize,
-    /// Its revolution takes so many times as long.
+    /// The factor of its revolution's time.
     pub rotation: f64,
-    /// Its seeks take so many times as long.
+    /// The factor of its seek times.
     pub seek: f64,
 }
 
-/// An array to be built.
+/// The description of an array to be built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArraySetup {
-    /// Where chunks lie.
+    /// The places of the chunks.
     pub map: ChunkMap,
-    /// The size of a chunk, a multiple of 512.
+    /// The size of a chunk in bytes, a multiple of 512.
     pub chunk_bytes: u64,
-    /// The device's byte 0 is this byte of the array: where a partition begins.
+    /// The byte of the array that is byte 0 of the device: where a partition begins.
     pub phase_bytes: u64,
-    /// The device is no larger: a partition or a small volume.
+    /// The size of the device, at most, in bytes: a partition or a small volume.
     pub bytes_max: u64,
-    /// The logical block of the device.
+    /// The logical block of the device, in bytes.
     pub block_bytes: u64,
-    /// What limits its requests.
+    /// The limit of its requests; `None`: no limit.
     pub limit: Option<RequestLimit>,
-    /// What of it is answered without its disks.
+    /// The part that is answered without its disks.
     pub quick: Option<QuickPart>,
-    /// What each member is.
+    /// The drive of each member.
     pub drive: Drive,
-    /// How each member orders what waits for it.
+    /// The queue discipline of each member.
     pub discipline: Discipline,
-    /// What disturbs it.
+    /// Its disturbances.
     pub noise: Noise,
-    /// Which copy is read.
+    /// The copy that a read goes to.
     pub mirror_read: MirrorRead,
-    /// How parities follow.
+    /// How parities are updated.
     pub parity_write: ParityWrite,
-    /// Bytes of a cache that takes writes and passes them on later.
+    /// Bytes of a cache that takes writes and passes them on later; `None`: no cache.
     pub write_cache_bytes: Option<u64>,
-    /// Members that are not like the others.
+    /// Members that differ from the others.
     pub odd: Vec<Odd>,
-    /// Two members that are halves of the same disk; every member is half a disk then.
+    /// Two members that are halves of the same disk; if set, every member is half a disk.
     pub same: Option<(usize, usize)>,
-    /// A member that is not there.
+    /// A member that is missing.
     pub lost: Option<usize>,
-    /// And another one.
+    /// A second member that is missing.
     pub lost_too: Option<usize>,
-    /// What the host reckons for each read of a lost chunk, one at a time.
+    /// The time that the host computes for each read of a lost chunk, one at a time.
     pub rebuild_time: Nanos,
-    /// Of the delays, the copies that are read, and the strangers.
+    /// The seed of delays, of the choice of copies, and of other clients' reads.
     pub seed: u64,
 }
 
 impl ArraySetup {
-    /// A quiet array of the paper's disks, served in turn.
+    /// A quiet array of the paper's disks, each first come, first served.
     pub fn new(map: ChunkMap, chunk_bytes: u64) -> ArraySetup {
         ArraySetup {
             map,
@@ -160,7 +160,7 @@ impl ArraySetup {
         }
     }
 
-    /// What each member takes of its drive.
+    /// The bytes of its drive that each member uses.
     pub fn member_bytes(&self) -> u64 {
         self.drive.bytes() / if self.same.is_some() { 2 } else { 1 }
     }
@@ -171,12 +171,12 @@ impl ArraySetup {
         (stripes * self.map.data() as u64 * self.chunk_bytes).saturating_sub(self.phase_bytes).min(self.bytes_max)
     }
 
-    /// Is this member there?
+    /// Is this member present?
     pub(super) fn is_there(&self, disk: usize) -> bool {
         self.lost != Some(disk) && self.lost_too != Some(disk)
     }
 
-    /// The disk of a member: two of them may be halves of one.
+    /// The disk of a member: two members may be halves of one disk.
     pub(super) fn spindle_of(&self, disk: usize) -> usize {
         match self.same {
             Some((first, second)) if disk == second => first,
@@ -184,7 +184,7 @@ impl ArraySetup {
         }
     }
 
-    /// Where a member begins on its disk, in bytes.
+    /// The byte of its disk at which a member begins.
     pub(super) fn base_of(&self, disk: usize) -> u64 {
         match self.same {
             Some((_, second)) if disk == second => self.member_bytes() / 512 * 512,
@@ -192,7 +192,7 @@ impl ArraySetup {
         }
     }
 
-    /// Why it cannot be built, if it cannot.
+    /// Why it cannot be built; `None`: it can.
     pub fn refusal(&self) -> Option<&'static str> {
         let disks = self.map.disks();
         let is_member = |disk: usize| disk < disks;

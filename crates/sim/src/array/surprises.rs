@@ -1,5 +1,6 @@
-//! Arrays that the prober was not made on: by a seed, of every family that was thought of and of sizes, chunks, drives and
-//! disturbances drawn at random. They are never used to choose a threshold; `probe_trials --surprises` plays them.
+//! Arrays that the prober was not tuned on: families of every kind, with sizes, chunks, drives and disturbances from a seed.
+//!
+//! They are never used to choose a threshold; `probe_trials --surprises` plays them.
 
 use super::Array;
 use super::drives::{atlas_10k, cheetah_9lp};
@@ -17,56 +18,56 @@ use scrubjay_core::probe::known::{Claim, KnownArray, ProbeFinding, ProbeStage, U
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 
-/// What a probe may take: disks of 1999 are three times as slow as today's, which get three minutes.
+/// What a probe may use: disks of 1999 are three times as slow as today's, which get three minutes.
 const BUDGET: ProbeBudget = ProbeBudget { requests: u64::MAX, time: Nanos::from_secs(540) };
 
-/// An array is too small if so many patterns take more than one in so many bytes of it: what shows that a pattern is not a part of a
-/// larger one has no room.
+/// An array is too small if this many patterns take more than one in that many bytes of it: there is no room to show
+/// that a pattern is not a part of a larger one.
 const TOO_SMALL: (u64, u64) = (16, 400);
 
 /// A family of arrays.
 pub struct SurpriseFamily {
-    /// What they are.
+    /// What its arrays are.
     pub name: &'static str,
     setup: fn(&mut Rng) -> ArraySetup,
-    /// Is this what it is made of?
+    /// Does this reason name what the array is made of?
     is_reason: fn(&Unmeasurable) -> bool,
-    /// Is what it is made of among the several causes that this names?
+    /// Does this reason name several causes, of which one is what the array is made of?
     is_among: fn(&Unmeasurable) -> bool,
 }
 
-/// What was said of an array of whose disks nothing is said with 90 % or more.
+/// The reason given for an array about whose disks nothing is stated with a confidence of 90 % or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeclineReason {
-    /// What it is made of.
+    /// What the array is made of.
     Own,
-    /// Several causes, of which one is what it is made of; or that what was found is not borne out, or is no known layout.
+    /// Several causes, of which one is right; or that the findings are not confirmed, or show no known layout.
     Several,
-    /// That there was no time for more.
+    /// That the time was used up.
     Time,
-    /// What is not so, or nothing.
+    /// A wrong reason, or none.
     Wrong,
 }
 
-/// What came of one.
+/// The result of probing one array.
 #[derive(Clone, Debug)]
 pub struct SurpriseOutcome {
     /// The array.
     pub setup: ArraySetup,
-    /// What was said of it.
+    /// The prober's knowledge of it.
     pub known: KnownArray,
-    /// What that took.
+    /// The requests and time that the probe used.
     pub spent: ProbeBudget,
     /// Each statement, and whether it is true.
     pub statements: Vec<Statement>,
-    /// Was all of its map found?
+    /// Was its whole map found?
     pub is_right: bool,
-    /// Nothing was said of its disks: for which reason?
+    /// The reason given if nothing was stated about its disks; `None`: something was.
     pub declined: Option<DeclineReason>,
 }
 
 impl SurpriseFamily {
-    /// Probes one, drawn by a seed.
+    /// Probes an array of this family, drawn by a seed.
     pub fn probe(&self, seed: u64) -> SurpriseOutcome {
         let mut rng = Rng::new(seed);
         let setup = ArraySetup { seed, ..(self.setup)(&mut rng) };
@@ -94,11 +95,11 @@ impl SurpriseFamily {
 impl SurpriseFamily {
     fn reason(&self, known: &KnownArray, is_small: bool) -> DeclineReason {
         match &known.unmeasurable {
-            // Of any family, and of none that is not.
+            // The size decides about this reason, not the family.
             Some(Unmeasurable::TooSmall { .. }) if is_small => DeclineReason::Own,
             Some(Unmeasurable::TooSmall { .. }) => DeclineReason::Wrong,
             Some(why) if (self.is_reason)(why) => DeclineReason::Own,
-            // That is so of whatever was not found.
+            // That is true of everything that was not found.
             Some(Unmeasurable::Uneven) => DeclineReason::Several,
             Some(why) if (self.is_among)(why) => DeclineReason::Several,
             Some(_) => DeclineReason::Wrong,
@@ -113,7 +114,7 @@ fn is_unknown(finding: &Claim<ProbeFinding>) -> bool {
     finding.value == ProbeFinding::Unknown && finding.confidence >= 0.9
 }
 
-/// All of them.
+/// All families.
 pub fn families() -> Vec<SurpriseFamily> {
     use Unmeasurable::{Degraded, Limited, Memory, NoChunks, NoPattern, PartlyMemory, TooNoisy, Uneven, Unfilled};
     let family = |name, setup, is_reason| SurpriseFamily { name, setup, is_reason, is_among: |_| false };
@@ -121,7 +122,7 @@ pub fn families() -> Vec<SurpriseFamily> {
         is_among: |why| matches!(why, NoPattern { .. } | NoChunks { .. }),
         ..family(name, setup, is_reason)
     };
-    // (Where there is room, the size is not among the causes.)
+    // (If there is room enough, the size is not among the causes.)
     let tiny = |name, setup, is_reason| SurpriseFamily {
         is_among: |why| matches!(why, NoChunks { bytes_min: Some(_) }),
         ..family(name, setup, is_reason)
@@ -144,7 +145,7 @@ pub fn families() -> Vec<SurpriseFamily> {
         unseen("RAID-6 less two, mirrors less one", lost, |why| {
             matches!(why, Degraded { .. } | TooNoisy | NoPattern { .. } | Uneven)
         }),
-        // No flash of this family is behind a limit: what it does at once is more than can be asked of it.
+        // No flash of this family is behind a limit: it does more at once than the prober can ask of it.
         family("flash", flash, |why| matches!(why, Unfilled { .. })),
         family("one disk", one, |_| false),
         family("shared disks", shared, |_| false),
@@ -169,7 +170,7 @@ fn layout(kind: LayoutKind, disks: usize) -> ChunkMap {
     ChunkMap::Layout(Layout::new(kind, shape, disks).expect("such an array"))
 }
 
-/// Striping, parity or pairs of 2 to 12 disks.
+/// Striping, parity or pairs, of 4 to 12 disks.
 fn any_layout(rng: &mut Rng) -> ChunkMap {
     let kind = one_of(
         rng,
@@ -188,7 +189,7 @@ fn any_layout(rng: &mut Rng) -> ChunkMap {
     layout(kind, if kind == LayoutKind::Raid1 { disks / 2 * 2 } else { disks })
 }
 
-/// Any drive that spins, any order of its queue, sometimes some noise; a partition that begins anywhere.
+/// Any spinning drive and queue discipline, sometimes some noise; a partition that begins anywhere.
 pub(super) fn on_disks(rng: &mut Rng, map: ChunkMap, chunk_bytes: u64) -> ArraySetup {
     let mechanics = one_of(rng, &[Mechanics::ultrastar_9lzx(), cheetah_9lp(), atlas_10k()]);
     ArraySetup {
@@ -213,7 +214,7 @@ fn plain(rng: &mut Rng) -> ArraySetup {
 fn concatenated(rng: &mut Rng) -> ArraySetup {
     let disks = between(rng, 2, 5) as usize;
     let plain = on_disks(rng, ChunkMap::Concatenated { disks: 1, rows: 1 }, 64 << 10);
-    // Some use a part of each disk only.
+    // Some use only a part of each disk.
     let rows = plain.member_bytes() / plain.chunk_bytes / between(rng, 1, 8);
     ArraySetup { map: ChunkMap::Concatenated { disks, rows }, ..plain }
 }
@@ -255,7 +256,7 @@ fn small(rng: &mut Rng) -> ArraySetup {
 fn limited(rng: &mut Rng) -> ArraySetup {
     let limit = RequestLimit { iops: 100.0 * 2f64.powf(rng.uniform() * 6.0), burst: one_of(rng, &[1.0, 32.0, 300.0]) };
     let plain = if rng.below(2) == 0 { flash(rng) } else { plain(rng) };
-    // Slower than what is behind it.
+    // The limit must be slower than what is behind it.
     let disks = plain.map.disks() as f64;
     let own = if matches!(plain.drive, Drive::Flash(_)) { 20_000.0 } else { 90.0 } * disks;
     ArraySetup { limit: Some(RequestLimit { iops: limit.iops.min(own / 2.0), ..limit }), ..plain }

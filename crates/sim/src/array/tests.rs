@@ -1,4 +1,4 @@
-//! Arrays against what is known of them.
+//! Modelled arrays against known figures.
 
 use super::map::ChunkMap;
 use super::mechanics::{Arm, Mechanics, Seek};
@@ -13,7 +13,7 @@ fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> ChunkMap {
     ChunkMap::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
 }
 
-/// The mean makespan of ten batches of `count` random requests of 4 KiB.
+/// The mean makespan of ten batches of `count` random requests of 4 KiB, in milliseconds.
 fn makespan_ms(array: &mut Array, kind: ProbeAccess, count: usize, seed: u64) -> f64 {
     let (mut rng, blocks) = (Rng::new(seed), array.device().bytes / 4096);
     let mut total = 0.0;
@@ -25,7 +25,7 @@ fn makespan_ms(array: &mut Array, kind: ProbeAccess, count: usize, seed: u64) ->
     total / 10.0
 }
 
-/// The paper's step 4: how many times as long random writes take as random reads.
+/// The paper's step 4: the time of random writes, divided by that of random reads.
 fn ratio(setup: &ArraySetup) -> f64 {
     let (mut reads, mut writes) = (Array::new(setup.clone()), Array::new(setup.clone()));
     makespan_ms(&mut writes, ProbeAccess::Rewrite, 500, 3) / makespan_ms(&mut reads, ProbeAccess::Read, 500, 3)
@@ -89,7 +89,7 @@ fn more_disks_do_more_at_a_time() {
         )
     };
     let (one, four) = (time(1), time(4));
-    // One of 400 random reads a disk; four share them, and the one that got most decides.
+    // 400 random reads on one disk; if four share them, the one that got most decides.
     assert!((one / four - 3.7).abs() < 0.4, "{}", one / four);
     // 400 in turn, one by one: the closed form of the mechanics.
     assert!((one / 400.0 - 9.55).abs() < 0.2, "{one}");
@@ -107,7 +107,7 @@ fn an_elevator_is_faster_and_serves_them_all() {
     assert!((fcfs / 4780.0 - 1.0).abs() < 0.05, "{fcfs}");
     assert!((clook / 2310.0 - 1.0).abs() < 0.1, "{clook}");
     assert!(sstf < clook * 1.05, "{sstf}");
-    // What decides the seconds of figure 8: 200 in turn take as long as 500 behind an elevator, nearly.
+    // The base of figure 8's seconds: 200 in turn take nearly as long as 500 behind an elevator.
     let two_hundred = |discipline| {
         let setup = ArraySetup { discipline, ..ArraySetup::new(map(LayoutKind::Raid0, 1, 0, 1), CHUNK) };
         makespan_ms(&mut Array::new(setup), ProbeAccess::Read, 200, 2)
@@ -149,7 +149,7 @@ fn mirrors_share_reads_unless_only_the_first_copy_is_read() {
     };
     let [shared, random, first] = [MirrorRead::ShortestQueue, MirrorRead::Random, MirrorRead::First].map(time);
     assert!((first / shared - 2.0).abs() < 0.15, "{}", first / shared);
-    // By chance, one of the two gets some more than half.
+    // At random, one of the two gets somewhat more than half.
     assert!((1.01..1.12).contains(&(random / shared)), "{}", random / shared);
 }
 
@@ -235,16 +235,16 @@ fn a_seed_says_all() {
     assert_ne!(run(7).to_bits(), run(8).to_bits());
 }
 
-/// Reads that a Cheetah 9LP was timed at: sectors where the head was and where it went, how many were read, microseconds.
-/// Those far jumps (over 100 000 sectors) among the first 340 requests of DiskSim 4.0's validation trace of that drive
-/// (Bucy, Schindler, Schlosser & Ganger 2008), which a real disk answered one by one, tens of milliseconds apart.
+/// Reads that were timed on a Cheetah 9LP: the sector below the head, the target sector, the number read, microseconds.
+/// These are the far jumps (over 100 000 sectors) among the first 340 requests of DiskSim 4.0's validation trace of that
+/// drive (Bucy, Schindler, Schlosser & Ganger 2008), which a real disk answered one by one, tens of milliseconds apart.
 const MEASURED: &str = include_str!("measured.txt");
 
-/// What that disk takes for a read that it need not turn for: four sectors out of its cache, in the same trace.
+/// The time of a read without any rotation, in milliseconds: four sectors from the disk's cache, in the same trace.
 const OVERHEAD_MS: f64 = 0.487;
 
-/// The demerit figure of Ruemmler & Wilkes 1994: the root mean square of the horizontal distance between two distributions
-/// of response times.
+/// The demerit figure of Ruemmler & Wilkes 1994: the root mean square of the horizontal distance between two
+/// distributions of response times.
 fn demerit(one: &mut [f64], other: &mut [f64]) -> f64 {
     one.sort_unstable_by(f64::total_cmp);
     other.sort_unstable_by(f64::total_cmp);
@@ -254,7 +254,7 @@ fn demerit(one: &mut [f64], other: &mut [f64]) -> f64 {
     (squares / steps as f64).sqrt()
 }
 
-/// The same reads on a modelled disk, each at forty random turns of the platter, in milliseconds.
+/// The times of the same reads on a modelled disk, each at forty random turns of the platter, in milliseconds.
 fn modelled(mechanics: Mechanics, reads: &[[u64; 4]]) -> Vec<f64> {
     let mut rng = Rng::new(9);
     let mut time = |&[from, to, count, _]: &[u64; 4]| {

@@ -1,4 +1,4 @@
-//! The arrays that the fast prober is tried on: `tests/probe.rs` tries each a few times, `examples/probe_trials.rs` many.
+//! The arrays on which the fast prober is tried: `tests/probe.rs` tries each a few times, `examples/probe_trials.rs` many.
 
 use super::Array;
 use super::flash::Chips;
@@ -14,13 +14,13 @@ use scrubjay_core::probe::io::ProbeBudget;
 use scrubjay_core::probe::known::{DeviceClass, KnownArray, ProbeFinding};
 use scrubjay_core::rng::Rng;
 
-/// The paper's chunk for its arrays of several sizes (Denehy et al. 2004, figure 7),
+/// The paper's chunk for its arrays of several sizes, in bytes (Denehy et al. 2004, figure 7).
 const CHUNK: u64 = 32 << 10;
-/// and for its layouts (figures 8 to 13).
+/// The paper's chunk for its layouts, in bytes (figures 8 to 13).
 const SMALL_CHUNK: u64 = 8 << 10;
-/// A member's factor is right from this share of the truth on,
+/// The least right factor of a slow member, as a share of the true one.
 const FACTOR_MIN: f64 = 0.86;
-/// up to that one: what a request costs besides rotation and seeks does not grow with them.
+/// The greatest right factor, as a share of the true one. (The costs of a request besides rotation and seeks do not grow.)
 const FACTOR_MAX: f64 = 1.2;
 
 /// A kind of array. A seed gives the places that are read, the partition's phase, and everything random in the array.
@@ -31,7 +31,7 @@ pub struct TrialCase {
     expected: Expected,
 }
 
-/// What is to be found beside pattern, chunk, phase, classes and layout.
+/// What must be found besides pattern, chunk, phase, classes and layout.
 #[derive(Clone, Copy, PartialEq)]
 enum Expected {
     Nothing,
@@ -44,14 +44,14 @@ enum Expected {
     NoChunks,
 }
 
-/// An array that was probed.
+/// The result of probing one array.
 #[derive(Clone, Debug)]
 pub struct TrialOutcome {
     /// The array.
     pub setup: ArraySetup,
-    /// What was said of it.
+    /// The prober's knowledge of it.
     pub known: KnownArray,
-    /// What that took.
+    /// The requests and time that the probe used.
     pub spent: ProbeBudget,
     /// Is all of it right, and nothing missing?
     pub is_right: bool,
@@ -77,9 +77,9 @@ impl Expected {
         let is_flash = matches!(setup.drive, Drive::Flash(_));
         let is_flash_said =
             known.device_class.as_ref().is_some_and(|claim| matches!(claim.value, DeviceClass::Flash { .. }));
-        // Copies on flash are not looked for.
+        // The prober does not look for copies on flash.
         let copies = is_flash || found.copies;
-        // One disk is one disk, whatever layout it is said to be.
+        // One disk is one disk, whatever layout is stated.
         let layout = found.layout || matches!(setup.map, ChunkMap::Layout(layout) if layout.disks() == 1);
         let is_map_right = found.pattern && found.chunk && found.classes && layout && found.disks && copies;
         let is_untold = known.classes.is_none() && known.chunk_bytes.is_none() || known.disks.is_none();
@@ -169,8 +169,8 @@ pub fn layouts() -> Vec<TrialCase> {
     all.into_iter().flat_map(each).collect()
 }
 
-/// Arrays that are none of the library's, in quiet and under heavy noise: five kinds of which two members share a disk, and
-/// one without any order.
+/// Arrays that are not in the library, in quiet and under heavy noise: five kinds of which two members share a disk,
+/// and one with a random map.
 pub fn misconfigured() -> Vec<TrialCase> {
     let kinds = [
         (LayoutKind::Raid0, 0),
@@ -205,7 +205,7 @@ pub fn misconfigured() -> Vec<TrialCase> {
     cases
 }
 
-/// Members that are slow or lost, sectors for chunks, and devices that are no arrays, or not of disks.
+/// Members that are slow or lost, chunks of one sector, single disks, and flash drives.
 pub fn odd() -> Vec<TrialCase> {
     let case = |name: &str, expected, setup: Box<dyn Fn(&mut Rng) -> ArraySetup + Sync>| TrialCase {
         name: format!("odd: {name}"),
@@ -313,7 +313,7 @@ pub fn odd() -> Vec<TrialCase> {
     ]
 }
 
-/// RAID-0 or RAID-5 of which one member, any of them, takes `times` as long.
+/// RAID-0 or RAID-5 with one random member that takes `times` as long.
 fn slow(kind: LayoutKind, disks: usize, times: f64, noise: Noise) -> Box<dyn Fn(&mut Rng) -> ArraySetup + Sync> {
     let parity = usize::from(kind != LayoutKind::Raid0);
     Box::new(move |rng| {
@@ -326,7 +326,7 @@ fn map(kind: LayoutKind, data: usize, parity: usize, disks: usize) -> ChunkMap {
     ChunkMap::Layout(Layout::new(kind, Shape { data, parity }, disks).expect("such an array"))
 }
 
-/// An array of which the partition begins anywhere.
+/// An array whose partition begins anywhere.
 fn somewhere(rng: &mut Rng, map: ChunkMap, chunk: u64) -> ArraySetup {
     ArraySetup { phase_bytes: rng.below(1 << 20) * 512, ..ArraySetup::new(map, chunk) }
 }

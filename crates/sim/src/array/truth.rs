@@ -1,4 +1,4 @@
-//! What a prober should find of an array, and what of that it did find.
+//! What a prober should find of an array, and how much of it it found.
 
 use super::map::{ChunkMap, MapRedundancy, Raid10Kind};
 use super::setup::{ArraySetup, MirrorRead};
@@ -7,51 +7,52 @@ use scrubjay_core::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding}
 use scrubjay_core::probe::library::{self, canonical};
 use std::collections::BTreeSet;
 
-/// Members whose times are apart by less are alike.
+/// Members are alike if their times differ by less than this factor.
 const UNLIKE: f64 = 1.05;
 
-/// What there is to be found.
+/// The facts that a prober should find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
-    /// The least distance at which all blocks lie on the same disk again; one sector where there is one disk.
+    /// The least distance, in bytes, at which all blocks lie on the same disk again; one block where there is one disk;
+    /// zero without a pattern.
     pub pattern_bytes: u64,
-    /// The size of a chunk and the first byte at which one begins; nothing where there is one disk.
+    /// The size of a chunk and the first byte at which one begins; `None`: there is one disk, or no pattern.
     pub chunk: Option<(u64, u64)>,
     /// The class of each chunk of the pattern, from that byte on.
     pub classes: Vec<usize>,
-    /// Disks that hold each chunk, and share its reads.
+    /// Disks that hold each chunk and share its reads.
     pub copies: usize,
     /// Disks that answer reads.
     pub disks: usize,
 }
 
-/// What of it was found.
+/// Which of the facts were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The pattern's size.
+    /// Is the pattern's size right?
     pub pattern: bool,
-    /// Chunk and phase.
+    /// Are chunk and phase right?
     pub chunk: bool,
-    /// The class of each chunk.
+    /// Is the class of each chunk right?
     pub classes: bool,
-    /// The number of copies.
+    /// Is the number of copies right?
     pub copies: bool,
-    /// The number of disks.
+    /// Is the number of disks right?
     pub disks: bool,
-    /// The true layout is among those that are said to fit; or none is, where none does.
+    /// Is the true layout among those that are said to fit, or, if no layout fits, none?
     pub layout: bool,
-    /// All that is said of members is true, and each member that is slow, fast, lost or shared is named.
+    /// Are all findings about members true, and is each member named that is slow, fast, lost or shared?
     pub findings: bool,
-    /// A layout was accepted that is not it.
+    /// Was a wrong layout accepted?
     pub is_layout_wrong: bool,
 }
 
-/// A statement of a prober, held against the truth: what it is about, how sure it is, and whether it is true.
+/// A statement of a prober, compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statement {
-    /// What it is about.
+    /// Its subject.
     pub about: &'static str,
-    /// How sure it is said to be.
+    /// Its stated probability, 0 to 1.
     pub confidence: f64,
     /// Is it true?
     pub is_true: bool,
@@ -78,7 +79,7 @@ impl Agreement {
 }
 
 impl Truth {
-    /// Of an array.
+    /// The truth about an array.
     pub fn of(setup: &ArraySetup) -> Truth {
         let disks: Vec<usize> = setup.map.pattern().into_iter().map(|disk| setup.spindle_of(disk)).collect();
         let count = disks.len();
@@ -98,10 +99,10 @@ impl Truth {
         if count == 0 {
             return Truth { pattern_bytes: 0, chunk: None, classes: Vec::new(), copies, disks: setup.map.disks() };
         }
-        // The rest of a pair is one disk.
+        // A pair without one member is one disk.
         let is_rest = setup.lost.is_some() && setup.map.disks() == 2;
         let (copies, disks_seen) = if is_rest { (1, 1) } else { (copies, disks_seen) };
-        // Copies on all members are one class, wherever the first of them lies.
+        // If the copies lie on all members, all chunks are of one class, wherever their first copies lie.
         let is_one = copies > 1 && copies == setup.map.disks() && setup.same.is_none();
         if count == 1 || is_one || is_rest {
             return Truth {
@@ -125,7 +126,7 @@ impl Truth {
         }
     }
 
-    /// What of it a prober found.
+    /// Compares what a prober knows with the truth.
     pub fn agreement(&self, setup: &ArraySetup, known: &KnownArray) -> Agreement {
         let value = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.value);
         let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value[..]);
@@ -156,7 +157,7 @@ impl Truth {
             copies: known.copies.as_ref().is_some_and(|claim| claim.value == self.copies),
             disks: known.disks.as_ref().is_some_and(|claim| claim.value == self.disks),
             layout: match named {
-                // Rotating with one parity or two has another name, with none it has none.
+                // With one parity or two, a rotating layout has another name, too; with none it has no name.
                 Some(layout) if layout.kind() == LayoutKind::Rotating => {
                     library::fits(&self.classes, Some(self.copies)).iter().eq(fits)
                 }
@@ -168,7 +169,7 @@ impl Truth {
         }
     }
 
-    /// The layout as which it is to be known, by reads: of mirrors whose first copies alone are read it is striping.
+    /// The layout as which reads should show it: mirrors of which only the first copies are read look like striping.
     fn layout(&self, setup: &ArraySetup) -> Option<Layout> {
         let make = |kind, data, parity, disks| Layout::new(kind, Shape { data, parity }, disks).ok();
         let is_striped = self.classes.iter().copied().eq(0..self.classes.len());
@@ -188,7 +189,7 @@ impl Truth {
                 make(LayoutKind::Raid1, 1, 1, *disks)
             }
             ChunkMap::Raid10 { kind: Raid10Kind::Near, copies: 2, disks } => make(LayoutKind::Near, 1, 1, *disks),
-            // Nobody reads the parity.
+            // Parities are never read.
             ChunkMap::Raid4 { disks } => make(LayoutKind::Raid0, disks - 1, 0, disks - 1),
             map => self.plain(map),
         }
@@ -198,14 +199,14 @@ impl Truth {
         if let ChunkMap::Layout(layout) = map { Some(*layout) } else { None }
     }
 
-    /// The class of the chunks that a member holds, if it holds any.
+    /// The class of the chunks that a member holds; `None`: it holds none.
     pub fn class_of(&self, setup: &ArraySetup, disk: usize) -> Option<usize> {
         let list = setup.map.pattern();
         let first = setup.phase_bytes.div_ceil(setup.chunk_bytes) as usize;
         (0..self.classes.len()).find(|i| list[(first + i) % list.len()] == disk).map(|i| self.classes[i])
     }
 
-    /// The members that hold the chunks of a class, and their copies that are read.
+    /// The disks that hold the chunks of a class, and those copies that are read.
     fn members_of(&self, setup: &ArraySetup, class: usize) -> BTreeSet<usize> {
         let first = setup.phase_bytes.div_ceil(setup.chunk_bytes);
         let data = setup.map.data() as u64;
@@ -220,12 +221,12 @@ impl Truth {
         own.flat_map(|i| of_chunk(first + i as u64)).map(|disk| setup.spindle_of(disk)).collect()
     }
 
-    /// Each statement that was made, and whether it is true.
+    /// Each statement that a prober made, and whether it is true.
     pub fn statements(&self, setup: &ArraySetup, known: &KnownArray) -> Vec<Statement> {
         let found = self.agreement(setup, known);
         let chunk = known.chunk_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.0));
         let phase = known.phase_bytes.as_ref().map(|claim| Some(claim.value) == self.chunk.map(|chunk| chunk.1));
-        // One disk is one disk, whatever layout it is said to be.
+        // One disk is one disk, whatever layout is stated.
         let layout = found.layout || self.chunk.is_none() && found.classes;
         let sure = |claim: &Option<Claim<u64>>| claim.as_ref().map(|claim| claim.confidence);
         let mut all: Vec<Statement> = [
@@ -275,9 +276,10 @@ impl Truth {
             && (setup.same.is_none() || said().any(|finding| matches!(finding, ProbeFinding::Unequal { .. })))
     }
 
-    /// Is it so, of an array whose classes are known?
+    /// Is a finding true, for an array whose classes were found?
     fn is_true(&self, setup: &ArraySetup, finding: &ProbeFinding) -> bool {
-        // By what all members of a class do in a second. Where all are unlike, slow is what is slower than some, and fast than some.
+        // The time of a class follows from what all its members do in a second. Where all classes differ, slow means
+        // slower than some, and fast, faster than some.
         let slowness = |disk: usize| {
             let odd = setup.odd.iter().filter(|odd| odd.disk == disk);
             odd.map(|odd| (odd.rotation * odd.seek).sqrt()).product::<f64>()
@@ -309,14 +311,14 @@ impl Truth {
     }
 }
 
-/// Where each of several disks begins that lie one behind the other, in bytes of the device.
+/// Where each disk of a concatenation begins, in bytes of the device.
 fn starts(setup: &ArraySetup) -> Vec<u64> {
     let ChunkMap::Concatenated { disks, rows } = setup.map else { return Vec::new() };
     let start = |disk: usize| (disk as u64 * rows * setup.chunk_bytes).saturating_sub(setup.phase_bytes);
     (0..disks).map(start).filter(|start| *start < setup.bytes()).collect()
 }
 
-/// To so many bytes: the prober gives them in MiB.
+/// Are the stated places right to 4 MiB? The prober gives them in MiB.
 fn is_near(said: &[u64], starts: &[u64]) -> bool {
     said.len() == starts.len() && said.iter().zip(starts).all(|(said, start)| said.abs_diff(*start) <= 4 << 20)
 }

@@ -1,23 +1,23 @@
-//! One piece of work for a disk, and for whom.
+//! One piece of work for a disk, and its owner.
 
-/// What a disk does.
+/// A piece of work for a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskWork {
-    /// From which sector on.
+    /// The first sector.
     pub sector: u64,
-    /// How many sectors, not zero.
+    /// The number of sectors, not zero.
     pub count: u64,
-    /// Written, not read.
+    /// Is it a write?
     pub is_write: bool,
-    /// For whom.
+    /// The job that it belongs to.
     pub owner: Owner,
 }
 
-/// Who waits for it.
+/// The job that waits for a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// A request of the batch, by its number.
     Request(usize),
-    /// The write cache, which passes on what it took: a number of its own.
+    /// A write that the cache passes on, by a number of its own.
     Destage(usize),
 }

@@ -1,4 +1,5 @@
-//! Arrays whose level is told by writes: of every level, behind every queue, some with a write cache, some without a member.
+//! Arrays whose level is found by writes: of every level, with every queue, some with a write cache, some with a lost member.
+//!
 //! `probe_trials --writes` plays them.
 
 use super::Array;
@@ -12,37 +13,37 @@ use scrubjay_core::probe::known::{KnownArray, LevelRefusal, ProbeFinding, Redund
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 
-/// As of the surprises.
+/// What a probe may use: the budget of the surprises.
 const BUDGET: ProbeBudget = ProbeBudget { requests: u64::MAX, time: Nanos::from_secs(540) };
 
 /// A family of arrays that are written to.
 pub struct WrittenFamily {
-    /// What they are.
+    /// What its arrays are.
     pub name: &'static str,
     setup: fn(&mut Rng) -> ArraySetup,
-    /// What is to be said instead of a level.
+    /// The right refusal, if no level can be found.
     refusal: Option<LevelRefusal>,
 }
 
-/// What came of one.
+/// The result of probing one array.
 #[derive(Clone, Debug)]
 pub struct WrittenOutcome {
     /// The array.
     pub setup: ArraySetup,
-    /// What was said of it.
+    /// The prober's knowledge of it.
     pub known: KnownArray,
     /// The level that it has.
     pub level: RedundancyLevel,
-    /// That level was said, or, where none can be told, the true reason.
+    /// Was that level stated, or, if none can be found, the true reason?
     pub is_right: bool,
-    /// Another level was said, and how sure; where none can be told any is another.
+    /// The confidence of a wrong level, if one was stated; if none can be found, any level is wrong.
     pub wrong: Option<f64>,
-    /// What is said instead, where no level is.
+    /// The refusal that was stated instead of a level.
     pub refusal: Option<LevelRefusal>,
 }
 
 impl WrittenFamily {
-    /// Probes one, drawn by a seed.
+    /// Probes an array of this family, drawn by a seed.
     pub fn probe(&self, seed: u64) -> WrittenOutcome {
         let mut rng = Rng::new(seed);
         let setup = ArraySetup { seed, ..(self.setup)(&mut rng) };
@@ -60,7 +61,7 @@ impl WrittenFamily {
         let is_degraded = matches!(known.unmeasurable, Some(Unmeasurable::Degraded { .. }));
         let is_right = match self.refusal {
             None => said.is_some_and(|said| said.value == level),
-            // Without chunks nothing is written either.
+            // Where no chunks are found, nothing is written either.
             Some(LevelRefusal::Degraded) if is_degraded => said.is_none(),
             Some(_) => said.is_none() && refusal == self.refusal,
         };
@@ -79,7 +80,7 @@ fn level_of(setup: &ArraySetup) -> RedundancyLevel {
     }
 }
 
-/// All of them.
+/// All families.
 pub fn written_families() -> Vec<WrittenFamily> {
     let family = |name, setup| WrittenFamily { name, setup, refusal: None };
     vec![
@@ -139,7 +140,7 @@ fn far(rng: &mut Rng) -> ArraySetup {
     ArraySetup { map: ChunkMap::Raid10 { kind, copies: 2, disks }, mirror_read: MirrorRead::First, ..plain }
 }
 
-/// Any of those that a cache may hide.
+/// A random array that a cache may hide.
 fn any(rng: &mut Rng) -> ArraySetup {
     let kinds = [LayoutKind::Raid0, LayoutKind::Raid1, LayoutKind::Raid5Ls, LayoutKind::Raid6Md];
     layout(rng, &kinds, 5, 10)

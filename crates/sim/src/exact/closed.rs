@@ -1,29 +1,28 @@
-//! The closed form: what Waiting comes to, from the lengths of the idle intervals alone.
+//! The closed form: the figures of Waiting from the lengths of the idle intervals alone.
 //!
-//! Of Amvrosiadis et al. (DSN'12, V-C) by way of its figures, and what an online histogram can know: each of the N
-//! intervals longer than the threshold t ends in one collision, which meets the middle of a request of ours in the mean, and
-//! what these intervals have beyond t is read in requests of b bytes that take s(b) each.
+//! After Amvrosiadis et al. (DSN'12, V-C) by way of its figures, and what an online histogram can know: each of the N
+//! intervals longer than the threshold t ends in one collision, on average in the middle of a scrub request, and the
+//! parts of these intervals beyond t are read in requests of b bytes that take s(b) each.
 //!
-//! It rests on three things. Busy periods of a single request: who is queued behind a delayed request is not counted, so
-//! for bursts the slowdown is a lower bound, too low by about the number of requests in the busy period. Lengths that
-//! have nothing to do with multiples of s(b): on a beat of s(b) each collision may meet the beginning of a request, or
-//! all of them the end. And intervals much longer than s(b) beyond t: the request that was at the disk at the end of
-//! each is counted as half, and the delay does not reach the next interval. The tests say how close it is where these
-//! hold (within a tenth), and how far off where not.
+//! It has three assumptions. Busy periods of a single request: requests queued behind a delayed one are not counted, so for
+//! bursts the slowdown is a lower bound, too low by about the number of requests in the busy period. Lengths unrelated to
+//! multiples of s(b): on a beat of s(b), each collision may hit the beginning of a request, or each one the end. And
+//! intervals much longer than s(b) beyond t: the request at the disk at the end of each is counted as half, and no delay
+//! reaches the next interval. The tests state how close it is where these hold (within a tenth), and how far off where not.
 
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
-/// What a scrub is reckoned to come to.
+/// The computed figures of a scrub.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosedForm {
-    /// The mean slowdown of all foreground requests, in seconds: (N / M) s(b) / 2.
+    /// The mean slowdown of all foreground requests, in seconds: (N / M) s(b) / 2, with M requests.
     pub slowdown_mean_seconds: f64,
-    /// Bytes read a second of the whole trace: b / s(b) times the sum of (L - t)+, over its span.
+    /// Bytes read per second of the whole trace: b / s(b) times the sum of (L - t)+, over its span.
     pub bytes_per_second: f64,
 }
 
-/// Reckons with waiting for `wait`, then requests of `size` that take `service` each.
+/// Computes the figures of waiting for `wait`, then requests of `size` that take `service` each.
 pub fn closed_form(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos) -> ClosedForm {
     let longer = periods.intervals().iter().filter(|&&idle| idle > wait);
     let (count, beyond) =
@@ -47,7 +46,7 @@ mod tests {
     const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
     const SERVICE: TimeSpan = TimeSpan::Fixed(Nanos::from_millis(4));
 
-    /// Slowdown and throughput, reckoned over exact.
+    /// Slowdown and throughput of the closed form, divided by the exact ones.
     fn ratios(periods: &Periods, wait: Nanos, size: Bytes) -> (f64, f64, ScrubFigures) {
         let service = DISK.service(size);
         let exact = waiting(periods, wait, size, service, Limit::None).unwrap();
@@ -58,7 +57,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
-        /// Single requests at moments by chance, in the mean at least a hundred of our requests apart.
+        /// Single requests at random times, on average at least a hundred scrub requests apart.
         #[test]
         fn it_is_exact_to_a_tenth_where_its_assumptions_hold(seed: u64, step in 1u64..=64, apart in 100u64..400, wait_pct in 0u64..100) {
             let size = Bytes::kib(64 * step);
@@ -81,8 +80,8 @@ mod tests {
         assert!((throughput - 1.0).abs() < 0.05, "{throughput}");
     }
 
-    /// Intervals of about one request of ours, and a wait as long: what is delayed is delayed into the next interval, and
-    /// half a request in each is much.
+    /// Intervals of about one scrub request's time, and a wait as long: delays reach the next interval, and half a
+    /// request in each interval matters.
     #[test]
     fn it_counts_too_little_in_short_intervals() {
         let (size, wait) = (Bytes::mib(1), DISK.service(Bytes::mib(1)));
@@ -91,7 +90,7 @@ mod tests {
         assert!((slowdown - 0.57).abs() < 0.03 && (throughput - 0.77).abs() < 0.03, "{slowdown} {throughput}");
     }
 
-    /// A trace on the beat of our own requests: each ends just as the next foreground request comes.
+    /// A trace on the beat of the scrub requests: each ends just as the next foreground request arrives.
     #[test]
     fn it_knows_nothing_of_beats() {
         let size = Bytes::mib(1);

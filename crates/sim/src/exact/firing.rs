@@ -1,24 +1,24 @@
-//! What a pattern comes to in one idle interval.
+//! The result of an idle pattern in one idle interval.
 
 use scrubjay_core::scrub::idle::IdlePattern;
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// The requests of ours in one idle interval.
+/// The scrub requests in one idle interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Firing {
-    /// Number of requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Of how many bytes, the one included that was at the disk at the end.
+    /// Bytes of all requests, including the one at the disk at the end of the interval.
     pub bytes: u64,
-    /// For how long one was at the disk.
+    /// Time within the interval during which a request was at the disk.
     pub used: Nanos,
-    /// How much longer the last one took than the interval lasted; zero: nobody had to wait.
+    /// By how much the last request outlasted the interval; zero: the foreground did not wait.
     pub residual: Nanos,
 }
 
 impl Firing {
-    /// Plays `pattern` in an interval of `idle`, with requests that take `service` of their size. A request that would
-    /// begin at the very end is not sent.
+    /// Plays `pattern` in an interval of length `idle`, with requests that take `service` of their size. A request that
+    /// would begin just at the end is not sent.
     pub fn of(pattern: &IdlePattern, idle: Nanos, service: impl Fn(Bytes) -> Nanos) -> Firing {
         let mut firing = Firing::default();
         if idle <= pattern.wait {
@@ -29,7 +29,7 @@ impl Firing {
         while now < idle {
             let size = pattern.next_size(last, now);
             let each = service(size);
-            // All of the same size from here on: as many as still begin in time.
+            // If all further requests have the same size: as many as begin in time.
             let count = if pattern.is_steady(size, now) { (idle - now).0.div_ceil(each.0.max(1)) } else { 1 };
             firing.requests += count;
             firing.bytes += size.0 * count;

@@ -1,5 +1,6 @@
-//! A policy that learns as it goes, on the busy periods of a trace: what the pump and the shipped scrubber would do, without
-//! each of their events. Requests of ours that are alike are taken as one step ([`IdlePolicy::stays`]).
+//! Plays a policy that learns as it goes on the busy periods of a trace, as the pump and the shipped scrubber would.
+//!
+//! It skips most events: a run of like scrub requests is taken as one step ([`IdlePolicy::stays`]).
 
 use super::ScrubFigures;
 use scrubjay_core::scrub::disk_server::ServiceModel;
@@ -7,29 +8,29 @@ use scrubjay_core::scrub::idle::{DiskHead, DiskView, IdlePolicy, Observed, Slowd
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
-/// What a policy that learned came to.
+/// The result of a policy that learned.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    /// In all.
+    /// The figures of the whole run.
     pub outcome: ScrubFigures,
-    /// The greatest that the mean slowdown of all requests so far was, from the 300th request on.
+    /// The greatest value of the mean slowdown so far, from the 300th request on.
     pub slowdown_so_far: Nanos,
-    /// How much how many of them lost.
+    /// How many requests lost how much.
     pub slowdown: Slowdown,
 }
 
-/// Plays a policy that sends in idle intervals only, one request at a time; `disk` says how long a request of ours takes.
+/// Plays a policy that sends in idle intervals only, one request at a time; `disk` gives the time of a scrub request.
 ///
-/// Busy periods are held without their lengths: each request in them is taken to be served for as long as the others.
+/// The trace has no lengths of busy periods: every request in them is taken to have the same mean service time.
 pub fn learner(periods: &Periods, disk: ServiceModel, policy: &mut dyn IdlePolicy) -> Learned {
     let (outcome, slowdown_so_far) = (ScrubFigures::of(periods), Nanos::ZERO);
     let mut player = Learner { disk, policy, seen: Observed::default(), own: None, outcome, slowdown_so_far };
     let each = (periods.span() - periods.idle_total()).0 / periods.requests().max(1);
-    // When the disk becomes idle without us, and how much later it does with us.
+    // When the disk would become idle without the scrub, and by how much later it does with it.
     let (mut alone, mut delay) = (Nanos::ZERO, Nanos::ZERO);
     for (index, period) in periods.iter().enumerate() {
         let arrival = alone + period.idle;
-        // The first of all ends an interval of nothing.
+        // The first request of the trace ends an interval of length zero.
         let is_noted = period.idle > delay || index == 0;
         delay = if is_noted { player.fill(alone + delay, arrival) } else { delay - period.idle };
         alone = arrival + Nanos(each * u64::from(period.requests));
@@ -42,14 +43,14 @@ struct Learner<'a> {
     disk: ServiceModel,
     policy: &'a mut dyn IdlePolicy,
     seen: Observed,
-    /// When our last request ended, how long it took, and its size.
+    /// End, service time and size of the scrub's last request.
     own: Option<(Nanos, Nanos, Bytes)>,
     outcome: ScrubFigures,
     slowdown_so_far: Nanos,
 }
 
 impl Learner<'_> {
-    /// The disk is idle from `from` on, until somebody comes at `until`: who then waits for so long.
+    /// Lets the policy scrub from `from` until an arrival at `until`; returns the delay of that arrival.
     fn fill(&mut self, from: Nanos, until: Nanos) -> Nanos {
         let mut now = from;
         while now < until {
@@ -70,7 +71,7 @@ impl Learner<'_> {
             let Stay { until: last, requests } = self.policy.stays(turn, &view, &self.seen);
             let starts = |end: Nanos| end.since(now).0.div_ceil(service.0).max(1);
             let count = requests.min(starts(last)).min(starts(until));
-            // The last one before somebody comes ends alone: who came is told of first.
+            // The request that the arrival collides with completes alone, because the arrival is reported before it.
             let end = now + Nanos(service.0 * count);
             let met = u64::from(end > until);
             self.outcome.scrub_requests += count;
@@ -93,7 +94,7 @@ impl Learner<'_> {
         Nanos::ZERO
     }
 
-    /// So many of ours were served, the first of them from `from` on.
+    /// Reports `count` scrub requests that were served back to back, the first one from `from` on.
     fn completed(&mut self, size: Bytes, head: DiskHead, service: Nanos, from: Nanos, count: u64) {
         self.seen.service.add_run(size, head, service, from + service, count);
         let finished = from + Nanos(service.0 * count);
@@ -107,7 +108,7 @@ impl Learner<'_> {
         self.policy.learn(at, &self.seen);
     }
 
-    /// A busy period has ended: so many requests, some of which were noted when they came, were delayed for so long each.
+    /// Ends a busy period whose `requests` requests were delayed by `delay` each; `noted` of them were counted on arrival.
     fn served(&mut self, at: Nanos, delay: Nanos, requests: u32, noted: u32) {
         self.outcome.delay(delay, requests);
         self.seen.workload.add_requests(requests - noted);

@@ -1,10 +1,9 @@
-//! The exact simulator of interval policies on a trace: what a scrub would have read, and what it would have cost.
+//! The exact simulator of interval policies on a trace: what a scrub would have read, and what slowdown it would have caused.
 //!
-//! One first-come-first-served server. A request of ours cannot be recalled: who arrives while it is at the disk waits
-//! for the rest of it, and so do all who come before the disk is idle again; what is left of the delay then shortens
-//! the next idle interval. All of it follows from the idle intervals and the number of requests in each busy period
-//! ([`Periods`]), exact to the nanosecond, in a few nanoseconds a busy period: the property tests compare it with the
-//! pump, which plays every request.
+//! One first-come-first-served server. A scrub request cannot be recalled: a request that arrives while one is at the disk waits
+//! for the rest of it, and so do all that arrive before the disk is idle again; the rest of the delay then shortens the next idle
+//! interval. All of this follows from the idle intervals and the number of requests in each busy period ([`Periods`]), exact to
+//! the nanosecond, in a few nanoseconds a busy period. The property tests compare it with the pump, which plays every request.
 
 mod closed;
 mod firing;
@@ -23,24 +22,23 @@ use scrubjay_core::scrub::idle::{IdlePattern, IntervalPolicy};
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
-/// Something that decides what happens in an idle interval, knowing how long it will be. Policies that could exist do not
-/// look.
+/// Decides what happens in an idle interval, given its length. Policies that could exist ignore the length.
 pub trait Player {
-    /// What is done in an idle interval that begins now.
+    /// The pattern of requests for an idle interval that begins now.
     fn pattern(&mut self, interval: Interval) -> IdlePattern;
 
-    /// It has ended.
+    /// Notes the end of the interval, which was `idle` long.
     fn ended(&mut self, idle: Nanos);
 }
 
-/// An idle interval, with what will become of it.
+/// An idle interval, with its future length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its place in [`Periods::idle`].
+    /// Its index in [`Periods::idle`].
     pub number: usize,
-    /// For how long the disk will be idle.
+    /// Its length with the scrub.
     pub idle: Nanos,
-    /// For how long it would be if nobody had been delayed.
+    /// Its length if no request had been delayed.
     pub alone: Nanos,
 }
 
@@ -54,7 +52,7 @@ impl<P: IntervalPolicy + ?Sized> Player for P {
     }
 }
 
-/// What a scrub came to.
+/// The figures of a scrub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScrubFigures {
     /// Foreground requests.
@@ -63,24 +61,24 @@ pub struct ScrubFigures {
     pub span: Nanos,
     /// Idle intervals, without the scrub.
     pub intervals: u64,
-    /// Their sum.
+    /// The sum of their lengths.
     pub idle_total: Nanos,
-    /// Idle intervals that ended with a request of ours at the disk.
+    /// Idle intervals that ended with a scrub request at the disk.
     pub collisions: u64,
-    /// Requests of ours.
+    /// Scrub requests.
     pub scrub_requests: u64,
-    /// What they read.
+    /// Bytes that they read.
     pub scrub_bytes: u64,
-    /// Idle time with a request of ours at the disk.
+    /// Idle time with a scrub request at the disk.
     pub used: Nanos,
-    /// What all foreground requests lost, those queued behind a delayed one included, in nanoseconds.
+    /// The slowdowns of all foreground requests, those queued behind a delayed one included, in sum, in nanoseconds.
     pub slowdown_total: u128,
-    /// What the most delayed one lost.
+    /// The greatest slowdown of one request.
     pub slowdown_max: Nanos,
 }
 
 impl ScrubFigures {
-    /// Of a trace before anything is done to it.
+    /// The figures of a trace without a scrub.
     fn of(periods: &Periods) -> ScrubFigures {
         ScrubFigures {
             requests: periods.requests(),
@@ -91,17 +89,17 @@ impl ScrubFigures {
         }
     }
 
-    /// Collisions for each idle interval, 0..=1 (Amvrosiadis et al., DSN'12, Fig. 14).
+    /// Collisions per idle interval, 0..=1 (Amvrosiadis et al., DSN'12, Fig. 14).
     pub fn collision_rate(&self) -> f64 {
         self.collisions as f64 / self.intervals.max(1) as f64
     }
 
-    /// The share of the idle time that was used, 0..=1 (the same figure).
+    /// The share of the idle time that was used, 0..=1 (Amvrosiadis et al., DSN'12, Fig. 14).
     pub fn used_ratio(&self) -> f64 {
         self.used.as_secs_f64() / self.idle_total.as_secs_f64().max(1e-9)
     }
 
-    /// Bytes read a second of the whole trace.
+    /// Bytes read per second of the whole trace.
     pub fn bytes_per_second(&self) -> f64 {
         self.scrub_bytes as f64 / self.span.as_secs_f64().max(1e-9)
     }
@@ -112,7 +110,7 @@ impl ScrubFigures {
     }
 }
 
-/// Plays `player` on a trace; `disk` says how long a request of ours takes.
+/// Plays `player` on a trace; `disk` gives the time of a scrub request.
 pub fn simulate(periods: &Periods, disk: ServiceModel, player: &mut (impl Player + ?Sized)) -> ScrubFigures {
     let mut outcome = ScrubFigures::of(periods);
     let mut delay = Nanos::ZERO;
@@ -140,7 +138,7 @@ impl ScrubFigures {
         self.collisions += u64::from(firing.residual > Nanos::ZERO);
     }
 
-    /// All requests of a busy period are delayed alike.
+    /// Delays all requests of a busy period by the same time.
     fn delay(&mut self, delay: Nanos, requests: u32) {
         self.slowdown_total += u128::from(delay.0) * u128::from(requests);
         self.slowdown_max = self.slowdown_max.max(delay);

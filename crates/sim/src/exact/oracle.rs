@@ -1,4 +1,4 @@
-//! Two players who know the future: the bounds that the paper measures policies by (Amvrosiadis et al., DSN'12, Fig. 14).
+//! Two players that know the future: the bounds to which the paper compares policies (Amvrosiadis et al., DSN'12, Fig. 14).
 
 use super::{Interval, Player};
 use scrubjay_core::scrub::disk_server::ServiceModel;
@@ -6,27 +6,27 @@ use scrubjay_core::scrub::idle::{Goal, GoalForm, IdlePattern, RequestGrowth, Slo
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
-/// Uses the longest intervals, from their beginning: for whoever knows them. It goes by how long they are without a scrub.
+/// Uses the longest idle intervals, from their beginning. Their lengths without a scrub count.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// In their order.
+    /// The stretches of the trace, in order.
     stretches: Vec<Stretch>,
     size: Bytes,
 }
 
-/// Some intervals in a row.
+/// A stretch of successive intervals with one threshold.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
-    /// The first that is no longer one of them.
+    /// The first interval after the stretch.
     until: usize,
     /// All longer intervals are used.
     idle_min: Nanos,
-    /// And so many of those that last as long.
+    /// How many intervals of exactly this length are used, too.
     alike: usize,
 }
 
 impl Oracle {
-    /// Using `share` (0..=1) of `intervals`, the longest.
+    /// Uses the longest of `intervals`, a `share` (0..=1) of their number.
     pub fn longest(share: f64, intervals: &[Nanos], size: Bytes) -> Oracle {
         let count = (share * intervals.len() as f64).round() as usize;
         let mut sorted = intervals.to_vec();
@@ -39,11 +39,11 @@ impl Oracle {
         Oracle { stretches: vec![stretch], size }
     }
 
-    /// Using as many of the longest as the mean goal allows, in its form.
+    /// Uses as many of the longest intervals as the mean goal allows, in its form.
     ///
-    /// Where the mean so far must be kept, what may be lost by an interval is what was earned until then, so what is spent
-    /// over the trace is at best the greatest convex curve below what is earned (a taut string): the threshold falls from
-    /// stretch to stretch, wherever all is spent.
+    /// If the goal is for the mean so far, an interval may cost only what was earned until then, so the loss over the
+    /// trace is at best the greatest convex curve below the earnings (a taut string): the threshold falls from stretch
+    /// to stretch, each time all earnings are spent.
     pub fn within(goal: Goal, periods: &Periods, disk: ServiceModel, size: Bytes) -> Oracle {
         let (idle, service) = (periods.idle(), disk.service(size).max(Nanos(1)));
         let mut requests = 0;
@@ -66,7 +66,7 @@ impl Oracle {
                 (from..idle.len()).find(|&one| books.spend(periods, one, idle_min, service) > earned[one])
             };
             let place = thresholds.partition_point(|&idle_min| overspent(idle_min).is_some());
-            // Later ones are not higher.
+            // The thresholds of later stretches are not higher.
             thresholds.truncate(place + 1);
             let idle_min = thresholds.last().copied().unwrap_or(Nanos::MAX);
             let lower = place.checked_sub(1).and_then(|lower| overspent(thresholds[lower]));
@@ -81,7 +81,7 @@ impl Oracle {
     }
 }
 
-/// What was lost so far.
+/// The losses so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Books {
     spent: u128,
@@ -90,8 +90,8 @@ struct Books {
 }
 
 impl Books {
-    /// Uses the next interval if it is as long as `idle_min`, as [`super::simulate`] does, and tells what was lost until the end of
-    /// the busy period after it.
+    /// Uses the next interval if it is at least `idle_min` long, as [`super::simulate`] does; returns the loss up to
+    /// the end of the busy period after it, in nanoseconds.
     fn spend(&mut self, periods: &Periods, interval: usize, idle_min: Nanos, service: Nanos) -> u128 {
         let alone = periods.idle()[interval];
         self.delay = match alone > self.delay && alone >= idle_min {
@@ -120,7 +120,7 @@ impl Player for Oracle {
     fn ended(&mut self, _: Nanos) {}
 }
 
-/// Waiting that gets the time back which it waited: uses the intervals longer than `wait`, from their beginning.
+/// Waiting that gets the waited time back: uses the intervals longer than `wait`, from their beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Lossless {
     /// The threshold.

@@ -15,7 +15,7 @@ use scrubjay_core::units::UnixSeconds;
 
 const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 
-/// A few dozen requests, the first at time zero and the last one long: what comes after it is not looked at.
+/// A few dozen requests, the first at time zero; the last one is long, and nothing after it counts.
 fn requests() -> impl Strategy<Value = Vec<ForegroundRequest>> {
     let gap = prop_oneof![0u64..30_000_000, 0u64..300_000_000];
     let one = (gap, prop_oneof![Just(0u64), 1u64..20_000_000]);
@@ -48,7 +48,7 @@ fn patterns() -> impl Strategy<Value = IdlePattern> {
     })
 }
 
-/// The shipped scrubber on a disk that it will not be done with, in blocks of a sector, so that no size is rounded.
+/// Plays the shipped scrubber on a disk too large to finish, with blocks of one sector, so that no size is rounded.
 fn played(requests: &[ForegroundRequest], pattern: IdlePattern) -> crate::pump::RunReport {
     let grid = Grid::new(Bytes::gib(64).sectors(), Bytes::gib(64).sectors(), Bytes::gib(64).sectors());
     let config = Config {
@@ -95,11 +95,11 @@ proptest! {
     }
 }
 
-/// So far: the mean of all requests is inside the goal at the end of each busy period, from the 300th request on.
+/// `SoFar` keeps the mean within the goal at the end of each busy period, from the 300th request on.
 #[test]
 fn a_limit_so_far_is_kept_on_the_way() {
     let ms = Nanos::from_millis;
-    // Two requests meet ours and lose 5 ms each; then a thousand come that lose nothing.
+    // Two requests collide with scrub requests and lose 5 ms each; a thousand follow that lose nothing.
     let meet = [0, 100, 200].into_iter().chain((0..1000).map(|i| 205 + i));
     let periods: Periods = meet.map(|at| ForegroundRequest { at: ms(at), service: Nanos(1000) }).collect();
     let until: Vec<u64> = (1..=periods.counts().len() as u64).collect();
@@ -128,8 +128,8 @@ fn the_seers_use_what_they_foresee() {
     assert_eq!(used(&mut Waiting { wait: ms(50), size }), ms(1000));
 }
 
-/// With the goal of the mean at the end it reads as much as the best share of the longest intervals; with that of the mean so far, none is
-/// spent before it is earned, and all that is earned until a burst is spent by then.
+/// With the goal for the mean at the end, the oracle reads as much as the best share of the longest intervals. With that
+/// for the mean so far, it spends nothing before it is earned, and everything earned before a burst is spent by then.
 #[test]
 fn the_oracle_spends_what_is_earned() {
     let think = TimeSpan::Pareto { minimum: Nanos::from_millis(30), shape: 1.1, maximum: Nanos::from_secs(100) };

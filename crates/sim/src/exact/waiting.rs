@@ -1,31 +1,31 @@
-//! Waiting, the policy that is tried a thousand times to tune a trace: the same as the general simulator, faster.
+//! Waiting, the policy that is tried a thousand times to tune a trace: the general simulator's result, but faster.
 
 use super::ScrubFigures;
 use scrubjay_core::scrub::idle::Slowdown;
 use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_trace::Periods;
 
-/// So many intervals are compared with the threshold at once; most runs of them hold none that is longer.
+/// Intervals that are compared with the threshold at once; most groups of this size hold no longer one.
 const STRIDE: usize = 16;
 
-/// What the foreground may lose.
+/// A limit to the foreground's losses.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<'a> {
-    /// Anything.
+    /// No limit.
     None,
-    /// So many nanoseconds, all requests together.
+    /// Nanoseconds that all requests together may lose.
     InAll(u128),
-    /// So much a request, at every moment from the 300th request on.
+    /// A limit to the mean so far, at every moment from the 300th request on.
     SoFar {
-        /// A request.
+        /// Time that each request may lose on average.
         each: Nanos,
-        /// By busy period: the requests until its end.
+        /// By busy period: the number of requests up to its end.
         until: &'a [u64],
     },
 }
 
 impl Limit<'_> {
-    /// Is it kept, when so much is lost at the end of a busy period?
+    /// Is it kept, if `lost` nanoseconds are lost at the end of a busy period?
     fn allows(self, lost: u128, period: usize) -> bool {
         match self {
             Limit::None => true,
@@ -37,14 +37,14 @@ impl Limit<'_> {
     }
 }
 
-/// Waits for `wait`, then requests of `size` that take `service` each. `None`: given up, because of the limit.
+/// Waits for `wait`, then sends requests of `size` that take `service` each. `None`: the limit was exceeded.
 pub fn waiting(periods: &Periods, wait: Nanos, size: Bytes, service: Nanos, limit: Limit) -> Option<ScrubFigures> {
     let (idle, counts) = (periods.idle(), periods.counts());
     let each = service.0.max(1);
     let mut outcome = ScrubFigures::of(periods);
     let (mut used, mut lost, mut index) = (0, 0, 1);
     while let Some(next) = next_longer(idle, index, wait) {
-        // From this interval on until nobody feels us any more.
+        // From this interval on until the foreground is no longer delayed.
         let mut delay = 0;
         index = next;
         loop {

@@ -3,18 +3,18 @@
 use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{Calendar, DAY, HOUR, LocalDay, LocalTime};
 
-/// Summer is from 01:00 UTC of the last Sunday of March to that of October.
+/// The calendar of that zone. Summer lasts from 01:00 UTC of the last Sunday of March to that of October.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DaylightCalendar;
 
-/// The last Sunday of a month of 31 days that has this date.
+/// Is this date, in a month of 31 days, the last Sunday or later?
 fn is_past_last_sunday(day: LocalDay, of_month: u32) -> bool {
     let sunday = of_month as i64 - (day.weekday() as i64 + 1) % 7; // the Sunday of today or before
     sunday > 31 - 7
 }
 
 fn ahead(at: UnixSeconds) -> u64 {
-    // The change is at 01:00 UTC, so what is asked is the date an hour before.
+    // The change is at 01:00 UTC, so the date an hour before decides.
     let day = LocalDay((at.0.saturating_sub(HOUR) / DAY) as i64);
     let (_, month, of_month) = day.civil();
     let is_summer = match month {
@@ -28,14 +28,14 @@ fn ahead(at: UnixSeconds) -> u64 {
 
 impl Calendar for DaylightCalendar {
     fn local(&self, at: UnixSeconds) -> LocalTime {
-        let local = at.0.saturating_add(ahead(at)); // what never comes is asked for, too
+        let local = at.0.saturating_add(ahead(at)); // callers also ask for `u64::MAX`: never
         LocalTime { day: LocalDay((local / DAY) as i64), second: (local % DAY) as u32 }
     }
 
     fn instant(&self, local: LocalTime) -> UnixSeconds {
         let shown = local.day.0.max(0) as u64 * DAY + u64::from(local.second);
         let (summer, winter) = (UnixSeconds(shown.saturating_sub(2 * HOUR)), UnixSeconds(shown.saturating_sub(HOUR)));
-        // What is shown twice is shown in summer first; what is jumped over comes as much later.
+        // Of an hour that is shown twice, the first (summer) counts; a time that is skipped maps to an hour later.
         if self.local(summer) == local { summer } else { winter }
     }
 }

@@ -1,4 +1,4 @@
-//! A disk of a modelled host: how much of each hour it is free, how fast it is read, what goes wrong with it.
+//! A disk of a modelled host: its free time by the hour, its speed, and its faults.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::{SECTOR_BYTES, SectorRange, UnixSeconds};
@@ -6,21 +6,21 @@ use scrubjay_watch::facts::{
     AtaAttribute, DiskFacts, DiskKey, MediaKind, PassReport, SmartFacts, SmartReading, SmartRefusal,
 };
 
-/// What a disk is used for.
+/// The pattern of a disk's use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostLoad {
-    /// Evenings and weekends.
+    /// Used in the evenings and on weekends.
     Home,
-    /// Working hours.
+    /// Used in working hours.
     Office,
-    /// Always, and most at night, when it is backed up.
+    /// Used at all times, and most at night, when it is backed up.
     Server,
-    /// So much that it is hardly ever free.
+    /// Used so much that it is seldom free.
     Busy,
 }
 
 impl HostLoad {
-    /// The share of an hour of the week in which the disk can be read, as a mean.
+    /// The mean share (0 to 1) of an hour of the week (0 to 167) in which the disk can be read.
     fn share(self, hour: usize) -> f64 {
         let (day, hour) = (hour / 24, hour % 24);
         match self {
@@ -38,51 +38,51 @@ impl HostLoad {
 /// A run of sectors that went bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BadRun {
-    /// Where in the pass it is met, 0 to 1.
+    /// Its place in the pass, 0 to 1.
     pub place: f64,
-    /// Which sectors.
+    /// Its sectors.
     pub sectors: SectorRange,
-    /// Has it been met?
+    /// Has any pass met it?
     pub is_met: bool,
 }
 
-/// A disk.
+/// A disk and its state.
 #[derive(Clone, Debug)]
 pub struct HostDisk {
-    /// Its number, which no other ever has.
+    /// Its number, which no other disk ever has.
     pub number: usize,
-    /// What the kernel and the drive say of it.
+    /// Its properties as the kernel and the drive report them.
     pub facts: DiskFacts,
     /// Can it be seen?
     pub is_in: bool,
-    /// It is dead: it will not be seen again.
+    /// Is it dead, never to be seen again?
     pub is_dead: bool,
-    /// It answers questions, but no reads.
+    /// Does it answer questions, but no reads?
     pub is_mute: bool,
-    /// It sleeps when nobody uses it at night.
+    /// Does it sleep at night when it is not used?
     pub sleeps: bool,
-    /// Why SMART cannot be read, if so.
+    /// Why SMART cannot be read; `None`: it can.
     pub refuses: Option<SmartRefusal>,
-    /// How far its pass is, 0 to 1,
+    /// Progress of its pass, 0 to 1. The session keeps this, [`HostDisk::pass`] and [`HostDisk::begun`].
     pub done: f64,
-    /// which one it is,
+    /// The number of its pass.
     pub pass: u32,
-    /// and when the watch says that it began: its session keeps all three.
+    /// When its pass began, according to the watch.
     pub begun: UnixSeconds,
-    /// Since when its session runs, as far as it was reckoned up.
+    /// The time up to which its running session is accounted for; `None`: no session runs.
     pub session: Option<u64>,
     /// Runs that went bad.
     pub bad: Vec<BadRun>,
-    /// Those that this pass has met, by their place in the list above.
+    /// The runs that this pass has met, as indices into [`HostDisk::bad`].
     pub met: Vec<usize>,
-    /// SMART 5, 197, 199.
+    /// SMART 5: remapped sectors.
     pub remapped: u64,
-    /// See above.
+    /// SMART 197: pending sectors.
     pub pending: u64,
-    /// See above.
+    /// SMART 199: transfer errors of the cable.
     pub cable_errors: u64,
     load: HostLoad,
-    /// Bytes a second on the outermost track; half of it on the innermost.
+    /// Bytes a second on the outermost track; the innermost has half of it.
     speed: f64,
     seed: u64,
 }
@@ -113,22 +113,22 @@ impl HostDisk {
         }
     }
 
-    /// Another one in its place: as large, new, empty.
+    /// A new, empty disk of the same kind, to take this one's place.
     pub fn replacement(&self, number: usize) -> HostDisk {
         let key = DiskKey(format!("NEW{number:05}"));
         let facts = DiskFacts { key, ..self.facts.clone() };
         HostDisk { sleeps: self.sleeps, ..HostDisk::new(number, facts, self.load, self.speed, self.seed + 1) }
     }
 
-    /// How much of an hour (since 1970) it could be read: the mean of that hour of the week, in a week that is busier or quieter
-    /// than others, give or take a quarter.
+    /// The share (0 to 1) of an hour (since 1970) in which it can be read: the mean of that hour of the week, times a
+    /// factor of the week (0.8 to 1.2) and one of the hour (0.75 to 1.25).
     pub fn share(&self, hour: u64, week_hour: usize) -> f64 {
         let of_week = Rng::stream(self.seed, hour / 168).uniform();
         let of_hour = Rng::stream(self.seed ^ 0x5ca1e, hour).uniform();
         (self.load.share(week_hour) * (0.8 + 0.4 * of_week) * (0.75 + 0.5 * of_hour)).min(1.0)
     }
 
-    /// Bytes a second where its pass is: on inner tracks half as many (papers of the field say "more than fifty percent").
+    /// Bytes a second at the place of its pass: half as many on inner tracks (papers of the field say "more than fifty percent").
     pub fn speed_here(&self) -> f64 {
         match self.facts.media {
             MediaKind::Spinning => self.speed * (1.0 - 0.5 * self.done),
@@ -136,7 +136,7 @@ impl HostDisk {
         }
     }
 
-    /// Reads for so many seconds of use. Gives how far it was before; runs that it meets are met.
+    /// Reads for `useful_seconds` of free time, and meets the bad runs there; returns the progress before.
     pub fn read(&mut self, useful_seconds: f64) -> f64 {
         let before = self.done;
         let bytes = (self.facts.sectors * SECTOR_BYTES) as f64;
@@ -153,7 +153,7 @@ impl HostDisk {
         before
     }
 
-    /// What its session says.
+    /// The report of its session.
     pub fn report(&self) -> PassReport {
         let mut unreadable: Vec<SectorRange> = self.met.iter().map(|&index| self.bad[index].sectors).collect();
         unreadable.sort_by_key(|run| run.start);
@@ -171,12 +171,12 @@ impl HostDisk {
         }
     }
 
-    /// Does it sleep at this hour of the week? Only at night, and not while it is read.
+    /// Is it asleep in this hour of the week? Only at night, and not while it is being read.
     pub fn is_asleep(&self, week_hour: usize) -> bool {
         self.sleeps && self.session.is_none() && week_hour % 24 < 7
     }
 
-    /// What comes of reading its SMART data.
+    /// The result of reading its SMART data.
     pub fn smart(&self, week_hour: usize) -> SmartReading {
         if let Some(why) = self.refuses {
             return SmartReading::Refused(why);
@@ -192,7 +192,7 @@ impl HostDisk {
         SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
     }
 
-    /// Does anything speak against it that its drive or its reads have shown?
+    /// Have its drive or its reads shown anything that speaks against it?
     pub fn has_evidence(&self) -> bool {
         self.pending + self.remapped + self.cable_errors > 0 || !self.met.is_empty() || self.is_mute
     }

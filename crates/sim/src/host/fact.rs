@@ -1,4 +1,4 @@
-//! What an observer of a modelled host is told, in true time.
+//! The facts that an observer of a modelled host receives, in true time.
 
 use scrubjay_core::units::SectorRange;
 use scrubjay_watch::events::WatchEvent;
@@ -7,73 +7,73 @@ use scrubjay_watch::incident::IncidentSubject;
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 use scrubjay_watch::status::WatchStatus;
 
-/// Something that happened on the host, or that the watch did.
+/// Something that happened on the host, or that the watch did. Disks are named by their numbers, times are in seconds.
 #[derive(Debug)]
 pub enum HostFact<'a> {
-    /// A disk was put in: its number, which no other ever has, and what it is.
+    /// A disk was put in: its number, which no other disk ever has, and its properties.
     DiskIn(usize, &'a DiskFacts),
     /// A disk cannot be seen any more.
     DiskOut(usize),
     /// A disk that was out, or whose host was off, is seen again.
     DiskBack(usize),
-    /// A part of a disk's pass was read, from and to a share of it, in a time from and to.
+    /// A part of a disk's pass was read: from and to (shares of the pass), begin and end.
     Read(usize, f64, f64, u64, u64),
-    /// A session that was to begin could not.
+    /// A session could not begin.
     Refused(usize),
     /// A session begins.
     SessionBegun(usize),
-    /// It is over, however.
+    /// A session is over, for any reason.
     SessionEnded(usize),
-    /// A pass begins, and is said to end in a time from and to, in eight of ten cases.
+    /// A pass begins, with a forecast of its end (from and to) that is to hold in eight of ten cases.
     Foretold(usize, u64, u64),
     /// A pass is over.
     PassOver(usize),
-    /// Something speaks against a disk, and the watch was told; and does it for good?
+    /// Evidence against a disk reached the watch; is it lasting?
     Evidence(usize, bool),
-    /// The watch was told that these sectors of a disk cannot be read.
+    /// The watch was notified that these sectors of a disk are unreadable.
     Unreadable(usize, &'a [SectorRange]),
-    /// SMART data of a disk reached the watch: real ones, or none.
+    /// SMART data of a disk reached the watch (true), or a refusal (false).
     Smart(usize, bool),
-    /// Members of an array: its UUID and the numbers of its disks.
+    /// The members of an array: its UUID, and the numbers of its disks.
     Array(&'a str, &'a [usize]),
-    /// The numbers of an array's members that are not in sync, and whether it is being rebuilt, or checks itself.
+    /// The numbers of an array's members that are not in sync, and whether it is being rebuilt or checks itself.
     ArrayState(&'a str, &'a [usize], bool),
     /// The machine is on, or off.
     Power(bool),
-    /// The clock jumped by so many seconds.
+    /// The clock jumped by this many seconds.
     Clock(i64),
-    /// The channels are these now.
+    /// The list of channels is now this.
     Channels(&'a [String]),
-    /// A channel accepts messages, or not.
+    /// A channel accepts messages, or refuses them.
     Accepts(&'a str, bool),
-    /// A channel that accepts messages did not accept one.
+    /// A channel that accepts messages refused one.
     Bounced(&'a str),
-    /// A person wants nothing to be read for so many seconds from now on.
+    /// A person wants no disk to be read for this many seconds from now on.
     Paused(u64),
-    /// A person typed the newest code that came this way.
+    /// A person typed the newest code that came by this channel.
     Confirmed(&'a str),
-    /// A person accepts what is so with a subject.
+    /// A person accepts the state of a subject.
     Accepted(&'a IncidentSubject),
-    /// A disk that is out will not come back, and a person said so.
+    /// A person declared that a disk that is out will not come back.
     Forgotten(usize),
     /// A message was made durable for the first time.
     Written(&'a MessageRow),
-    /// Somebody got it.
+    /// A message arrived.
     Delivered(&'a MessageRow),
-    /// The watch says that its daily check went well; and what its status shows then.
+    /// The watch reports that its daily check went well; with its status at that time.
     Heartbeat(&'a WatchStatus),
-    /// What the status shows at noon (UTC) of every day, by a true clock, at which the watch runs.
+    /// The status at noon (UTC) of every day by a true clock on which the watch runs.
     Noon(&'a WatchStatus),
-    /// The watch is about to be told this,
+    /// An event that the watch is about to receive; its times are of the host's clock.
     Told(&'a WatchEvent),
-    /// and these rows were made durable, and those removed; all by the host's clock.
+    /// Rows that were made durable, and the keys of those that were removed; times are of the host's clock.
     Kept(&'a [WatchRow], &'a [RowKey]),
-    /// It is over; the numbers of the messages that still wait.
+    /// The run is over; the numbers of the messages that still wait.
     End(&'a [u64]),
 }
 
-/// Watches the host.
+/// Observes a host.
 pub trait HostObserver {
-    /// `fact` is so, at this time: seconds since 1970, by a true clock.
+    /// Receives a fact and its time: seconds since 1970, by a true clock.
     fn observe(&mut self, at: u64, fact: &HostFact<'_>);
 }

@@ -1,4 +1,4 @@
-//! What becomes of a modelled host's disks and arrays: they die, go bad, are taken out, replaced and rebuilt.
+//! The fate of a modelled host's disks and arrays: they die, go bad, are taken out, replaced and rebuilt.
 
 use super::disk::BadRun;
 use super::fact::HostFact;
@@ -10,13 +10,14 @@ use scrubjay_watch::calendar::{DAY, HOUR};
 use scrubjay_watch::events::WatchEvent;
 use scrubjay_watch::facts::{ArrayActivity, ArrayFacts};
 
-/// An array is rebuilt at so many bytes a second: a judgement.
+/// The speed at which an array is rebuilt, in bytes a second: a judgement.
 const REBUILD_SPEED: u64 = 120_000_000;
-/// Of so many defects one is in two members of an array at one place. In life hardly any is; here what comes of it is to be seen.
+/// One in this many defects hits two members of an array at one place. That is far rarer in life; here its consequences
+/// are to be seen.
 const DEFECTS_OF_TWO_ONE_IN: u64 = 8;
 
 impl ModelledHost<'_> {
-    /// An array, as the kernel sees it now.
+    /// An array as the kernel sees it now.
     pub(super) fn array(&self, array: usize) -> ArrayFacts {
         let mut facts = self.setup.arrays[array].clone();
         for (member, &number) in facts.members.iter_mut().zip(&self.members[array]) {
@@ -39,7 +40,7 @@ impl ModelledHost<'_> {
         self.tell(WatchEvent::ArraySeen(facts));
     }
 
-    /// The array and the place in it of a disk.
+    /// The array of a disk, and its place in the array.
     fn membership(&self, number: usize) -> Option<(usize, usize)> {
         let place = |members: &Vec<usize>| members.iter().position(|&member| member == number);
         self.members.iter().enumerate().find_map(|(array, members)| Some((array, place(members)?)))
@@ -98,7 +99,7 @@ impl ModelledHost<'_> {
         }
     }
 
-    /// What a disk has gone bad in goes bad in another member of its array, too.
+    /// Makes the bad runs of a disk bad in another member of its array, too.
     fn spread(&mut self, number: usize) {
         let Some((array, place)) = self.membership(number) else { return };
         let members = &self.members[array];
@@ -113,7 +114,7 @@ impl ModelledHost<'_> {
         }
     }
 
-    /// An array begins to check itself, or has done so.
+    /// Begins or ends an array's check of itself.
     pub(super) fn check(&mut self, array: usize, is_on: bool) {
         let activity = &mut self.setup.arrays[array].activity;
         let (from, to) = match is_on {
@@ -127,7 +128,7 @@ impl ModelledHost<'_> {
         }
     }
 
-    /// A person puts another disk in.
+    /// A person puts a new disk in the place of this one.
     pub(super) fn replace(&mut self, number: usize) {
         let Some(place) = self.places.iter().position(|&known| known == number) else { return };
         if !self.disks[number].is_dead {

@@ -1,4 +1,4 @@
-//! What will happen to a host, drawn before it happens: deaths, defects, outages, power, clocks, people.
+//! The events of a host, drawn before its life begins: deaths, defects, outages, power, clocks, people.
 
 use super::setup::{
     CABLES_A_YEAR, CHECKS_A_YEAR, CLOCK_STEPS_A_YEAR, DEATHS_A_YEAR, DEATHS_WITH_SIGNS, DEFECTS_A_YEAR, EPOCH,
@@ -7,20 +7,20 @@ use super::setup::{
 use scrubjay_core::rng::Rng;
 use scrubjay_watch::calendar::{DAY, HOUR, MINUTE};
 
-/// Something that happens to a host.
+/// An event in the life of a host. Disks, arrays and channels are named by number; times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HostEvent {
     /// An hour is over.
     Hour,
-    /// The power goes, for so long.
+    /// The power goes off, for this long.
     PowerOff(u64),
-    /// It is back.
+    /// The power is back.
     PowerOn,
-    /// The clock is set, by so much.
+    /// The clock is set, by this much.
     Clock(i64),
-    /// A host that forgets the time, started so many times by then, has heard it.
+    /// A host that forgets the time learns it, if this is still its start of that number.
     ClockFound(u64),
-    /// A disk dies: first its reads, if so said.
+    /// A disk dies; if true, at first it only stops to answer reads.
     Die(usize, bool),
     /// A disk's counters grow.
     Sign(usize),
@@ -28,39 +28,39 @@ pub(super) enum HostEvent {
     Defect(usize),
     /// A cable of a disk spoils transfers.
     Cable(usize),
-    /// Somebody touches a cable: a disk is gone for so long.
+    /// A person touches a cable: a disk is gone for this long.
     Touch(usize, u64),
-    /// It is back.
+    /// A disk that was gone is back.
     Back(usize),
-    /// A session on a disk that does not answer reads gives up.
+    /// A session on a disk that does not answer reads gives up, if this is still the start of that number.
     NoReads(usize, u64),
     /// A person puts another disk in the place of this one.
     Replace(usize),
-    /// A person says that this one will not come back.
+    /// A person declares that this disk will not come back.
     Forget(usize),
-    /// A person accepts what is so with a disk.
+    /// A person accepts the state of a disk.
     Accept(usize),
     /// An array is in sync again.
     Rebuilt(usize),
-    /// An array begins to check itself, or ends.
+    /// An array begins to check itself (true), or ends.
     Check(usize, bool),
-    /// A channel accepts nothing, or again.
+    /// A channel accepts messages again (true), or refuses them.
     Accepts(usize, bool),
-    /// What a channel said of a message: the start of the watch, the message, was it accepted, did it arrive at once.
+    /// A channel's answer about a message: the start of the watch, the message, was it accepted, did it arrive at once.
     Answer(u64, u64, bool, bool),
     /// A person types a code, by its number.
     Confirm(usize),
-    /// A person tests alerts.
+    /// A person tests the alerts.
     Test,
-    /// A person wants nothing to be read for so long.
+    /// A person wants nothing to be read for this long.
     Pause(u64),
-    /// A person removes the last channel, if there are two.
+    /// A person removes all channels but the first.
     Rechannel,
     /// A person adds a channel.
     AddChannel,
 }
 
-/// The times of something that happens so often a year, from the beginning to the end.
+/// The times of a Poisson process with a mean of `a_year` events a year, from the beginning to `end`.
 fn times(rng: &mut Rng, a_year: f64, end: u64) -> Vec<u64> {
     let mean = 365.0 * DAY as f64 / a_year;
     let mut times = Vec::new();
@@ -72,7 +72,7 @@ fn times(rng: &mut Rng, a_year: f64, end: u64) -> Vec<u64> {
     times
 }
 
-/// All that is drawn beforehand.
+/// All events that are drawn beforehand.
 pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
     let end = EPOCH + setup.seconds();
     let mut events = vec![(EPOCH + HOUR, HostEvent::Hour)];
@@ -121,7 +121,7 @@ pub(super) fn draw(setup: &HostSetup) -> Vec<(u64, HostEvent)> {
     events
 }
 
-/// What will happen to a disk.
+/// The events of a disk.
 pub(super) fn of_disk(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, HostEvent)> {
     let mut rng = Rng::stream(setup.seed, 1000 + disk as u64);
     let mut events = Vec::new();
@@ -143,8 +143,8 @@ pub(super) fn of_disk(setup: &HostSetup, disk: usize, end: u64) -> Vec<(u64, Hos
     events
 }
 
-/// How many runs go bad at once: P(at least n) = 0.915 n^-0.74 (fitted to Schroeder, Damouras & Gill, FAST'10, as
-/// `sim::lse` does), 40 at most.
+/// The runs that go bad at once, at most 40: P(at least n) = 0.915 n^-0.74 (fitted to Schroeder, Damouras & Gill,
+/// FAST'10, as `sim::lse` does).
 pub(super) fn runs_of_a_defect(rng: &mut Rng) -> usize {
     ((0.915 / rng.uniform().max(1e-6)).powf(1.0 / 0.74) as usize).clamp(1, 40)
 }

@@ -1,4 +1,4 @@
-//! A modelled machine with its disks, people and mail servers, through years of virtual time, under the watch that ships.
+//! A modelled machine with its disks, people and mail servers, through years of virtual time, under the shipped watch.
 //!
 //! ```text
 //! setup::HostSetup (a seed) --> run::ModelledHost -- events --> scrubjay_watch::Watch
@@ -7,8 +7,8 @@
 //!                          +--> fact::HostFact --> an observer: an oracle, or a table for a user
 //! ```
 //!
-//! What happens is drawn from the seed alone. What the machine is told is told in time of the host's clock, which may be wrong;
-//! what the observer is told, in true time.
+//! Everything that happens is drawn from the seed alone. The watch receives events in the host's time, which may be
+//! wrong; the observer receives facts in true time.
 
 pub mod calendar;
 pub mod disk;

@@ -1,4 +1,4 @@
-//! What people do on a modelled host: they read messages, accept, and pause.
+//! People on a modelled host: they read messages, accept, and pause.
 
 use super::fact::HostFact;
 use super::life::HostEvent;
@@ -9,7 +9,7 @@ use scrubjay_watch::incident::{IncidentKind, IncidentSubject, MessageReason, Urg
 use scrubjay_watch::rows::{MessageRow, RowKey, WatchRow};
 
 impl ModelledHost<'_> {
-    /// Somebody gets a message, and does something about it, or not.
+    /// Delivers a message to a person, who may do something about it.
     pub(super) fn deliver(&mut self, row: &MessageRow) {
         self.observe(&HostFact::Delivered(row));
         if row.reason == MessageReason::Test || row.reason == MessageReason::Report {
@@ -33,11 +33,11 @@ impl ModelledHost<'_> {
         }
     }
 
-    /// A person accepts what is so with a disk.
+    /// A person accepts the state of a disk.
     pub(super) fn accept(&mut self, number: usize) {
         let subject = IncidentSubject::Disk(self.disks[number].facts.key.clone());
         self.tell(WatchEvent::Command(PersonCommand::Accept(subject.clone())));
-        // Whom the watch's end cuts short gets no answer, and says it again.
+        // If the watch is killed meanwhile, the person gets no answer, and does it again.
         let is_kept =
             |row: &WatchRow| matches!(row, WatchRow::Incident(row) if row.key.subject == subject && row.is_accepted);
         match self.watch.is_some() || self.rows.values().any(is_kept) {
@@ -46,7 +46,7 @@ impl ModelledHost<'_> {
         }
     }
 
-    /// A person wants nothing to be read for a while, and looks whether that was heard.
+    /// A person pauses all reading for `span` seconds, which counts if the watch has made it durable.
     pub(super) fn pause(&mut self, span: u64) {
         self.tell(WatchEvent::Command(PersonCommand::PauseFor(span)));
         let is_kept = |row: &WatchRow| matches!(row, WatchRow::Host(host) if host.paused_for == span);

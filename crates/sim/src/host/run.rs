@@ -1,4 +1,4 @@
-//! Runs a modelled host: joins what happens to it, the watch that ships, and whoever observes both.
+//! Runs a modelled host: drives the shipped watch with the host's events, and reports both to an observer.
 
 use super::calendar::DaylightCalendar;
 use super::disk::HostDisk;
@@ -17,57 +17,57 @@ use scrubjay_watch::settings::AlertChannel;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// A watch that was killed is started again so much later.
+/// Seconds until a watch that was killed is started again.
 const RESTART: u64 = 30;
-/// A host that forgets the time hears it so long after it was switched on.
+/// Seconds from a start until a host that forgets the time learns it.
 const CLOCK_FOUND: u64 = 60;
-/// Of so many sessions that are to begin one cannot.
+/// One in this many sessions cannot begin.
 const REFUSED_ONE_IN: u64 = 100;
 
-/// A host that runs.
+/// A host that runs, in virtual time.
 pub struct ModelledHost<'o> {
     pub(super) setup: HostSetup,
     pub(super) observer: &'o mut dyn HostObserver,
     pub(super) rng: Rng,
-    /// True time.
+    /// True time, in seconds since 1970.
     pub(super) now: u64,
-    /// How much the clock is ahead of it.
+    /// Seconds by which the host's clock is ahead of true time.
     pub(super) ahead: i64,
-    /// Since when it has run without knowing the time: its clock began in 1970 then.
+    /// When it was started without knowing the time: its clock began in 1970 then. `None`: it knows the time.
     pub(super) lost_since: Option<u64>,
     pub(super) watch: Option<Watch>,
-    /// What is durable.
+    /// The watch's durable rows.
     pub(super) rows: BTreeMap<RowKey, WatchRow>,
     /// All disks that ever were, by number.
     pub(super) disks: Vec<HostDisk>,
-    /// Which of them is where.
+    /// The number of the disk in each place.
     pub(super) places: Vec<usize>,
-    /// The numbers of each array's members.
+    /// The disk numbers of each array's members.
     pub(super) members: Vec<Vec<usize>>,
     pub(super) queue: BinaryHeap<Reverse<(u64, u64, HostEvent)>>,
     pub(super) sequence: u64,
     /// How many times the watch was started.
     pub(super) starts: u64,
     pub(super) accepts: Vec<bool>,
-    /// Codes that people have read.
+    /// Channels and codes that people have read.
     pub(super) codes: Vec<(String, String)>,
-    /// Messages below this number were written before.
+    /// One more than the greatest number of a message written so far.
     pub(super) written: u64,
 }
 
-/// How it went.
+/// Counts of a whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSummary {
     /// Starts of the watch.
     pub starts: u64,
-    /// Disks that there were, those that were put in later included.
+    /// Disks, including those that were put in later.
     pub disks: u64,
     /// Messages that were written.
     pub messages: u64,
 }
 
 impl<'o> ModelledHost<'o> {
-    /// Runs a host to its end.
+    /// Runs a host to the end of its days.
     pub fn run(setup: HostSetup, observer: &'o mut dyn HostObserver) -> HostSummary {
         let events = life::draw(&setup);
         let mut host = ModelledHost {
@@ -93,7 +93,7 @@ impl<'o> ModelledHost<'o> {
         host.begin();
         let end = EPOCH + host.setup.seconds();
         while let Some(at) = host.queue.peek().map(|Reverse((at, ..))| *at).filter(|at| *at < end) {
-            // What the watch does in a turn may have an answer that comes before what was to be next.
+            // A turn of the watch may cause an answer that comes before this event.
             if !host.tick_before(at)
                 && let Some(Reverse((at, _, event))) = host.queue.pop()
             {
@@ -123,7 +123,7 @@ impl<'o> ModelledHost<'o> {
         self.start();
     }
 
-    /// Plans an event for some time from `soonest` seconds on, within `span` more.
+    /// Plans an event at random, from `soonest` seconds from now on and within `span` seconds more.
     pub(super) fn plan_within(&mut self, soonest: u64, span: u64, event: HostEvent) {
         let at = self.now + soonest + self.rng.below(span);
         self.plan(at, event);
@@ -138,12 +138,12 @@ impl<'o> ModelledHost<'o> {
         self.observer.observe(self.now, fact);
     }
 
-    /// What the clock shows.
+    /// The time that the host's clock shows.
     fn clock(&self) -> UnixSeconds {
         UnixSeconds((self.now as i64 + self.offset()) as u64)
     }
 
-    /// How far it is from true time.
+    /// Seconds by which the host's clock is ahead of true time.
     fn offset(&self) -> i64 {
         self.lost_since.map_or(self.ahead, |since| -(since as i64))
     }
@@ -152,20 +152,20 @@ impl<'o> ModelledHost<'o> {
         DaylightCalendar.local(UnixSeconds(self.now)).week_hour()
     }
 
-    /// Lets the watch have a turn, if it wants one before then.
+    /// Gives the watch a turn, if it wants one before `until`; returns whether it did.
     fn tick_before(&mut self, until: u64) -> bool {
         let Some(watch) = &self.watch else { return false };
         let wake = (watch.poll_timeout().0 as i64 - self.offset()).max(0) as u64;
         if wake >= until {
             return false;
         }
-        // A machine that asks to be woken at once is woken in the next second: time must pass.
+        // A watch that wants to be woken at once is woken in the next second: time must pass.
         self.now = wake.max(self.now + 1).min(until);
         self.tell(WatchEvent::Tick);
         true
     }
 
-    /// Tells the watch, and does what it wants, which may be its end.
+    /// Passes an event to the watch and performs its operations; it may be killed before any of them.
     pub(super) fn tell(&mut self, event: WatchEvent) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -244,7 +244,7 @@ impl<'o> ModelledHost<'o> {
             WatchOp::Send(row) => {
                 let channels = &self.setup.settings.channels;
                 let channel = channels.iter().position(|channel| channel.name == row.channel);
-                // Now and then a server refuses for no reason that anybody knows.
+                // Now and then a server refuses a message for no visible reason.
                 let is_up = channel.is_some_and(|channel| self.accepts[channel]);
                 let is_accepted = is_up && self.rng.below(20) > 0;
                 if is_up && !is_accepted {
@@ -266,7 +266,7 @@ impl<'o> ModelledHost<'o> {
         }
     }
 
-    /// The number of a disk that is read; none: it is an array, of which the model has no checkers.
+    /// The number of the disk of a session; `None`: it is an array, whose checkers the model lacks.
     fn by_subject(&self, subject: &SessionSubject) -> Option<usize> {
         match subject {
             SessionSubject::Disk(name) => self.by_name(name),
@@ -297,7 +297,7 @@ impl<'o> ModelledHost<'o> {
         }
     }
 
-    /// Reckons up what a session has read since the last time.
+    /// Accounts for what a session has read since the last time.
     pub(super) fn read(&mut self, number: usize) {
         let Some(since) = self.disks[number].session.filter(|_| !self.disks[number].is_mute) else { return };
         let week_hour = DaylightCalendar.local(UnixSeconds(since)).week_hour();
@@ -308,7 +308,7 @@ impl<'o> ModelledHost<'o> {
         self.observe(&HostFact::Read(number, before, done, since, self.now));
     }
 
-    /// What a session says, and is about to be told.
+    /// The report of a session; the evidence in it is about to reach the watch.
     fn report(&mut self, number: usize) -> PassReport {
         let report = self.disks[number].report();
         if !report.unreadable.is_empty() {
@@ -318,7 +318,7 @@ impl<'o> ModelledHost<'o> {
         report
     }
 
-    /// A session that has read all of its disk ends, and says so; one that was cut off just then says so when it is begun once more.
+    /// Ends a session that has read its whole disk; if it was cut off first, the next session ends as soon as it begins.
     fn over(&mut self, number: usize) -> Option<WatchEvent> {
         let is_over = self.disks[number].session.is_some() && self.disks[number].done >= 1.0;
         is_over.then(|| {
@@ -417,7 +417,7 @@ impl<'o> ModelledHost<'o> {
                 let (channel, code) = self.codes[index].clone();
                 let is_open =
                     |row: &WatchRow| matches!(row, WatchRow::Channel(row) if row.code.as_ref() == Some(&code));
-                // Whoever types one after a newer one was sent is told so.
+                // A code that is typed after a newer one was sent is rejected.
                 if self.watch.is_some() && self.rows.values().any(is_open) {
                     self.tell(WatchEvent::Command(PersonCommand::Confirm(code.clone())));
                     match self.watch.is_some() || !self.rows.values().any(is_open) {
@@ -478,7 +478,7 @@ impl<'o> ModelledHost<'o> {
         status.iter().for_each(|status| self.observe(&HostFact::Noon(status)));
     }
 
-    /// The watch is gone, with whatever it did not keep: killed, or the host is off.
+    /// Stops the watch, which was killed or whose host is switched off; it loses all that is not durable.
     fn stop(&mut self, span: u64) {
         for number in self.places.clone() {
             self.read(number);
@@ -486,7 +486,7 @@ impl<'o> ModelledHost<'o> {
         }
         self.watch = None;
         self.observe(&HostFact::Power(false));
-        // Where a host was off for longer, disks may have other names then.
+        // When a host was off for long, disks may get other names.
         if span > 2 * RESTART && self.places.len() > 1 && self.rng.below(4) == 0 {
             let (one, other) = (self.rng.below(self.places.len() as u64), self.rng.below(self.places.len() as u64));
             self.places.swap(one as usize, other as usize);
@@ -505,14 +505,14 @@ impl<'o> ModelledHost<'o> {
         }
         let rows = self.rows.values().cloned();
         let settings = self.setup.settings.clone();
-        #[allow(unused_mut)] // without planted mistakes nothing is changed
+        #[allow(unused_mut)] // without planted bugs nothing is changed
         let mut watch = Watch::restore(self.clock(), settings, Box::new(DaylightCalendar), rows);
         #[cfg(feature = "planted")]
         watch.plant(self.setup.bug);
         self.watch = Some(watch);
         self.observe(&HostFact::Power(true));
         let starts = self.starts;
-        // Some pumps know that nobody has told the time yet; of the others the machine must see it by itself.
+        // Some pumps know that the clock is not yet synchronised; without them the watch must see it by itself.
         if self.lost_since.is_some() && self.setup.seed.is_multiple_of(2) {
             self.tell(WatchEvent::ClockSynchronised(false));
         }
@@ -546,7 +546,7 @@ mod tests {
     use super::*;
     use scrubjay_watch::hours::DailyHours;
 
-    /// Counts.
+    /// Counts facts.
     #[derive(Default)]
     struct Tally {
         passes: u64,
@@ -582,7 +582,7 @@ mod tests {
     #[test]
     fn a_pass_whose_last_session_was_cut_off_is_over_when_the_next_one_begins() {
         let mut setup = HostSetup { is_off_at_night: true, ..HostSetup::usual(1, 1, 85) };
-        // 23:00 on the wall is 22:00 UTC, when it is switched off: before the hour is looked at.
+        // 23:00 local time is 22:00 UTC, when the host is switched off before the hour is accounted for.
         setup.settings.between = Some(DailyHours { from: 22 * 60, to: 23 * 60 });
         let (_, tally) = run(setup);
         assert!(tally.bytes >= 1.0 && tally.passes >= 1, "{} passes, {} read", tally.passes, tally.bytes);

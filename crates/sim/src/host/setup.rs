@@ -1,4 +1,4 @@
-//! What a modelled host is: its disks, arrays and settings, and how often what goes wrong, from a seed.
+//! A modelled host drawn from a seed: its disks, arrays and settings, and how often things go wrong.
 
 use super::disk::{HostDisk, HostLoad};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
@@ -9,18 +9,18 @@ use scrubjay_watch::facts::{ArrayActivity, ArrayFacts, ArrayMember, DiskFacts, D
 use scrubjay_watch::hours::DailyHours;
 use scrubjay_watch::settings::{AlertChannel, WatchSettings};
 
-/// Disks a year that die: 1.4 % (Backblaze, Drive Stats for 2023).
+/// Disks that die, a year and disk: 1.4 % (Backblaze, Drive Stats for 2023).
 pub const DEATHS_A_YEAR: f64 = 0.014;
-/// Disks a year whose first unreadable sectors appear: 3.15 % of nearline disks (Bairavasundaram et al., SIGMETRICS'07).
+/// Disks with a first unreadable sector, a year and disk: 3.15 % of nearline disks (Bairavasundaram et al., SIGMETRICS'07).
 pub const DEFECTS_A_YEAR: f64 = 0.0315;
-/// Of disks that die so many show it before in their counters (the study of Backblaze's data of 2026-Q1 that finds 24 to 27 %
+/// Share of dying disks whose counters show it before (the study of Backblaze's data of 2026-Q1 that finds 24 to 27 %
 /// without a sign).
 pub const DEATHS_WITH_SIGNS: f64 = 0.75;
-/// Disks a year with a bad cable: a judgement.
+/// Disks with a bad cable, a year and disk: a judgement.
 pub const CABLES_A_YEAR: f64 = 0.02;
-/// Times a year that a mail server is down: a judgement.
+/// Outages of a mail server, a year: a judgement.
 pub const OUTAGES_A_YEAR: f64 = 4.0;
-/// Times a year that the power fails, or somebody takes the host down for a while: a judgement.
+/// Times a year that the power fails, or a person takes the host down for a while: a judgement.
 pub const POWER_OFFS_A_YEAR: f64 = 6.0;
 /// Times a year that the clock is found to be wrong and set: a judgement.
 pub const CLOCK_STEPS_A_YEAR: f64 = 2.0;
@@ -28,31 +28,31 @@ pub const CLOCK_STEPS_A_YEAR: f64 = 2.0;
 /// Times a year that an array is checked by its own checker: a judgement.
 pub const CHECKS_A_YEAR: f64 = 4.0;
 
-/// When every modelled year begins: 1 January 2026, 00:00 UTC.
+/// When every modelled year begins: 1 January 2026, 00:00 UTC, in seconds since 1970.
 pub const EPOCH: u64 = 1_767_225_600;
 
 /// A host that is to be run.
 #[derive(Clone, Debug)]
 pub struct HostSetup {
-    /// All chance comes from it.
+    /// The seed of all chance.
     pub seed: u64,
-    /// For how long.
+    /// Days that it runs.
     pub days: u64,
-    /// Its disks.
+    /// Its disks, by place.
     pub disks: Vec<HostDisk>,
     /// Its arrays.
     pub arrays: Vec<ArrayFacts>,
     /// The watch's settings.
     pub settings: WatchSettings,
-    /// How many times as often as in life things go wrong.
+    /// Faults of disks and cables are this many times as frequent as in life.
     pub trouble: f64,
-    /// Of how many operations of the watch one is the last before it is killed; none: it never is.
+    /// The watch is killed before one in this many of its operations; `None`: never.
     pub kill_one_in: Option<u64>,
-    /// Does its clock begin in 1970 whenever it is switched on, and is put right a minute later?
+    /// Does its clock begin in 1970 whenever it is switched on, until it is put right a minute later?
     pub forgets_time: bool,
     /// Is the host off every night?
     pub is_off_at_night: bool,
-    /// A mistake that the watch makes on purpose. Heeded with the feature `planted` only.
+    /// A bug seeded in the watch. Used only with the feature `planted`.
     pub bug: Option<WatchBug>,
 }
 
@@ -66,7 +66,7 @@ pub fn name_of(place: usize) -> String {
 }
 
 impl HostSetup {
-    /// A quiet host of so many disks, as a user might have it: in arrays of up to eight, two ways for alerts.
+    /// A quiet host of `disks` disks, as a user might have it: in arrays of up to eight, with two channels for alerts.
     pub fn usual(seed: u64, disks: usize, days: u64) -> HostSetup {
         let mut rng = Rng::stream(seed, 1);
         let disks = (0..disks).map(|place| disk(&mut rng, place, HostLoad::Home, 16.0)).collect::<Vec<_>>();
@@ -91,7 +91,7 @@ impl HostSetup {
         }
     }
 
-    /// Any host, with much more trouble than in life: what a seed of the proof is.
+    /// A random host with much more trouble than in life: the meaning of a seed in the proof.
     pub fn storm(seed: u64) -> HostSetup {
         let mut rng = Rng::stream(seed, 2);
         let count = match rng.below(4) {
@@ -100,7 +100,7 @@ impl HostSetup {
             _ => 13 + rng.below(48),
         };
         let loads = [HostLoad::Home, HostLoad::Office, HostLoad::Server, HostLoad::Busy];
-        // One that is hardly ever free is for few hosts: it only shows that the date is missed.
+        // A busy disk only shows that the date is missed, so few hosts have such disks.
         let choice = if rng.below(5) == 0 { 4 } else { 3 };
         let load = loads[rng.below(choice) as usize];
         let size = 0.5 + rng.uniform() * if count > 20 { 6.0 } else { 15.0 };
@@ -118,7 +118,7 @@ impl HostSetup {
         if rng.below(2) == 0 {
             setup.settings.quiet = Some(DailyHours { from: 22 * 60, to: 7 * 60 });
         }
-        // By default no storm has as many arrays behind a controller as it would take.
+        // With the default limit no storm would have more arrays behind a controller than it allows.
         let mut narrow = Rng::stream(seed, 6);
         if narrow.below(3) == 0 {
             setup.settings.controller_max = 1 + narrow.below(3) as usize;
@@ -131,7 +131,7 @@ impl HostSetup {
         setup
     }
 
-    /// How long, in seconds.
+    /// The time that it runs, in seconds.
     pub fn seconds(&self) -> u64 {
         self.days * DAY
     }
@@ -154,7 +154,7 @@ fn disk(rng: &mut Rng, place: usize, load: HostLoad, terabytes: f64) -> HostDisk
     HostDisk::new(place, facts, load, speed * (0.9 + 0.2 * rng.uniform()), rng.bits())
 }
 
-/// Arrays over neighbours: of two a mirror, of more RAID-5 or RAID-6; a disk that is left is alone.
+/// Arrays over neighbouring disks: a mirror of two, RAID-5 or RAID-6 of more; a disk that is left over is in none.
 fn arrays(disks: usize, size: &mut dyn FnMut(usize) -> usize) -> Vec<ArrayFacts> {
     let (mut arrays, mut first) = (Vec::new(), 0);
     while disks - first >= 2 {

@@ -5,52 +5,52 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::calendar::{Calendar, HOUR, UtcCalendar};
 use scrubjay_watch::incident::MessageReason;
 
-/// Points that are followed on each disk.
+/// Points whose ages are followed on each disk, evenly spaced.
 const POINTS: usize = 64;
 
-/// A month.
+/// A month of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostMonth {
-    /// Year and month, 1 to 12, by UTC.
+    /// Year and month, 1 to 12, in UTC.
     pub month: (i64, u32),
     /// Passes that ended.
     pub passes: u64,
-    /// Incidents that were told for the first time.
+    /// Incidents reported for the first time.
     pub opened: u64,
-    /// Incidents that were said to be over.
+    /// Incidents reported as over.
     pub resolved: u64,
     /// Messages that arrived, by all channels.
     pub messages: u64,
-    /// The longest that a sector waited to be read again, or waits, in seconds.
+    /// The longest time between two reads of a sector, in seconds; at the end also the time since the last read.
     pub age_max: u64,
 }
 
 /// A message that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostMessage {
-    /// When.
+    /// When it arrived.
     pub at: UnixSeconds,
-    /// By which channel.
+    /// The channel by which it came.
     pub channel: String,
     /// Its first line.
     pub subject: String,
-    /// It may be a copy of an earlier one.
+    /// May it be a copy of an earlier one?
     pub may_be_repeated: bool,
 }
 
-/// What is seen of a host.
+/// All that a table shows of a host.
 #[derive(Clone, Debug, Default)]
 pub struct HostTable {
     /// The months, in order.
     pub months: Vec<HostMonth>,
-    /// What arrived, in order.
+    /// The messages that arrived, in order.
     pub messages: Vec<HostMessage>,
-    /// Passes whose end was forecast,
+    /// Passes with a forecast that ended.
     pub forecasts: u64,
-    /// and of them those that ended when it was said, to the hour.
+    /// Of these forecasts, those that held, to the hour.
     pub held: u64,
     disks: Vec<TableDisk>,
-    /// When and of what was last told.
+    /// Time and subject of the message written last.
     telling: Option<(u64, String)>,
 }
 
@@ -103,7 +103,7 @@ impl HostObserver for HostTable {
                     self.held += u64::from(at >= low && at <= high + HOUR);
                 }
             }
-            // An incident is told by each channel: what is written at one time with one subject is one.
+            // Each channel reports an incident: messages written at one time with one subject are one.
             HostFact::Written(row) => {
                 let telling = (at, row.subject.clone());
                 if self.telling.as_ref() != Some(&telling) {

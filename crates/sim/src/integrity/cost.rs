@@ -1,25 +1,25 @@
-//! What plans cost, reckoned once: a request touches one run of a stripe's chunks, and then only three numbers matter.
+//! The I/Os of all plans, computed once: a request touches one run of a stripe's chunks, and only three numbers matter.
 
 use scrubjay_core::layout::Shape;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripeState, Want, plan};
 
-/// The I/O of one plan.
+/// The I/Os of one plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanCost {
     pub mode: PlanMode,
     /// All I/Os.
     pub ios: u32,
-    /// Those of them that are of appendices alone.
+    /// Of these I/Os, those of appendices alone.
     pub appendix_ios: u32,
 }
 
-/// At most so many chunks of a run are touched in part: its first and its last.
+/// Chunks of a run that are touched in part, at most: its first and its last.
 const PARTIAL_MAX: usize = 2;
 
-/// The I/O of every plan of a healthy stripe, by how many chunks a run has, how many of them are touched in part, and
-/// whether something that is read was not read since it was written.
+/// The I/Os of every plan of a healthy stripe, by the length of the run, the number of its chunks that are touched in
+/// part, and whether a chunk that is read was not read since it was written.
 #[derive(Debug)]
 pub(super) struct Costs {
     /// By the length of the run, less one; then `[later, first]`.
@@ -29,7 +29,7 @@ pub(super) struct Costs {
 
 impl Costs {
     pub fn new(scheme: Scheme, shape: Shape) -> Costs {
-        // Where the run lies does not matter: buddies go round the ring.
+        // The position of the run does not matter: buddies form a ring.
         let run = |length| PositionSet::range(0, length);
         let both = |want| [false, true].map(|is_first| cost(scheme, shape, want, is_first));
         let write = |length: usize, partial: usize| {
@@ -41,12 +41,13 @@ impl Costs {
         }
     }
 
-    /// `is_first`: one of the chunks of the run was not read since it was written.
+    /// The cost of reading a run of `length` chunks; `is_first`: one of them was not read since it was written.
     pub fn read(&self, length: usize, is_first: bool) -> PlanCost {
         self.reads[length - 1][usize::from(is_first)]
     }
 
-    /// `is_first`: one of the chunks outside the run, or touched in part, was not read since it was written.
+    /// The cost of writing a run of `length` chunks, `partial` of them in part; `is_first`: a chunk outside the run, or
+    /// touched in part, was not read since it was written.
     pub fn write(&self, length: usize, partial: usize, is_first: bool) -> PlanCost {
         self.writes[length - 1][partial][usize::from(is_first)]
     }
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
     use scrubjay_core::index::StripePosition;
 
-    /// Every run, every state of every bit, in stripes of up to 7 chunks: what the table says is what the plan takes.
+    /// Compares the table with the plan of every run and every state of every bit, in stripes of up to 7 chunks.
     #[test]
     fn only_three_numbers_matter() {
         for (data, parity) in (1..=5).flat_map(|data| (0..=2).map(move |parity| (data, parity))) {

@@ -1,4 +1,4 @@
-//! The counter: users' requests in, disk I/Os out, under all schemes at once.
+//! The counter: turns users' requests into disk I/Os, under all schemes at once.
 
 use super::cost::{Costs, PlanCost};
 use scrubjay_core::layout::Shape;
@@ -9,14 +9,13 @@ use scrubjay_core::volume::plan::{PlanMode, StripePart, split};
 use scrubjay_core::volume::read_status::ReadStatus;
 use scrubjay_trace::RequestKind;
 
-/// The array ends here: 1 PiB. What lies behind is left out.
+/// The size of the array: 1 PiB. Requests beyond it are left out.
 const ARRAY_BYTES: u64 = 1 << 50;
 
-/// So many zones of a read-status bitmap are in memory: 256 MiB, which is one bit for each 4-KiB chunk of 8 TB (Li & Lee
-/// 2014, section V-C).
+/// Zones of a read-status bitmap that are in memory: 256 MiB, one bit for each 4-KiB chunk of 8 TB (Li & Lee 2014, section V-C).
 const ZONES_MAX: usize = 1 << 16;
 
-/// What is done about chunks of which a write leaves some bytes alone.
+/// How chunks are treated of which a write covers only a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounting {
     /// As in the paper: they are written as if they were covered whole.
@@ -36,33 +35,33 @@ pub struct Counter {
     histogram: AccessHistogram,
 }
 
-/// What users wanted.
+/// Counts of users' requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Reads of a byte or more,
+    /// Reads of at least one byte.
     pub reads: u64,
-    /// and their bytes.
+    /// Bytes of these reads.
     pub read_bytes: u64,
-    /// Writes of a byte or more,
+    /// Writes of at least one byte.
     pub writes: u64,
-    /// and their bytes.
+    /// Bytes of these writes.
     pub write_bytes: u64,
-    /// Left out: discards, flushes, requests of nothing, and what lies beyond 1 PiB.
+    /// Requests left out: discards, flushes, requests of zero bytes, and those beyond 1 PiB.
     pub left_out: u64,
 }
 
-/// The disk I/Os under one scheme. A request counts once for each stripe it touches.
+/// Counts of disk I/Os under one scheme. A request counts once for each stripe it touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoTally {
-    /// For reads.
+    /// I/Os for reads.
     pub read_ios: u64,
-    /// For writes.
+    /// I/Os for writes.
     pub write_ios: u64,
-    /// Of all of these: of appendices alone.
+    /// Of all these I/Os, those of appendices alone.
     pub appendix_ios: u64,
-    /// Reads,
+    /// Reads.
     pub reads: u64,
-    /// of which so many touched a chunk that was not read since it was written. (Counted for schemes that ask.)
+    /// Reads that touched a chunk not read since it was written. (Zero for schemes without a read-status bitmap.)
     pub first_reads: u64,
     /// Writes as read-modify-write.
     pub modifies: u64,
@@ -76,25 +75,25 @@ pub struct IoTally {
 #[derive(Debug)]
 struct SchemeCounter {
     costs: Costs,
-    /// For schemes that ask it.
+    /// Its read-status bitmap; `None`: the scheme needs none.
     status: Option<ReadStatus>,
     tally: IoTally,
 }
 
-/// A part of a request, as numbers: a run of chunks in one stripe.
+/// The part of a request in one stripe, as a run of data chunks.
 #[derive(Clone, Copy)]
 struct ChunkRun {
-    /// The chunks of data, numbered through: the first one of the stripe, of the run, behind the run, of the next stripe.
+    /// Data chunks, counted over the whole array: the first of the stripe, of the run, after the run, of the next stripe.
     stripe: u64,
     start: u64,
     end: u64,
     stripe_end: u64,
-    /// Are the first chunk and the last one touched in part?
+    /// Are the run's first and last chunks touched in part?
     is_partial: [bool; 2],
 }
 
 impl Counter {
-    /// For an array of stripes of this shape.
+    /// A counter for an array of stripes of this shape.
     ///
     /// # Panics
     /// When a chunk has no bytes.
@@ -110,7 +109,7 @@ impl Counter {
         Counter { shape, chunk_bytes: chunk.0, accounting, lanes, requests: RequestCounts::default(), histogram }
     }
 
-    /// One request of a user's.
+    /// Counts one request of a user.
     pub fn add(&mut self, kind: RequestKind, offset: Bytes, length: Bytes) {
         let is_write = kind == RequestKind::Write;
         let is_inside = offset.0.checked_add(length.0).is_some_and(|end| end <= ARRAY_BYTES);
@@ -135,18 +134,18 @@ impl Counter {
         }
     }
 
-    /// What users wanted.
+    /// The counts of users' requests.
     pub fn requests(&self) -> &RequestCounts {
         &self.requests
     }
 
-    /// What it took.
+    /// The disk I/Os under a scheme.
     pub fn tally(&self, scheme: Scheme) -> &IoTally {
         let place = Scheme::ALL.into_iter().position(|other| other == scheme).expect("the table is complete");
         &self.lanes[place].tally
     }
 
-    /// How much more a scheme took than the bare array, as a share of that; zero if there was nothing to do.
+    /// The extra I/Os of a scheme, as a share of the bare array's; zero if that had none.
     pub fn increase(&self, scheme: Scheme) -> f64 {
         match self.tally(Scheme::None).ios() {
             0 => 0.0,
@@ -154,14 +153,14 @@ impl Counter {
         }
     }
 
-    /// How often so many chunks of a stripe were read and written.
+    /// A histogram of the chunks of a stripe that were read and written together.
     pub fn histogram(&self) -> &AccessHistogram {
         &self.histogram
     }
 }
 
 impl RequestCounts {
-    /// The mean size of a write in bytes, if there was one.
+    /// The mean size of a write in bytes; `None`: there was no write.
     pub fn write_bytes_mean(&self) -> Option<f64> {
         (self.writes > 0).then(|| self.write_bytes as f64 / self.writes as f64)
     }
@@ -175,7 +174,7 @@ impl IoTally {
 }
 
 impl SchemeCounter {
-    /// Counts a read. Was it a first one?
+    /// Counts a read. Was one of its chunks not read since it was written?
     fn read(&mut self, run: ChunkRun) -> bool {
         let is_first = self.status.as_ref().is_some_and(|status| !status.are_read(run.start, run.end - run.start));
         let cost = self.costs.read(run.length(), is_first);
@@ -189,7 +188,7 @@ impl SchemeCounter {
         is_first
     }
 
-    /// Counts a write. Did what stays hold a chunk that was not read since it was written?
+    /// Counts a write. Was a chunk that stays not read since it was written?
     fn write(&mut self, run: ChunkRun) -> bool {
         let is_first =
             self.status.as_ref().is_some_and(|status| !run.stays(|start, count| status.are_read(start, count)));
@@ -234,13 +233,13 @@ impl ChunkRun {
         (self.end - self.start) as usize
     }
 
-    /// How many chunks are touched in part.
+    /// The number of chunks that are touched in part.
     fn partial(self) -> usize {
         let count = self.is_partial.into_iter().filter(|is_partial| *is_partial).count();
         count.min(self.length())
     }
 
-    /// Does it hold for all chunks that a reconstruct-write reads?
+    /// Does `holds` (of a first chunk and a count) hold for all chunks that a reconstruct-write reads?
     fn stays(self, holds: impl Fn(u64, u64) -> bool) -> bool {
         let [head, tail] = self.is_partial;
         holds(self.stripe, self.start - self.stripe)
@@ -250,7 +249,7 @@ impl ChunkRun {
     }
 }
 
-/// Does the scheme ask whether a chunk was read since it was written?
+/// Does the scheme need to know whether a chunk was read since it was written?
 fn asks(scheme: Scheme) -> bool {
     scheme.checks_itself()
 }
@@ -264,7 +263,7 @@ mod tests {
 
     const RAID6: Shape = Shape { data: 6, parity: 2 };
 
-    /// The same, without tables and runs: a plan for each part, a set of slots for each stripe.
+    /// A slow reference without tables and runs: a plan for each part, a set of positions for each stripe.
     struct Slowly {
         scheme: Scheme,
         stripes: Vec<PositionSet>,
@@ -310,7 +309,7 @@ mod tests {
                 assert_eq!(counter.tally(one.scheme).ios(), one.ios, "{} {accounting:?}", one.scheme);
             }
             if accounting == Accounting::Paper {
-                // What a histogram cannot err in: schemes whose cost does not depend on what else they did.
+                // These schemes' costs depend on nothing that the histogram leaves out, so it must be exact.
                 for scheme in [Scheme::None, Scheme::Pure, Scheme::Hybrid2] {
                     assert_eq!(counter.histogram().ios(scheme), counter.tally(scheme).ios(), "{scheme}");
                 }

@@ -1,20 +1,19 @@
 //! Li & Lee 2014, Table III: twelve workloads, from its figures.
 //!
-//! The traces (Kavalanekar et al. 2008, production servers) are not needed for what Figure 8 shows: how many requests
-//! write, and how many chunks each touches, follow from the table and from where requests begin. What does not follow is
-//! how often the same chunk is read again.
+//! The traces (Kavalanekar et al. 2008, production servers) are not needed for Figure 8: how many requests write, and how many
+//! chunks each touches, follow from the table and from where requests begin. How often a chunk is read again does not follow.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Bytes;
 use scrubjay_trace::RequestKind;
 
-/// Requests begin at pages of so many bytes, as databases and mail stores have them, ...
+/// Requests begin at pages of this size, as in databases and mail stores.
 const PAGE: Bytes = Bytes::kib(8);
-/// ... behind a partition table of 63 sectors, as partitions of that time had it. (Aligned to the pages, Pure would take 58 %
-/// more on TPC-E, where the paper has 43.74 %.)
+/// The pages begin behind a partition table of 63 sectors, as partitions of that time did. (If partitions were aligned
+/// to pages, Pure would take 58 % more on TPC-E, where the paper has 43.74 %.)
 const PARTITION_START: Bytes = Bytes(63 * 512);
-/// The pages that are in use. Small enough that 200,000 requests read everything more than once; reads and writes go to
-/// the same pages, evenly, so that more reads are first ones than in the paper.
+/// The size of the pages in use. It is so small that 200,000 requests read everything more than once; reads and writes
+/// go to the same pages, evenly, so that more reads are first ones than in the paper.
 const FOOTPRINT: Bytes = Bytes::mib(64);
 
 const SECTOR_BYTES: f64 = 512.0;
@@ -22,7 +21,7 @@ const SECTOR_BYTES: f64 = 512.0;
 /// One column of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Workload {
-    /// What the paper calls it.
+    /// The paper's name for it.
     pub name: &'static str,
     /// Reads among the requests, in percent; the others are writes.
     pub reads_percent: f64,
@@ -57,15 +56,15 @@ const fn workload(name: &'static str, reads_percent: f64, read_kib: f64, write_k
 pub struct TableRequest {
     /// Read or write.
     pub kind: RequestKind,
-    /// The first byte.
+    /// The offset of the first byte.
     pub offset: Bytes,
-    /// How many bytes: whole sectors.
+    /// The length in bytes: whole sectors.
     pub length: Bytes,
 }
 
 impl Workload {
-    /// Requests without end. All reads have the mean size, and all writes theirs, but for the rounding to sectors: up or
-    /// down, by chance, so that the mean stays.
+    /// An endless stream of requests. All reads have their mean size, and all writes theirs, except for rounding to
+    /// sectors: up or down at random, so that the mean stays.
     pub fn requests(&self, seed: u64) -> impl Iterator<Item = TableRequest> + use<> {
         let mut rng = Rng::new(seed);
         let workload = *self;

@@ -1,4 +1,4 @@
-//! An array on disks in memory: format new ones, and read what each says of its array.
+//! An array on disks in memory: formats new disks, and reads their superblocks.
 
 use super::{MemberDisk, WriteFate};
 use scrubjay_core::index::MemberIndex;
@@ -9,10 +9,10 @@ use scrubjay_core::volume::format::geometry::{Geometry, SUPERBLOCK_BYTES};
 use scrubjay_core::volume::format::superblock::{self, Superblock};
 use scrubjay_core::volume::format::uuid::Uuid;
 
-/// The name of every array here.
+/// The UUID of every array here.
 pub const ARRAY: Uuid = Uuid([0xa7; 16]);
 
-/// Writes onto each disk, in the order of their slots, what a new member of an array of this geometry holds.
+/// Formats the disks, in the order of their members, as new members of an array of this geometry.
 pub fn create(geometry: Geometry, disks: &mut [MemberDisk]) {
     let names: Vec<Uuid> = (0..disks.len()).map(|slot| Uuid::of_random([slot as u8; 16])).collect();
     let superblock = blank::superblock(geometry, ARRAY, "storm", UnixSeconds(1), &names);
@@ -23,7 +23,7 @@ pub fn create(geometry: Geometry, disks: &mut [MemberDisk]) {
     }
 }
 
-/// What a disk says of its array, if it answers and says anything.
+/// The newest superblock on a disk; `None`: it is gone, or has none.
 pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
     let offsets = Superblock::offsets(disk.bytes())?;
     let copy = |offset: MemberOffset| {
@@ -34,7 +34,7 @@ pub fn superblock(disk: &MemberDisk) -> Option<Superblock> {
     superblock::newest(copies.iter().map(|copy| &copy[..])).ok()
 }
 
-/// What the disks say that say anything: what [`assemble`](scrubjay_core::volume::format::assemble::assemble) takes.
+/// The superblocks of all disks that have one: the input of [`assemble`](scrubjay_core::volume::format::assemble::assemble).
 pub fn given(disks: &[MemberDisk]) -> Vec<Given> {
     let says = |slot: usize| superblock(&disks[slot]).map(|superblock| (slot, superblock));
     let given = |(slot, superblock): (usize, Superblock)| Given {

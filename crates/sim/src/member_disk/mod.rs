@@ -1,10 +1,10 @@
-//! A member's disk that lies: a volatile cache, and faults that cover what is really there.
+//! A member's disk that lies: a volatile cache, and faults that lie over the data that an honest disk would hold.
 //!
 //! `pristine` is what an honest disk would hold, its cache included. Everything wrong lies over it and can be lifted:
-//! *overlays* are what reads show instead, *latent* ones wait until the cache no longer serves the block (the flush
-//! that follows the write), *unreadable* blocks answer with an error. Writing a block lifts all of these from it; a crash
-//! that undoes the write lays the overlay back: what was shown after a flush or a crash does not change by another one.
-//! (The shape is that of TigerBeetle's simulated storage.)
+//! *overlays* are shown to reads instead, *latent* ones wait until the cache no longer serves the block (the flush that
+//! follows the write), *unreadable* blocks answer with an error. Writing a block lifts all of these from it. A crash
+//! that undoes the write lays the overlay back: what reads show after a flush or a crash is not changed by another
+//! crash. (The shape is that of TigerBeetle's simulated storage.)
 
 pub mod array;
 mod store;
@@ -15,24 +15,24 @@ use scrubjay_core::volume::member::DiskFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// How much of what was not flushed a crash leaves behind.
+/// Which unflushed data survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CrashSurvival {
-    /// Each block has this chance of its own, and so has each earlier version of it.
+    /// Each block survives with this probability of its own, and so does each earlier version of it.
     Blocks(f64),
-    /// Each write has this chance, as a whole.
+    /// Each write survives with this probability, as a whole.
     Writes(f64),
-    /// All that ended, and half of what was under way: the program was killed, the disks were not.
+    /// All writes that ended survive, and half of those under way: the program was killed, the disks were not.
     Ended,
 }
 
-/// What becomes of a write.
+/// The fate of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteFate {
-    /// From this block of the write on, the medium keeps what it had (0: a lost write, else a torn one); `None` for an
+    /// From this block of the write on, the medium keeps the old data (0: a lost write, else a torn one); `None`: an
     /// honest write.
     pub stale_from: Option<u64>,
-    /// The cache serves the new bytes until a flush.
+    /// Does the cache serve the new bytes until a flush?
     pub is_latent: bool,
 }
 
@@ -41,23 +41,23 @@ impl WriteFate {
     pub const HONEST: WriteFate = WriteFate { stale_from: None, is_latent: false };
 }
 
-/// What becomes of discarded blocks.
+/// The fate of discarded blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
-    /// Nothing: it was but a hint.
+    /// They keep their data: the discard was only a hint.
     Kept,
     /// They read as zeros.
     Zeroed,
-    /// They read as anything.
+    /// They read as junk.
     Junk,
 }
 
-/// One disk. Offsets and lengths are bytes, multiples of the block.
+/// One disk. Offsets and lengths are in bytes, multiples of the block.
 #[derive(Clone, Debug)]
 pub struct MemberDisk {
-    /// Nothing answers any more.
+    /// Is it gone, so that it answers nothing any more?
     pub is_gone: bool,
-    /// Which disk in its place this is.
+    /// Counts the disks in this place: one more with each exchange.
     pub incarnation: u64,
     seed: u64,
     block_bytes: usize,
@@ -65,18 +65,18 @@ pub struct MemberDisk {
     overlays: BTreeMap<u64, Overlay>,
     latent: Vec<LatentSectors>,
     unreadable: BTreeSet<u64>,
-    /// How many writes have ended: their number, and the clock of flushes.
+    /// Writes that have ended: their number is the clock of flushes.
     ended: u64,
-    /// What blocks were before the writes that were not flushed, oldest first.
+    /// The old data of blocks whose writes were not flushed, the oldest write first.
     undo: Vec<Undo>,
-    /// The bytes of `undo`.
+    /// The bytes that `undo` points into.
     undo_bytes: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
 struct Overlay {
     bytes: Box<[u8]>,
-    /// It was meant for elsewhere: no undoing of a write to this block takes it away.
+    /// Was it a write meant for another place? Then undoing a write to this block does not remove it.
     is_stray: bool,
 }
 
@@ -84,9 +84,9 @@ struct Overlay {
 struct Undo {
     write: u64,
     block: u64,
-    /// Where in `undo_bytes`; nothing for a block never written before.
+    /// Offset in `undo_bytes`; `None`: the block was never written before.
     place: Option<usize>,
-    /// What lay over it.
+    /// The overlay that lay over it.
     overlay: Option<Overlay>,
 }
 
@@ -98,7 +98,7 @@ struct LatentSectors {
 }
 
 impl MemberDisk {
-    /// A disk on which nothing was ever written: every block is junk, by `seed`.
+    /// A disk on which nothing was ever written: every block is junk that depends on `seed`.
     pub fn new(seed: u64, block_bytes: usize, bytes: u64) -> MemberDisk {
         MemberDisk {
             is_gone: false,
@@ -120,15 +120,15 @@ impl MemberDisk {
         self.pristine.blocks() * self.block_bytes as u64
     }
 
-    /// Its block in bytes.
+    /// The size of its blocks in bytes.
     pub fn block_bytes(&self) -> usize {
         self.block_bytes
     }
 
-    /// What a read shows.
+    /// Reads into `out`.
     ///
     /// # Errors
-    /// When a block cannot be read; `out` is as full as it can be then.
+    /// When a block is unreadable; `out` is filled all the same.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DiskFault> {
         let blocks = self.blocks(offset, out.len());
         for (block, bytes) in blocks.clone().zip(out.chunks_exact_mut(self.block_bytes)) {
@@ -137,7 +137,7 @@ impl MemberDisk {
         if self.unreadable.range(blocks).next().is_some() { Err(DiskFault::Medium) } else { Ok(()) }
     }
 
-    /// The end of a write. The same block is never in two writes under way at once, so when it happens is of no account.
+    /// Ends a write. Writes under way at once never share a block, so it may take effect as a whole at its end.
     pub fn write(&mut self, offset: u64, data: &[u8], is_durable: bool, fate: WriteFate) {
         let blocks = self.blocks(offset, data.len());
         if is_durable {
@@ -166,7 +166,7 @@ impl MemberDisk {
         self.ended += 1;
     }
 
-    /// Blocks that were discarded.
+    /// Discards blocks.
     pub fn discard(&mut self, offset: u64, len: u64, outcome: Discarded) {
         let mut bytes = vec![0; len as usize];
         match outcome {
@@ -177,12 +177,12 @@ impl MemberDisk {
         self.write(offset, &bytes, false, WriteFate::HONEST);
     }
 
-    /// A flush begins; its mark is for [`MemberDisk::flushed`].
+    /// The mark of a flush that begins now, for [`MemberDisk::flushed`].
     pub fn flush_mark(&self) -> u64 {
         self.ended
     }
 
-    /// A flush has ended: what ended before it began is on the medium, and the cache no longer hides what is wrong there.
+    /// Ends a flush: writes that ended before it began are on the medium, and the cache no longer hides what is wrong there.
     pub fn flushed(&mut self, mark: u64) {
         self.undo.retain(|undo| undo.write >= mark);
         if self.undo.is_empty() {
@@ -193,7 +193,7 @@ impl MemberDisk {
         }
     }
 
-    /// The power fails, or the program dies, while these writes (offset, data) are under way.
+    /// Loses power, or the program, while these writes (offset, data) are under way.
     pub fn crash(&mut self, under_way: &[(u64, &[u8])], survival: CrashSurvival, rng: &mut Rng) {
         let (chance, is_whole) = match survival {
             CrashSurvival::Blocks(chance) => (chance, false),
@@ -233,7 +233,7 @@ impl MemberDisk {
         }
     }
 
-    /// A write that was meant for elsewhere hits these blocks: they show it.
+    /// Lays a write that was meant for another place over these blocks.
     pub fn strike(&mut self, offset: u64, data: &[u8]) {
         let blocks = self.blocks(offset, data.len());
         self.latent.retain(|latent| !blocks.contains(&latent.block));
@@ -243,12 +243,12 @@ impl MemberDisk {
         }
     }
 
-    /// These blocks answer with an error until they are written.
+    /// Makes these blocks unreadable until they are written.
     pub fn spoil(&mut self, offset: u64, len: u64) {
         self.unreadable.extend(self.blocks(offset, len as usize));
     }
 
-    /// Does, or will, a read without an error show anything else than an honest disk would?
+    /// Do reads without an error show, now or after a flush, anything else than an honest disk's data?
     pub fn is_corrupt(&self, offset: u64, len: u64) -> bool {
         let blocks = self.blocks(offset, len as usize);
         let differs = |block: u64, bytes: &[u8]| self.pristine.block(block).is_some_and(|right| right != bytes);
@@ -256,14 +256,14 @@ impl MemberDisk {
             || self.latent.iter().any(|latent| blocks.contains(&latent.block) && differs(latent.block, &latent.bytes))
     }
 
-    /// Does, or will, anything lie over these blocks, also where an honest disk was never written?
+    /// Does any overlay lie over these blocks, now or after a flush, even where nothing was ever written?
     pub fn is_covered(&self, offset: u64, len: u64) -> bool {
         let blocks = self.blocks(offset, len as usize);
         self.overlays.range(blocks.clone()).next().is_some()
             || self.latent.iter().any(|latent| blocks.contains(&latent.block))
     }
 
-    /// Is a block among these unreadable?
+    /// Is any of these blocks unreadable?
     pub fn is_unreadable(&self, offset: u64, len: u64) -> bool {
         self.unreadable.range(self.blocks(offset, len as usize)).next().is_some()
     }
@@ -274,7 +274,7 @@ impl MemberDisk {
         self.blocks(offset, len as usize).any(|block| self.pristine.block(block).is_some_and(is_filled))
     }
 
-    /// The places of all blocks that a crash now might change back, ascending and more than once.
+    /// The offsets of all blocks that a crash might change back now, by the order of their writes, with repetitions.
     pub fn unflushed(&self) -> impl Iterator<Item = u64> {
         self.undo.iter().map(|undo| undo.block * self.block_bytes as u64)
     }
@@ -302,7 +302,7 @@ impl MemberDisk {
     }
 }
 
-/// Bytes that mean nothing, the same for the same seed.
+/// Fills `out` with junk, the same for the same seed.
 fn fill_junk(out: &mut [u8], seed: u64) {
     let mut rng = Rng::new(seed);
     out.chunks_mut(8).for_each(|word| word.copy_from_slice(&rng.bits().to_le_bytes()[..word.len()]));
@@ -322,7 +322,7 @@ mod tests {
         vec![value; blocks * BLOCK]
     }
 
-    /// The first byte of each of the first `count` blocks.
+    /// The first byte of each of the first `count` blocks, as reads show it.
     fn shown(disk: &MemberDisk, count: usize) -> Vec<u8> {
         let mut out = bytes(0, count);
         let _ = disk.read(0, &mut out);
@@ -389,8 +389,8 @@ mod tests {
         assert_eq!(seen, [1, 2, 3, 4].into());
     }
 
-    /// A write that was lost over one not yet flushed: a crash undid both, the overlay stayed, and the next crash that
-    /// undid a write showed what had lain beneath it since, flushed or not.
+    /// Once, a lost write followed one that was not flushed: a crash undid both, but the overlay stayed, and the next
+    /// crash that undid a write showed the data beneath it, flushed or not.
     #[test]
     fn what_a_crash_leaves_comes_back_when_all_that_was_written_since_is_undone() {
         let lost = |is_latent| WriteFate { stale_from: Some(0), is_latent };

@@ -1,21 +1,21 @@
-//! The blocks of a disk, by number; what was never written takes no memory.
+//! The blocks of a disk, by number; a block that was never written takes no memory.
 
 /// A sparse array of blocks.
 #[derive(Clone, Debug)]
 pub struct BlockStore {
     block_bytes: usize,
-    /// For each block its place in `bytes`, counted from 1; 0 is "never written".
+    /// For each block its place in `bytes`, counted from 1; 0: never written.
     places: Vec<u32>,
     bytes: Vec<u8>,
 }
 
 impl BlockStore {
-    /// So many blocks, none of them written.
+    /// A store of `blocks` blocks, none of them written.
     pub fn new(block_bytes: usize, blocks: u64) -> BlockStore {
         BlockStore { block_bytes, places: vec![0; blocks as usize], bytes: Vec::new() }
     }
 
-    /// How many blocks.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.places.len() as u64
     }
@@ -23,7 +23,7 @@ impl BlockStore {
     /// A block, if it was ever written.
     ///
     /// # Panics
-    /// Behind the end, as all of these.
+    /// When the block lies beyond the end, as in all functions here.
     pub fn block(&self, block: u64) -> Option<&[u8]> {
         let place = self.places[block as usize].checked_sub(1)? as usize;
         Some(&self.bytes[place * self.block_bytes..][..self.block_bytes])
@@ -41,7 +41,7 @@ impl BlockStore {
         }
     }
 
-    /// Makes a block one that was never written. (Its memory is given back with the store.)
+    /// Makes a block one that was never written. (Its memory is only freed with the store.)
     pub fn forget(&mut self, block: u64) {
         self.places[block as usize] = 0;
     }

@@ -1,7 +1,7 @@
-//! A crash in the middle of writes: every way in which their sectors can have reached the disks or not, resynced, and read.
+//! Crashes in the middle of writes: every combination of sectors that reached the disks, reconciled, and read.
 //!
 //! Nothing was flushed since the first of the writes. So each row's content is that of before, of any write since, or a
-//! mixture, and so is its appendix, which is a sector of its own: never a mixture.
+//! mixture; and so is its appendix, except that it is a single sector and never a mixture.
 
 use super::disks::ModelFault;
 use super::operate::{ModelOp, operate};
@@ -16,21 +16,21 @@ use scrubjay_core::volume::integrity::reconcile::{Reconciliation, reconcile};
 use scrubjay_core::volume::integrity::tag::RowStatus;
 use scrubjay_core::volume::plan::StripeState;
 
-/// What crashes came to.
+/// The result of all crashes.
 #[derive(Clone, Debug, Default)]
 pub struct Crashes {
     /// States of the disks after a crash.
     pub cases: u64,
-    /// Those in which a chunk was not any more what it must be: what it was if nobody wrote it, else that or what was
-    /// written, or a mixture of these.
+    /// States in which a chunk was wrong: an unwritten chunk changed, or a written one was neither its old content, nor
+    /// a written one, nor a mixture of these.
     pub wrong: u64,
-    /// Those in which a chunk could not be read any more.
+    /// States in which a chunk could not be read any more.
     pub errors: u64,
-    /// The first case of each.
+    /// The first case of each of these two.
     pub stories: Vec<Vec<String>>,
 }
 
-/// Crashes in `writes_max` writes one after the other, with each of `missing_max` or fewer members missing.
+/// Crashes during up to `writes_max` successive writes, with every set of up to `missing_max` members missing.
 pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crashes {
     let mut crashes = Crashes::default();
     let slots = setup.shape.slots();
@@ -46,7 +46,7 @@ pub fn crash(setup: &ModelSetup, writes_max: usize, missing_max: usize) -> Crash
     crashes
 }
 
-/// Every next write, and the crashes after it.
+/// Does every possible next write, and the crashes after it.
 fn write_on(
     setup: &ModelSetup,
     generations: &mut Vec<ModelStripe>,
@@ -61,12 +61,12 @@ fn write_on(
     let state = StripeState { is_read: PositionSet::NONE, missing: stripe.missing(setup), turn: 0 };
     for (touched, is_partial, plan) in writes(setup, state) {
         if is_partial {
-            continue; // It writes what the whole write does.
+            continue; // It writes the same rows as the whole write.
         }
         let done =
             operate(setup, stripe, ModelOp::Write { touched, is_partial, is_older: false, plan }, ModelFault::None);
         if done.answer.is_err() {
-            continue; // The plan is at fault; that is not for here.
+            continue; // The plan is at fault, which is not the subject here.
         }
         generations.push(done.stripe);
         told.push(told_write(setup, touched, plan));
@@ -77,7 +77,7 @@ fn write_on(
     }
 }
 
-/// All that can be on the disks.
+/// Visits every state that the disks can be in after a crash.
 fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], crashes: &mut Crashes) {
     let all = PositionSet::range(0, setup.shape.slots()) - generations[0].missing(setup);
     let choices: Vec<(StripePosition, Vec<Landed>)> =
@@ -107,7 +107,7 @@ fn torn_apart(setup: &ModelSetup, generations: &[ModelStripe], told: &[String], 
     }
 }
 
-/// What can be in a position after the crash.
+/// A row that can be in a position after the crash.
 struct Landed {
     row: ModelRow,
     told: String,
@@ -138,7 +138,7 @@ fn landed(setup: &ModelSetup, generations: &[ModelStripe], position: StripePosit
     landed
 }
 
-/// A row with the content of one, or a mixture of all, and the appendix of another.
+/// A row with one row's content, or a mixture of all, and another row's appendix.
 fn assembled(setup: &ModelSetup, all: &[ModelRow], content: Option<&ModelRow>, appendix: ModelRow) -> ModelRow {
     match (appendix, content) {
         (ModelRow::Data(appendix), content) => {
@@ -168,7 +168,7 @@ fn assembled(setup: &ModelSetup, all: &[ModelRow], content: Option<&ModelRow>, a
     }
 }
 
-/// What a mixture is: if all are the same, that.
+/// The result of mixing contents: if all are the same, that content.
 fn mixture(mut are_same: impl Iterator<Item = bool>, same: u8, otherwise: u8) -> u8 {
     if are_same.all(|is_same| is_same) { same } else { otherwise }
 }
@@ -180,7 +180,7 @@ enum CrashFinding {
     Wrong,
 }
 
-/// Resyncs a stripe as the volume does when it opens, and reads every chunk.
+/// Reconciles a stripe as the volume does when it opens, and reads every chunk.
 fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStripe) -> CrashFinding {
     let mut sight = RowsSeen::default();
     let all = PositionSet::range(0, setup.shape.slots());
@@ -204,7 +204,7 @@ fn recovered(setup: &ModelSetup, generations: &[ModelStripe], stripe: &ModelStri
     }
 }
 
-/// What each data chunk reads as after the reconciliation.
+/// The content of each data chunk after the reconciliation; `None`: lost.
 fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reconciliation) -> [Option<u8>; DATA_MAX] {
     let data = setup.shape.data_slots();
     let kept = data - reconciliation.rebuilt - reconciliation.lost;
@@ -235,7 +235,7 @@ fn contents_after(setup: &ModelSetup, sight: &RowsSeen, mut reconciliation: Reco
         }
     }
     if !reconciliation.lost.is_empty() && !setup.scheme.has_versions() {
-        // The stripe stays undecided: what is whole may be read, nothing is rebuilt.
+        // The stripe stays undecided: sound rows may be read, nothing is rebuilt.
         for position in data.iter() {
             let is_sound = sight.status(setup, position) == RowStatus::Sound;
             contents[position.get()] = sight.data[position.get()].map(|row| row.content).filter(|_| is_sound);

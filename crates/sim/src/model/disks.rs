@@ -1,4 +1,4 @@
-//! The disks of a modelled stripe: they read and write rows, and do at most one thing wrong.
+//! The disks of a modelled stripe: they read and write rows, with at most one fault in an operation.
 
 use super::setup::{DATA_MAX, ModelSetup};
 use super::sight::RowsSeen;
@@ -6,29 +6,29 @@ use super::stripe::{AppendixOwner, DataRow, FOREIGN, ListMark, ModelRow, ModelSt
 use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 
-/// What goes wrong in an operation.
+/// The fault in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelFault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// The first read of this position gives another row; the next gives what is there. (Parts of two rows would not do for a
-    /// row that checks itself either, and are the same to one that does not.)
+    /// The first read of this position returns another row, the next one the right row. (Parts of two rows would not
+    /// pass either in a row that checks itself, and are equivalent in one that does not.)
     Misread(StripePosition),
-    /// A write does not, or not wholly, happen.
+    /// A write is not done, or only in part.
     Write {
-        /// The how-manyth of the operation, from 0.
+        /// The number of the write in the operation, from 0.
         nth: usize,
-        /// To which position that is.
+        /// The position that it writes.
         position: StripePosition,
-        /// What happens of it.
+        /// The damage to the write.
         damage: WriteDamage,
     },
 }
 
-/// What is wrong with a write.
+/// The damage to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteDamage {
-    /// It is lost.
+    /// The write is lost.
     Lost,
     /// Part of the content is written, the end of the row is not.
     Torn,
@@ -36,45 +36,45 @@ pub enum WriteDamage {
     TornAtAppendix,
 }
 
-/// How a write that belongs elsewhere hits a row.
+/// How a stray write, meant for another row, hits a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// It replaces it.
+    /// It replaces the row.
     Aligned,
-    /// Its end goes over the row's beginning.
+    /// Its end covers the row's beginning.
     Head,
-    /// Its beginning goes over the row's end.
+    /// Its beginning covers the row's end.
     Tail,
 }
 
-/// One row write: where, and is it the appendix alone?
+/// A write of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowWrite {
-    /// The position.
+    /// The position of the row.
     pub position: StripePosition,
-    /// The appendix alone?
+    /// Is only the appendix written?
     pub is_appendix: bool,
 }
 
 /// A stripe's disks during one operation.
 pub struct Disks<'a> {
-    /// What is checked.
+    /// The setup of the check.
     pub setup: &'a ModelSetup,
-    /// What is on them.
+    /// The rows on the disks.
     pub stripe: ModelStripe,
-    /// What goes wrong.
+    /// The fault in this operation.
     fault: ModelFault,
-    /// What was written, whether or not it got there.
+    /// The writes so far, whether or not they took effect.
     pub written: Vec<RowWrite>,
 }
 
 impl<'a> Disks<'a> {
-    /// At the beginning of an operation.
+    /// The disks at the beginning of an operation.
     pub fn new(setup: &'a ModelSetup, stripe: ModelStripe, fault: ModelFault) -> Disks<'a> {
         Disks { setup, stripe, fault, written: Vec::new() }
     }
 
-    /// Reads chunks with their appendices, and appendices alone; then once more what is not sound.
+    /// Reads chunks with their appendices, and appendices alone; rows that are not sound are read a second time.
     pub fn read(&self, chunks: PositionSet, appendices: PositionSet) -> RowsSeen {
         let mut sight = RowsSeen::default();
         for position in (chunks | appendices).iter() {
@@ -94,7 +94,7 @@ impl<'a> Disks<'a> {
         sight
     }
 
-    /// Reads again, when nothing goes wrong any more.
+    /// Reads again, without any fault.
     pub fn read_again(&self, chunks: PositionSet) -> RowsSeen {
         Disks::new(self.setup, self.stripe, ModelFault::None).read(chunks, PositionSet::NONE)
     }
@@ -111,7 +111,7 @@ impl<'a> Disks<'a> {
         self.stripe.put(self.setup, position, Some(landed));
     }
 
-    /// Writes a data chunk's appendix: with its own checksum as it was read, or blindly.
+    /// Writes a data chunk's appendix: the copy of its neighbour's checksum, and its own checksum as it was read, if it was.
     pub fn write_appendix(&mut self, position: StripePosition, sealed: Option<u8>, neighbour: u8) {
         let is_lost = self.damage(position, true).is_some();
         if let Some(row) = self.stripe.chunks[position.get()].row.as_mut().filter(|_| !is_lost) {
@@ -123,7 +123,7 @@ impl<'a> Disks<'a> {
         }
     }
 
-    /// What is wrong with this write; counts it.
+    /// Counts this write, and returns the damage to it.
     fn damage(&mut self, position: StripePosition, is_appendix: bool) -> Option<WriteDamage> {
         self.written.push(RowWrite { position, is_appendix });
         match self.fault {
@@ -133,7 +133,7 @@ impl<'a> Disks<'a> {
     }
 }
 
-/// A write that belongs elsewhere hits a row.
+/// The row that results when a stray write hits this one.
 pub fn hit(setup: &ModelSetup, row: ModelRow, position: StripePosition, how: Hit) -> ModelRow {
     match (how, row) {
         (Hit::Aligned, _) => foreign(setup, position, AppendixOwner::Elsewhere),
@@ -146,7 +146,7 @@ pub fn hit(setup: &ModelSetup, row: ModelRow, position: StripePosition, how: Hit
     }
 }
 
-/// A row that has nothing to do with this place; also what is on a new disk.
+/// A row that does not belong to this place; a new disk holds one, too.
 pub fn foreign(setup: &ModelSetup, position: StripePosition, place: AppendixOwner) -> ModelRow {
     let row = match setup.shape.is_data(position) {
         true => ModelRow::Data(DataRow { content: FOREIGN, sealed: FOREIGN, version: 0, neighbour: FOREIGN, place }),
@@ -159,7 +159,7 @@ pub fn foreign(setup: &ModelSetup, position: StripePosition, place: AppendixOwne
     plain(setup, row)
 }
 
-/// The old appendix, and of the new content a part or all.
+/// The row with the old appendix, and all of the new content or (`is_mixed`) a part of it.
 pub fn torn(setup: &ModelSetup, old: ModelRow, new: ModelRow, is_mixed: bool) -> ModelRow {
     let content = |old: u8, new: u8| if old == new || !is_mixed { new } else { FOREIGN };
     let row = match (old, new) {
@@ -176,7 +176,7 @@ pub fn torn(setup: &ModelSetup, old: ModelRow, new: ModelRow, is_mixed: bool) ->
     plain(setup, row)
 }
 
-/// Rows that do not check themselves have nothing that could be wrong about them.
+/// In rows that do not check themselves, removes what only such a check could find wrong.
 fn plain(setup: &ModelSetup, row: ModelRow) -> ModelRow {
     match row {
         _ if setup.scheme.checks_itself() => row,

@@ -1,15 +1,16 @@
-//! The exhaustive check of one stripe: every state that a small stripe can get into, and whether any read is ever wrong.
+//! The exhaustive check of one stripe: every state that a small stripe can reach, and whether any read is ever wrong.
 //!
-//! Contents are numbers and checksums are the numbers again, so that the code that ships (`core::volume::plan`, `core::volume::integrity`)
-//! decides about stripes of which everything is known. Krioukov et al. (FAST'08) checked RAID protections so, for one
-//! error; here there may be any number of operations, with one silently corrupt row at a time and up to m - 1 other
-//! members missing. States that differ in names only are one, and then there are few: nothing is left to look at.
+//! Contents are numbers and serve as their own checksums, so that the shipped code (`core::volume::plan`,
+//! `core::volume::integrity`) decides about stripes of which everything is known. Krioukov et al. (FAST'08) checked
+//! RAID protections in this way for one error; here there may be any number of operations, with one silently corrupt
+//! row at a time and up to m - 1 other members missing. States that differ in names only are treated as one, which
+//! leaves so few that all can be visited.
 //!
 //! ```text
-//! setup (what is checked) -> search: states, breadth first -> Outcome: how many, and the shortest way to a wrong answer
+//! setup (what is checked) -> search: states, breadth first -> SearchOutcome: how many, and the shortest way to a wrong answer
 //!                              step: what can happen -> operate: plan, read, repair, write -> disks: what goes wrong
 //!                                                       sight: rows -> evidence -> core's judge
-//! crash: every way in which writes can be cut off -> core's resync        table_one: real rows, broken in seven ways
+//! crash: every way in which writes can be cut off -> core's reconcile     table_one: real rows, broken in seven ways
 //! ```
 
 mod crash;

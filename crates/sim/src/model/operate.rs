@@ -1,4 +1,4 @@
-//! What the array does for a user with one stripe, after its plan: read, write, rebuild, scrub.
+//! The operations of an array on one stripe, by their plans: read, write, rebuild, scrub.
 
 use super::disks::{Disks, ModelFault, RowWrite, foreign};
 use super::repair::{KnownStripe, OperationFailure, learn, mend, sight_of_all};
@@ -11,44 +11,44 @@ use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
-/// What somebody wants of the stripe.
+/// An operation on the stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelOp {
-    /// The contents of these chunks.
+    /// Reads chunks.
     Read {
-        /// The positions that were wanted.
+        /// The positions that are wanted.
         wanted: PositionSet,
-        /// How.
+        /// Its plan.
         plan: StripePlan,
     },
-    /// New contents for these chunks.
+    /// Writes new contents to chunks.
     Write {
         /// The positions that are touched.
         touched: PositionSet,
-        /// Does something of each stay as it is?
+        /// Does a part of each touched chunk stay as it is?
         is_partial: bool,
-        /// Contents that were there before, where any are remembered; otherwise new ones.
+        /// Does it write older contents again, where any are remembered? (Else new ones.)
         is_older: bool,
-        /// How.
+        /// Its plan.
         plan: StripePlan,
     },
-    /// A new disk for a missing member.
+    /// Rebuilds a missing member onto a new disk.
     Rebuild(StripePosition),
-    /// A look at everything.
+    /// Reads and checks all rows.
     Scrub,
 }
 
-/// What came of it.
+/// The result of an operation.
 pub struct OperationResult {
     /// The stripe afterwards.
     pub stripe: ModelStripe,
-    /// Was everything that was answered right?
+    /// Whether everything that was answered was right.
     pub answer: Result<(), OperationFailure>,
-    /// What was written.
+    /// The writes that were done.
     pub written: Vec<RowWrite>,
 }
 
-/// Does it, while something goes wrong.
+/// Performs an operation, with a fault or none.
 pub fn operate(setup: &ModelSetup, stripe: ModelStripe, op: ModelOp, fault: ModelFault) -> OperationResult {
     let mut disks = Disks::new(setup, stripe, fault);
     let answer = match op {
@@ -89,7 +89,7 @@ fn scrub(disks: &mut Disks) -> Result<(), OperationFailure> {
     }
 }
 
-/// The lists that a plan compares; where what is missing is rebuilt by one list alone, no others.
+/// The lists that a plan compares: none besides that of the parity used, where one list alone is used for rebuilding.
 fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> PositionSet {
     let parities = setup.shape.parity_slots();
     let is_rebuilding = plan.mode != PlanMode::ReadModifyWrite && !(plan.read_chunks & parities).is_empty();
@@ -97,7 +97,7 @@ fn compared_lists(setup: &ModelSetup, plan: StripePlan) -> PositionSet {
     plan.read_appendices - left_out
 }
 
-/// Sets the bits of what was read and found to agree with a copy.
+/// Sets the read-status bits of chunks that were read and found to agree with a copy.
 fn mark_read(disks: &mut Disks, known: &KnownStripe, plan: StripePlan) {
     for index in (known.compared & plan.read_chunks).iter() {
         disks.stripe.chunks[index.get()].is_read = true;
@@ -145,7 +145,7 @@ impl ModelWrite {
         }
     }
 
-    /// What a chunk is after the write, as far as the array knows, and what it should be, if it is touched.
+    /// The chunk's mark after the write, as far as the array knows it, and, if it is touched, the right one.
     fn mark(
         &self,
         disks: &Disks,
@@ -206,7 +206,7 @@ impl ModelWrite {
         Ok(())
     }
 
-    /// A parity to which the difference between old and new contents was applied. To be right, it must encode the old.
+    /// A parity to which the difference of old and new contents was applied. It is right only if it encodes the old ones.
     fn modified(
         &self,
         setup: &ModelSetup,
@@ -224,7 +224,7 @@ impl ModelWrite {
     }
 }
 
-/// A parity of all contents.
+/// A parity computed from all contents.
 fn encoded(setup: &ModelSetup, marks: &[Option<ListMark>]) -> Option<ParityRow> {
     let mut row = ParityRow { head: ParityHead::default(), ..ParityRow::default() };
     for (index, mark) in marks.iter().enumerate() {
@@ -234,7 +234,7 @@ fn encoded(setup: &ModelSetup, marks: &[Option<ListMark>]) -> Option<ParityRow> 
     Some(row)
 }
 
-/// The array's last write number, as far as this stripe knows.
+/// The array's last write number, as far as this stripe records it.
 fn newest(stripe: &ModelStripe) -> u8 {
     let versions = stripe.chunks.iter().flat_map(|chunk| {
         let row = chunk.row.map(|row| row.version);

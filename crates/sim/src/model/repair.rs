@@ -1,4 +1,4 @@
-//! What an operation knows of a stripe after its reads: from a few rows that agree, or else from all, judged and mended.
+//! What an operation learns from its reads: from a few rows that agree, or else from all rows, judged and repaired.
 
 use super::disks::Disks;
 use super::setup::{DATA_MAX, Lists, ModelSetup, PARITY_MAX};
@@ -11,9 +11,9 @@ use scrubjay_core::volume::integrity::judge::judge;
 /// Why an operation gives no right answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationFailure {
-    /// It gives a wrong content for this chunk, and calls it right.
+    /// It returns a wrong content for this chunk as if it were right.
     Wrong(StripePosition),
-    /// It gives an error where nothing would have to be lost.
+    /// It returns an error where nothing need be lost.
     Error,
     /// The plan left out something that the operation needs.
     Unplanned,
@@ -24,13 +24,13 @@ pub enum OperationFailure {
 pub struct KnownStripe {
     /// The content of each data chunk.
     pub contents: [Option<u8>; DATA_MAX],
-    /// The version of each.
+    /// The version of each data chunk.
     pub versions: [Option<u8>; DATA_MAX],
-    /// Of which content each one's own checksum is.
+    /// The content to which each data chunk's own checksum belongs.
     pub sealed: [Option<u8>; DATA_MAX],
-    /// Each one's copy of its neighbour's checksum.
+    /// Each data chunk's copy of its neighbour's checksum.
     pub neighbours: [Option<u8>; DATA_MAX],
-    /// What the lists say the checksums are.
+    /// The checksum of each data chunk, according to the lists.
     sums: [Option<u8>; DATA_MAX],
     /// The parities.
     pub parities: [Option<ParityRow>; PARITY_MAX],
@@ -38,19 +38,19 @@ pub struct KnownStripe {
     pub compared: PositionSet,
 }
 
-/// What came of reckoning up what is missing.
+/// The result of computing missing contents.
 enum Reconstruction {
     Right,
-    /// Its checksum is not what it should be.
+    /// A computed content does not fit the checksum in the lists.
     Differs,
     /// Too few rows were read.
     TooFew,
 }
 
-/// Reads as planned. If what is read does not agree, or does not give what is needed: all of the stripe, mended.
+/// Reads as planned. If the rows do not agree, or do not fit their checksums, reads and repairs the whole stripe.
 ///
 /// # Errors
-/// When something is lost, or the plan does not give what is needed.
+/// When a chunk is lost, or the plan does not give what is needed.
 pub fn learn(
     disks: &mut Disks,
     chunks: PositionSet,
@@ -69,16 +69,16 @@ pub fn learn(
     }
 }
 
-/// All rows that are there: again, or for the first time.
+/// Reads all rows that are there: again without a fault, or for the first time.
 pub fn sight_of_all(disks: &Disks, is_again: bool) -> RowsSeen {
     let all = PositionSet::range(0, disks.setup.shape.slots());
     if is_again { disks.read_again(all) } else { disks.read(all, PositionSet::NONE) }
 }
 
-/// Judges all rows but those `without` anything on them yet, rebuilds what is erased, writes it back.
+/// Judges all rows except `without` (not yet written), rebuilds the erased ones, and writes them back.
 ///
 /// # Errors
-/// When something is lost.
+/// When a chunk is lost.
 pub fn mend(disks: &mut Disks, mut sight: RowsSeen, without: PositionSet) -> Result<KnownStripe, OperationFailure> {
     let setup = disks.setup;
     for position in without.iter() {
@@ -140,8 +140,8 @@ impl KnownStripe {
         known
     }
 
-    /// Reckons up contents that are needed and not known, from the rows of `usable`. Where there are more parities than
-    /// would do, none of those that are used may contradict another: whichever the array takes, it shall be right.
+    /// Computes contents that are needed and not known, from the rows of `usable`. If there are more parities than
+    /// needed, none of those used may contradict another: the array must be right whichever it takes.
     fn decode(&mut self, setup: &ModelSetup, needed: PositionSet, usable: PositionSet, lists: Lists) -> Reconstruction {
         if needed.iter().all(|index| self.contents[index.get()].is_some()) {
             return Reconstruction::Right;
@@ -169,7 +169,7 @@ impl KnownStripe {
         Reconstruction::Right
     }
 
-    /// Once all contents are known, so is everything else. Parities that were right stay as they were read.
+    /// Derives everything else once all contents are known. Parities that were right stay as they were read.
     fn complete(&mut self, setup: &ModelSetup, usable: PositionSet) {
         let data = setup.shape.data;
         for index in 0..data {
@@ -185,7 +185,7 @@ impl KnownStripe {
         }
     }
 
-    /// A row as it should be, when everything is known.
+    /// The right row of a position, when everything is known.
     fn row(&self, setup: &ModelSetup, position: StripePosition) -> ModelRow {
         let mark = |index: usize| ListMark {
             version: self.versions[index].unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! All states that can be reached, breadth first, and the shortest ways to what must not happen.
+//! The search of all states that can be reached, breadth first, for the shortest ways to a wrong answer.
 
 use super::repair::OperationFailure;
 use super::setup::ModelSetup;
@@ -7,22 +7,22 @@ use super::stripe::{ModelStripe, Order};
 use super::tell::tell;
 use std::collections::HashMap;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct SearchOutcome {
-    /// States that were looked at.
+    /// States that were visited.
     pub states: usize,
     /// Steps that were taken.
     pub steps: u64,
-    /// Is there no state left to look at?
+    /// Were all states visited that can be reached?
     pub is_complete: bool,
     /// Steps that answered with a wrong content.
     pub wrong: u64,
-    /// Steps that answered with an error where nothing would have to be lost.
+    /// Steps that answered with an error where nothing need be lost.
     pub errors: u64,
     /// Steps whose plan left something out.
     pub unplanned: u64,
-    /// The shortest way to each of these, one line a step.
+    /// The shortest way to each of these three, one line a step.
     pub stories: Vec<Vec<String>>,
 }
 
@@ -36,13 +36,13 @@ impl SearchOutcome {
 /// A state that was reached, and how.
 struct ReachedState {
     stripe: ModelStripe,
-    /// Where its chunks were in the state before.
+    /// The index of each of its chunks in the state before.
     order: Order,
     from: usize,
     step: Option<ModelStep>,
 }
 
-/// Looks at every state that can be reached from a stripe as it should be. Beyond a wrong answer nobody looks.
+/// Visits every state that can be reached from a stripe with nothing wrong. States after a wrong answer are not visited.
 pub fn check(setup: &ModelSetup) -> SearchOutcome {
     let (first, order) = ModelStripe::new(setup).canonical(setup);
     let mut reached = vec![ReachedState { stripe: first, order, from: 0, step: None }];
@@ -91,7 +91,7 @@ pub fn check(setup: &ModelSetup) -> SearchOutcome {
     outcome
 }
 
-/// How a state was reached, and what happened then, with each chunk under the name it had at first.
+/// How a state was reached, and what happened then, with each chunk under its name in the first state.
 fn story(
     setup: &ModelSetup,
     reached: &[ReachedState],

@@ -1,4 +1,4 @@
-//! What is checked: a stripe of this shape under this scheme, and which of the known mistakes are made on purpose.
+//! The setup of a check: the stripe's shape and scheme, and which of the known mistakes are made on purpose.
 
 use scrubjay_core::layout::Shape;
 use scrubjay_core::volume::integrity::scheme::Scheme;
@@ -8,40 +8,40 @@ pub const DATA_MAX: usize = 5;
 /// Parities of a modelled stripe, at most.
 pub const PARITY_MAX: usize = 3;
 
-/// One check.
+/// The setup of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelSetup {
     /// The scheme.
     pub scheme: Scheme,
-    /// At most [`DATA_MAX`] data chunks, 1 to [`PARITY_MAX`] parities.
+    /// The shape: 1 to [`DATA_MAX`] data chunks, 1 to [`PARITY_MAX`] parities.
     pub shape: Shape,
-    /// Where Hybrid-1 takes a new version from.
+    /// The source of a new version in Hybrid-1.
     pub increment: Increment,
-    /// With how many lists what is missing is rebuilt.
+    /// The lists by which missing chunks are rebuilt.
     pub lists: Lists,
-    /// Does anybody write while a member is missing?
+    /// Are there writes while a member is missing?
     pub writes_degraded: bool,
     /// Are writes done in either mode, or only in the one that takes fewer I/Os?
     pub every_mode: bool,
-    /// So many steps one after the other, at most. Without: until no new state is found.
+    /// Successive steps, at most; `None`: until no new state is found.
     pub steps_max: Option<usize>,
 }
 
-/// Where Hybrid-1 takes a new version from. (The others do not ask.)
+/// The source of a new version in Hybrid-1. (Other schemes ignore it.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Increment {
     /// The version found on the chunk, plus one (Li & Lee 2014, section IV-C).
     Found,
-    /// The greatest that the chunk or any list names, plus one. Every write then reads all lists.
+    /// The greatest version that the chunk or any list names, plus one. Every write then reads all lists.
     Greatest,
 }
 
-/// With how many lists what is missing is rebuilt.
+/// The lists by which missing chunks are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// With all that are left, compared with each other.
+    /// All lists that are left, compared with each other.
     All,
-    /// With the list of the parity used alone.
+    /// The list of the used parity alone.
     One,
 }
 
@@ -49,7 +49,7 @@ impl ModelSetup {
     /// The scheme as it ships, in all states that can be reached.
     ///
     /// # Panics
-    /// When the shape is too large.
+    /// When the shape is too large or empty.
     pub fn new(scheme: Scheme, data: usize, parity: usize) -> ModelSetup {
         assert!((1..=DATA_MAX).contains(&data) && (1..=PARITY_MAX).contains(&parity), "a small stripe");
         ModelSetup {
@@ -63,9 +63,9 @@ impl ModelSetup {
         }
     }
 
-    /// The scheme as it ships, on every stripe of at most `slots_max` chunks that there is a model of: at least one
-    /// parity, and where chunks have neighbours at least two data chunks. (Without a neighbour, checksum mirroring has
-    /// no third copy to decide between two.)
+    /// The scheme as it ships, on every modelled shape of at most `slots_max` chunks: at least one parity, and for
+    /// schemes with neighbours' copies at least two data chunks. (Without a neighbour, checksum mirroring has no third
+    /// copy to decide between two.)
     pub fn all(scheme: Scheme, slots_max: usize) -> impl Iterator<Item = ModelSetup> {
         let data_min = if scheme.has_buddies() { 2 } else { 1 };
         let shapes = (data_min..=DATA_MAX).flat_map(|data| (1..=PARITY_MAX).map(move |parity| (data, parity)));
@@ -73,7 +73,7 @@ impl ModelSetup {
         shapes.map(move |(data, parity)| ModelSetup::new(scheme, data, parity))
     }
 
-    /// Does a chunk carry a copy of the checksum of a neighbour, and is there a neighbour?
+    /// Does a chunk carry a copy of a neighbour's checksum, and does it have a neighbour?
     pub fn has_buddies(&self) -> bool {
         self.scheme.has_buddies() && self.shape.data > 1
     }

@@ -1,4 +1,4 @@
-//! What was read of a stripe, and the evidence that it is: the words of `judge` and `reconcile` for modelled rows.
+//! The rows that were read of a stripe, as evidence for the shipped `judge` and `reconcile`.
 
 use super::setup::{DATA_MAX, ModelSetup, PARITY_MAX};
 use super::stripe::{AppendixOwner, DataRow, ListMark, ModelRow, ParityRow};
@@ -9,19 +9,19 @@ use scrubjay_core::volume::integrity::judge::is_consistent;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::integrity::tag::{ListEntry, RowStatus, Version};
 
-/// Rows as they were read. Of those whose appendix was read alone nothing but that is looked at.
+/// Rows as they were read. Of rows whose appendix was read alone, only the appendix counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowsSeen {
-    /// Data rows, whole or their appendices.
+    /// Data rows, whole or only their appendices.
     pub data: [Option<DataRow>; DATA_MAX],
-    /// Parities, whole or their appendices.
+    /// Parity rows, whole or only their appendices.
     pub parities: [Option<ParityRow>; PARITY_MAX],
-    /// Those that were read whole.
+    /// The positions that were read whole.
     pub whole: PositionSet,
 }
 
 impl RowsSeen {
-    /// Adds what was read.
+    /// Adds a row that was read.
     pub fn insert(&mut self, setup: &ModelSetup, position: StripePosition, row: ModelRow, is_whole: bool) {
         match row {
             ModelRow::Data(row) => self.data[position.get()] = Some(row),
@@ -32,14 +32,14 @@ impl RowsSeen {
         }
     }
 
-    /// The slots of which anything was read.
+    /// The positions of which anything was read.
     pub fn slots(&self, setup: &ModelSetup) -> PositionSet {
         let data = setup.shape.data_positions().filter(|&index| self.data[index.get()].is_some());
         let parities = (0..setup.shape.parity).filter(|&index| self.parities[index].is_some());
         data.chain(parities.map(|index| setup.shape.parity_position(index))).collect()
     }
 
-    /// What a row says of itself: in full, or (an appendix alone) of its place.
+    /// The status of a row by its own appendix; of an appendix read alone, only its place is checked.
     pub fn status(&self, setup: &ModelSetup, position: StripePosition) -> RowStatus {
         let (place, is_whole) = match setup.shape.parity_index(position) {
             None => match self.data[position.get()] {
@@ -62,12 +62,12 @@ impl RowsSeen {
         }
     }
 
-    /// The slots of which something was read that is not sound.
+    /// The positions with rows that are not sound.
     pub fn unsound(&self, setup: &ModelSetup) -> PositionSet {
         self.slots(setup).iter().filter(|&position| self.status(setup, position) != RowStatus::Sound).collect()
     }
 
-    /// For the judge. A data chunk's appendix alone says its version; of its neighbour's copy nothing is claimed.
+    /// The evidence for the judge. A data chunk's appendix read alone counts only in Hybrid-1.
     pub fn evidence(&self, setup: &ModelSetup) -> Evidence {
         let rows = setup.shape.positions().map(|position| self.seen(setup, position)).collect();
         Evidence { scheme: setup.scheme, shape: setup.shape, rows }
@@ -93,8 +93,8 @@ impl RowsSeen {
         RowSeen { list, ..RowSeen::nothing(status) }
     }
 
-    /// If each row that was read is whole and in its place, and they agree: the data chunks that were compared with a
-    /// copy, of their version or of their checksum.
+    /// If all rows that were read are sound and agree: the data chunks that were compared with a copy of their version
+    /// or their checksum. `None`: they do not.
     pub fn trusted(&self, setup: &ModelSetup) -> Option<PositionSet> {
         if !self.unsound(setup).is_empty() {
             return None;

@@ -1,5 +1,4 @@
-//! One step from a state to the next: a member fails, a stray write hits a row, or an operation with what goes wrong in
-//! it. And all that are legal in a state.
+//! One step from a state to the next, and all legal steps: a member fails, a stray write hits a row, or an operation runs.
 
 use super::disks::{Hit, ModelFault, WriteDamage, hit};
 use super::operate::{ModelOp, OperationResult, operate};
@@ -11,29 +10,29 @@ use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan, StripeState, Want, plan};
 
-/// What happens.
+/// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelStep {
     /// A member fails.
     Fail(StripePosition),
     /// A write that belongs to another stripe hits this position.
     Stray(StripePosition, Hit),
-    /// Somebody wants something.
+    /// An operation runs, with a fault or none.
     Operate(ModelOp, ModelFault),
 }
 
-/// What a step leads to.
+/// The result of a step.
 pub struct StepResult {
     /// The step.
     pub step: ModelStep,
     /// The state after it.
     pub stripe: ModelStripe,
-    /// What was not right about it.
+    /// Whether the answer was right, or how it failed.
     pub answer: Result<(), OperationFailure>,
 }
 
-/// All steps that the assumptions allow in a state (Li & Lee 2014, section II-C): at most one row is silently corrupt at
-/// a time, and while one is, at most m - 1 others are missing; otherwise at most m.
+/// Visits all steps that the assumptions allow in a state (Li & Lee 2014, section II-C): at most one row is silently
+/// corrupt at a time, and while one is, at most m - 1 others are missing; otherwise at most m.
 pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(StepResult)) {
     let (missing, wrong) = (stripe.missing(setup), stripe.wrong(setup));
     for position in (PositionSet::range(0, setup.shape.slots()) - missing).iter() {
@@ -65,12 +64,12 @@ pub fn steps(setup: &ModelSetup, stripe: &ModelStripe, mut visit: impl FnMut(Ste
     }
 }
 
-/// May this position become wrong, when these are?
+/// May this position become wrong, given the rows that are wrong and missing already?
 fn is_within(setup: &ModelSetup, wrong: PositionSet, position: StripePosition, missing: PositionSet) -> bool {
     wrong.is_subset(PositionSet::one(position)) && missing.count() < setup.shape.parity
 }
 
-/// All that can go wrong in an operation, of which it is known how it goes when nothing does.
+/// All faults that may happen in an operation; `done` is its result without a fault.
 fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &OperationResult) -> Vec<ModelFault> {
     let mut faults = Vec::new();
     let (missing, wrong) = (before.missing(setup), before.wrong(setup));
@@ -86,8 +85,8 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
         let position = written.position;
         if is_within(setup, wrong, position, missing) {
             faults.push(ModelFault::Write { nth, position, damage: WriteDamage::Lost });
-            // A sector is written or not: an appendix alone cannot be torn. Where a row checks itself, one way of being
-            // torn is like the other.
+            // A sector is written or not, so an appendix alone cannot be torn. If rows check themselves, both ways of
+            // tearing are equivalent.
             let ways =
                 [WriteDamage::Torn, WriteDamage::TornAtAppendix].into_iter().take(match setup.scheme.checks_itself() {
                     _ if written.is_appendix => 0,
@@ -100,7 +99,7 @@ fn faults(setup: &ModelSetup, before: &ModelStripe, op: ModelOp, done: &Operatio
     faults
 }
 
-/// All that somebody can want in a state, in each way in which it can be done.
+/// All operations that are possible in a state, with every plan for each.
 fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<ModelOp> {
     let data = setup.shape.data_slots();
     let is_read = stripe.is_read(setup);
@@ -125,7 +124,7 @@ fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<Mo
         }
         for (touched, is_partial, plan) in writes(setup, state) {
             insert(ModelOp::Write { touched, is_partial, is_older: false, plan });
-            // To versions it is all one whether a content was there before.
+            // With versions it makes no difference whether a content was there before.
             let has_older = |index: StripePosition| stripe.older(setup, index.get()).is_some();
             if !setup.scheme.has_versions() && touched.iter().any(has_older) {
                 insert(ModelOp::Write { touched, is_partial, is_older: true, plan });
@@ -135,7 +134,7 @@ fn ops(setup: &ModelSetup, stripe: &ModelStripe, missing: PositionSet) -> Vec<Mo
     ops
 }
 
-/// Every write of a stripe in this state: which chunks, whether in part, and how.
+/// Every write of a stripe in this state: its chunks, whether they are written in part, and its plan.
 pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(PositionSet, bool, StripePlan)> {
     let mut writes = Vec::new();
     for (touched, is_partial) in subsets(setup.shape.data).flat_map(|touched| [(touched, false), (touched, true)]) {
@@ -144,7 +143,7 @@ pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(PositionSet, bool,
         if setup.every_mode {
             ways.extend([modify(setup, touched, state), reconstruct(setup, touched, partial, state)]);
         }
-        // A read-modify-write goes on from old contents in any case.
+        // A read-modify-write reads the old contents in any case.
         let ways = ways.into_iter().flatten().filter(|plan| !is_partial || plan.mode != PlanMode::ReadModifyWrite);
         for plan in ways {
             if !writes.contains(&(touched, is_partial, plan)) {
@@ -155,7 +154,7 @@ pub fn writes(setup: &ModelSetup, state: StripeState) -> Vec<(PositionSet, bool,
     writes
 }
 
-/// Every set of data chunks but none.
+/// Every nonempty set of data chunks.
 fn subsets(data: usize) -> impl Iterator<Item = PositionSet> {
     (1..1usize << data)
         .map(move |bits| StripePosition::first(data).filter(|index| bits >> index.get() & 1 == 1).collect())
@@ -175,7 +174,7 @@ fn modify(setup: &ModelSetup, touched: PositionSet, state: StripeState) -> Optio
     })
 }
 
-/// A reconstruct-write, where nothing that it reads is missing, whether or not it is cheaper.
+/// A reconstruct-write, whether or not it is cheaper; `None`: a chunk that it needs is missing.
 fn reconstruct(
     setup: &ModelSetup,
     touched: PositionSet,
@@ -203,7 +202,7 @@ fn reconstruct(
     })
 }
 
-/// The chunks that are not touched after those that are, round the ring.
+/// The untouched chunks that follow touched ones in the ring.
 fn buddies(setup: &ModelSetup, touched: PositionSet) -> PositionSet {
     let buddies = touched
         .iter()

@@ -9,66 +9,66 @@ use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 
-/// Part of something else, or a mixture: right nowhere.
+/// A content that is right nowhere: a part of something else, or a mixture.
 pub const FOREIGN: u8 = 0;
-/// Reckoned from things that do not belong together.
+/// A content that was computed from contents that do not belong together.
 pub const NONSENSE: u8 = 1;
-/// The first content that somebody wrote.
+/// The first content that a client wrote.
 pub const WRITTEN: u8 = 2;
 
-/// A version and the number of a content, as a list has it; zero for what the scheme does not list.
+/// A version and a content, as in a list; zero for what the scheme does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ListMark {
-    /// The number of the write.
+    /// The version: the number of the write.
     pub version: u8,
-    /// The content, which is its checksum too.
+    /// The content, which is its own checksum.
     pub content: u8,
 }
 
-/// Whose appendix a row has.
+/// The row to which an appendix belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AppendixOwner {
-    /// Its own.
+    /// The row that it lies in.
     #[default]
     Here,
-    /// That of another row, whole.
+    /// Another row, of which it is whole.
     Elsewhere,
-    /// Nothing that fits.
+    /// None: it does not fit anywhere.
     Nowhere,
 }
 
 /// A data chunk with its appendix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DataRow {
-    /// What it holds.
+    /// The content of the chunk.
     pub content: u8,
-    /// Of which content its own checksum is.
+    /// The content to which its own checksum belongs.
     pub sealed: u8,
     /// Its version.
     pub version: u8,
     /// Its copy of the neighbour's checksum.
     pub neighbour: u8,
-    /// Whose appendix it has.
+    /// The row to which its appendix belongs.
     pub place: AppendixOwner,
 }
 
-/// A parity with its appendix.
+/// A parity chunk with its appendix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ParityRow {
-    /// The contents it encodes.
+    /// The contents that it encodes.
     pub columns: [u8; DATA_MAX],
-    /// The contents it says it encodes.
+    /// The contents that it should encode, by its list.
     pub list: [ListMark; DATA_MAX],
-    /// What else is to be said of it.
+    /// Its state as a whole.
     pub head: ParityHead,
 }
 
-/// What is to be said of a parity's row as a whole.
+/// The state of a parity's row as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ParityHead {
-    /// Does its content belong to its appendix?
+    /// Do content and appendix belong together?
     pub is_whole: bool,
-    /// Whose appendix it has.
+    /// The row to which its appendix belongs.
     pub place: AppendixOwner,
 }
 
@@ -81,41 +81,41 @@ impl Default for ParityHead {
 /// A row of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelRow {
-    /// Of a data chunk.
+    /// A data row.
     Data(DataRow),
-    /// Of a parity.
+    /// A parity row.
     Parity(ParityRow),
 }
 
-/// Everything about one data chunk: its row, what the parities have of it, and what it should be.
+/// Everything about one data chunk: its row, what the parities hold of it, and what it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelChunk {
-    /// Its row; none while its member is missing.
+    /// Its row; `None`: its member is missing.
     pub row: Option<DataRow>,
-    /// What each parity encodes of it.
+    /// The content of this chunk that each parity encodes.
     pub columns: [u8; PARITY_MAX],
-    /// What each parity's list says of it.
+    /// The entry for this chunk in each parity's list.
     pub lists: [ListMark; PARITY_MAX],
-    /// The last write that was acknowledged.
+    /// The last acknowledged write.
     pub truth: ListMark,
     /// Its bit of the read-status bitmap.
     pub is_read: bool,
 }
 
-/// A state.
+/// A state of the stripe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModelStripe {
     /// The data chunks.
     pub chunks: [ModelChunk; DATA_MAX],
-    /// The parities that are not missing.
+    /// The parities; `None`: the member is missing.
     pub parities: [Option<ParityHead>; PARITY_MAX],
 }
 
-/// Where each data chunk was before a state was put in order.
+/// The index that each data chunk had before a state was put in order.
 pub type Order = [u8; DATA_MAX];
 
 impl ModelStripe {
-    /// A stripe as it should be, nothing of it read yet.
+    /// A stripe with nothing wrong, nothing of it read yet.
     pub fn new(setup: &ModelSetup) -> ModelStripe {
         let mut stripe = ModelStripe::default();
         for chunk in &mut stripe.chunks[..setup.shape.data] {
@@ -128,7 +128,7 @@ impl ModelStripe {
         stripe
     }
 
-    /// A row; none while its member is missing.
+    /// A row; `None`: its member is missing.
     pub fn row(&self, setup: &ModelSetup, position: StripePosition) -> Option<ModelRow> {
         let Some(parity) = setup.shape.parity_index(position) else {
             return self.chunks[position.get()].row.map(ModelRow::Data);
@@ -140,10 +140,10 @@ impl ModelStripe {
         })
     }
 
-    /// Replaces a row.
+    /// Replaces a row, or removes it with its member.
     ///
     /// # Panics
-    /// When it is of the wrong kind.
+    /// When the row is of the wrong kind.
     pub fn put(&mut self, setup: &ModelSetup, position: StripePosition, row: Option<ModelRow>) {
         let parity = position.get().wrapping_sub(setup.shape.data);
         let parity_row = match row {
@@ -159,7 +159,7 @@ impl ModelStripe {
         }
     }
 
-    /// What a row should be, whether or not its member is there.
+    /// The right row for a position, whether or not its member is there.
     pub fn ideal(&self, setup: &ModelSetup, position: StripePosition) -> ModelRow {
         if setup.shape.is_data(position) {
             let truth = self.chunks[position.get()].truth;
@@ -179,7 +179,7 @@ impl ModelStripe {
         })
     }
 
-    /// The slots whose members are missing.
+    /// The positions whose members are missing.
     pub fn missing(&self, setup: &ModelSetup) -> PositionSet {
         let is_missing = |position: StripePosition| match setup.shape.parity_index(position) {
             None => self.chunks[position.get()].row.is_none(),
@@ -188,7 +188,7 @@ impl ModelStripe {
         setup.shape.positions().filter(|&position| is_missing(position)).collect()
     }
 
-    /// The rows that are there and not what they should be.
+    /// The positions whose rows are there but wrong.
     pub fn wrong(&self, setup: &ModelSetup) -> PositionSet {
         let is_wrong =
             |position: StripePosition| self.row(setup, position).is_some_and(|row| row != self.ideal(setup, position));
@@ -200,7 +200,7 @@ impl ModelStripe {
         setup.shape.data_positions().filter(|&index| self.chunks[index.get()].is_read).collect()
     }
 
-    /// All contents that anything says or holds of a data chunk, what it should be first.
+    /// All contents that are stored or recorded anywhere for a data chunk, the right one first.
     fn contents(&self, setup: &ModelSetup, index: usize) -> impl Iterator<Item = u8> {
         let (chunk, buddy) = (self.chunks[index], self.chunks[(index + 1) % setup.shape.data]);
         let own = chunk.row.into_iter().flat_map(|row| [row.content, row.sealed]);
@@ -209,19 +209,19 @@ impl ModelStripe {
         std::iter::once(chunk.truth.content).chain(own).chain(copy).chain(chunk.columns).chain(listed)
     }
 
-    /// A content that this chunk never had, as far as anything remembers.
+    /// A content that this chunk never had, as far as any trace of it is left.
     pub fn fresh(&self, setup: &ModelSetup, index: usize) -> u8 {
         self.contents(setup, index).max().unwrap_or(FOREIGN).max(NONSENSE) + 1
     }
 
-    /// A content that this chunk had before, and of which there is still a trace.
+    /// A content that this chunk had before, and of which a trace is left.
     pub fn older(&self, setup: &ModelSetup, index: usize) -> Option<u8> {
         let truth = self.chunks[index].truth.content;
         self.contents(setup, index).find(|&content| content >= WRITTEN && content != truth)
     }
 
-    /// The same state in other words: contents named in the order in which they are met, versions as near to each
-    /// other as they can be, chunks in an order of their own. With it, where each chunk was.
+    /// The state in its canonical form: contents numbered in the order in which they occur, versions as close together
+    /// as possible, chunks in a fixed order; with the former index of each chunk.
     pub fn canonical(mut self, setup: &ModelSetup) -> (ModelStripe, Order) {
         let data = setup.shape.data;
         self.forget(setup);
@@ -243,7 +243,7 @@ impl ModelStripe {
         (ModelStripe { chunks, parities: self.parities }, order)
     }
 
-    /// Nobody looks at what an unsound row says, but for the version in a torn row's appendix and a torn parity's list.
+    /// Clears what is never used of an unsound row: everything but the version in a torn row and the list of a torn parity.
     fn forget(&mut self, setup: &ModelSetup) {
         if !setup.scheme.checks_itself() {
             return;
@@ -306,7 +306,7 @@ impl ModelStripe {
         }
     }
 
-    /// Of array-wide numbers only the order counts; of counts of a chunk's writes the distance.
+    /// Makes versions small. Array-wide write numbers keep their order only; counts of a chunk's writes keep their distances.
     fn rename_versions(&mut self, setup: &ModelSetup, index: usize) {
         if !setup.scheme.has_versions() {
             return;
@@ -324,7 +324,7 @@ impl ModelStripe {
 }
 
 impl ModelChunk {
-    /// All versions that are named of it, but none of what is missing.
+    /// All versions that are recorded for it; zero is none.
     fn versions(&mut self) -> impl Iterator<Item = &mut u8> {
         let own = self.row.iter_mut().map(|row| &mut row.version);
         let listed = self.lists.iter_mut().map(|mark| &mut mark.version);
@@ -332,7 +332,7 @@ impl ModelChunk {
     }
 }
 
-/// What a list has of a chunk.
+/// The entry of a list for a chunk.
 pub fn listed(setup: &ModelSetup, mark: ListMark) -> ListMark {
     ListMark { version: mark.version, content: if setup.scheme.lists_sums() { mark.content } else { 0 } }
 }

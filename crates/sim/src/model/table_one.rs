@@ -1,7 +1,7 @@
 //! Li & Lee 2014, Table I, by injection: real rows, sealed, broken in each of the seven ways, opened and judged.
 //!
-//! A way of breaking has variants (where a write was cut, by how much a stray one was off); what is not found in each of
-//! them is not found. Stray rows carry the version that the right row has, since counts of writes coincide.
+//! Each kind of corruption has variants (where a write was cut, by how much a stray one was off); it counts as found
+//! only if every variant is. Stray rows carry the same version as the right row, because counts of writes coincide.
 
 use scrubjay_code::crc32c;
 use scrubjay_core::index::{MemberIndex, RowIndex, StripePosition};
@@ -16,7 +16,7 @@ use scrubjay_core::volume::integrity::tag::{self, ListEntry, RowIdentity, RowSta
 const SECTOR: usize = 512;
 const CHUNK: usize = 8 * SECTOR;
 const ROW: usize = CHUNK + SECTOR;
-/// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
+/// Six disks that survive two failures: the smallest stripe in which every scheme keeps all its copies on different disks.
 const SHAPE: Shape = Shape { data: 4, parity: 2 };
 /// The data chunk that is broken, and was written last.
 const DATA_VICTIM: StripePosition = StripePosition(2);
@@ -26,15 +26,15 @@ const VERSION: Version = Version(6);
 /// A kind of silent corruption (Li & Lee 2014, section II-B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilentCorruption {
-    /// The row is what it was before.
+    /// The row is what it was before the write.
     LostWrite,
-    /// Some sectors of the chunk are what they were before.
+    /// Some sectors of the chunk are what they were before the write.
     TornWrite,
-    /// Another row lies over it.
+    /// Another row lies over the row.
     MisdirectedWrite,
-    /// The end of another row lies over its beginning.
+    /// The end of another row lies over the beginning of the row.
     MisdirectedWriteFront,
-    /// The beginning of another row lies over its end.
+    /// The beginning of another row lies over the end of the row.
     MisdirectedWriteEnd,
     /// Another row is read.
     MisdirectedRead,
@@ -43,7 +43,7 @@ pub enum SilentCorruption {
 }
 
 impl SilentCorruption {
-    /// As the table's columns are.
+    /// All kinds, in the order of the table's columns.
     pub const ALL: [SilentCorruption; 7] = [
         SilentCorruption::LostWrite,
         SilentCorruption::TornWrite,
@@ -68,21 +68,21 @@ impl SilentCorruption {
     }
 }
 
-/// What a row can be checked by.
+/// A means by which a row can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primitive {
-    /// Its own checksum.
+    /// The row's own checksum.
     SelfChecksum,
-    /// Where it says it belongs.
+    /// The place in the row's appendix.
     PhysicalIdentity,
-    /// Its version, and the copy of it in a parity.
+    /// The row's version, and the copy of it in a parity.
     VersionMirroring,
-    /// The copy of its checksum in a parity.
+    /// The copy of the row's checksum in a parity.
     ChecksumMirroring,
 }
 
 impl Primitive {
-    /// As the table's rows are.
+    /// All primitives, in the order of the table's rows.
     pub const ALL: [Primitive; 4] = [
         Primitive::SelfChecksum,
         Primitive::PhysicalIdentity,
@@ -101,14 +101,14 @@ impl Primitive {
     }
 }
 
-/// What a scheme made of a broken row.
+/// What a scheme found out about a broken row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SchemeFinding {
     /// Nothing.
     Missed,
     /// Something is wrong in the stripe.
     Detected,
-    /// It is this row.
+    /// This row is wrong.
     Located,
 }
 
@@ -117,22 +117,22 @@ pub enum SchemeFinding {
 pub struct SchemeRow {
     /// The scheme.
     pub scheme: Scheme,
-    /// Was a parity broken, or a data chunk?
+    /// Was a parity broken (true), or a data chunk?
     pub is_parity: bool,
-    /// What it made of each of [`SilentCorruption::ALL`].
+    /// The result for each of [`SilentCorruption::ALL`].
     pub found: [SchemeFinding; 7],
 }
 
-/// The table.
+/// The whole table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOne {
-    /// What each of [`Primitive::ALL`], alone, detects of [`SilentCorruption::ALL`].
+    /// For each of [`Primitive::ALL`], alone: which of [`SilentCorruption::ALL`] it detects.
     pub primitives: [[bool; 7]; 4],
-    /// Every scheme, for data chunks and for parities.
+    /// The rows of all schemes, for data chunks and for parities.
     pub schemes: Vec<SchemeRow>,
 }
 
-/// Breaks rows, and looks who notices.
+/// Breaks rows in every way, and records which checks find it.
 pub fn table_one() -> TableOne {
     let bench = StripeFixture::new();
     let primitives = Primitive::ALL.map(|primitive| {
@@ -151,7 +151,7 @@ pub fn table_one() -> TableOne {
     TableOne { primitives, schemes: schemes.collect() }
 }
 
-/// A stripe as it is, the victims as they were, and rows of other places.
+/// A stripe as it should be, the rows before the last write, and rows of other places.
 struct StripeFixture {
     now: Vec<Vec<u8>>,
     before: Vec<Vec<u8>>,
@@ -170,7 +170,7 @@ impl StripeFixture {
         }
         let now = stripe(&contents, VERSION);
         let mut stray = |row: u64| {
-            // Whatever sector of it comes to lie where an appendix is looked for: it looks like one.
+            // Any sector that comes to lie where an appendix is expected looks like one.
             let mut bytes: Vec<u8> = (0..ROW / SECTOR).flat_map(|_| look_alike(&mut rng, row)).collect();
             bytes[..CHUNK].chunks_mut(SECTOR).for_each(|sector| sector[0] ^= rng.bits() as u8 | 1);
             bytes
@@ -203,7 +203,7 @@ impl StripeFixture {
             SilentCorruption::LostWrite => vec![before.clone()],
             SilentCorruption::TornWrite => {
                 let mut torn: Vec<_> = cuts.map(|cut| joined(&now[..cut], &before[cut..])).collect();
-                // Disks write sectors in the order that suits them: the appendix may be written when others are not.
+                // Disks write sectors in any order: the appendix may be written when other sectors are not.
                 let last = CHUNK - SECTOR..CHUNK;
                 let mut appendix_first = now.clone();
                 appendix_first[last.clone()].copy_from_slice(&before[last]);
@@ -221,7 +221,7 @@ impl StripeFixture {
         }
     }
 
-    /// Does one primitive alone notice that this is not the data victim as it should be?
+    /// Does one primitive alone notice that this is not the right row for the data victim?
     fn is_noticed(&self, primitive: Primitive, row: &[u8]) -> bool {
         let right = open(DATA_VICTIM, &self.now[DATA_VICTIM.get()]);
         let seen = open(DATA_VICTIM, row);
@@ -235,7 +235,7 @@ impl StripeFixture {
         }
     }
 
-    /// What a scheme makes of the stripe with this row in it.
+    /// What a scheme finds out about the stripe with this row in it.
     fn found(&self, scheme: Scheme, victim: StripePosition, row: &[u8]) -> SchemeFinding {
         let rows = SHAPE.positions().map(|position| {
             let mut seen = open(position, if position == victim { row } else { &self.now[position.get()] });
@@ -272,7 +272,7 @@ fn without(scheme: Scheme, mut seen: RowSeen) -> RowSeen {
     seen
 }
 
-/// What a whole row says in its position.
+/// What a whole row shows in its position.
 fn open(position: StripePosition, row: &[u8]) -> RowSeen {
     let sum = crc32c(&row[..CHUNK]);
     if SHAPE.is_data(position) {
@@ -283,7 +283,7 @@ fn open(position: StripePosition, row: &[u8]) -> RowSeen {
     RowSeen { list: opened.1.then_some(list), ..RowSeen::nothing(opened.0) }
 }
 
-/// A parity's list, and whether it can be believed.
+/// A parity's list, its status, and whether the list can be believed.
 fn listed(position: StripePosition, row: &[u8]) -> ((RowStatus, bool), Vec<ListEntry>) {
     let mut list = vec![ListEntry::default(); SHAPE.data];
     let opened = tag::open_parity(&row[CHUNK..], identity(position, 7), Some(crc32c(&row[..CHUNK])), &mut list);
@@ -294,7 +294,7 @@ fn identity(position: StripePosition, row: u64) -> RowIdentity {
     RowIdentity { array: 0x5c_2b, member: MemberIndex(position.get()), row: RowIndex(row), role: position }
 }
 
-/// A stripe of these contents; the chunk that was written last has this version.
+/// A stripe of these contents; the data victim, which was written last, has this version.
 fn stripe(contents: &[Vec<u8>], version: Version) -> Vec<Vec<u8>> {
     let entry = |position: StripePosition| ListEntry {
         version: if position == DATA_VICTIM { version } else { VERSION },
@@ -319,7 +319,7 @@ fn content(rng: &mut Rng) -> Vec<u8> {
     (0..CHUNK / 8).flat_map(|_| rng.bits().to_le_bytes()).collect()
 }
 
-/// A sector that looks like the appendix of a data chunk in another row, with the version of the right one.
+/// A sector that looks like the appendix of a data chunk in another row, with the same version as the right one.
 fn look_alike(rng: &mut Rng, row: u64) -> Vec<u8> {
     let mut sector = vec![0; SECTOR];
     let entry = ListEntry { version: VERSION, sum: rng.bits() as u32 };

@@ -1,4 +1,4 @@
-//! Steps in words.
+//! Describes steps in words.
 
 use super::disks::{Hit, ModelFault, WriteDamage};
 use super::operate::ModelOp;
@@ -10,7 +10,7 @@ use scrubjay_core::index::StripePosition;
 use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::plan::{PlanMode, StripePlan};
 
-/// One step and what came of it, in a line; `names` says how each chunk was called at first.
+/// Describes one step and its failure in a line; `names` gives each chunk's name in the first state.
 pub fn tell(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(), OperationFailure>) -> String {
     let teller = Teller { setup, names };
     let came = match answer {
@@ -22,7 +22,7 @@ pub fn tell(setup: &ModelSetup, names: &Order, step: ModelStep, answer: Result<(
     teller.step(step) + &came
 }
 
-/// A write and how it is done.
+/// Describes a write and its plan.
 pub fn told_write(setup: &ModelSetup, touched: PositionSet, plan: StripePlan) -> String {
     let names = std::array::from_fn(|index| index as u8);
     Teller { setup, names: &names }.op(ModelOp::Write { touched, is_partial: false, is_older: false, plan })

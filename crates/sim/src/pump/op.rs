@@ -12,6 +12,6 @@ pub(super) struct OpAtDisk {
     pub(super) outcome: VerifyOutcome,
     pub(super) started: Nanos,
     pub(super) finished: Nanos,
-    /// Has a foreground request arrived while the disk worked on it?
+    /// Did a foreground request arrive while the disk worked on it?
     pub(super) hit: bool,
 }

@@ -1,4 +1,4 @@
-//! Hand-worked queues, queueing theory, and one seed, one recording.
+//! Queues worked out by hand, queueing theory, and recordings that depend on the seed alone.
 
 use super::*;
 use crate::replay::replay;
@@ -10,8 +10,8 @@ use scrubjay_core::units::{Bytes, SECTOR_BYTES, SectorRange};
 
 const MS: u64 = 1_000_000;
 
-/// The smallest scrubber: verifies a disk from end to end, one request at a time, whenever the foreground has been
-/// idle for `wait`.
+/// The smallest scrubber: verifies a disk from end to end, one request at a time, whenever the foreground has been idle
+/// for `wait`.
 #[derive(Debug)]
 struct Plain {
     sectors: u64,
@@ -64,7 +64,7 @@ impl Machine for Plain {
     }
 }
 
-/// A disk on which one sector takes ten milliseconds.
+/// A disk on which every verification takes ten milliseconds.
 fn slow_disk(sectors: u64) -> SimulatedDisk {
     let model = ServiceModel { positioning: Nanos(10 * MS), per_mib: Nanos::ZERO };
     SimulatedDisk::new(sectors, model)
@@ -74,7 +74,7 @@ fn requests(list: &[(u64, u64)]) -> Vec<ForegroundRequest> {
     list.iter().map(|&(at, service)| ForegroundRequest { at: Nanos(at * MS), service: Nanos(service * MS) }).collect()
 }
 
-/// Verifies one sector from 0 to 10 ms against this foreground (arrival and service in ms).
+/// Verifies one sector from 0 to 10 ms with this foreground (arrival and service in ms).
 fn one_verify(foreground: &[(u64, u64)]) -> RunReport {
     let run = SimulatedPump::new(slow_disk(1), requests(foreground)).run(&mut Plain::new(1, 1, Nanos::ZERO));
     assert_eq!((run.report.end, run.report.scrub.ops, run.report.elapsed), (RunEnd::Done, 1, Nanos(10 * MS)));
@@ -91,7 +91,7 @@ fn one_request_three_milliseconds_into_a_ten_millisecond_verify_loses_seven() {
 
 #[test]
 fn the_one_queued_behind_it_loses_as_much() {
-    // Alone: 3..5 and 5..7 (queued). With the verify: 10..12 and 12..14.
+    // Alone: 3..5 and 5..7 (queued). With the verification: 10..12 and 12..14.
     let told = one_verify(&[(3, 2), (4, 2)]);
     assert_eq!(told.foreground.slowdown_total, Nanos(14 * MS));
     assert_eq!((told.foreground.collisions, told.foreground.delayed, told.scrub.ops_hit), (2, 2, 1));
@@ -101,8 +101,8 @@ fn the_one_queued_behind_it_loses_as_much() {
 
 #[test]
 fn requests_after_the_end_count_while_they_feel_the_scrub() {
-    // Alone: 3..7, 11..12, 12..13, 20..21. With the verify: 10..14, 14..15, 15..16, 20..21: 7 + 3 + 3 ms.
-    // The last one feels nothing, and is no part of the run.
+    // Alone: 3..7, 11..12, 12..13, 20..21. With the verification: 10..14, 14..15, 15..16, 20..21: 7 + 3 + 3 ms. The
+    // last request is not delayed, and is no part of the run.
     let told = one_verify(&[(3, 4), (11, 1), (12, 1), (20, 1)]).foreground;
     assert_eq!((told.requests, told.collisions, told.delayed), (3, 1, 3));
     assert_eq!((told.slowdown_total, told.slowdown_max), (Nanos(13 * MS), Nanos(7 * MS)));
@@ -163,8 +163,8 @@ fn a_pump_that_looks_now_and_then_tells_late_but_with_the_true_times() {
 
 #[test]
 fn time_up_and_stuck_are_ends_too() {
-    // Verifications at 0..10, 12..22 and 22..32; the last one is cut off. The request at 24 collides with it, and so does
-    // the one at 26, which comes after the end.
+    // Verifications at 0..10, 12..22 and 22..32; the last one is cut off. The request at 24 collides with it, and so
+    // does the one at 26, which comes after the end.
     let foreground = requests(&[(3, 2), (24, 1), (26, 1), (34, 1)]);
     let pump = SimulatedPump::new(slow_disk(1000), foreground).sight(ForegroundSight::Live).until(Nanos(25 * MS));
     let report = pump.run(&mut Plain::new(1000, 1, Nanos::ZERO)).report;
@@ -195,13 +195,13 @@ fn a_machine_that_spins_is_stopped() {
     SimulatedPump::new(slow_disk(1), []).run(&mut Spinning);
 }
 
-/// Mean responses of one server with Poisson arrivals, against the formulas of Pollaczek and Khinchine:
-/// M/M/1 s/(1-r), M/D/1 s(1 + r/(2(1-r))).
+/// Mean response times of one server with Poisson arrivals, against the formulas of Pollaczek and Khinchine: M/M/1
+/// s/(1-r), M/D/1 s(1 + r/(2(1-r))).
 #[test]
 fn the_queue_is_the_one_of_the_textbook() {
     let (gap, service) = (Nanos(10 * MS), Nanos(6 * MS));
     let mean = |span| {
-        // A scrubber that never gets its turn: its first request comes when time is up.
+        // This scrubber never gets its turn: its first request would come after the end.
         let mut patient = Plain::new(1, 1, Nanos::from_secs(1 << 20));
         let stream = Bursts::poisson(gap, span, Rng::new(21));
         let report = SimulatedPump::new(slow_disk(1), stream).until(Nanos::from_secs(4000)).run(&mut patient).report;
@@ -225,7 +225,7 @@ fn slowdowns_are_the_difference_of_two_runs() {
     let pump = SimulatedPump::new(SimulatedDisk::new(1 << 30, ServiceModel::default()), foreground.clone());
     let run = pump.until(foreground[19_999].at + Nanos(1)).recorded().run(&mut scrubber);
 
-    // Both streams by their own times, into two servers of our own.
+    // Feeds both streams by their own times into two servers that only this test uses.
     let mut queue: Vec<(Nanos, u8, Nanos)> = foreground.iter().map(|one| (one.at, 0, one.service)).collect();
     let verify = |range: SectorRange| ServiceModel::default().service(range.bytes());
     queue.extend(run.recording.ops().map(|(now, Op::Verify { range, .. })| (now, 1, verify(range))));
@@ -244,7 +244,7 @@ fn slowdowns_are_the_difference_of_two_runs() {
     assert_eq!((told.requests, told.slowdown_total.0, told.slowdown_max.0), (20_000, total, max));
     assert!(told.delayed > told.collisions && told.collisions >= run.report.scrub.ops_hit);
     assert!(run.report.scrub.ops_hit > 100);
-    // A scrubber that waits for idleness has one verification at the disk: nobody is delayed by more.
+    // A scrubber that waits for idleness has one verification at the disk, so it delays no request by more than that.
     assert!(max <= verify(SectorRange::at(0, Bytes::mib(1).sectors())).0, "{max}");
 }
 

@@ -1,4 +1,4 @@
-//! Pages of traces whose laws are known.
+//! Tests of the pages of traces whose distributions are known.
 
 use super::*;
 use scrubjay_core::rng::Rng;

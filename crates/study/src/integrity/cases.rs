@@ -1,4 +1,4 @@
-//! Figure 8's cases: twelve workloads with three sizes of chunk, on RAID-6 of eight disks.
+//! The cases of Figure 8: twelve workloads with three chunk sizes, on RAID-6 of eight disks.
 
 use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
@@ -10,7 +10,7 @@ use scrubjay_sim::integrity::{Accounting, Counter};
 /// The array of the figure.
 pub const RAID6: Shape = Shape { data: 6, parity: 2 };
 
-/// The chunks of the figure.
+/// The chunk sizes of the figure.
 pub const CHUNKS: [Bytes; 3] = [Bytes::kib(2), Bytes::kib(4), Bytes::kib(8)];
 
 /// One case, counted.
@@ -18,20 +18,20 @@ pub const CHUNKS: [Bytes; 3] = [Bytes::kib(2), Bytes::kib(4), Bytes::kib(8)];
 pub struct IntegrityCase {
     /// The workload.
     pub workload: Workload,
-    /// The chunk.
+    /// The chunk size.
     pub chunk: Bytes,
-    /// How many more disk I/Os than a bare array, as a share, in the order of [`Scheme::ALL`].
+    /// The increase in disk I/Os over a bare array, as a share, in the order of [`Scheme::ALL`].
     pub increases: [f64; Scheme::ALL.len()],
-    /// Of the reads under Hybrid-2, those of a chunk not read since it was written.
+    /// The share of reads, under Hybrid-2, of chunks not read since they were written.
     pub first_reads: f64,
-    /// What the paper's rule chooses, of the hybrids.
+    /// The hybrid that the paper's rule chooses.
     pub by_rule: Scheme,
-    /// What the chunks touched say.
+    /// The hybrid that the histogram of chunks touched chooses.
     pub by_histogram: Scheme,
 }
 
 impl IntegrityCase {
-    /// Counts so many requests of a workload, as the paper counts.
+    /// Counts the I/Os of `requests` requests of a workload, by the paper's accounting.
     pub fn count(workload: Workload, chunk: Bytes, requests: usize, seed: u64) -> IntegrityCase {
         let mut counter = Counter::new(RAID6, chunk, Accounting::Paper);
         for request in workload.requests(seed).take(requests) {
@@ -48,13 +48,13 @@ impl IntegrityCase {
         }
     }
 
-    /// How many more disk I/Os this scheme took than a bare array, as a share.
+    /// The increase in disk I/Os of this scheme over a bare array, as a share.
     pub fn increase(&self, scheme: Scheme) -> f64 {
         let place = Scheme::ALL.into_iter().position(|other| other == scheme).expect("the table is complete");
         self.increases[place]
     }
 
-    /// The hybrid that took less; of two alike, Hybrid-1.
+    /// The hybrid with fewer I/Os; Hybrid-1 if they are equal.
     pub fn by_count(&self) -> Scheme {
         match self.increase(Scheme::Hybrid2) < self.increase(Scheme::Hybrid1) {
             true => Scheme::Hybrid2,
@@ -62,7 +62,7 @@ impl IntegrityCase {
         }
     }
 
-    /// By how much the hybrids differ, as a share of the bare array's I/Os.
+    /// The difference between the hybrids, as a share of the bare array's I/Os.
     pub fn difference(&self) -> f64 {
         (self.increase(Scheme::Hybrid1) - self.increase(Scheme::Hybrid2)).abs()
     }

@@ -1,4 +1,4 @@
-//! Figure 6: how many more disk I/Os a read or a write takes, by the number of data chunks it touches.
+//! Figure 6: the additional disk I/Os of a read or a write, by the number of data chunks it touches.
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
 use scrubjay_core::layout::Shape;
@@ -6,10 +6,10 @@ use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{StripeState, Want, plan};
 
-/// The paper's n.
+/// The paper's n: disks of a stripe.
 const SLOTS: usize = 8;
 
-/// Writes and reads, RAID-5 and RAID-6.
+/// The figures of writes and reads, for RAID-5 and RAID-6.
 pub(super) fn figures() -> Vec<Figure> {
     [1, 2].into_iter().flat_map(|parity| [figure(parity, true), figure(parity, false)]).collect()
 }
@@ -37,7 +37,7 @@ fn figure(parity: usize, is_write: bool) -> Figure {
     }
 }
 
-/// Curves that would lie on each other are one, with all their names.
+/// Adds a curve; one that coincides with another only adds its name to it.
 fn add(series: &mut Vec<Series>, curve: Series) {
     match series.iter_mut().find(|other| other.points == curve.points) {
         Some(other) => other.name = format!("{} = {}", other.name, curve.name),
@@ -45,7 +45,7 @@ fn add(series: &mut Vec<Series>, curve: Series) {
     }
 }
 
-/// Formulas (2) to (4), from the plans.
+/// Formulas (2) to (4), computed from the plans.
 pub(super) fn curve(scheme: Scheme, shape: Shape, is_write: bool, is_first: bool) -> Vec<(f64, f64)> {
     let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     let percent = |touched: usize| {
@@ -60,7 +60,7 @@ pub(super) fn curve(scheme: Scheme, shape: Shape, is_write: bool, is_first: bool
     (1..=shape.data).map(percent).collect()
 }
 
-/// The worst of each scheme.
+/// The caption: the worst case of each scheme.
 fn caption(shape: Shape, is_write: bool) -> String {
     let most = |scheme| {
         let all = [true, false].into_iter().flat_map(|is_first| curve(scheme, shape, is_write, is_first));

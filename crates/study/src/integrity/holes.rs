@@ -1,4 +1,4 @@
-//! What the schemes find: Table I on rows, the check of all states of small stripes, and the ways to wrong answers.
+//! What the schemes find: Table I on rows, all states of small stripes, and the shortest ways to wrong answers.
 
 use super::kinds;
 use scrubjay_chart::Table;
@@ -8,17 +8,17 @@ use scrubjay_sim::model::{
     table_one,
 };
 
-/// Stripes up to this many chunks are checked for a page; the tests check larger ones.
+/// The largest stripe, in chunks, whose states are checked for the page; the tests check larger ones.
 const SLOTS_MAX: usize = 5;
-/// Pure rows do not check themselves, so there are far more states.
+/// The largest stripe under pure, in chunks: its rows do not check themselves, so there are far more states.
 const PURE_SLOTS_MAX: usize = 4;
-/// Literal versions can lag ever further behind: there is no end of states.
+/// The number of steps to search with literal versions: these can lag ever further behind, so the states have no end.
 const LITERAL_STEPS_MAX: usize = 5;
 
-/// The paper's Table I: by [`Primitive::ALL`], then by [`SilentCorruption::ALL`]; `Y` is detected.
+/// The paper's Table I, by [`Primitive::ALL`], then by [`SilentCorruption::ALL`]; `Y`: detected.
 const PAPER: [&str; 4] = ["-Y-YY-Y", "--Y-YYY", "Y------", "YYYYYYY"];
 
-/// Table I: what each primitive alone detects of a data chunk.
+/// Table I: the corruptions of a data chunk that each primitive alone detects.
 pub(super) fn primitives() -> Table {
     let found = table_one().primitives;
     let letters = |found: [bool; 7]| found.map(|is_found| if is_found { 'Y' } else { '-' }).iter().collect::<String>();
@@ -42,7 +42,7 @@ pub(super) fn primitives() -> Table {
     }
 }
 
-/// The same of whole schemes.
+/// The corruptions that whole schemes detect or locate.
 pub(super) fn schemes() -> Table {
     let found = table_one().schemes;
     let name = |finding| match finding {
@@ -65,7 +65,7 @@ pub(super) fn schemes() -> Table {
     }
 }
 
-/// How many states there are, and what is wrong in them.
+/// The number of states, and of wrong answers in them.
 pub(super) fn states() -> Table {
     let greatest = |setup: ModelSetup| ModelSetup { increment: Increment::Greatest, ..setup };
     let checked = [
@@ -116,7 +116,7 @@ fn row(setups: impl Iterator<Item = ModelSetup>) -> Vec<String> {
     ]
 }
 
-/// The first hole: what is missing is rebuilt by one list.
+/// The first hole: missing chunks are rebuilt from one list only.
 pub(super) fn one_list() -> Table {
     let setup =
         |scheme| ModelSetup { lists: Lists::One, steps_max: Some(LITERAL_STEPS_MAX), ..ModelSetup::new(scheme, 2, 2) };
@@ -133,7 +133,7 @@ pub(super) fn one_list() -> Table {
     }
 }
 
-/// The second: Hybrid-1 takes a new version from the chunk that is written.
+/// The second hole: Hybrid-1 takes the new version from the chunk being written.
 pub(super) fn versions() -> Table {
     let setup = |data| ModelSetup {
         writes_degraded: false,
@@ -158,7 +158,7 @@ fn head(first: &str) -> Vec<String> {
     [first, "what happens", "how", "reads", "appendices"].map(str::to_owned).to_vec()
 }
 
-/// The shortest way to a wrong answer, a row a step.
+/// The shortest sequence of steps to a wrong answer, a table row per step.
 fn story(name: &str, setup: &ModelSetup) -> Vec<Vec<String>> {
     let story = check(setup).stories.into_iter().next().unwrap_or_default();
     let row = |(at, step): (usize, &String)| {
@@ -168,8 +168,8 @@ fn story(name: &str, setup: &ModelSetup) -> Vec<Vec<String>> {
     story.iter().enumerate().map(row).collect()
 }
 
-/// A step in words, by what happens, in which mode, and what is read: `write D0 (reconstruct-write, reads D1 and
-/// appendices of P0); the write of P0 is lost`.
+/// Splits the text of a step into event, mode, chunks read and appendices read: `write D0 (reconstruct-write, reads D1
+/// and appendices of P0); the write of P0 is lost`.
 fn columns(step: &str) -> [String; 4] {
     let parted = step.split_once(" (").and_then(|(before, rest)| Some((before, rest.split_once(')')?)));
     let Some((before, (plan, after))) = parted else { return [step.to_owned(), "".into(), "".into(), "".into()] };
@@ -194,7 +194,7 @@ mod tests {
     fn schemes_locate_every_kind_but_in_pures_parities() {
         for row in schemes().rows {
             let [none, pure, others @ ..] = &row[1..] else { panic!("five schemes") };
-            // What is in a parity is not protected under pure; the list beside it is.
+            // Under pure, the content of a parity is not protected; the list next to it is.
             let is_open = ["torn write, parity", "misdirected write, front, parity"].contains(&&row[0][..]);
             assert_eq!((&none[..], &pure[..]), ("-", if is_open { "-" } else { "located" }), "{row:?}");
             assert!(others.len() == 3 && others.iter().all(|cell| cell == "located"), "{row:?}");

@@ -1,4 +1,4 @@
-//! The shape that tables of kinds of corruption share: a row for each kind and victim, a column for each scheme.
+//! The layout shared by tables of kinds of corruption: a row for each kind and victim, a column for each scheme.
 
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::model::SilentCorruption;
@@ -8,7 +8,8 @@ pub(super) fn head() -> Vec<String> {
     std::iter::once("").chain(Scheme::ALL.map(Scheme::name)).map(str::to_owned).collect()
 }
 
-/// Data chunks first, then parities; `cell` is of a scheme, of parities, and of the how-manyth of [`SilentCorruption::ALL`].
+/// The rows, data chunks first, then parities. `cell` gets the scheme, whether it is a parity, and the index in
+/// [`SilentCorruption::ALL`].
 pub(super) fn rows(cell: impl Fn(Scheme, bool, usize) -> &'static str) -> Vec<Vec<String>> {
     let victims = [(false, "data"), (true, "parity")];
     let all = victims

@@ -1,5 +1,5 @@
-//! The study of integrity protection: what finding silent corruption costs an array in disk I/Os, and which scheme to
-//! choose. Li & Lee, "Integrity Protection for RAID" (MSST 2014), and the scheme `stamp` beside theirs.
+//! The study of integrity protection: the cost of finding silent corruption in disk I/Os, and which scheme to choose.
+//! Li & Lee, "Integrity Protection for RAID" (MSST 2014), compared with Scrubjay's scheme `stamp`.
 //!
 //! | of the paper | here | exhibit |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | Figure 7: how fast a stripe is encoded | [`speed`] | `integrity-speed-*` |
 //! | Figure 8: on twelve workloads | [`IntegrityCase`] | `integrity-workloads-*` |
 //! | section VII-C: the right choice in 36 cases | [`IntegrityCase`] | `integrity-chooser` |
-//! | not in it: all states of small stripes, and its two holes | `holes`, of [`scrubjay_sim::model`] | `integrity-states`, `integrity-hole-*` |
+//! | not in it: states of small stripes, and two holes | `holes`, of [`scrubjay_sim::model`] | `integrity-states`, `integrity-hole-*` |
 
 mod cases;
 mod figure6;

@@ -1,11 +1,11 @@
-//! What was found, as a page.
+//! The results as a page.
 
 use super::cases::{CHUNKS, IntegrityCase};
 use super::{figure6, holes, table2, volume_table};
 use scrubjay_chart::{Axis, Exhibit, Figure, Page, Series, Style, Table};
 use scrubjay_core::volume::integrity::scheme::Scheme;
 
-/// The page of these cases, all of [`CHUNKS`] for each workload; `speeds` is Figure 7, if anybody measured it.
+/// The page of these cases, all of [`CHUNKS`] for each workload; `speeds` is Figure 7, or empty if it was not measured.
 pub fn page(cases: &[IntegrityCase], speeds: Vec<Figure>) -> Page {
     let mut exhibits =
         Vec::from([holes::primitives(), holes::schemes(), volume_table::table(), table2::table()].map(Exhibit::Table));
@@ -28,7 +28,7 @@ pub fn page(cases: &[IntegrityCase], speeds: Vec<Figure>) -> Page {
     }
 }
 
-/// Figure 8 for one size of chunk.
+/// Figure 8 for one chunk size.
 fn workloads(cases: &[&IntegrityCase]) -> Figure {
     let kib = cases.first().map_or(0, |case| case.chunk.0 >> 10);
     let bars = |scheme: Scheme| {
@@ -47,7 +47,7 @@ fn workloads(cases: &[&IntegrityCase]) -> Figure {
     }
 }
 
-/// `pure 45.0 % (TPC-E), ...`
+/// The worst case of each scheme: `pure 45.0 % (TPC-E), ...`
 fn most<'a>(cases: impl Iterator<Item = &'a IntegrityCase> + Clone) -> String {
     let worst = |&scheme: &Scheme| {
         let worst = cases.clone().max_by(|one, two| one.increase(scheme).total_cmp(&two.increase(scheme)))?;
@@ -56,7 +56,7 @@ fn most<'a>(cases: impl Iterator<Item = &'a IntegrityCase> + Clone) -> String {
     Scheme::ALL[1..].iter().filter_map(worst).collect::<Vec<_>>().join(", ")
 }
 
-/// Section VII-C: what was chosen, and what the counts say.
+/// Section VII-C: the rule's choices against the counts.
 fn chooser(cases: &[IntegrityCase]) -> Table {
     let head = [
         "workload",
@@ -107,7 +107,7 @@ fn chooser_told(cases: &[IntegrityCase]) -> String {
     format!("{rule} {histogram} (In the paper, on the traces themselves, the rule is right in 34 of 36.)")
 }
 
-/// What ours comes to.
+/// The result for the scheme `stamp`.
 fn stamp_told(cases: &[IntegrityCase]) -> String {
     let most = |schemes: &[Scheme]| {
         let least =

@@ -1,4 +1,4 @@
-//! A volume 4+2 on disks in memory, whose every operation is done at once: to damage its rows one at a time.
+//! A 4+2 volume on disks in memory, whose operations complete at once, so that rows can be damaged one at a time.
 
 use scrubjay_core::buffer::Buffer;
 use scrubjay_core::index::{RowIndex, StripeIndex};
@@ -15,36 +15,37 @@ use scrubjay_core::volume::member::{ArrayMachine, MemberOp, MemberOpDone, OpKind
 use scrubjay_core::volume::{Volume, VolumeOptions};
 use scrubjay_sim::member_disk::{Discarded, MemberDisk, WriteFate, array};
 
-/// Six disks that survive two failures: the smallest stripe in which every scheme has all its copies apart.
+/// Six disks that survive two failures: the smallest stripe in which every scheme keeps all its copies on different
+/// disks.
 pub const SHAPE: Shape = Shape { data: 4, parity: 2 };
 /// A sector of these disks, in bytes.
 pub const SECTOR: u64 = 512;
 /// A chunk, in bytes.
 pub const CHUNK: u64 = 8 * SECTOR;
-/// Stripes of the volume: one layout period, and what lies around a victim in the next one.
+/// Stripes of the volume: one layout period, and the surroundings of a victim in the next one.
 pub const STRIPES: u64 = 10;
-/// What each member has: superblocks, maps and these stripes take less.
+/// The size of a member in bytes: more than superblocks, maps and these stripes take.
 const MEMBER_BYTES: u64 = 2 << 20;
-/// An operation takes so long; no figure rests on it.
+/// The duration of an operation; no result depends on it.
 const OP: Nanos = Nanos(1000);
 
-/// Reads of one row that show what lies elsewhere.
+/// A fault: reads of one row return bytes from elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Astray {
-    /// Whose reads.
+    /// The row whose reads go astray.
     pub place: ChunkPlace,
-    /// How far off they are, in bytes.
+    /// The distance, in bytes.
     pub by: i64,
-    /// The next one only; else all of them until the row is written.
+    /// Only the next read goes astray; otherwise all of them, until the row is written.
     pub is_once: bool,
 }
 
-/// The volume, its disks, and what it should hold.
+/// The volume, its disks, and the bytes that it should hold.
 pub struct Rig {
-    /// Where its rows lie.
+    /// The places of its rows.
     pub geometry: Geometry,
     disks: Vec<MemberDisk>,
-    /// What a client wrote.
+    /// The bytes that the client wrote.
     right: Vec<u8>,
     astray: Option<Astray>,
     volume: Volume,
@@ -54,7 +55,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// A volume that was written all over, flushed, and read once: whatever need not be compared again is not.
+    /// A volume that was fully written, flushed and read once, so that later reads need no first-read comparison.
     pub fn new(scheme: Scheme) -> Rig {
         let layout = Layout::new(LayoutKind::Rotating, SHAPE, SHAPE.slots()).expect("a shape that the layout takes");
         let parameters = ArrayParameters { layout, scheme, chunk_bytes: CHUNK, block_bytes: SECTOR };
@@ -77,7 +78,7 @@ impl Rig {
         rig
     }
 
-    /// A client writes so many chunks, from a data slot of a stripe on.
+    /// A client writes `chunks` chunks, from a data slot of a stripe on.
     pub fn write(&mut self, stripe: u64, slot: usize, chunks: usize) {
         let (start, len) = (self.offset(stripe, slot), chunks * CHUNK as usize);
         let bytes: Vec<u8> = (0..len / 8).flat_map(|_| self.rng.bits().to_le_bytes()).collect();
@@ -90,12 +91,12 @@ impl Rig {
         assert_eq!(self.ask(request), BlockReply::Done, "nothing is wrong yet");
     }
 
-    /// A client reads one chunk: is it what was written?
+    /// A client reads one chunk: returns whether it is what was written.
     pub fn reads_right(&mut self, stripe: u64, slot: usize) -> bool {
         self.is_right(self.offset(stripe, slot), CHUNK as usize)
     }
 
-    /// A client reads everything: is it what was written?
+    /// A client reads everything: returns whether it is what was written.
     pub fn reads_all_right(&mut self) -> bool {
         self.is_right(0, self.right.len())
     }
@@ -108,12 +109,12 @@ impl Rig {
         assert_ne!(reply, BlockReply::Failed(BlockFailure::Stopping), "nobody stops it");
     }
 
-    /// What was found since this was last asked.
+    /// The findings since the last call.
     pub fn records(&mut self) -> Vec<VolumeFinding> {
         std::iter::from_fn(|| self.volume.poll_record()).collect()
     }
 
-    /// What lies in a row, appendix and all.
+    /// The bytes of a row, appendix included.
     pub fn row(&self, place: ChunkPlace) -> Vec<u8> {
         let mut bytes = vec![0; self.geometry.row_bytes() as usize];
         self.disks[place.disk]
@@ -122,25 +123,25 @@ impl Rig {
         bytes
     }
 
-    /// These bytes come to lie so many bytes behind the beginning of a row.
+    /// Overwrites the disk with `bytes`, from `by` bytes behind the beginning of a row on.
     pub fn strike(&mut self, place: ChunkPlace, by: i64, bytes: &[u8]) {
         let start =
             self.geometry.chunk_offset(RowIndex(place.row)).get().checked_add_signed(by).expect("rows around it");
         self.disks[place.disk].strike(start, bytes);
     }
 
-    /// Reads of a row go astray from now on.
+    /// Makes reads of a row go astray from now on.
     pub fn lead_astray(&mut self, astray: Astray) {
         self.astray = Some(astray);
     }
 
-    /// Does any row show anything else than what was last written to it?
+    /// Whether any row returns other bytes than were last written to it.
     pub fn is_damaged(&self) -> bool {
         let (start, len) = (self.geometry.data_offset, self.geometry.rows * self.geometry.row_bytes());
         self.astray.is_some() || self.disks.iter().any(|disk| disk.is_corrupt(start, len))
     }
 
-    /// Where a chunk lies in the volume.
+    /// The offset of a chunk in the volume, in bytes.
     fn offset(&self, stripe: u64, slot: usize) -> usize {
         (stripe * self.geometry.stripe_bytes() + slot as u64 * CHUNK) as usize
     }
@@ -174,7 +175,7 @@ impl Rig {
         self.reply(id)
     }
 
-    /// Does what the volume asks of its disks, until it answers.
+    /// Performs the operations that the volume asks for, until it replies.
     fn reply(&mut self, id: RequestId) -> BlockReply {
         while let Some(op) = self.volume.poll_op(self.now) {
             self.now.0 += OP.0;
@@ -211,7 +212,7 @@ impl Rig {
         MemberOpDone { id, buffer, result }
     }
 
-    /// Where a read of these bytes really reads.
+    /// The offset from which such a read really returns bytes.
     fn read_from(&mut self, member: usize, offset: u64) -> u64 {
         let Some(astray) = self.astray.filter(|astray| self.is_in(astray.place, member, offset)) else {
             return offset;

@@ -1,50 +1,50 @@
-//! Figure 7: how fast all that a stripe needs is made, bare and under each scheme. Others measure; here it is drawn.
+//! Figure 7: how fast parities and appendices are made, bare and under each scheme. The caller measures, this draws.
 
 use scrubjay_chart::{Axis, Figure, Series, Style};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::units::Bytes;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 
-/// The disks of a stripe, with chunks of [`CHUNK`]. (The paper's text names none but 8.)
+/// The numbers of disks of a stripe, at chunks of [`CHUNK`]. (The paper's text names only 8.)
 pub const DISKS: [usize; 7] = [4, 6, 8, 10, 12, 14, 16];
 
-/// The chunks, with [`SLOTS`] disks, in KiB. (The paper's text names none but 4.)
+/// The chunk sizes at [`SLOTS`] disks, in KiB. (The paper's text names only 4.)
 pub const CHUNKS_KIB: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// The paper's chunk where the disks vary.
+/// The paper's chunk, for the figures over the number of disks.
 pub const CHUNK: Bytes = Bytes::kib(4);
 
-/// The paper's n where the chunk varies.
+/// The paper's n (disks of a stripe), for the figures over the chunk size.
 pub const SLOTS: usize = 8;
 
-/// RAID-5 and RAID-6.
+/// The parities of RAID-5 and RAID-6.
 const PARITIES: [usize; 2] = [1, 2];
 
-/// One point of a curve, as it was measured.
+/// One measured point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// The chunks of a stripe.
+    /// The data and parity chunks of a stripe.
     pub shape: Shape,
-    /// Data of a chunk.
+    /// The data bytes of a chunk.
     pub chunk: Bytes,
-    /// Whose appendices were made.
+    /// The scheme whose appendices were made.
     pub scheme: Scheme,
-    /// By what their checksums were made.
+    /// How the checksums were made.
     pub sums: ChecksumWay,
-    /// Bytes of data, parities and appendices not counted.
+    /// Bytes of data per second; parities and appendices do not count.
     pub bytes_per_second: f64,
 }
 
-/// By what checksums are made.
+/// How checksums are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumWay {
-    /// The instructions of the processor, together with the parities (in the paper: after them).
+    /// By the processor's instructions, together with the parities (in the paper: after them).
     Instructions,
-    /// Tables, after the parities.
+    /// By tables, after the parities.
     Tables,
 }
 
-/// Every shape and chunk that the figure shows.
+/// Every shape and chunk size that the figures show.
 pub fn points() -> Vec<(Shape, Bytes)> {
     let shape = |slots: usize, parity: usize| Shape { data: slots - parity, parity };
     let by_disks = |parity| DISKS.into_iter().map(move |slots| (shape(slots, parity), CHUNK));
@@ -59,14 +59,14 @@ pub fn points() -> Vec<(Shape, Bytes)> {
     points
 }
 
-/// Every curve: the bare array, and each scheme with either kind of checksum.
+/// Every curve: the bare array, and each scheme with either way to make checksums.
 pub fn curves() -> Vec<(Scheme, ChecksumWay)> {
     let protected = |sums| Scheme::ALL.into_iter().skip(1).map(move |scheme| (scheme, sums));
     let bare = std::iter::once((Scheme::None, ChecksumWay::Instructions));
     bare.chain(protected(ChecksumWay::Instructions)).chain(protected(ChecksumWay::Tables)).collect()
 }
 
-/// As it is called in the legend.
+/// The curve's name in the legend.
 fn curve_name(scheme: Scheme, sums: ChecksumWay) -> String {
     match sums {
         ChecksumWay::Instructions => scheme.name().to_owned(),
@@ -74,7 +74,7 @@ fn curve_name(scheme: Scheme, sums: ChecksumWay) -> String {
     }
 }
 
-/// By the disks and by the chunk, RAID-5 and RAID-6, as it was measured on `machine`.
+/// The figures over disks and over chunk size, for RAID-5 and RAID-6, as measured on `machine`.
 pub fn figures(speeds: &[Speed], machine: &str) -> Vec<Figure> {
     PARITIES
         .into_iter()
@@ -122,7 +122,7 @@ fn series(speeds: &[Speed], x: impl Fn(&Speed) -> f64) -> Vec<Series> {
     curves().into_iter().map(curve).collect()
 }
 
-/// What protection takes of the speed, beside what it takes in the paper.
+/// The share of the speed that protection takes, compared with the paper.
 fn caption(speeds: &[Speed], parity: usize, machine: &str) -> String {
     let paper = ["37.76", "27.05"][parity - 1];
     format!(
@@ -166,7 +166,7 @@ fn told(speeds: &[Speed]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Made up: bare 10 GB/s, schemes 8 with instructions (7.5 with two parities of 16 disks), and 2 with tables.
+    /// Invented: bare 10 GB/s, schemes 8 with instructions (7.5 with two parities of 16 disks), and 2 with tables.
     fn speeds() -> Vec<Speed> {
         let speed = |(shape, chunk): (Shape, Bytes), (scheme, sums)| {
             let is_slow = shape == Shape { data: 14, parity: 2 };

@@ -1,4 +1,4 @@
-//! Table II, counted: the additional disk I/Os of every plan of many arrays, and the one formula that fits them all.
+//! Table II, counted: the additional disk I/Os of every plan of many arrays, and the formula that fits them all.
 
 use scrubjay_chart::Table;
 use scrubjay_core::layout::Shape;
@@ -6,7 +6,7 @@ use scrubjay_core::position_set::PositionSet;
 use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_core::volume::plan::{PlanMode, StripeState, Want, plan};
 
-/// Stripes of so many slots at most, and so many parities, are counted.
+/// The largest stripe, in slots, and the most parities whose plans are counted.
 const SLOTS_MAX: usize = 16;
 const PARITY_MAX: usize = 4;
 
@@ -15,9 +15,9 @@ const PARITY_MAX: usize = 4;
 struct Scenario {
     name: &'static str,
     mode: PlanMode,
-    /// All data chunks of the stripe.
+    /// Whether all data chunks of the stripe are touched.
     is_full: bool,
-    /// Not read since they were written: what is read; `None`: either way.
+    /// Whether the chunks read were not read since they were written; `None`: either.
     is_first: Option<bool>,
     /// The paper's cells: Pure, Hybrid-1, Hybrid-2.
     paper: [&'static str; 3],
@@ -56,14 +56,14 @@ const fn scenario(
     Scenario { name, mode, is_full, is_first, paper }
 }
 
-/// What some plans of one kind took.
+/// The I/Os of the plans of one scenario under one scheme.
 #[derive(Clone, Debug, Default)]
 struct CountedPlans {
-    /// Chunks touched, and the I/Os more than the bare array's in the same mode.
+    /// For each plan: the chunks touched, and the I/Os beyond the bare array's in the same mode.
     plans: Vec<(usize, usize)>,
 }
 
-/// The table.
+/// Table II, as counted.
 pub fn table() -> Table {
     let mut plans = 0;
     let mut differs = Vec::new();
@@ -101,7 +101,7 @@ pub fn table() -> Table {
 }
 
 impl CountedPlans {
-    /// All plans of this kind.
+    /// All plans of this scenario.
     fn of(scheme: Scheme, scenario: &Scenario) -> CountedPlans {
         let mut counted = CountedPlans::default();
         let shapes =
@@ -126,13 +126,13 @@ impl CountedPlans {
         let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
         let plan =
             plan(scheme, shape, want, StripeState { is_read, ..StripeState::default() }).expect("nothing is missing");
-        // A scheme may take the other way to write, where that is cheaper for it.
+        // A scheme may choose the other write mode, if that is cheaper for it.
         if plan.mode == mode {
             self.plans.push((touched, plan.ios() - bare(mode, shape, touched)));
         }
     }
 
-    /// The one formula that fits all of them.
+    /// The formula that fits all plans; `?` if none does.
     fn formula(&self, is_full: bool) -> String {
         let Some(&(tau, more)) = self.plans.first() else { return "-".to_owned() };
         if self.plans.iter().all(|&(_, other)| other == more) {
@@ -149,7 +149,7 @@ impl CountedPlans {
     }
 }
 
-/// The disk I/Os of a bare array; section II-A, formula (1).
+/// The disk I/Os of a bare array: section II-A, formula (1).
 fn bare(mode: PlanMode, shape: Shape, touched: usize) -> usize {
     match mode {
         PlanMode::Read | PlanMode::Reconstruct => touched,

@@ -1,4 +1,4 @@
-//! The page against the paper's own figures.
+//! Tests of the page against the paper's own figures.
 
 use super::*;
 use scrubjay_chart::{Exhibit, Figure, Page, Table};
@@ -67,7 +67,7 @@ fn figure_6_is_the_papers() {
     assert_eq!(curve("integrity-reads-raid6", "hybrid2, later"), "0.0 0.0 0.0 0.0 0.0 0.0");
 }
 
-/// Figure 8's greatest bars, as the paper's text has them, within 3 points; and where they are.
+/// Figure 8's greatest bars, as given in the paper's text, within 3 points; and where they are.
 #[test]
 fn figure_8_has_the_papers_maxima() {
     let cases = cases();
@@ -81,7 +81,7 @@ fn figure_8_has_the_papers_maxima() {
         let (most, at) = most(scheme);
         assert!((most - percent).abs() < 3.0 && at == place, "{scheme}: {most} % at {at}, not {percent} % at {place}");
     }
-    // The better hybrid beats Pure, but for RAD-AS at 2 KiB, where it comes within a point.
+    // The better hybrid beats Pure, except for RAD-AS at 2 KiB, where it comes within a point.
     for case in &cases {
         let better = case.increase(case.by_count());
         assert!(better < case.increase(Scheme::Pure) + 0.01, "{case:?}");
@@ -89,7 +89,7 @@ fn figure_8_has_the_papers_maxima() {
     }
 }
 
-/// Section VII-C: what the rule chooses for chunks of 2, 4 and 8 KiB, in the order of Table III; 36 decisions.
+/// Section VII-C: the rule's choices for chunks of 2, 4 and 8 KiB, in the order of Table III; 36 decisions.
 #[test]
 fn the_rule_decides_as_in_the_paper() {
     let decided: Vec<String> = cases().iter().map(|case| case.by_rule.name().replace("hybrid", "")).collect();
@@ -97,7 +97,7 @@ fn the_rule_decides_as_in_the_paper() {
     assert_eq!(decided.chunks(3).map(|chunks| chunks.concat()).collect::<Vec<_>>().join(" "), expected);
 }
 
-/// The rule against the counts: 34 of 36 in the paper, on its traces.
+/// The rule against the counts: right in 34 of 36 cases in the paper, on its traces.
 #[test]
 fn the_rule_is_right_but_for_near_ties() {
     let cases = cases();

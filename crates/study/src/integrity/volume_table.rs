@@ -1,8 +1,7 @@
-//! Table I once more, on the volume itself: rows of its disks are damaged in each of the seven ways, and what does the
-//! volume find, name, and heal?
+//! Table I on the volume itself: what it finds, names and heals if rows are damaged in each of the seven ways.
 //!
-//! Stray writes are complete: what hits the victim was meant for another row of the disk, which misses it, and an
-//! unaligned one hits the row beside the victim, too. All of that must be healed.
+//! Stray writes are modelled in full: the write that hits the victim was meant for another row of the disk, which lacks
+//! it, and an unaligned one also hits the row next to the victim. The volume must heal all of that.
 
 use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
@@ -15,51 +14,51 @@ use scrubjay_sim::model::SilentCorruption;
 
 /// The stripe of the victims.
 const STRIPE: u64 = 8;
-/// The stripe in which their disk has the same slot: stray writes were meant for it.
+/// The stripe in which the victim's disk has the same slot: stray writes were meant for it.
 const TARGET: u64 = STRIPE - SHAPE.slots() as u64;
-/// The data chunk that is damaged. The rows before and after it on its disk hold data, too.
+/// The data slot that is damaged. The rows before and after it on its disk hold data, too.
 const DATA_VICTIM: usize = 2;
-/// The parity that is damaged.
+/// The parity slot that is damaged.
 const PARITY_VICTIM: usize = SHAPE.data;
-/// What is written to make a parity be written.
+/// The data slot that is written in order to have a parity written.
 const BESIDE_PARITY: usize = 0;
 
-/// What became of a damaged row; each takes in what is above it.
+/// How the volume dealt with a damaged row; each value includes those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Nothing was said.
+    /// It reported nothing.
     Missed,
-    /// Something is wrong.
+    /// It reported that something is wrong.
     Detected,
-    /// It was this row of this member: what was said names it, and nothing that is whole.
+    /// It named this row of this member, and none that is intact.
     Located,
-    /// Everything reads right, no disk shows anything wrong any more, and another look at everything finds nothing.
+    /// Everything reads right, no disk has corrupt data any more, and another verification finds nothing.
     Healed,
 }
 
-/// A scheme's row of the table.
+/// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeRow {
     /// The scheme.
     pub scheme: Scheme,
-    /// Was a parity damaged (and its stripe verified), or a data chunk (and read by a client)?
+    /// Whether a parity was damaged (and its stripe verified), or a data chunk (and read by a client).
     pub is_parity: bool,
-    /// What became of each of [`SilentCorruption::ALL`], in its worst variant.
+    /// The verdict on each of [`SilentCorruption::ALL`], in its worst variant.
     pub verdicts: [Verdict; 7],
 }
 
 /// One way to damage a row. Counts are sectors.
 #[derive(Clone, Copy, Debug)]
 enum RowDamage {
-    /// Of its last write these were not written, the others were.
+    /// The sectors `from..to` of the last write were not written, the others were.
     Stale { from: u64, to: u64 },
-    /// A write that was meant for another row lies so many behind (before) its beginning.
+    /// A write that was meant for another row begins `by` sectors behind the row's beginning (before it, if negative).
     Stray { by: i64 },
-    /// Its reads show what lies so many behind it.
+    /// Reads of the row return the bytes `by` sectors behind it (before it, if negative).
     Misread { by: i64, is_once: bool },
 }
 
-/// Damages rows of every scheme.
+/// Damages rows of every scheme and returns the verdicts.
 pub fn volume_table() -> Vec<VolumeRow> {
     let rows = Scheme::ALL.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]);
     let row = |(scheme, is_parity)| {
@@ -72,7 +71,7 @@ pub fn volume_table() -> Vec<VolumeRow> {
     rows.map(row).collect()
 }
 
-/// The table.
+/// The table as an exhibit.
 pub(super) fn table() -> Table {
     let name = |verdict| match verdict {
         Verdict::Missed => "-",
@@ -112,7 +111,7 @@ fn whole_told(table: &[VolumeRow]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// What comes of a read that goes astray once: there is nothing to heal.
+/// The effect of a read that goes astray once, which leaves nothing to heal.
 fn once_told() -> String {
     let names = |is_so: fn(Once) -> bool| {
         let schemes = Scheme::ALL.into_iter().filter(|&scheme| is_so(once(scheme)));
@@ -126,7 +125,7 @@ fn once_told() -> String {
     )
 }
 
-/// What came of a read that went astray once, and did not the second time.
+/// The effect of a read that goes astray once and is right the second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Once {
     is_right: bool,
@@ -147,7 +146,7 @@ fn once(scheme: Scheme) -> Once {
     once
 }
 
-/// Every variant of a kind: wherever a write was cut, however far a stray one was off, as long as the content is hit.
+/// Every variant of a kind: each cut of a write, and each distance of a stray write that hits the row's content.
 fn damages(kind: SilentCorruption, scheme: Scheme) -> Vec<RowDamage> {
     let content = (CHUNK / SECTOR) as i64;
     let row = content + i64::from(scheme.has_appendix());
@@ -156,7 +155,7 @@ fn damages(kind: SilentCorruption, scheme: Scheme) -> Vec<RowDamage> {
         SilentCorruption::LostWrite => vec![RowDamage::Stale { from: 0, to: row as u64 }],
         SilentCorruption::TornWrite => {
             let cut = (1..content).map(|from| (from, row));
-            // Disks write sectors in the order that suits them: the appendix may be written when others are not.
+            // Disks write sectors in any order: the appendix may be written when other sectors are not.
             let all = cut.chain([(content - 1, content)]);
             all.map(|(from, to)| RowDamage::Stale { from: from as u64, to: to as u64 }).collect()
         }
@@ -170,7 +169,7 @@ fn damages(kind: SilentCorruption, scheme: Scheme) -> Vec<RowDamage> {
     }
 }
 
-/// Damages a row, and looks what becomes of it.
+/// Damages a row and judges how the volume deals with it.
 fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     let mut rig = Rig::new(scheme);
     let slot = if is_parity { PARITY_VICTIM } else { DATA_VICTIM };
@@ -200,7 +199,7 @@ fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     }
 }
 
-/// After a look at all that nobody has asked for yet: is everything as it should be?
+/// Verifies everything, then checks that everything is as it should be.
 fn is_healed(rig: &mut Rig) -> bool {
     rig.verify(0..STRIPES);
     rig.records();
@@ -208,7 +207,7 @@ fn is_healed(rig: &mut Rig) -> bool {
     rig.records().is_empty() && rig.reads_all_right() && rig.records().is_empty() && !rig.is_damaged()
 }
 
-/// Damages the row of a slot of [`STRIPE`]; the rows that are not as they should be now, that one first.
+/// Damages the row of a slot of [`STRIPE`]; returns the rows that are wrong now, that one first.
 fn injure(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
     let layout = rig.geometry.layout;
     let (victim, target) = (layout.place(STRIPE, slot), layout.place(TARGET, slot));
@@ -248,9 +247,9 @@ mod tests {
         for row in volume_table() {
             let expected = match (row.scheme, row.is_parity) {
                 (Scheme::None, false) => [Missed; 7],
-                // Of data and parities that do not fit, either may be wrong.
+                // If data and parities disagree, either may be wrong.
                 (Scheme::None, true) => [Detected; 7],
-                // Its content is not protected, its list is. (The row behind the fifth one's victim is a parity, too.)
+                // Its content is not protected, its list is. (The row behind the fifth kind's victim is a parity, too.)
                 (Scheme::Pure, true) => [Healed, Detected, Healed, Detected, Located, Healed, Healed],
                 _ => [Healed; 7],
             };
@@ -258,7 +257,7 @@ mod tests {
         }
     }
 
-    /// What is injected is there: who does not look gets wrong bytes.
+    /// The damage is really injected: without protection, reads return wrong bytes.
     #[test]
     fn a_bare_array_returns_what_was_damaged() {
         for damage in SilentCorruption::ALL.into_iter().flat_map(|kind| damages(kind, Scheme::None)) {

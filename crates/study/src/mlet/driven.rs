@@ -1,4 +1,4 @@
-//! The latent error time in hours, with a tour that advances in the idle time of a trace.
+//! The latent error time in hours, for a tour that advances in the idle time of a trace.
 
 use super::pace::Pace;
 use super::sample::{EscalationScope, Mlet};
@@ -10,24 +10,24 @@ use scrubjay_core::units::Bytes;
 use scrubjay_sim::tune::{self, Pair, Tuner};
 use scrubjay_trace::Periods;
 
-/// A trace, the scrub in it, and how long errors stay unknown.
+/// A trace, the scrub in its idle time, and the latent error times that result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Driven {
     /// The trace's name.
     pub name: String,
-    /// What the foreground may lose.
+    /// The slowdown that the scrub may cause.
     pub goal: Goal,
-    /// The wait and the size of a request that read most within it.
+    /// The wait and the request size that read most within the goal.
     pub pair: Pair,
-    /// How the tour advances.
+    /// How the tour advances over time.
     pub pace: Pace,
-    /// In hours: sequential and staggered, with each escalation.
+    /// The latent error times in hours: sequential and staggered, with each escalation.
     pub cases: Vec<ScanCase>,
 }
 
 impl Driven {
-    /// Tunes Waiting to `goal`, plays it on the trace and draws the disks of `setup`. `requests` are those that `periods`
-    /// are made of. `None`: within that goal nothing can be read.
+    /// Tunes Waiting to `goal`, plays it on the trace and draws the disks of `setup`. `periods` must be made from
+    /// `requests`. `None`: nothing can be read within the goal.
     pub fn of(
         name: &str,
         requests: &[ForegroundRequest],

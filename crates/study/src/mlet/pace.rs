@@ -1,4 +1,4 @@
-//! How a tour really advances: in the idle intervals of a trace, by a scrub that somebody plays there.
+//! The pace of a tour in the idle intervals of a trace, as a simulated scrub reads there.
 
 use scrubjay_core::scrub::disk_server::{ForegroundRequest, ServiceModel};
 use scrubjay_core::scrub::idle::IntervalPolicy;
@@ -6,19 +6,21 @@ use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::Firing;
 
 /// Of steps that are closer together than this share of the trace, only some are kept: 9 s of a week, less than any
-/// delay that is told.
+/// delay in the results.
 const STEP_MIN: f64 = 1.0 / 65_536.0;
 
-/// What a scrub has read by when, over a trace that is repeated without end: the next pass begins where the last
-/// request is done.
+/// The bytes a scrub has read by each moment of a trace. The trace repeats without end: the next pass begins when the
+/// last request is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// (seconds, bytes) since the first request; both ascend, straight lines in between. From zero to the end.
+    /// (seconds, bytes) since the first request, both ascending and linear in between, from zero to the end of the
+    /// pass.
     steps: Vec<(f64, f64)>,
 }
 
 impl Pace {
-    /// Plays `policy` in the idle intervals of a trace, as [`scrubjay_sim::exact::simulate`] does. `None`: it reads nothing.
+    /// Plays `policy` in the idle intervals of a trace, as [`scrubjay_sim::exact::simulate`] does. `None`: it reads
+    /// nothing.
     pub fn of(
         requests: &[ForegroundRequest],
         disk: ServiceModel,
@@ -50,23 +52,23 @@ impl Pace {
         (bytes > 0.0).then(|| Pace { steps: thinned(fired, (span, bytes)) })
     }
 
-    /// How long one pass of the trace lasts, in seconds.
+    /// The duration of one pass of the trace, in seconds.
     pub fn span(&self) -> f64 {
         self.last().0
     }
 
-    /// What is read in one pass of the trace, in bytes: more than zero.
+    /// The bytes read in one pass of the trace: more than zero.
     pub fn bytes(&self) -> f64 {
         self.last().1
     }
 
-    /// What is read from the beginning to `moment` (seconds, `0..=span`).
+    /// The bytes read from the beginning of the trace to `moment` (seconds, `0..=span`).
     pub fn read_by(&self, moment: f64) -> f64 {
         let next = self.steps.partition_point(|step| step.0 < moment);
         between(&self.steps, next, moment, |step| step)
     }
 
-    /// The moment at which so many bytes are read, in seconds from the beginning: over as many passes as it takes.
+    /// The time after which `bytes` are read, in seconds from the beginning; it may take several passes of the trace.
     pub fn when(&self, bytes: f64) -> f64 {
         let passes = (bytes / self.bytes()).floor();
         let rest = bytes - passes * self.bytes();
@@ -74,13 +76,13 @@ impl Pace {
         passes * self.span() + between(&self.steps, next, rest, |(time, bytes)| (bytes, time))
     }
 
-    /// How long it takes from `moment` (seconds, `0..=span`) until so many bytes more are read.
+    /// The time from `moment` (seconds, `0..=span`) until `bytes` more are read, in seconds.
     pub fn delay(&self, moment: f64, bytes: f64) -> f64 {
-        // Where nothing is read for a while, the moment at which what is read now was read lies before now.
+        // In a pause of the scrub, the moment at which the bytes read so far were reached is before `moment`.
         (self.when(self.read_by(moment) + bytes) - moment).max(0.0)
     }
 
-    /// How long a tour over so many bytes takes in the mean, in seconds.
+    /// The mean duration of a tour over `bytes`, in seconds.
     pub fn period(&self, bytes: f64) -> f64 {
         bytes / self.bytes() * self.span()
     }
@@ -95,7 +97,7 @@ impl Pace {
     }
 }
 
-/// Adds a step; one at the moment of the last replaces it.
+/// Adds a step; one at the same moment as the last replaces it.
 fn push(steps: &mut Vec<(f64, f64)>, step: (f64, f64)) {
     match steps.last_mut() {
         Some(last) if last.0 >= step.0 => last.1 = step.1,
@@ -103,7 +105,7 @@ fn push(steps: &mut Vec<(f64, f64)>, step: (f64, f64)) {
     }
 }
 
-/// From zero to `end`, without the steps that make no difference.
+/// The steps from zero to `end`, without those that make no difference.
 fn thinned(fired: Vec<(f64, f64)>, end: (f64, f64)) -> Vec<(f64, f64)> {
     let mut steps = vec![(0.0, 0.0)];
     let mut left_out = None;
@@ -112,7 +114,7 @@ fn thinned(fired: Vec<(f64, f64)>, end: (f64, f64)) -> Vec<(f64, f64)> {
         if step.0 - kept < end.0 * STEP_MIN {
             left_out = Some(step);
         } else if step.0 < end.0 {
-            // The last one that was left out ends a run of them, so that a pause after it is not smeared.
+            // The last one of a run of omitted steps is kept, so that a pause after the run is not blurred.
             steps.extend(left_out.take());
             steps.push(step);
         }
@@ -122,7 +124,7 @@ fn thinned(fired: Vec<(f64, f64)>, end: (f64, f64)) -> Vec<(f64, f64)> {
     steps
 }
 
-/// The other coordinate at `x`, on the line that ends with step `next`; `turned` gives (x, other) of a step.
+/// The other coordinate at `x`, on the line that ends with step `next`; `turned` returns (x, other) of a step.
 fn between(steps: &[(f64, f64)], next: usize, x: f64, turned: impl Fn((f64, f64)) -> (f64, f64)) -> f64 {
     let Some(&after) = steps.get(next) else { return turned(steps[steps.len() - 1]).1 };
     let (x1, y1) = turned(after);
@@ -139,7 +141,7 @@ mod tests {
     use scrubjay_sim::exact;
     use scrubjay_trace::Periods;
 
-    /// A second a request, and a MiB a second.
+    /// A request takes one second per MiB, and nothing for positioning.
     const DISK: ServiceModel = ServiceModel { positioning: Nanos(0), per_mib: Nanos::from_secs(1) };
     const MIB: f64 = 1_048_576.0;
 

@@ -1,4 +1,4 @@
-//! The page: what order, region and segment do to the latent error time, what was published, and hours on traces.
+//! The page: the latent error time by order, region and segment, the published results, and hours on traces.
 
 use super::super::say::{duration, significant};
 use super::driven::Driven;
@@ -9,15 +9,15 @@ use scrubjay_core::scrub::tour::OrderKind;
 use scrubjay_core::units::Bytes;
 use std::cmp::Ordering;
 
-/// The tour that is reckoned with where no trace says how long it takes: disks in the field are scrubbed once in two
-/// weeks or more often (Bairavasundaram et al., SIGMETRICS'07).
+/// The duration of a tour in hours where no trace determines it: disks in the field are scrubbed once in two weeks or
+/// more often (Bairavasundaram et al., SIGMETRICS'07).
 const TOUR_HOURS: f64 = 14.0 * 24.0;
-/// So many traces are told of in a caption; tables and curves show all.
+/// The number of traces that a caption describes, at most; tables and curves show all.
 const TOLD_MAX: usize = 4;
-/// A curve of the tour's progress has so many points.
+/// The number of steps of a curve of the tour's progress.
 const POINTS: u32 = 1000;
 
-/// The page of what was drawn, and of the traces on which the tour was driven, if any.
+/// The page of the sample, and of the traces on which the tour was driven, if any.
 pub fn page(sweep: &Sweep, driven: &[Driven]) -> Page {
     let mut exhibits = Vec::new();
     if !driven.is_empty() {
@@ -156,7 +156,8 @@ fn tours(sweep: &Sweep, driven: &[Driven]) -> Table {
     }
 }
 
-/// The moment of the trace at which the tour begins that takes longest by `order`, and how long it takes; in seconds.
+/// The start of the tour, as a moment of the trace, for which the tour is longest by `order`, and how long that tour
+/// is; in seconds.
 fn slowest(sweep: &Sweep, run: &Driven, order: impl Fn(f64, f64) -> Ordering) -> (f64, f64) {
     let disk = sweep.setup.disk.0 as f64;
     let begun = (0..POINTS).map(|step| f64::from(step) / f64::from(POINTS) * run.pace.span());
@@ -202,7 +203,7 @@ fn progress(sweep: &Sweep, driven: &[Driven]) -> Figure {
     }
 }
 
-/// The longest time in one pass of the trace in which nothing is read, and its beginning, in seconds.
+/// The longest time in one pass of the trace in which nothing is read: its length and its beginning, in seconds.
 fn longest_rest(run: &Driven) -> (f64, f64) {
     let mut longest = (0.0, 0.0);
     let mut since = 0.0;
@@ -257,7 +258,7 @@ fn regions(sweep: &Sweep) -> Figure {
     let of = |case: &ScanCase| mib(case.region);
     let mut series = curves(sweep, &sweep.regions, of);
     let last = sweep.regions.last().map(|case| case.region);
-    // Every curve goes on to the 128th of the disk, which may lie between the other sizes.
+    // Every curve includes the 128th of the disk, whose size may lie between the others.
     for curve in &mut series {
         curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
@@ -310,7 +311,7 @@ fn segments(sweep: &Sweep) -> Figure {
     }
 }
 
-/// A curve for each model and escalation, and the sequential order beside them.
+/// A curve for each model and escalation, and the sequential order for comparison.
 fn curves(sweep: &Sweep, cases: &[ScanCase], x: impl Fn(&ScanCase) -> f64) -> Vec<Series> {
     let mut series = Vec::new();
     for (model, (_, name)) in MODELS.iter().enumerate() {
@@ -399,13 +400,13 @@ fn find(cases: &[ScanCase], order: OrderKind, escalation: EscalationScope) -> &S
     cases.iter().find(wanted).expect("both orders with every escalation were drawn")
 }
 
-/// How long a tour takes in the mean, in seconds.
+/// The mean duration of a tour in seconds.
 fn tour(sweep: &Sweep, run: &Driven) -> f64 {
     run.pace.period(sweep.setup.disk.0 as f64)
 }
 
 fn with_error(mlet: Mlet) -> String {
-    // Two digits of the error, and no more.
+    // Two significant digits of the error.
     let error = mlet.standard_error;
     let decimals = if error > 0.0 { (1 - error.log10().floor() as i32).clamp(0, 9) as usize } else { 0 };
     format!("{:.decimals$} ± {error:.decimals$}", mlet.disk_mean)
@@ -415,13 +416,13 @@ fn mib(bytes: Bytes) -> f64 {
     bytes.0 as f64 / 1_048_576.0
 }
 
-/// A gain, to a tenth of a percent: finer is chance.
+/// A gain to a tenth of a percent; finer digits are noise.
 fn earlier(gain: f64) -> String {
     // Adding zero turns -0 into 0.
     format!("{:.1} %", (gain * 1000.0).round() / 10.0 + 0.0)
 }
 
-/// Decimal where that is shorter, as disks are sold.
+/// A decimal size where that is shorter, as disks are sold.
 fn bytes(bytes: Bytes) -> String {
     match bytes.0 {
         size if size % 1_000_000_000_000 == 0 => format!("{} TB", size / 1_000_000_000_000),
@@ -430,7 +431,7 @@ fn bytes(bytes: Bytes) -> String {
     }
 }
 
-/// A sentence for each trace, with its name where there are several.
+/// A sentence for each trace, with its name if there are several.
 fn told(driven: &[Driven], of: impl Fn(&Driven) -> String) -> String {
     let sentence = |run: &Driven| {
         let text = of(run);

@@ -1,4 +1,4 @@
-//! A sample of disks with clusters of errors, and how long these stay unknown.
+//! A sample of disks with clusters of errors, and how long these errors stay unknown.
 
 use super::pace::Pace;
 use scrubjay_core::rng::Rng;
@@ -6,22 +6,22 @@ use scrubjay_core::scrub::tour::{Grid, OrderKind, ScanOrder};
 use scrubjay_core::units::{Sector, UnixSeconds};
 use scrubjay_sim::lse::ClusterModel;
 
-/// The stream of chance from which the ages of regions are drawn: no disk has this number.
+/// The random stream from which the ages of regions are drawn: no disk has this number.
 const AGES: u64 = u64::MAX;
 
 /// What is verified at once when an error is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EscalationScope {
-    /// Nothing: the tour goes on.
+    /// Nothing: the tour continues.
     None,
     /// The region of the error (Oprea & Juels, FAST'10; Amvrosiadis et al., DSN'12, section I).
     Region,
-    /// Ours: the region, then its two neighbours, and the same again around every error found there.
+    /// Scrubjay's own: the region, then its two neighbours, and the same around every error found there.
     RegionAndNeighbours,
 }
 
 impl EscalationScope {
-    /// All, the least first, with their names.
+    /// All of them in ascending order of extent, with their names.
     pub const ALL: [(EscalationScope, &'static str); 3] = [
         (EscalationScope::None, "nothing"),
         (EscalationScope::Region, "the region"),
@@ -29,27 +29,27 @@ impl EscalationScope {
     ];
 }
 
-/// What the delays of a sample of disks come to, in units of the tour's period, or in hours.
+/// Means of the delays of a sample of disks, in units of the tour's period, or in hours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mlet {
-    /// The mean over disks of the mean delay of the disk's errors: the figure that is compared.
+    /// The mean over disks of the mean delay of the disk's errors: the figure to compare.
     pub disk_mean: f64,
     /// The standard error of that mean.
     pub standard_error: f64,
     /// The mean over all errors of all disks: dominated by the few large clusters.
     pub error_mean: f64,
-    /// The mean over disks of the delay of the error that is found first.
+    /// The mean over disks of the delay of the first error found.
     pub first_mean: f64,
 }
 
 impl Mlet {
-    /// Draws `disks` disks with one cluster each and averages their delays, in units of the tour's period. The same seed
-    /// draws the same disks and the same phases for every order, grid and escalation, so that differences are the
-    /// order's and not chance. Oldest first takes the regions in random order, as after a life of partial scrubs: where
-    /// each tour was complete, it is the sequential order.
+    /// Draws `disks` disks with one cluster each and averages their delays, in units of the tour's period. The same
+    /// seed draws the same disks and phases for every order, grid and escalation, so that differences come from these
+    /// and not from chance. The order "oldest first" takes the regions in random order, as after many partial scrubs;
+    /// if every tour was complete, it would be the sequential order.
     ///
     /// # Panics
-    /// When there are no disks.
+    /// If there are no disks.
     pub fn sample(
         order: OrderKind,
         grid: &Grid,
@@ -66,11 +66,11 @@ impl Mlet {
         })
     }
 
-    /// The same disks in hours, with a tour that advances at `pace`: the errors of a disk appear at a random moment of
-    /// the trace, and the tour stands anywhere at that moment. Escalation takes no time.
+    /// Like [`Mlet::sample`], but in hours, with a tour that advances at `pace`: the errors of a disk appear at a
+    /// random moment of the trace, when the tour is at a random place. Escalation takes no time.
     ///
     /// # Panics
-    /// When there are no disks.
+    /// If there are no disks.
     pub fn sample_paced(
         order: OrderKind,
         grid: &Grid,
@@ -92,14 +92,14 @@ impl Mlet {
     }
 }
 
-/// The order, with regions of random age.
+/// The order, over regions of random age.
 fn drawn_order(order: OrderKind, grid: &Grid, seed: u64) -> Box<dyn ScanOrder> {
     let mut rng = Rng::stream(seed, AGES);
     let ages: Vec<_> = (0..grid.region_count()).map(|_| UnixSeconds(rng.bits() >> 1)).collect();
     order.order(&ages)
 }
 
-/// Averages the delays of so many disks.
+/// Averages the delays of `disks` disks.
 fn mean(disks: u32, delays: impl Fn(u32) -> Vec<f64>) -> Mlet {
     assert!(disks > 0, "a mean of something");
     let (mut disk_sum, mut disk_squares, mut error_sum, mut error_count, mut first_sum) = (0.0, 0.0, 0.0, 0, 0.0);
@@ -123,8 +123,8 @@ fn mean(disks: u32, delays: impl Fn(u32) -> Vec<f64>) -> Mlet {
     }
 }
 
-/// How long each error of a disk stays unknown, in units of the tour's period and in the order of `errors`, when all
-/// of them appear at `phase` (`0..1`) of the tour.
+/// The delay of each error of a disk until it is found, in units of the tour's period and in the order of `errors`, if
+/// all of them appear at `phase` (`0..1`) of the tour.
 pub fn delays(
     order: &dyn ScanOrder,
     grid: &Grid,
@@ -136,7 +136,7 @@ pub fn delays(
     if escalation == EscalationScope::None {
         return own;
     }
-    // A region is found when the first of its errors is: one entry for each region with errors, by region.
+    // A region is verified when the first of its errors is found: one entry for each region with errors, by region.
     let mut found: Vec<(u64, f64)> =
         errors.iter().zip(&own).map(|(&error, &delay)| (grid.region_of(error), delay)).collect();
     found.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -152,15 +152,15 @@ pub fn delays(
     errors.iter().map(|&error| region_delay(error)).collect()
 }
 
-/// The moment of the tour, `0..1`, at which the scan passes over `sector`. Every step is taken to last equally long:
-/// exact where segments divide regions and regions the disk, else off by less than the clipped parts.
+/// The moment of the tour, `0..1`, at which the scan passes `sector`. Every step counts as equally long, which is exact
+/// if segments divide regions and regions the disk; otherwise the error is less than the clipped parts.
 pub fn visit(order: &dyn ScanOrder, grid: &Grid, sector: Sector) -> f64 {
     let place = grid.place_of(sector);
     let offset = sector.0 - grid.segment(place).start.0;
     (order.step_of(grid, place) as f64 + offset as f64 / grid.segment_sectors() as f64) / grid.step_count() as f64
 }
 
-/// A run of neighbouring regions with errors is found as a whole when the first of its errors is.
+/// All errors of a run of neighbouring regions are found when the first of them is.
 fn spread(found: &mut [(u64, f64)]) {
     for run in found.chunk_by_mut(|left, right| left.0 + 1 == right.0) {
         let first = run.iter().map(|entry| entry.1).fold(1.0, f64::min);
@@ -190,7 +190,7 @@ mod tests {
         mlet(OrderKind::SEQUENTIAL, Bytes::mib(128), Bytes::mib(1), EscalationScope::Region)
     }
 
-    /// The figures of an independent program, to three standard errors of a sample of this size.
+    /// The figures of an independent program, within three standard errors of a sample of this size.
     #[test]
     fn the_sensitivities_of_the_field_study_come_out() {
         let close =
@@ -201,7 +201,7 @@ mod tests {
         close(staggered(Bytes::mib(128), Bytes::mib(32)), 0.429);
         close(staggered(Bytes::mib(128), Bytes::mib(64)), 0.453);
         close(staggered(Bytes::gib(1), Bytes::mib(1)), 0.472);
-        // 128 regions, each 7.8 GB: the setting of Amvrosiadis et al. (DSN'12, IV-B) on a larger disk.
+        // 128 regions of 7.8 GB each: the setting of Amvrosiadis et al. (DSN'12, IV-B) on a larger disk.
         close(staggered(Bytes(DISK_SECTORS.div_ceil(128) * 512), Bytes::kib(64)), 0.491);
     }
 

@@ -1,90 +1,90 @@
-//! The latent error time by order, by size of the region and by size of the segment: the tour advances evenly.
+//! The mean latent error time by order, region size and segment size, for a tour that advances evenly.
 
 use super::sample::{EscalationScope, Mlet};
 use scrubjay_core::scrub::tour::{Grid, OrderKind};
 use scrubjay_core::units::Bytes;
 use scrubjay_sim::lse::ClusterModel;
 
-/// Schroeder, Damouras & Gill (FAST'10): regions of 128 MB ...
+/// The regions of Schroeder, Damouras & Gill (FAST'10): 128 MB.
 pub(super) const REGION: Bytes = Bytes::mib(128);
-/// ... of segments of 1 MB.
+/// The segments of Schroeder, Damouras & Gill (FAST'10): 1 MB.
 pub(super) const SEGMENT: Bytes = Bytes::mib(1);
-/// Amvrosiadis et al. (DSN'12, IV-B) divide a disk into so many regions, whatever its size.
+/// The number of regions into which Amvrosiadis et al. (DSN'12, IV-B) divide a disk of any size.
 const REGIONS: u64 = 128;
 
-/// Both models of clusters, with their names.
+/// Both models of error clusters, with their names.
 pub(super) const MODELS: [(ClusterModel, &str); 2] =
     [(ClusterModel::NEARLINE, "nearline"), (ClusterModel::ENTERPRISE, "enterprise")];
 
-/// What is drawn.
+/// The sample to be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SweepSetup {
     /// The size of a disk: at least [`SweepSetup::DISK_MIN`], at most [`SweepSetup::DISK_MAX`].
     pub disk: Bytes,
-    /// How many disks.
+    /// The number of disks.
     pub disks: u32,
-    /// Of all chance.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
 impl SweepSetup {
-    /// A smaller disk is no more than a few regions.
+    /// The smallest disk: a smaller one has only a few regions.
     pub const DISK_MIN: Bytes = Bytes::gib(1);
-    /// A larger disk has more regions of 128 MiB than are kept.
+    /// The largest disk: a larger one has more regions of 128 MiB than are kept.
     pub const DISK_MAX: Bytes = Bytes(Grid::REGIONS_MAX * REGION.0);
 
     pub(super) fn grid(&self, region: Bytes, segment: Bytes) -> Grid {
         Grid::new(self.disk.sectors(), region.sectors(), segment.sectors())
     }
 
-    /// The region that divides the disk into 128.
+    /// The size of a 128th of the disk, or of one segment if that is more.
     pub(super) fn region_128(&self) -> Bytes {
         Bytes(self.disk.sectors().div_ceil(REGIONS).max(SEGMENT.sectors()) * 512)
     }
 }
 
-/// One way to scan, and what it comes to with each model.
+/// One way to scan, and its latent error times with each model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScanCase {
-    /// In which order.
+    /// The order of the scan.
     pub order: OrderKind,
     /// The size of a region.
     pub region: Bytes,
     /// The size of a segment.
     pub segment: Bytes,
-    /// What an error that is found leads to.
+    /// What is verified when an error is found.
     pub escalation: EscalationScope,
-    /// On nearline disks.
+    /// The times on nearline disks.
     pub nearline: Mlet,
-    /// On enterprise disks.
+    /// The times on enterprise disks.
     pub enterprise: Mlet,
 }
 
 impl ScanCase {
-    /// By model, in the order of their names.
+    /// The times by model, in the order of [`MODELS`].
     pub(super) fn models(&self) -> [Mlet; 2] {
         [self.nearline, self.enterprise]
     }
 }
 
-/// Every way that is compared.
+/// All ways to scan that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// What was drawn.
+    /// The sample that was drawn.
     pub setup: SweepSetup,
-    /// Every order with every escalation, at 128 MiB and 1 MiB.
+    /// Every order with every escalation; regions of 128 MiB, segments of 1 MiB.
     pub orders: Vec<ScanCase>,
-    /// Staggered, regions of 32 MiB to 8 GiB and of a 128th of the disk (the last two cases), segments of 1 MiB.
+    /// Staggered, regions of 32 MiB to 8 GiB, then of a 128th of the disk (the last two cases); segments of 1 MiB.
     pub regions: Vec<ScanCase>,
     /// Staggered, regions of 128 MiB, segments of 64 KiB to 64 MiB.
     pub segments: Vec<ScanCase>,
 }
 
 impl Sweep {
-    /// Draws all of them.
+    /// Draws all cases.
     ///
     /// # Panics
-    /// When the setup is out of its bounds.
+    /// If the setup is out of its bounds.
     pub fn of(setup: SweepSetup) -> Sweep {
         let case = |order, region, segment, escalation| {
             let grid = setup.grid(region, segment);

@@ -1,4 +1,4 @@
-//! What is found of one trace.
+//! The findings on one trace.
 
 use super::goals::ReachedGoal;
 use super::predictors::Predictors;
@@ -11,7 +11,7 @@ use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{Pair, Tuner};
 use scrubjay_trace::Periods;
 
-/// The greatest slowdown of one request: what limits the paper's sizes to 4 MiB (Table III, footnote 6).
+/// The maximum goal: the slowdown of one request that limits the paper's sizes to 4 MiB (Table III, footnote 6).
 const MAX: Nanos = Nanos(50_400_000);
 
 /// The goals of Table III, and one below them.
@@ -21,61 +21,62 @@ const fn goal(mean_us: u64) -> Goal {
     Goal::new(Nanos(mean_us * 1000), MAX).form(GoalForm::Average)
 }
 
-/// What was found of one trace.
+/// The findings on one trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScrubFindings {
-    /// Its name.
+    /// The trace's name.
     pub name: String,
-    /// The disk that scrubs.
+    /// The model of the disk that is scrubbed.
     pub disk: ServiceModel,
-    /// How many idle intervals are long enough for a request of 64 KiB.
+    /// The number of idle intervals longer than the service time of 64 KiB.
     pub usable: usize,
     /// Figure 14.
     pub predictors: Predictors,
-    /// The paper's ranking, pair by pair and collision rate by collision rate.
+    /// The paper's ranking, pair by pair, at each collision rate.
     pub ranking: Vec<Ranking>,
     /// Figure 15.
     pub sizes: Figure15,
-    /// Table III: one for each goal.
+    /// Table III, one entry for each goal.
     pub goals: Vec<ReachedGoal>,
-    /// The paper's baseline: requests of 64 KiB after 10 ms.
+    /// The result of the paper's baseline: requests of 64 KiB after 10 ms.
     pub idle_class: ScrubFigures,
-    /// The best wait and size that cost no more than the idle class does, in the mean.
+    /// The best wait and size with a mean slowdown not above the idle class's.
     pub at_par: Option<Pair>,
 }
 
-/// One step is the search for one threshold; the tuner and the budget, and all predictors, take as long as so many.
+/// Progress is counted in threshold searches: tuner and budget take as long as this many per goal, all predictors as
+/// this many.
 const REACH_STEPS: u64 = 10;
 const PREDICTORS_STEPS: u64 = 20;
 
-/// Fewer usable idle intervals say nothing about policies: one collision more or less decides.
+/// With fewer usable idle intervals policies are not compared: one collision more or less decides.
 const USABLE_MIN: usize = 100;
 
 impl ScrubFindings {
-    /// Is there too little to tell policies apart?
+    /// Whether there are too few usable intervals to tell policies apart.
     pub fn is_little(&self) -> bool {
         self.usable < USABLE_MIN
     }
 
-    /// How many times as much as the idle class any scrub can read in the same idle time: requests of 4 MiB instead of
-    /// 64 KiB.
+    /// The upper bound of any scrub's throughput relative to the idle class in the same idle time: requests of 4 MiB
+    /// instead of 64 KiB.
     pub fn ceiling(&self) -> f64 {
         let rate = |size: Bytes| size.0 as f64 / self.disk.service(size).as_secs_f64().max(1e-9);
         rate(Bytes::mib(4)) / rate(IdleClass.pattern().first)
     }
 
-    /// How many times as much as the idle class.
+    /// The throughput in multiples of the idle class's.
     pub fn times_idle_class(&self, outcome: &ScrubFigures) -> f64 {
         outcome.scrub_bytes as f64 / self.idle_class.scrub_bytes.max(1) as f64
     }
 }
 
-/// In how many steps a trace is studied; one step takes about as long as another.
+/// The number of steps in the study of one trace; all take about equally long.
 pub fn steps(goals: usize) -> u64 {
     goals as u64 * (REACH_STEPS + sizes::STEPS) + PREDICTORS_STEPS
 }
 
-/// Studies one trace; `step` is told of so many steps more that are done.
+/// Studies one trace; `step` is called with the number of steps done since the last call.
 pub fn study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> ScrubFindings {
     let idle_class = exact::simulate(periods, disk, &mut IdleClass);
     let tuner = Tuner::new(periods, disk);

@@ -1,5 +1,7 @@
-//! Growing requests, reckoned up: what a pattern does in an interval follows from its length and a short list, the same
-//! for every interval. The same as the general simulator, faster; for searches that try thousands of patterns.
+//! Growing requests in closed form, for searches that try thousands of patterns.
+//!
+//! The effect of a pattern in an interval follows from the interval's length and a short list that is the same for all
+//! intervals. The results equal the general simulator's.
 
 use scrubjay_core::scrub::disk_server::ServiceModel;
 use scrubjay_core::scrub::idle::{IdlePattern, RequestGrowth};
@@ -7,14 +9,14 @@ use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::{Firing, ScrubFigures};
 use scrubjay_trace::Periods;
 
-/// A pattern as runs of requests of one size, the last one without end.
+/// A pattern as runs of requests of one size; the last run has no end.
 #[derive(Debug)]
 pub struct Ladder {
     wait: Nanos,
     runs: Vec<LadderRun>,
 }
 
-/// Times are nanoseconds since the end of the wait.
+/// A run of requests of one size. Times are nanoseconds since the end of the wait.
 #[derive(Clone, Copy, Debug)]
 struct LadderRun {
     start: u64,
@@ -26,7 +28,7 @@ struct LadderRun {
 }
 
 impl Ladder {
-    /// Of a pattern on a disk.
+    /// The ladder of a pattern on a disk.
     pub fn new(pattern: &IdlePattern, disk: ServiceModel) -> Ladder {
         let each = |size| disk.service(size).0.max(1);
         let mut size = pattern.first;
@@ -51,7 +53,7 @@ impl Ladder {
         }
     }
 
-    /// What happens in an interval.
+    /// The effect of the pattern in an interval of this length.
     fn firing(&self, idle: Nanos) -> Firing {
         let over = idle.since(self.wait).0;
         if over == 0 {
@@ -67,7 +69,8 @@ impl Ladder {
         }
     }
 
-    /// Plays it on a trace. `None`: given up, because all requests together would lose more than `lost_max` nanoseconds.
+    /// Plays the pattern on a trace. `None`: aborted, because all requests together would lose more than `lost_max`
+    /// nanoseconds.
     pub fn play(&self, periods: &Periods, lost_max: u128) -> Option<ScrubFigures> {
         let mut outcome = ScrubFigures {
             requests: periods.requests(),

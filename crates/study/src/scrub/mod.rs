@@ -1,7 +1,8 @@
-//! The study of scrubbing: figures 14 and 15 and Table III of Amvrosiadis, Oprea & Schroeder (DSN'12, V-B to V-D) for any
-//! traces, the shipped `budget` beside them, and which of the paper's claims hold.
+//! The study of scrubbing on any traces: which of the paper's claims hold, and how the shipped `budget` compares.
 //!
-//! [`study`] reckons one trace, without threads; [`page`] says what was found of some:
+//! The paper: figures 14 and 15 and Table III of Amvrosiadis, Oprea & Schroeder (DSN'12, V-B to V-D).
+//!
+//! [`study`] computes the findings on one trace, without threads; [`page`] presents those on several:
 //!
 //! ```text
 //! study(name: &str, periods: &Periods, disk: ServiceModel, goals: &[Goal], step: &dyn Fn(u64)) -> ScrubFindings

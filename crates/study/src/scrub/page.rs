@@ -1,4 +1,4 @@
-//! What was found, as a page: figures, tables, and in plain words which of the paper's claims hold, and why not.
+//! The results as a page: figures, tables, and in plain words which of the paper's claims hold, and why not.
 
 use super::findings::ScrubFindings;
 use super::goals::{ReachedGoal, megabytes};
@@ -10,20 +10,20 @@ use scrubjay_core::scrub::idle::{Goal, IdleClass, IntervalPolicy};
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::exact::ScrubFigures;
 
-/// A correlation of predictions with what came, above which the intervals are called predictable.
+/// Intervals are called predictable if predictions correlate with actual lengths by more than this.
 const FORESIGHT_MIN: f64 = 0.3;
 /// The coefficient of variation up to which having waited says little (1 if exponential).
 const VARIATION_LOW: f64 = 1.25;
-/// What a scrub at a mean slowdown of 1 ms is measured by: so many times what the idle class reads.
+/// The throughput aimed at with a mean slowdown of 1 ms, in multiples of the idle class's.
 const TIMES_AIMED: f64 = 3.0;
 
-/// A disk as people buy them.
+/// The size of a common disk, in bytes.
 const DISK_BYTES: f64 = 4e12;
 
-/// The goal that the page proposes, if it was studied: what Table III begins with.
+/// The goal that the page recommends, in ms of mean slowdown, if it was studied: the first of Table III.
 const GOAL_PROPOSED_MS: f64 = 1.0;
 
-/// The page of some traces.
+/// The page of these traces.
 pub fn page(findings: &[ScrubFindings]) -> Page {
     let mut exhibits = vec![Exhibit::Table(times(findings)), Exhibit::Table(goals(findings))];
     for (index, found) in findings.iter().enumerate() {
@@ -41,7 +41,7 @@ pub fn page(findings: &[ScrubFindings]) -> Page {
     }
 }
 
-/// What to do.
+/// The recommendation.
 fn advice(findings: &[ScrubFindings]) -> String {
     let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.is_little()).collect();
     if let (Some(found), true) = (findings.first(), told.is_empty()) {
@@ -65,7 +65,7 @@ fn advice(findings: &[ScrubFindings]) -> String {
     format!("Use \"scrubjay scrub --slowdown {goal}ms\": under {loads} it reads a disk of 4 TB in {time}.")
 }
 
-/// The hours in which the shipped policy reads a disk of 4 TB.
+/// The hours that the shipped policy takes to read a disk of 4 TB.
 fn pass_hours(reached: &ReachedGoal) -> f64 {
     DISK_BYTES / reached.budget.bytes_per_second().max(1.0) / 3600.0
 }
@@ -78,7 +78,7 @@ fn duration(hours: f64) -> String {
     }
 }
 
-/// How long a pass takes at each goal.
+/// The duration of a pass at each goal.
 fn times(findings: &[ScrubFindings]) -> Table {
     let goals = findings.first().map_or(&[][..], |found| &found.goals);
     let head = goals.iter().map(|reached| format!("{} ms", millis(reached.goal)));
@@ -95,7 +95,7 @@ fn times(findings: &[ScrubFindings]) -> Table {
     }
 }
 
-/// Which of the paper's claims hold: in full for one trace; for more, how often. The captions have the rest.
+/// Which of the paper's claims hold: in full for one trace; for several, in how many. The captions have the rest.
 fn claims(findings: &[ScrubFindings]) -> String {
     let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.is_little()).collect();
     match (findings, &told[..]) {
@@ -124,7 +124,7 @@ fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
     let mut series: Vec<Series> = found.predictors.all().map(clipped).collect();
     let budgets = found.goals.iter().map(|reached| {
         let (place, goal) = (place_14(&reached.budget), millis(reached.goal));
-        // It is drawn at the end of the axis, not the axis longer for it.
+        // A point beyond the axis is drawn at its end, so that the axis stays the paper's.
         let beyond = if place.x > RATE_MAX { format!(", at {:.2}", place.x) } else { String::new() };
         CurvePoint { x: place.x.min(RATE_MAX), label: format!("{goal} ms{beyond}"), ..place }
     });
@@ -140,7 +140,7 @@ fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
     }
 }
 
-/// What lies on the paper's axis, and one point at its end.
+/// The part of a curve that lies on the paper's axis, and one point at the axis's end.
 fn clipped(curve: &Series) -> Series {
     let mut points: Vec<CurvePoint> = curve.points.iter().filter(|point| point.x <= RATE_MAX).cloned().collect();
     if points.len() < curve.points.len() {
@@ -173,7 +173,7 @@ fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
     }
 }
 
-/// A curve from left to right: what costs more need not have been given more to spend.
+/// A curve sorted by x, because a policy with a larger goal does not always cause more slowdown.
 fn joined(name: &str, style: Style, points: impl Iterator<Item = CurvePoint>) -> Series {
     let mut points: Vec<CurvePoint> = points.collect();
     points.sort_by(|one, two| one.x.total_cmp(&two.x));
@@ -237,7 +237,7 @@ fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
     rows
 }
 
-/// How far a trace comes at each goal.
+/// The throughput of a trace at each goal.
 fn goals_told(found: &ScrubFindings) -> String {
     if found.is_little() {
         return format!("There is {}", little_told(found));
@@ -260,7 +260,7 @@ fn goals_told(found: &ScrubFindings) -> String {
     text
 }
 
-/// Throughput at 1 ms against the idle class, and at the slowdown of the idle class.
+/// The throughput at 1 ms relative to the idle class, and at the slowdown of the idle class.
 fn times_told(found: &ScrubFindings) -> String {
     let ceiling = found.ceiling();
     let mut text = String::new();
@@ -281,7 +281,7 @@ fn times_told(found: &ScrubFindings) -> String {
     text
 }
 
-/// Whether a fixed size beats the adaptive ones, and if not, which one wins and by how much.
+/// Whether a fixed size beats the adaptive ones, and if not, which ones win and by how much.
 fn sizes_told(found: &ScrubFindings) -> String {
     let wins = found.sizes.adapted.iter().filter(|adapted| adapted.wins());
     let wins: Vec<String> = wins
@@ -368,7 +368,7 @@ fn millis(goal: Goal) -> f64 {
     goal.mean.as_millis_f64()
 }
 
-/// To a tenth of a millisecond.
+/// A wait in seconds, to a tenth of a millisecond.
 fn seconds(wait: Nanos) -> String {
     format!("{:.4}", wait.as_secs_f64())
 }

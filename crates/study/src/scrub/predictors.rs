@@ -1,11 +1,11 @@
-//! Which idle intervals to use: figure 14, the share of the idle time that each policy uses for the collisions it causes.
+//! Which idle intervals to use: figure 14, the share of idle time used against the collisions caused.
 //!
-//! The size is 64 KiB throughout, the smallest: then the question is which intervals are used and nothing else.
-//! Collisions hardly depend on it, for nearly each interval that is used ends in one.
+//! The size is 64 KiB throughout, the smallest, so that the only question is which intervals are used. Collisions
+//! barely depend on the size, because nearly every interval that is used ends in one.
 //!
-//! Predictions come from the intervals before, as those of [`Prediction`] always do, but of
-//! the trace without a scrub in it, and cutoffs are percentiles of all predictions, in hindsight, as in the paper: a
-//! predictor does better here than in service.
+//! Predictions come from previous intervals, as those of [`Prediction`] always do, but from those of the trace without
+//! a scrub in it. Cutoffs are percentiles of all predictions, in hindsight, as in the paper. So a predictor does better
+//! here than in service.
 
 use crate::say::duration;
 use scrubjay_chart::{CurvePoint, Series, Style};
@@ -16,45 +16,47 @@ use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_sim::exact::{self, Interval, Lossless, Oracle, Player, ScrubFigures};
 use scrubjay_trace::Periods;
 
-/// See the module's text.
+/// The request size of all policies; see the module's text.
 pub const SIZE: Bytes = Bytes::kib(64);
-/// The paper's axis ends here.
+/// The end of the paper's axis: collisions per idle interval.
 pub const RATE_MAX: f64 = 0.10;
 /// The percentiles of predictions above which AR and ACD fire.
 const CUTOFFS_PCT: [f64; 25] = [
     0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0, 98.0,
     99.0, 99.3, 99.6, 99.8, 99.9, 99.97,
 ];
-/// The paper's four mixes.
+/// The percentiles of AR's predictions used as cutoffs in the paper's four mixes of AR and Waiting.
 const MIXES_PCT: [f64; 4] = [20.0, 40.0, 60.0, 80.0];
-/// Thresholds are 1 ms times powers of the eighth root of two; whole powers from here on are labelled, as the paper's.
+/// Thresholds are 1 ms times powers of the eighth root of two; from this one on, whole powers of two are labelled, as
+/// the paper's.
 const LABELLED_MIN: Nanos = Nanos::from_millis(8);
 const PER_OCTAVE: u32 = 8;
 
-/// The curves of figure 14, each a list of (collisions for each idle interval, share of the idle time used).
+/// The curves of figure 14, each a list of (collisions per idle interval, share of the idle time used).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictors {
-    /// The x % longest intervals from their beginning, for all x.
+    /// The x % longest intervals, used from their beginning, for all x.
     pub oracle: Series,
-    /// What Waiting uses, and the time that it waited.
+    /// The time that Waiting uses plus the time that it waited, for all thresholds.
     pub lossless: Series,
-    /// For all thresholds.
+    /// Waiting, for all thresholds.
     pub waiting: Series,
-    /// For all cutoffs.
+    /// Auto-regression, for all cutoffs.
     pub auto_regression: Series,
-    /// For all cutoffs.
+    /// The ACD model, for all cutoffs.
     pub acd: Series,
-    /// For all thresholds, one curve for each percentile of the predictions: 20, 40, 60, 80.
+    /// AR and Waiting combined, for all thresholds: one curve for each percentile of the predictions, 20, 40, 60 and
+    /// 80.
     pub mixes: Vec<Series>,
-    /// How well the next interval can be told from those before: the correlation of AR's predictions with what came,
-    /// -1..=1. Zero if one of them never changes.
+    /// How well the next interval can be predicted from those before: the correlation of AR's predictions with the
+    /// actual lengths, -1..=1. Zero if either is constant.
     pub foresight: f64,
     /// The coefficient of variation of the intervals; 1 if they are exponential.
     pub variation: f64,
 }
 
 impl Predictors {
-    /// Plays all of them on a trace.
+    /// Plays all policies on a trace.
     pub fn of(periods: &Periods, disk: ServiceModel) -> Predictors {
         let service = disk.service(SIZE);
         let waits = waits(periods);
@@ -99,8 +101,8 @@ impl Predictors {
     }
 }
 
-/// The share of the idle time that a policy can use with at most `rate` collisions: the best of its points, and between
-/// two of them in proportion (which a coin for each interval would come to).
+/// The share of the idle time that a policy can use with at most `rate` collisions per interval: the best of its
+/// points, interpolated linearly between two points (as tossing a coin for each interval would achieve).
 pub fn used_within(curve: &Series, rate: f64) -> f64 {
     let mut best = (0.0, 0.0);
     for point in &curve.points {
@@ -116,25 +118,25 @@ pub fn used_within(curve: &Series, rate: f64) -> f64 {
     best.1
 }
 
-/// Where a policy lies in the figure.
+/// The point of a policy in the figure.
 pub fn place(outcome: &ScrubFigures) -> CurvePoint {
     CurvePoint { x: outcome.collision_rate(), y: outcome.used_ratio(), label: String::new() }
 }
 
-/// Sorted by collisions, for [`used_within`].
+/// A curve sorted by collisions, as [`used_within`] needs it.
 fn curve(name: &str, style: Style, mut points: Vec<CurvePoint>) -> Series {
     points.sort_by(|one, two| one.x.total_cmp(&two.x).then(one.y.total_cmp(&two.y)));
     Series { name: name.to_owned(), style, points }
 }
 
-/// From 1 ms on until no interval is longer; and zero.
+/// The thresholds: zero, then from 1 ms up to the longest interval.
 fn waits(periods: &Periods) -> Vec<Nanos> {
     let longest = periods.intervals().iter().copied().max().unwrap_or_default();
     let steps = (0..).map(|step| Nanos::from_secs_f64(1e-3 * (f64::from(step) / f64::from(PER_OCTAVE)).exp2()));
     std::iter::once(Nanos::ZERO).chain(steps.take_while(|&wait| wait < longest)).collect()
 }
 
-/// `16 ms`, `17.5 min` beside the thresholds that the paper tells.
+/// The label of a threshold that the paper names: `16 ms`, `17.5 min`; empty for others.
 fn label(wait: Nanos) -> String {
     let millis = wait.0 / 1_000_000;
     if wait < LABELLED_MIN || !wait.0.is_multiple_of(1_000_000) || !millis.is_power_of_two() {
@@ -143,14 +145,14 @@ fn label(wait: Nanos) -> String {
     duration(wait.as_secs_f64())
 }
 
-/// From one in 100 000 to all of them: 24 to the decade.
+/// Shares from one in 100 000 to 1, 24 per decade.
 fn shares() -> impl Iterator<Item = f64> {
     (0..=120).map(|step| 10f64.powf(-5.0 + f64::from(step) / 24.0))
 }
 
-/// What was expected of each idle interval just before it began.
+/// The predicted length of each idle interval, made just before it began.
 struct Foreseen {
-    /// By busy period, in seconds; nothing before the first.
+    /// Predictions by busy period, in seconds; negative infinity where there is none.
     seconds: Vec<f64>,
     ascending: Vec<f64>,
 }
@@ -168,7 +170,7 @@ impl Foreseen {
         Foreseen { seconds, ascending }
     }
 
-    /// Of all predictions made, in seconds; infinite when there were none.
+    /// A percentile of all predictions, in seconds; infinite if there are none.
     fn percentile(&self, pct: f64) -> f64 {
         let rank = pct / 100.0 * self.ascending.len().saturating_sub(1) as f64;
         self.ascending.get(rank.round() as usize).copied().unwrap_or(f64::INFINITY)
@@ -182,7 +184,7 @@ impl Foreseen {
         }
     }
 
-    /// The correlation of what was expected with what came.
+    /// The correlation of predictions with actual lengths.
     fn foresight(&self, periods: &Periods) -> f64 {
         let pairs = || {
             let came = periods.idle().iter().map(|idle| idle.as_secs_f64());
@@ -201,7 +203,7 @@ impl Foreseen {
     }
 }
 
-/// Fires where more than the cutoff is expected.
+/// Fires in intervals that are predicted to be longer than the cutoff.
 struct Foreteller<'a> {
     expected: &'a [f64],
     cutoff: f64,
@@ -232,8 +234,8 @@ mod tests {
         assert!(used.iter().zip(expected).all(|(used, expected)| (used - expected).abs() < 1e-9), "{used:?}");
     }
 
-    /// In service a predictor sees the intervals as its own requests leave them: the same cutoff fires more often, and at
-    /// the same collision rate it uses about as much, and not more.
+    /// In service a predictor sees the intervals as its own requests leave them: the same cutoff fires more often. At
+    /// the same collision rate it uses about as much idle time, but not more.
     #[test]
     fn what_is_foreseen_once_is_at_least_as_good_as_in_service() {
         let think = TimeSpan::Pareto { minimum: Nanos::from_millis(30), shape: 1.2, maximum: Nanos::from_secs(100) };

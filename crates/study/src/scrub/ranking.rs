@@ -1,11 +1,13 @@
-//! The paper's ranking at equal collision rates (Amvrosiadis et al., DSN'12, V-B: Oracle, Lossless Waiting, Waiting, the mixes, Auto-Regression).
+//! The paper's ranking of policies at equal collision rates.
+//!
+//! Amvrosiadis et al., DSN'12, V-B: Oracle, Lossless Waiting, Waiting, the mixes, Auto-Regression.
 
 use super::predictors::{Predictors, used_within};
 use scrubjay_chart::Series;
 
-/// The collision rates at which policies are compared.
+/// The collision rates at which policies are compared, in collisions per idle interval.
 pub const RATES: [f64; 5] = [0.005, 0.01, 0.02, 0.05, 0.10];
-/// Shares of the idle time that differ by less are called equal: the steps of the sweeps are as wide.
+/// Shares of the idle time that differ by less than this are called equal: the sweeps are no finer.
 const EQUAL: f64 = 0.005;
 
 /// Two policies of the ranking, at one collision rate.
@@ -15,7 +17,7 @@ pub struct Ranking {
     pub better: &'static str,
     /// The worse one in the paper.
     pub worse: &'static str,
-    /// Collisions for each idle interval.
+    /// Collisions per idle interval.
     pub rate: f64,
     /// The share of the idle time that the better one uses.
     pub better_used: f64,
@@ -24,13 +26,14 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Is it as in the paper? Equal, within half a percent of the idle time, counts.
+    /// Whether the order is the paper's. Equality within half a percent of the idle time counts.
     pub fn holds(&self) -> bool {
         self.better_used >= self.worse_used - EQUAL
     }
 }
 
-/// Compares neighbours in the ranking, and Waiting with both predictors. Of the four mixes the best one at each rate is taken.
+/// Compares neighbours in the ranking, and Waiting with both predictors. Of the four mixes, the best at each rate
+/// counts.
 pub fn check(found: &Predictors) -> Vec<Ranking> {
     let one = |curve: &Series, rate: f64| used_within(curve, rate);
     let oracle = |rate| one(&found.oracle, rate);

@@ -1,8 +1,7 @@
-//! How large requests should be: figure 15, throughput against the mean slowdown, for fixed sizes, for the best size at
-//! each slowdown, and for sizes that grow while the disk stays idle.
+//! Request sizes: figure 15, throughput against the mean slowdown, for fixed, best and growing sizes.
 //!
-//! The adaptive approaches get every chance: their constants and start sizes are the best of a grid for each goal, and
-//! their threshold is bisected on the exact simulator, for each of them anew.
+//! The adaptive approaches get every advantage: their constants and start sizes are the best of a grid for each goal,
+//! and for each of them the threshold is bisected on the exact simulator.
 
 use super::goals::{ReachedGoal, megabytes};
 use super::ladder::Ladder;
@@ -14,35 +13,35 @@ use scrubjay_sim::exact::{self, ScrubFigures};
 use scrubjay_sim::tune::{self, Pair, SIZES, Tuner};
 use scrubjay_trace::Periods;
 
-/// The figure's axis ends here.
+/// The end of the figure's axis: mean slowdown.
 const SLOWDOWN_MAX: Nanos = Nanos::from_millis(4);
 /// The sizes of the fixed curves; the paper's are 64 KB, three best ones, and 4 MB.
 const FIXED: [Bytes; 4] = [Bytes::kib(64), Bytes::kib(256), Bytes::mib(1), Bytes::mib(4)];
-/// Of the tuner's thresholds every so-manieth is a point of a curve: four to the octave.
+/// One of this many of the tuner's thresholds is a point of a curve: four per octave.
 const CURVE_STEP: usize = 8;
-/// Goals between those of the table, for the curve of the best size, in microseconds.
+/// Additional goals for the curve of the best size, in microseconds of mean slowdown, besides those of the table.
 const BETWEEN_US: [u64; 5] = [250, 750, 1500, 2500, 3000];
-/// The exponential approach's a, the paper's 2 among them.
+/// The exponential approach's factors a, the paper's 2 among them.
 const FACTORS: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
-/// The linear approach's b.
+/// The linear approach's increments b.
 const PLUS: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(256), Bytes::mib(1)];
-/// Swapping's t', in milliseconds since the beginning of the interval.
+/// Swapping's times t', in milliseconds since the beginning of the interval.
 const SWAP_AFTER_MS: [u64; 9] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
-/// Sizes to start with.
+/// The number of start sizes tried.
 const STARTS: usize = 4;
-/// Of them those that are swapped.
+/// The number of start sizes tried with swapping.
 const SWAPPED: usize = 2;
-/// So many thresholds are looked for at each goal.
+/// The number of thresholds searched for at each goal.
 pub const STEPS: u64 = (STARTS * (FACTORS.len() + 2 * PLUS.len()) + SWAPPED * SWAP_AFTER_MS.len()) as u64;
-/// Around the bisected threshold so many others are tried: where few intervals decide, chance rules.
+/// The number of thresholds also tried on each side of the bisected one: where few intervals decide, chance rules.
 const AROUND: usize = 6;
 
-/// What figure 15 shows.
+/// The contents of figure 15.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure15 {
-    /// For each fixed size a curve over the threshold: mean slowdown (ms), MB/s.
+    /// For each fixed size, a curve over the threshold: mean slowdown (ms), MB/s.
     pub fixed: Vec<Series>,
-    /// The best size and threshold, by goal, ascending.
+    /// The best size and threshold by goal, in ascending order.
     pub best: Vec<(Goal, Pair)>,
     /// The best of each adaptive approach, by goal.
     pub adapted: Vec<Adapted>,
@@ -51,11 +50,11 @@ pub struct Figure15 {
 /// An approach to growing requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrowthApproach {
-    /// Each is a times the last one.
+    /// Each request is a times the last one.
     Exponential,
-    /// Each is a times the last one and b more.
+    /// Each request is a times the last one plus b.
     Linear,
-    /// From t' on the largest that the max goal allows.
+    /// From t' on, requests have the largest size that the max goal allows.
     Swapping,
 }
 
@@ -70,42 +69,42 @@ impl GrowthApproach {
     }
 }
 
-/// An adaptive approach inside a goal, and its rival.
+/// The best result of an adaptive approach within a goal, and that of the best fixed size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adapted {
-    /// Which.
+    /// The approach.
     pub kind: GrowthApproach,
     /// The goal.
     pub goal: Goal,
-    /// Its best constants.
+    /// The pattern with the best constants.
     pub pattern: IdlePattern,
-    /// What it comes to.
+    /// Its result.
     pub outcome: ScrubFigures,
-    /// What the best fixed size comes to.
+    /// The result of the best fixed size.
     pub fixed: ScrubFigures,
 }
 
 impl Adapted {
-    /// How much more it reads than the best fixed size: 0.01 is 1 % more, below zero is less.
+    /// The share by which it reads more than the best fixed size: 0.01 is 1 % more, below zero is less.
     pub fn gain(&self) -> f64 {
         let (grown, fixed) = (self.outcome.scrub_bytes as f64, self.fixed.scrub_bytes as f64);
         if fixed > 0.0 { grown / fixed - 1.0 } else { 0.0 }
     }
 
-    /// Does it read more by more than half a percent? Less is the grid's doing: swapping late enough is no different
-    /// from one fixed size.
+    /// Whether it reads more by over half a percent. Smaller gains are artefacts of the grid: swapping late enough
+    /// equals one fixed size.
     pub fn wins(&self) -> bool {
         self.gain() > 0.005
     }
 }
 
-/// The best size from 64 KiB to 4 MiB and its threshold.
+/// The best size from 64 KiB to 4 MiB and its threshold; `None`: no pair keeps the goal.
 pub fn optimum(tuner: &Tuner<'_>, goal: Goal) -> Option<Pair> {
     tune::best(&tuner.candidates(SIZES.map(|step| Bytes::kib(64 * step)), goal))
 }
 
 impl Figure15 {
-    /// Reckons them, with the best pairs of the table's goals at hand.
+    /// Computes the figure; `reached` has the best pairs of the table's goals.
     pub fn of(
         periods: &Periods,
         disk: ServiceModel,
@@ -128,7 +127,7 @@ impl Figure15 {
     }
 }
 
-/// From the largest threshold down to the one that costs too much.
+/// The curve of one fixed size, from the largest threshold down to the first that exceeds [`SLOWDOWN_MAX`].
 fn fixed(periods: &Periods, disk: ServiceModel, size: Bytes) -> Series {
     let limit = exact::Limit::InAll(u128::from(SLOWDOWN_MAX.0) * u128::from(periods.requests()));
     let thresholds: Vec<Nanos> = tune::thresholds().step_by(CURVE_STEP).collect();
@@ -138,12 +137,12 @@ fn fixed(periods: &Periods, disk: ServiceModel, size: Bytes) -> Series {
     Series { name: format!("{} KiB fixed", size.0 >> 10), style: Style::Line, points: points.collect() }
 }
 
-/// Where a policy lies in the figure.
+/// The point of a policy in the figure.
 pub fn place(outcome: &ScrubFigures) -> CurvePoint {
     CurvePoint { x: outcome.slowdown_mean_seconds() * 1e3, y: megabytes(outcome), label: String::new() }
 }
 
-/// The best of each approach inside a goal, given the best fixed size.
+/// The best of each approach within a goal, given the best fixed size.
 fn adapt(search: &ThresholdSearch<'_>, pair: Pair) -> Vec<Adapted> {
     let ThresholdSearch { disk, goal, .. } = *search;
     let largest = SIZES.rev().map(|step| Bytes::kib(64 * step)).find(|&size| disk.service(size) <= goal.max);
@@ -176,12 +175,12 @@ struct ThresholdSearch<'a> {
     disk: ServiceModel,
     goal: Goal,
     near: Nanos,
-    /// Is told of each threshold that was looked for.
+    /// Is called with the number of thresholds found since the last call.
     step: &'a dyn Fn(u64),
 }
 
 impl ThresholdSearch<'_> {
-    /// The one that reads most.
+    /// The pattern that reads most within the goal.
     fn best(
         &self,
         starts: &[Bytes],
@@ -204,7 +203,7 @@ impl ThresholdSearch<'_> {
             let outcome = Ladder::new(&pattern, self.disk).play(self.periods, lost_max)?;
             (outcome.slowdown_max <= self.goal.max).then_some((pattern, outcome))
         };
-        // Steps that double, away from the best fixed size's threshold, and then halving.
+        // Doubling steps away from the best fixed size's threshold, then bisection.
         let near = waits.partition_point(|&wait| wait < self.near).min(waits.len() - 1);
         let (mut low, mut high, mut step) = (near, near, 1);
         while high < waits.len() - 1 && play(high).is_none() {

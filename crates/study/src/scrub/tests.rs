@@ -1,4 +1,4 @@
-//! The paper's claims on small made-up traces: what holds there and how far.
+//! Tests of the paper's claims on small made-up traces: which of them hold, and how far.
 
 use super::*;
 use scrubjay_chart::Exhibit;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 const DISK: ServiceModel = ServiceModel::ULTRASTAR_15K450;
 
-/// Bursts of eight, and think times with a heavy tail: the longer idle, the longer it will be.
+/// Bursts of eight requests, and think times with a heavy tail: the longer idle, the longer it will remain so.
 fn heavy_tailed() -> Vec<ForegroundRequest> {
     let think = TimeSpan::Pareto { minimum: Nanos::from_millis(10), shape: 0.9, maximum: Nanos::from_secs(600) };
     let service = TimeSpan::Fixed(Nanos::from_millis(4));
@@ -50,7 +50,7 @@ fn the_ranking_is_the_papers() {
     for found in [&HEAVY, &MID_READ, &MID_WRITE] {
         assert_eq!(unranked(found), [""; 0], "{}", found.name);
     }
-    // Where every twentieth interval ends in a collision: Lossless Waiting, Waiting, AR.
+    // The share used if every twentieth interval ends in a collision: Lossless Waiting, Waiting, AR.
     let expected =
         [(&HEAVY, [0.584, 0.535, 0.052]), (&MID_READ, [0.462, 0.203, 0.124]), (&MID_WRITE, [0.357, 0.155, 0.084])];
     for (found, expected) in expected {
@@ -70,7 +70,7 @@ fn one_fixed_size_beats_sizes_that_grow() {
     }
 }
 
-/// What the paper says growing sizes need, and its traces do not have: here the hazard is 1/x at every x.
+/// The paper's condition for growing sizes to win, which its traces do not meet: here the hazard is 1/x at every x.
 #[test]
 fn where_the_hazard_falls_for_ever_growing_sizes_win_a_little() {
     for adapted in &HEAVY.sizes.adapted {
@@ -84,7 +84,7 @@ fn a_tuned_wait_reads_several_times_what_the_idle_class_does() {
         let tuned = found.goals.iter().map(|reached| reached.tuned).chain([found.at_par]);
         tuned.map(|pair| found.times_idle_class(&pair.expect("a wait that keeps the goal").outcome)).collect()
     };
-    // At 1 ms, at 2 ms, and at the slowdown of the idle class itself.
+    // At 1 ms, at 2 ms, and at the idle class's own slowdown.
     let expected = [(&HEAVY, [4.76, 5.24, 5.10]), (&MID_READ, [2.00, 3.08, 2.70]), (&MID_WRITE, [1.54, 2.35, 2.25])];
     for (found, expected) in expected {
         let times: Vec<f64> = times(found);

@@ -9,28 +9,28 @@ use scrubjay_core::rng::Rng;
 use scrubjay_sim::array::Array;
 use scrubjay_sim::array::setup::ArraySetup;
 
-/// Files of a run.
+/// The number of files in a run.
 const FILES: usize = 100;
 
-/// Linux 2.4 sends no larger request: 255 sectors, of which 31 blocks of 4 KiB are whole.
+/// The largest request of Linux 2.4 in bytes: 255 sectors, of which 31 blocks of 4 KiB are whole.
 const REQUEST_MAX: u64 = 31 * 4096;
 
 /// How a file's blocks become requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// As many as fit into a request.
+    /// In requests as large as possible.
     AsTheyCome,
-    /// None across the end of a stripe.
+    /// In requests that do not cross the end of a stripe.
     ByStripe,
 }
 
-/// The array: four disks behind a controller, without a cache; chunks of 32 KiB. (The paper does not say how large.)
+/// The array: four disks behind a controller without a cache, chunks of 32 KiB. (The paper does not give the size.)
 pub fn setup() -> ArraySetup {
     array(LayoutKind::Raid5La, 4, 32)
 }
 
-/// The bandwidth of 100 files one behind the other, each of 0.5 to 1.5 times the mean size, in MB/s. The writes of a file go
-/// out together, as a flush sends them; the next file begins when they are done.
+/// The bandwidth in MB/s of writing 100 files one after another, each of 0.5 to 1.5 times the mean size. The writes of
+/// a file are sent together, as by a flush; the next file begins when they are done.
 pub fn bandwidth(mean_bytes: u64, sent: Sent, seed: u64) -> f64 {
     let setup = setup();
     let stripe = setup.chunk_bytes * setup.map.data() as u64;

@@ -11,24 +11,24 @@ use scrubjay_core::probe::paper::pattern::PatternScan;
 use scrubjay_core::units::Nanos;
 use scrubjay_sim::array::setup::ArraySetup;
 
-/// A scan, and what it says.
+/// A scan and its interpretation.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// A point for each block of the pattern.
     pub samples: Vec<ScanPoint>,
-    /// What it says, if it shows boundaries.
+    /// The boundaries found, if any.
     pub found: Option<Boundaries>,
 }
 
 impl Scan {
-    /// Of this array.
+    /// Scans this array.
     pub fn of(setup: &ArraySetup, effort: Effort) -> Scan {
         let (samples, bytes) = (boundary_scan(setup, effort), pattern_bytes(setup));
         let pattern = PatternScan { bytes, seconds: one_disk(setup, effort), confidence: 1.0 };
         Scan { found: boundary::boundaries(&samples, &pattern), samples }
     }
 
-    /// The chunk in KiB; 0 without boundaries.
+    /// The chunk size in KiB; 0 without boundaries.
     pub fn chunk_kib(&self) -> u64 {
         self.found.as_ref().map_or(0, |found| found.chunk_bytes / KIB)
     }
@@ -38,7 +38,7 @@ impl Scan {
         self.found.iter().flat_map(|found| &found.places).map(|place| place / KIB).collect()
     }
 
-    /// The mean time at boundaries, over the mean time elsewhere.
+    /// The mean time at boundaries, divided by the mean time elsewhere.
     pub fn contrast(&self) -> f64 {
         let places = self.places_kib();
         let is_fast = |sample: &&ScanPoint| places.contains(&(sample.bytes / KIB));
@@ -46,7 +46,7 @@ impl Scan {
         fast / mean(self.samples.iter().filter(|sample| !is_fast(sample)).map(|sample| sample.seconds))
     }
 
-    /// `Found: chunks of 8 KiB, boundaries at ...`
+    /// The caption: `Found: chunks of 8 KiB, boundaries at ...`
     fn told(&self) -> String {
         let places = self.places_kib();
         let (first, more) = (&places[..places.len().min(12)], places.len().saturating_sub(12));
@@ -81,7 +81,7 @@ pub fn figure_5(effort: Effort) -> Vec<Exhibit> {
     exhibits
 }
 
-/// The second graph of Figures 8, 11, 12 or 13: six disks, 8 KiB.
+/// The second graph of Figure 8, 11, 12 or 13: six disks, chunks of 8 KiB.
 pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exhibit {
     let setup = array(kind, 6, 8);
     let scan = Scan::of(&setup, effort);
@@ -100,16 +100,17 @@ pub fn of_six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Exh
     boundaries(&format!("shear-fig{figure}-boundary"), title, caption, series)
 }
 
-/// The array of Figure 19: Linux' RAID-5 of ten disks.
+/// The array of Figure 19: Linux's RAID-5 of ten disks.
 pub fn ten(lost: Option<usize>, rebuild_time: Nanos) -> ArraySetup {
     ArraySetup { lost, rebuild_time, ..array(LayoutKind::Raid5Ls, 10, 16) }
 }
 
-/// The disk that was pulled: the fifth.
+/// The index of the disk that was pulled: the fifth.
 pub const PULLED: usize = 4;
 
-/// What the host takes to reckon a lost block, one after the other. A choice, for all that it costs beyond the disks: less than
-/// the 4 to 5 ms of a read behind an elevator is hidden by them, and the plateau of the lost disk is not higher, but equal.
+/// The host's time to reconstruct a lost block; blocks are done one after another. Chosen to stand for all costs beyond
+/// the disks: less than the 4 to 5 ms of a read behind an elevator is hidden by the disks, and the plateau of the lost
+/// disk is then equal, not higher.
 pub const REBUILD_TIME: Nanos = Nanos(6_000_000);
 
 /// Figure 19: the boundaries before and after a disk was pulled.
@@ -135,21 +136,21 @@ pub fn figure_19(effort: Effort) -> Vec<Exhibit> {
     ]
 }
 
-/// What Figure 19 shows, in seconds.
+/// The levels in Figure 19, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Plateaus {
-    /// Where the lost disk's chunk begins, and where it ends.
+    /// The times at the beginning and at the end of the lost disk's chunk.
     pub edges: (f64, f64),
-    /// Inside of it.
+    /// The mean time inside that chunk.
     pub lost: f64,
-    /// At the other boundaries, in the mean.
+    /// The mean time at the other boundaries.
     pub dips: f64,
-    /// Inside of the other chunks, in the mean.
+    /// The mean time inside the other chunks.
     pub others: f64,
 }
 
 impl Plateaus {
-    /// Of a scan of [`ten`] without [`PULLED`].
+    /// The levels in a scan of [`ten`] without [`PULLED`].
     pub fn of(scan: &[ScanPoint]) -> Plateaus {
         let setup = ten(None, Nanos::ZERO);
         let chunk = setup.chunk_bytes;

@@ -1,4 +1,4 @@
-//! Figure 7: how many requests each step takes, by formula and by run.
+//! Figure 7: the number of requests that each step takes, by formula and by run.
 
 use super::effort::Effort;
 use super::rig::{all_steps, array, one_disk, pattern_bytes};
@@ -20,32 +20,33 @@ pub const ARRAYS: [(LayoutKind, usize); 9] = [
     (LayoutKind::Raid5La, 16),
 ];
 
-/// Arrays that take more requests are reckoned only.
+/// The most requests by formula of an array that is also run.
 const RUN_MAX: u64 = 5_000_000;
 
-/// The chunk of all of them.
+/// The chunk size of all arrays.
 const CHUNK_KIB: u64 = 32;
 
-/// A step's name, and its requests.
+/// A step's name and its number of requests.
 type Step = (&'static str, fn(&StepCost) -> u64);
 
-/// One array, reckoned and, where that is not too much, run.
+/// One array's requests by formula and, where they are not too many, by run.
 #[derive(Clone, Debug)]
 pub struct RequestsOfArray {
     /// The array.
     pub array: (LayoutKind, usize),
-    /// By formula.
+    /// The requests of each step, by formula.
     pub cost: StepCost,
-    /// As run: requests, and seconds at the array.
+    /// The requests of a run, and its seconds at the array.
     pub run: Option<(u64, f64)>,
 }
 
-/// What the prober is given: sizes up to twice the pattern, which it must not know; the largest pattern of the table would do.
+/// The prober's parameters: sizes up to twice the pattern, which it must not know; the largest pattern of the table
+/// would do.
 pub fn parameters(setup: &ArraySetup, effort: Effort) -> TrialParameters {
     TrialParameters { pattern_bytes_max: 2 * pattern_bytes(setup), ..effort.parameters() }
 }
 
-/// Reckons all, and runs those of up to so many requests.
+/// Computes the requests of all arrays, and runs those with up to `run_max`.
 pub fn counted(effort: Effort, run_max: u64) -> Vec<RequestsOfArray> {
     let count = |&(kind, disks): &(LayoutKind, usize)| {
         let setup = array(kind, disks, CHUNK_KIB);
@@ -60,7 +61,8 @@ pub fn counted(effort: Effort, run_max: u64) -> Vec<RequestsOfArray> {
     ARRAYS.iter().map(count).collect()
 }
 
-/// How long step 3 takes, in days: a trial of two chunks of one disk is 2 N reads of it, any other N reads of each of two.
+/// The duration of step 3 in days: a trial of two chunks on one disk is 2 N reads of it, any other is N reads of each
+/// of two.
 pub fn layout_days(setup: &ArraySetup, effort: Effort) -> f64 {
     let [apart, together] = [1, 2].map(|times| one_disk(setup, Effort { requests: times * effort.requests, ..effort }));
     let disks = setup.map.pattern();

@@ -1,4 +1,4 @@
-//! Scans as exhibits.
+//! Draws scans as exhibits.
 
 use scrubjay_chart::{Axis, Exhibit, Figure, Maps, Panel, Series, Style};
 use scrubjay_core::probe::paper::ScanPoint;
@@ -14,7 +14,7 @@ pub fn line(name: impl Into<String>, samples: &[ScanPoint]) -> Series {
     Series::new(name, Style::Line, points(samples))
 }
 
-/// The same, dashed: what is there to be compared with.
+/// A dashed line through a scan, for comparison.
 pub fn dashed(name: impl Into<String>, samples: &[ScanPoint]) -> Series {
     Series::new(name, Style::Dashed, points(samples))
 }
@@ -47,16 +47,16 @@ pub fn maps(name: &str, title: String, caption: String, panels: Vec<(String, Mat
     })
 }
 
-/// The mean of some seconds; `NaN` of none.
+/// The mean of some seconds; `NaN` if there are none.
 pub fn mean(seconds: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = seconds.fold((0.0, 0), |(sum, count), one| (sum + one, count + 1));
     sum / f64::from(count)
 }
 
-/// The time at one place of a scan.
+/// The time at `kib` in a scan, in seconds.
 ///
 /// # Panics
-/// When the scan has no such place.
+/// If the scan has no such place.
 pub fn at(samples: &[ScanPoint], kib: u64) -> f64 {
     samples.iter().find(|sample| sample.bytes == kib * 1024).expect("the scan has it").seconds
 }

@@ -1,27 +1,27 @@
-//! How much is measured.
+//! The size of the measurements.
 
 use scrubjay_core::probe::paper::TrialParameters;
 
 /// N, R and the seed of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// N: requests of a trial.
+    /// N: requests per trial.
     pub requests: usize,
-    /// R: trials of a point.
+    /// R: trials per point.
     pub repeats: usize,
-    /// Of all chance.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
 impl Effort {
-    /// What the figures are made with: [`TrialParameters::PUBLISHED`].
+    /// The values used for the figures: [`TrialParameters::PUBLISHED`].
     pub const FULL: Effort = Effort {
         requests: TrialParameters::PUBLISHED.requests,
         repeats: TrialParameters::PUBLISHED.repeats,
         seed: TrialParameters::PUBLISHED.seed,
     };
 
-    /// As the prober takes it.
+    /// The same values as the prober's parameters.
     pub fn parameters(self) -> TrialParameters {
         let Effort { requests, repeats, seed } = self;
         TrialParameters { requests, repeats, seed, ..TrialParameters::PUBLISHED }

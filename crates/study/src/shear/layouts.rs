@@ -10,16 +10,16 @@ use scrubjay_core::probe::paper::layout::Matrix;
 use scrubjay_core::probe::paper::level;
 use scrubjay_sim::array::setup::{ArraySetup, Odd};
 
-/// Striping and the four layouts of RAID-5.
+/// RAID-0 and the four layouts of RAID-5.
 pub const FIVE: [LayoutKind; 5] =
     [LayoutKind::Raid0, LayoutKind::Raid5La, LayoutKind::Raid5Ls, LayoutKind::Raid5Ra, LayoutKind::Raid5Rs];
 
-/// The names of the known layouts that a matrix has.
+/// The names of the known layouts that fit a matrix.
 pub fn names(matrix: &Matrix) -> Vec<&'static str> {
     level::fits(matrix, &matrix.classes().value).iter().map(|fit| fit.layout.kind().name()).collect()
 }
 
-/// Chunks of each class.
+/// The number of chunks in each class.
 pub fn sizes(matrix: &Matrix) -> Vec<usize> {
     let classes = matrix.classes().value;
     let count = classes.iter().max().map_or(0, |most| most + 1);
@@ -87,12 +87,12 @@ pub fn levels(matrix: &Matrix) -> [f64; 3] {
     })
 }
 
-/// An array of Figure 17: four members; misconfigured, the first two are halves of one disk.
+/// An array of Figure 17: four members; if misconfigured, the first two are halves of one disk.
 pub fn four(kind: LayoutKind, is_misconfigured: bool) -> ArraySetup {
     ArraySetup { same: is_misconfigured.then_some((0, 1)), ..array(kind, 4, 8) }
 }
 
-/// Figure 17: five levels, as they should be and misconfigured.
+/// Figure 17: five layouts, as they should be and misconfigured.
 pub fn figure_17(effort: Effort) -> Vec<Exhibit> {
     let panels = |is_misconfigured: bool| FIVE.map(|kind| (kind, matrix(&four(kind, is_misconfigured), effort)));
     let (right, wrong) = (panels(false), panels(true));
@@ -113,7 +113,8 @@ pub fn figure_17(effort: Effort) -> Vec<Exhibit> {
 /// The odd disk of Figure 18.
 pub const ODD_DISK: usize = 2;
 
-/// The arrays of Figure 18: one disk turns or seeks in 0.75 or 1.5 of the time. (The paper does not say by how much.)
+/// The arrays of Figure 18: one disk takes 0.75 or 1.5 times as long to turn or to seek. (The paper does not say by how
+/// much.)
 pub fn heterogeneous() -> [(&'static str, ArraySetup); 4] {
     let odd = |rotation: f64, seek: f64| ArraySetup {
         odd: vec![Odd { disk: ODD_DISK, rotation, seek }],
@@ -127,7 +128,7 @@ pub fn heterogeneous() -> [(&'static str, ArraySetup); 4] {
     ]
 }
 
-/// What a scan of one of them takes inside of the odd disk's chunk, and inside of the others, in the mean.
+/// The mean time of a scan inside the odd disk's chunk, and inside the others, in seconds.
 pub fn plateaus(scan: &Scan) -> (f64, f64) {
     let chunk = array(LayoutKind::Raid0, 6, 8).chunk_bytes;
     let inside = |is_odd: bool| {
@@ -137,7 +138,7 @@ pub fn plateaus(scan: &Scan) -> (f64, f64) {
     (inside(true), inside(false))
 }
 
-/// Figure 18: one disk unlike the others.
+/// Figure 18: one disk differs from the others.
 pub fn figure_18(effort: Effort) -> Vec<Exhibit> {
     let panels = heterogeneous().map(|(name, setup)| (name.to_owned(), matrix(&setup, effort)));
     let own = |matrix: &Matrix| matrix.rows[ODD_DISK][ODD_DISK] / matrix.rows[0][0];

@@ -1,11 +1,11 @@
-//! The figures in the order of the paper, each a piece of work of its own, and the page of them.
+//! The figures in the order of the paper, each an independent piece of work, and the page of them.
 
 use super::effort::Effort;
 use super::{align, bounds, counts, layouts, patterns, verdicts, versus, writes};
 use scrubjay_chart::{Exhibit, Page};
 use scrubjay_core::layout::LayoutKind;
 
-/// A piece of the study, which needs nothing of the others.
+/// An independent piece of the study.
 #[derive(Clone, Copy, Debug)]
 pub struct StudyPiece {
     /// Its place on the page.
@@ -39,7 +39,7 @@ pub const PIECES: [StudyPiece; 18] = [
 ];
 
 impl StudyPiece {
-    /// Does it.
+    /// Runs the piece.
     pub fn work(&self, effort: Effort) -> Vec<Exhibit> {
         (self.work)(effort)
     }
@@ -50,10 +50,10 @@ fn six(figure: &str, kind: LayoutKind, name: &str, effort: Effort) -> Vec<Exhibi
     vec![patterns::of_six(figure, kind, name, effort), bounds::of_six(figure, kind, name, effort)]
 }
 
-/// The page of what each of [`PIECES`] gave, in their order.
+/// The page of the exhibits of all [`PIECES`], in their order.
 ///
 /// # Panics
-/// When there is not one for each.
+/// If there is not one entry for each piece.
 pub fn page(found: Vec<Vec<Exhibit>>, effort: Effort) -> Page {
     assert_eq!(found.len(), PIECES.len(), "one for each piece");
     let mut placed: Vec<(usize, Vec<Exhibit>)> = PIECES.iter().map(|piece| piece.place).zip(found).collect();

@@ -9,7 +9,7 @@ use scrubjay_core::probe::paper::{ScanPoint, pattern};
 use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::setup::ArraySetup;
 
-/// What the scan says, in KiB.
+/// The pattern size found in a scan, in KiB; 0 if none.
 pub fn found_kib(samples: &[ScanPoint]) -> u64 {
     pattern::pattern(samples).map_or(0, |found| found.bytes / KIB)
 }
@@ -65,18 +65,18 @@ pub fn figure_9(effort: Effort) -> Vec<Exhibit> {
     [Raid5Ls, Raid5La, Raid5Rs, Raid5Ra].map(figure).into()
 }
 
-/// The slowest size that is no multiple of the pattern: its time.
+/// The time of the slowest size that is not a multiple of the pattern, in seconds.
 pub fn confuser(samples: &[ScanPoint], pattern_kib: u64) -> f64 {
     let others = samples.iter().filter(|sample| !sample.bytes.is_multiple_of(pattern_kib * KIB));
     others.map(|sample| sample.seconds).fold(0.0, f64::max)
 }
 
-/// The largest share that one disk has of the reads of a size that is no multiple of the pattern, in the mean over all places
-/// in it: what step 1 must tell from the pattern.
+/// The largest share of the reads that falls on one disk for a size that is not a multiple of the pattern, averaged
+/// over all places in it. Step 1 must distinguish this from the pattern.
 pub fn share_max(map: &ChunkMap) -> f64 {
     let disks = map.pattern();
     let share = |size: usize, place: usize| {
-        // After as many steps as there are chunks, it has met each chunk that it meets equally often.
+        // After as many steps as there are chunks, every chunk that is visited was visited equally often.
         let mut counts = vec![0; map.disks()];
         (0..disks.len()).for_each(|step| counts[disks[(place + step * size) % disks.len()]] += 1);
         f64::from(counts.into_iter().max().unwrap_or(0)) / disks.len() as f64
@@ -85,7 +85,7 @@ pub fn share_max(map: &ChunkMap) -> f64 {
     (1..disks.len()).map(mean).fold(0.0, f64::max)
 }
 
-/// The first graph of Figures 8, 11, 12 or 13: six disks, 8 KiB, the last two beside RAID-0.
+/// The first graph of Figure 8, 11, 12 or 13: six disks, chunks of 8 KiB; the last two figures also show RAID-0.
 pub fn of_six(figure: &str, kind: LayoutKind, told: &str, effort: Effort) -> Exhibit {
     let (setup, bytes_max) = (array(kind, 6, 8), 144 * KIB);
     let scan = pattern_scan(&setup, effort, bytes_max);

@@ -1,4 +1,4 @@
-//! What the experiments share: the arrays, and one step of the prober on one of them.
+//! Shared by the experiments: the arrays, and single steps of the prober on them.
 
 use super::effort::Effort;
 use scrubjay_core::layout::Shape;
@@ -20,10 +20,10 @@ use std::future::Future;
 /// 1 KiB.
 pub const KIB: u64 = 1024;
 
-/// A map of this kind on so many disks.
+/// A layout of this kind on `disks` disks.
 ///
 /// # Panics
-/// When there is none.
+/// If there is none.
 pub fn map(kind: LayoutKind, disks: usize) -> ChunkMap {
     let shape = match kind {
         LayoutKind::Raid0 | LayoutKind::ZigZag => Shape { data: disks, parity: 0 },
@@ -34,23 +34,23 @@ pub fn map(kind: LayoutKind, disks: usize) -> ChunkMap {
     ChunkMap::Layout(Layout::new(kind, shape, disks).expect("the experiments' arrays exist"))
 }
 
-/// An array of the paper's disks behind an elevator, without which 500 requests take 4.8 s where the paper has 2.0.
+/// An array of the paper's disks behind an elevator; without one, 500 requests take 4.8 s where the paper has 2.0.
 pub fn array(kind: LayoutKind, disks: usize, chunk_kib: u64) -> ArraySetup {
     ArraySetup { discipline: Discipline::CLook, ..ArraySetup::new(map(kind, disks), chunk_kib * KIB) }
 }
 
-/// Its true pattern in bytes.
+/// The true pattern size in bytes.
 pub fn pattern_bytes(setup: &ArraySetup) -> u64 {
     setup.map.pattern().len() as u64 * setup.chunk_bytes
 }
 
-/// Step 1 up to so many bytes.
+/// Step 1, for patterns of up to `bytes_max`.
 pub fn pattern_scan(setup: &ArraySetup, effort: Effort, bytes_max: u64) -> Vec<ScanPoint> {
     let parameters = TrialParameters { pattern_bytes_max: bytes_max, ..effort.parameters() };
     step(setup, |bench| async move { pattern::scan(&bench, &parameters, &mut Rng::stream(parameters.seed, 1)).await })
 }
 
-/// Step 2 on the true pattern.
+/// Step 2, on the true pattern.
 pub fn boundary_scan(setup: &ArraySetup, effort: Effort) -> Vec<ScanPoint> {
     let (parameters, bytes) = (effort.parameters(), pattern_bytes(setup));
     step(setup, move |bench| async move {
@@ -58,7 +58,7 @@ pub fn boundary_scan(setup: &ArraySetup, effort: Effort) -> Vec<ScanPoint> {
     })
 }
 
-/// What N reads of one disk (of a mirror: one pair) take: step 1 at the true pattern alone.
+/// The time of N reads of one disk (of a mirror: one pair), in seconds: step 1 at the true pattern only.
 pub fn one_disk(setup: &ArraySetup, effort: Effort) -> f64 {
     let bytes = pattern_bytes(setup);
     let parameters = TrialParameters { pattern_bytes_max: bytes, step_bytes: bytes, ..effort.parameters() };
@@ -67,7 +67,7 @@ pub fn one_disk(setup: &ArraySetup, effort: Effort) -> f64 {
     .seconds
 }
 
-/// Step 3 on the true pattern and chunk.
+/// Step 3, on the true pattern and chunk.
 pub fn matrix(setup: &ArraySetup, effort: Effort) -> Matrix {
     let parameters = effort.parameters();
     let chunks = Chunks { count: setup.map.pattern().len(), bytes: setup.chunk_bytes, phase_bytes: 0 };
@@ -76,14 +76,14 @@ pub fn matrix(setup: &ArraySetup, effort: Effort) -> Matrix {
     })
 }
 
-/// Step 4 in a region of so many bytes.
+/// Step 4, in the region that `parameters` give.
 pub fn writes(setup: &ArraySetup, parameters: TrialParameters, growth: WriteGrowth) -> MeasuredRedundancy {
     step(setup, move |bench| async move {
         redundancy::measure(&bench, &parameters, growth, &mut Rng::stream(parameters.seed, 4)).await
     })
 }
 
-/// What is known after all four steps, the requests they took, and the seconds at the array.
+/// The result of all four steps, the requests they took, and the seconds at the array.
 pub fn all_steps(setup: &ArraySetup, parameters: TrialParameters) -> (KnownArray, u64, f64) {
     let mut array = Array::new(setup.clone());
     let mut prober = paper(array.device(), parameters, ProbeBudget::UNLIMITED);

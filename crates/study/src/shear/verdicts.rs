@@ -1,4 +1,4 @@
-//! What all four steps say of each array: right or wrong.
+//! The results of all four steps on each array: right or wrong.
 
 use super::effort::Effort;
 use super::rig::{KIB, all_steps, array, pattern_bytes};
@@ -10,7 +10,7 @@ use scrubjay_sim::array::map::ChunkMap;
 use scrubjay_sim::array::setup::ArraySetup;
 use scrubjay_sim::array::truth::Truth;
 
-/// The arrays of section 3, and Linux' RAID-6: six disks, 8 KiB.
+/// The arrays of section 3, and Linux's RAID-6: six disks, chunks of 8 KiB.
 pub const KINDS: [LayoutKind; 10] = [
     LayoutKind::Raid0,
     LayoutKind::Raid5Ls,
@@ -24,7 +24,7 @@ pub const KINDS: [LayoutKind; 10] = [
     LayoutKind::ZigZag,
 ];
 
-/// Does what is known of an array say the truth: pattern, chunk, phase and classes, and the layout, as far as it was asked?
+/// Whether the result for an array is right: pattern, chunk, phase and classes, and the layout if it was asked for.
 pub fn is_right(setup: &ArraySetup, known: &KnownArray) -> bool {
     is_layout_right(setup, known)
         && match (&setup.map, &known.level) {
@@ -35,7 +35,7 @@ pub fn is_right(setup: &ArraySetup, known: &KnownArray) -> bool {
         }
 }
 
-/// The same without the redundancy: what reads alone say.
+/// Whether the result is right apart from the redundancy, as far as reads alone can show.
 pub fn is_layout_right(setup: &ArraySetup, known: &KnownArray) -> bool {
     let found = Truth::of(setup).agreement(setup, known);
     found.pattern && found.chunk && found.classes

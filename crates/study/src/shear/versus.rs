@@ -1,4 +1,4 @@
-//! Shear as published against another prober: requests, seconds, and how often each is right, under three noises.
+//! Shear as published against the fast prober: requests, seconds, and how often each is right, under three noises.
 
 use super::effort::Effort;
 use super::rig::{KIB, array};
@@ -13,33 +13,33 @@ use scrubjay_sim::array::Array;
 use scrubjay_sim::array::noise::Noise;
 use scrubjay_sim::array::setup::ArraySetup;
 
-/// How one prober did on some arrays.
+/// The results of one prober on several arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProberScore {
-    /// Runs in which it was right: pattern, chunk, phase and classes.
+    /// Runs with a right result: pattern, chunk, phase and classes.
     pub right: usize,
-    /// All runs.
+    /// The number of runs.
     pub total: usize,
-    /// Requests of all runs.
+    /// Requests in all runs.
     pub requests: u64,
-    /// Seconds at the arrays of all runs.
+    /// Seconds at the arrays in all runs.
     pub seconds: f64,
 }
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Versus {
-    /// Which arrays.
+    /// The name of the array.
     pub name: String,
-    /// Under which noise.
+    /// The noise.
     pub noise: Noise,
-    /// As published.
+    /// The score of the published prober.
     pub paper: ProberScore,
-    /// The fast one, if it was tried.
+    /// The score of the fast prober, if it was tried.
     pub fast: Option<ProberScore>,
 }
 
-/// Runs a prober on each of these arrays; it is made for the device and the array's seed.
+/// Runs a prober on each of these arrays; `prober` makes it from the device and the array's seed.
 pub fn tried(setups: &[ArraySetup], prober: impl Fn(ProbedDevice, u64) -> Prober<KnownArray>) -> ProberScore {
     let mut tried = ProberScore::default();
     for setup in setups {
@@ -54,12 +54,12 @@ pub fn tried(setups: &[ArraySetup], prober: impl Fn(ProbedDevice, u64) -> Prober
     tried
 }
 
-/// The same array with several seeds, under a noise.
+/// The same array under a noise, with `count` seeds.
 pub fn arrays(setup: &ArraySetup, noise: Noise, effort: Effort, count: u64) -> Vec<ArraySetup> {
     (0..count).map(|index| ArraySetup { noise, seed: effort.seed.wrapping_add(index), ..setup.clone() }).collect()
 }
 
-/// The published prober without step 4, for sizes up to so many bytes.
+/// Makes the published prober without step 4, for patterns of up to `pattern_bytes_max`.
 pub fn published(effort: Effort, pattern_bytes_max: u64) -> impl Fn(ProbedDevice, u64) -> Prober<KnownArray> {
     move |device, seed| {
         let parameters = TrialParameters { pattern_bytes_max, writes: None, ..Effort { seed, ..effort }.parameters() };
@@ -70,7 +70,7 @@ pub fn published(effort: Effort, pattern_bytes_max: u64) -> impl Fn(ProbedDevice
 /// Runs of each array under each noise.
 const RUNS: u64 = 3;
 
-/// The rows: four disks, 32 KiB.
+/// The rows: arrays of four disks, chunks of 32 KiB.
 pub fn rows(effort: Effort) -> Vec<Versus> {
     let kinds = [LayoutKind::Raid0, LayoutKind::Raid1, LayoutKind::Raid5La];
     let row = |kind: LayoutKind, noise: Noise| {

@@ -17,16 +17,16 @@ use scrubjay_sim::array::setup::{ArraySetup, Drive, ParityWrite};
 /// One array of Figure 14.
 #[derive(Clone, Debug)]
 pub struct WriteCase {
-    /// As the figure calls it.
+    /// The name in the figure.
     pub name: &'static str,
     /// The array.
     pub setup: ArraySetup,
-    /// What a write costs, in reads.
+    /// The expected cost of a write, in reads.
     pub expected: f64,
 }
 
-/// The arrays of Figure 14: Linux' software, which reckons parity anew from the whole stripe, and a controller, which reads
-/// the old data and the old parity.
+/// The arrays of Figure 14: Linux's software RAID, which recomputes parity from the whole stripe, and a controller,
+/// which reads the old data and the old parity.
 pub fn cases() -> Vec<WriteCase> {
     let soft = |kind, disks| ArraySetup { parity_write: ParityWrite::Reconstruct, ..array(kind, disks, 64) };
     let hard = |kind, disks| array(kind, disks, 64);
@@ -45,12 +45,12 @@ pub fn cases() -> Vec<WriteCase> {
     ]
 }
 
-/// Step 4 as the prober takes it.
+/// Step 4, as the prober performs it.
 pub fn measured(setup: &ArraySetup, effort: Effort, growth: WriteGrowth) -> MeasuredRedundancy {
     writes(setup, effort.parameters(), growth)
 }
 
-/// The mean ratio of as many runs as there are repeats.
+/// The mean ratio over `repeats` runs.
 pub fn ratio_mean(setup: &ArraySetup, effort: Effort) -> f64 {
     let ratio = |run: u64| {
         measured(setup, Effort { seed: effort.seed.wrapping_add(run), ..effort }, WriteGrowth::Doubling).ratio()
@@ -98,11 +98,11 @@ pub fn figure_14(effort: Effort) -> Vec<Exhibit> {
     })]
 }
 
-/// What a write of the Quantum of Figure 15 settles longer after each movement of the arm, in milliseconds. A choice that makes its
-/// curve: the measured 0.487 ms of an Atlas 10K cannot double anything.
+/// The additional settling time of writes of Figure 15's Quantum after each movement of the arm, in milliseconds.
+/// Chosen to reproduce its curve: the measured 0.487 ms of an Atlas 10K cannot double anything.
 const QUANTUM_SETTLE_MS: f64 = 4.0;
 
-/// The disks of Figure 15, each alone.
+/// The disks of Figure 15, each an array of its own.
 pub fn disks() -> [(&'static str, ArraySetup); 2] {
     let quantum = Mechanics { write_settle_ms: QUANTUM_SETTLE_MS, heads: 12, ..atlas_10k() };
     let one = array(LayoutKind::Raid0, 1, 64);
@@ -112,17 +112,17 @@ pub fn disks() -> [(&'static str, ArraySetup); 2] {
     ]
 }
 
-/// The ratio of sector-size writes to reads in a region.
+/// The ratio of sector-size writes to reads in a region of `region_bytes`.
 pub fn ratio_in(setup: &ArraySetup, effort: Effort, region_bytes: u64) -> f64 {
     let parameters = TrialParameters { block_bytes: 512, step_bytes: 512, region_bytes, ..effort.parameters() };
     let found = writes(setup, parameters, WriteGrowth::Doubling);
     found.ratio()
 }
 
-/// Figure 15: the region in which step 4 stays.
+/// Figure 15: the ratio by the region in which step 4 stays.
 pub fn figure_15(effort: Effort) -> Vec<Exhibit> {
-    // From 32 MiB to 8 GiB. In less, two of 500 sectors are the same: read again it is in the disk's cache, written again it
-    // comes round after a revolution.
+    // From 32 MiB to 8 GiB. In a smaller region, two of 500 sectors coincide: read again, the sector is in the disk's
+    // cache; written again, it waits for a revolution.
     let regions: Vec<u64> = (25..=33).map(|power| 1 << power).collect();
     let curve = |(name, setup): &(&'static str, ArraySetup)| {
         let point = |&region: &u64| (region as f64 / 1e6, ratio_in(setup, effort, region));
@@ -149,12 +149,12 @@ pub fn figure_15(effort: Effort) -> Vec<Exhibit> {
     })]
 }
 
-/// The controller of Figure 16: RAID-5 of four disks with a cache that takes 2048 blocks. (The paper does not say how large.)
+/// The controller of Figure 16: RAID-5 of four disks with a cache of 2048 blocks. (The paper does not give the size.)
 pub fn cached() -> ArraySetup {
     ArraySetup { write_cache_bytes: Some(8 << 20), ..array(LayoutKind::Raid5La, 4, 64) }
 }
 
-/// The bandwidth of so many random writes of 4 KiB, in MB/s, in a region as step 4's.
+/// The bandwidth of `count` random writes of 4 KiB, in MB/s, in the region that step 4 uses.
 pub fn bandwidth(setup: &ArraySetup, effort: Effort, count: usize) -> f64 {
     let mut array = Array::new(setup.clone());
     let (mut rng, region) = (Rng::new(effort.seed), effort.parameters().region_bytes);

@@ -11,22 +11,23 @@ use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// Microseconds of September 2001. The traces are of 2020; other formats' last columns are smaller.
+/// The least time that the check of first lines accepts, in microseconds: September 2001. The traces are of 2020; the
+/// last columns of other formats are smaller.
 const LOOKS_FROM_MICROS: u64 = 1_000_000_000_000_000;
 
-/// Does it look like this format?
+/// Whether the first lines are in this format.
 pub fn looks_like(head: &[u8]) -> bool {
     are_records(Alibaba { micros_min: LOOKS_FROM_MICROS }, head)
 }
 
-/// Reads it.
+/// A reader of the format.
 pub fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Alibaba { micros_min: 0 }, source))
 }
 
 /// The format's reader.
 struct Alibaba {
-    /// Earlier requests are malformed.
+    /// Requests before this time are malformed, in microseconds since 1970.
     micros_min: u64,
 }
 
@@ -45,7 +46,7 @@ impl TextFormat for Alibaba {
     }
 }
 
-/// All of a record but the device, and the device's name.
+/// A record without its device, and the device's name.
 fn row(line: &[u8], micros_min: u64) -> Result<(Record, &[u8]), &'static str> {
     let [volume, kind, offset, length, time] = columns(line).ok_or("not five columns")?;
     number(volume).ok_or("the device is no number")?;

@@ -5,9 +5,10 @@
 //! 19136520 8 4096 1 1397498441.163527 1397498441.163612 1397498441.163744 1397498441.164851
 //! ```
 //!
-//! 512-byte sectors; flags: bit 0 a write, bit 2 a synchronous one; seconds since 1970. Zhou et al., *I/O Characteristics of
-//! Smartphone Applications and Their Implications for eMMC Design* (IISWC 2015); what the columns mean is inferred from files.
-//! The first rows of a boot go by the clock since that boot, and are malformed here.
+//! Sectors of 512 bytes; flags: bit 0 is a write, bit 2 a synchronous request; times in seconds since 1970. Zhou et
+//! al., *I/O Characteristics of Smartphone Applications and Their Implications for eMMC Design* (IISWC 2015); the
+//! meaning of the columns is inferred from files. The first rows after a boot have times since that boot, and are
+//! malformed here.
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, sectors, time, words};
@@ -17,19 +18,19 @@ use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Nanos, SECTOR_BYTES};
 
-/// Seconds: a power of ten in nanoseconds.
+/// A second is ten to this power nanoseconds.
 const SECONDS: u32 = 9;
-/// September 2001.
+/// The least time of a valid row: September 2001.
 const TIME_MIN: Nanos = Nanos::from_secs(1_000_000_000);
-/// Of the flags.
+/// The bit of the flags that marks a write.
 const FLAG_WRITE: u64 = 1;
 
-/// Does it look like this format?
+/// Whether the first lines are in this format.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     are_records(BioTracer::default(), head)
 }
 
-/// Reads it.
+/// A reader of the format.
 pub(super) fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(BioTracer::default(), source))
 }

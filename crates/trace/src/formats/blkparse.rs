@@ -6,9 +6,9 @@
 //!   8,0    1        7     0.000056992     0  C  RA 2348060440 + 8 [0]
 //! ```
 //!
-//! A request arrives when it is queued (Q); its response is the time to the completion (C) of the same device, kind and
-//! sectors. One that was merged with another (M behind it, F before it) is part of that. Other actions are skipped, and so is
-//! the summary at the end. Sectors have 512 bytes.
+//! A request arrives when it is queued (Q); its response time lasts until the completion (C) of the same device, kind
+//! and sectors. A request that was merged with another (M behind it, F before it) is part of that one. Other actions
+//! are skipped, as is the summary at the end. Sectors have 512 bytes.
 //!
 //! Source: `process_default` in blktrace's `blkparse_fmt.c`; RWBS: `blk_fill_rwbs` in Linux's `kernel/trace/blktrace.c`.
 
@@ -25,17 +25,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
-/// Seconds: a power of ten in nanoseconds.
+/// A second is ten to this power nanoseconds.
 const SECONDS: u32 = 9;
-/// So many lines are judged to tell it from other formats.
+/// The number of lines by which the format is told from others.
 const LINES_JUDGED: usize = 16;
-/// So many completions are held back at the most until their time has come: readers that wait for completions give up
-/// after as many.
+/// The number of completions held back until their time, at most: readers that wait for completions stop waiting after
+/// as many.
 const COMPLETIONS_MAX: usize = 1 << 16;
-/// What lines of the summary and of `blkparse`'s own messages begin with.
+/// The beginnings of lines of the summary and of `blkparse`'s own messages.
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Input file "];
 
-/// How it is written.
+/// The writer of the format.
 pub(super) const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["blkparse", "txt"],
@@ -61,7 +61,7 @@ pub(super) const WRITER: FormatWriter = FormatWriter {
     },
 };
 
-/// Are the first lines events?
+/// Whether the first lines are events.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(head, |at| &head[..at]);
     let lines = whole.split(|&byte| byte == b'\n').skip_while(|line| is_summary(line));
@@ -69,23 +69,23 @@ pub(super) fn looks_like(head: &[u8]) -> bool {
     events.peek().is_some() && events.all(|event| event.is_ok())
 }
 
-/// A reader of it.
+/// A reader of the format.
 pub(super) fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Blkparse::default(), source))
 }
 
-/// A writer of it.
+/// A writer of the format.
 pub(super) fn writer(sink: OutputStream) -> Box<dyn Writer> {
     Box::new(BlkparseWriter { sink, completions: BinaryHeap::new(), events: 0, names: Vec::new() })
 }
 
-/// One line: the fields that matter.
+/// The fields of a line that matter.
 struct BlkparseLine<'a> {
     device: &'a [u8],
     at: Nanos,
     action: &'a [u8],
     rwbs: &'a [u8],
-    /// First byte and length; `None` where the action has none (a plug, a message, a SCSI command).
+    /// Offset and length; `None`: the action has none (a plug, a message, a SCSI command).
     range: Option<(Bytes, Bytes)>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> BlkparseLine<'a> {
             let count = number(count).ok_or("the number of sectors is none")?;
             Some(sectors(sector, count).ok_or("the range is too large")?)
         } else if rwbs.contains(&b'F') {
-            // Newer versions leave out what is zero: `Q FWS [jbd2]`, `C FWS 0 [0]`.
+            // Newer versions omit zeros: `Q FWS [jbd2]`, `C FWS 0 [0]`.
             Some((Bytes(0), Bytes(0)))
         } else {
             None
@@ -119,11 +119,11 @@ impl<'a> BlkparseLine<'a> {
         Ok(BlkparseLine { device, at, action, rwbs, range })
     }
 
-    /// What RWBS says; `None`: something else (`N`).
+    /// The kind by RWBS; `None`: another kind (`N`).
     fn kind(&self) -> Option<RequestKind> {
         let has = |letter: u8| self.rwbs.contains(&letter);
         let is_empty = self.range.is_none_or(|(_, length)| length == Bytes(0));
-        // F is a flush before, or after (FUA) what a write does; alone, or with an empty write, it is all there is.
+        // F is a flush before a write, or after it (FUA); alone, or with an empty write, the request is only a flush.
         let is_flush = has(b'F') && (is_empty || !(has(b'W') || has(b'R')));
         match () {
             () if has(b'D') => Some(RequestKind::Discard),
@@ -138,7 +138,7 @@ impl<'a> BlkparseLine<'a> {
 #[derive(Default)]
 struct Blkparse {
     pairing: Pairing,
-    /// Records that came out of it since the last block of lines.
+    /// Records that the pairing emitted since the last block of lines.
     paired: Vec<Record>,
     is_in_summary: bool,
 }
@@ -199,7 +199,7 @@ fn numbers(name: &[u8]) -> Option<(u64, u64)> {
 
 struct BlkparseWriter {
     sink: OutputStream,
-    /// Completions later than the last request.
+    /// Completions after the arrival of the last request.
     completions: BinaryHeap<Reverse<BlkparseCompletion>>,
     /// The number of the last event.
     events: u64,
@@ -207,16 +207,16 @@ struct BlkparseWriter {
     names: Vec<(u64, u64)>,
 }
 
-/// A completion; the order is that of time, then of arrival.
+/// A completion; ordered by time, then by the order of requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct BlkparseCompletion {
     at: Nanos,
-    /// The number of the event of the request.
+    /// The event number of the request.
     queued: u64,
     request: BlkparseRequest,
 }
 
-/// What both events of a request say.
+/// The fields that both events of a request have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct BlkparseRequest {
     device: DeviceId,
@@ -250,7 +250,7 @@ impl BlkparseWriter {
         )
     }
 
-    /// Writes the earliest completions: those until `until`, and those too many to be held.
+    /// Writes completions, the earliest first: those up to `until`, and those beyond [`COMPLETIONS_MAX`].
     fn complete(&mut self, until: Nanos) -> io::Result<()> {
         while let Some(&Reverse(done)) = self.completions.peek()
             && (done.at <= until || self.completions.len() > COMPLETIONS_MAX)
@@ -275,7 +275,7 @@ impl BlkparseWriter {
 
 impl Writer for BlkparseWriter {
     fn write(&mut self, records: &[Record], devices: &Devices) -> io::Result<()> {
-        // No block device has major number 0: free for devices of other names.
+        // No block device has major number 0, so it is used for devices with other names.
         let known = self.names.len();
         let names = devices.names()[known..].iter().zip(known as u64..);
         self.names.extend(names.map(|(name, id)| numbers(name.as_bytes()).unwrap_or((0, id))));
@@ -398,7 +398,7 @@ Input file s.blktrace.1 added
         survives(open, looks_like, SAMPLE);
     }
 
-    /// Requests whose ranges do not overlap while they are under way: those cannot be told apart for certain.
+    /// Requests whose ranges do not overlap while in flight: overlapping ones cannot be told apart for certain.
     fn records() -> impl Strategy<Value = Vec<Record>> {
         let kind = prop_oneof![
             Just(RequestKind::Read),

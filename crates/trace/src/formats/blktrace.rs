@@ -1,13 +1,13 @@
-//! Linux blktrace, binary: what `blktrace` writes, one file for each CPU. Either endianness; with response times.
+//! Linux blktrace, binary, as `blktrace` writes it, one file per CPU, in either endianness; with response times.
 //!
-//! Each event is the kernel's `struct blk_io_trace` of 48 bytes (`include/uapi/linux/blktrace_api.h`) and the bytes of
-//! its own that it announces. The files are merged by time. A request arrives when it is queued (Q) and responds when
-//! it is completed (C); one that was merged with another (M behind it, F before it) is part of that. [`Pairing`] tells which
-//! completion is whose when requests were split (X) or put back (requeued): those events themselves, and all others, are
-//! skipped. A device is named `major,minor`.
+//! Each event is the kernel's `struct blk_io_trace` of 48 bytes (`include/uapi/linux/blktrace_api.h`), followed by as
+//! many bytes of its own as it announces. The files are merged by time. A request arrives when it is queued (Q) and
+//! responds when it is completed (C); one that was merged with another (M behind it, F before it) is part of that one.
+//! [`Pairing`] finds the completion of each request even if requests were split (X) or requeued; those events
+//! themselves, and all others, are skipped. A device is named `major,minor`.
 //!
-//! Times count from the start of the trace, as `blkparse` shows them: the clock is that of the traced host since it
-//! was booted, and the first request is at zero.
+//! Times count from the start of the trace, as `blkparse` shows them: the clock is the traced host's time since boot,
+//! and the first request is put at zero.
 
 use crate::binary::BinarySource;
 use crate::error::TraceError;
@@ -21,14 +21,14 @@ use std::collections::{BinaryHeap, HashMap};
 
 /// `BLK_IO_TRACE_MAGIC`; the lowest byte is the version.
 const MAGIC: u32 = 0x6561_7400;
-/// `BLK_IO_TRACE_VERSION`: there was no other in twenty years.
+/// `BLK_IO_TRACE_VERSION`: the only one in twenty years.
 const VERSION: u32 = 0x07;
 /// The size of `struct blk_io_trace`.
 const EVENT_BYTES: usize = 48;
-/// So many events a call.
+/// The number of events per call.
 const BATCH: usize = 16_384;
 
-/// Actions, the low byte of the action's low half; its next bit says that an event names its cgroup.
+/// The mask of the action in the low half of the action word; the bit above it means that the event names its cgroup.
 const ACTION_MASK: u32 = 0xff;
 /// `__BLK_TA_QUEUE`.
 const QUEUE: u32 = 1;
@@ -39,14 +39,14 @@ const FRONT_MERGE: u32 = 3;
 /// `__BLK_TA_COMPLETE`.
 const COMPLETE: u32 = 8;
 
-/// Categories (`BLK_TC_...`), the action's high half.
+/// Categories (`BLK_TC_...`), in the high half of the action word.
 const READ: u32 = 1;
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
 
-/// Does it begin with an event, and is what follows it one too?
+/// Whether `head` begins with an event that is followed by another one.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     let Some(endian) = Endian::of(head) else {
         return false;
@@ -58,7 +58,7 @@ pub(super) fn looks_like(head: &[u8]) -> bool {
     next.len() < 4 || Endian::of(next) == Some(endian)
 }
 
-/// Opens the files of all CPUs.
+/// A reader of the files of all CPUs.
 pub(super) fn open(sources: Vec<Stream>) -> Box<dyn Reader> {
     Box::new(Blktrace {
         ahead: BinaryHeap::new(),
@@ -78,7 +78,7 @@ enum Endian {
 }
 
 impl Endian {
-    /// That of the host that wrote an event, by its magic; none: this is no event.
+    /// The endianness of the host that wrote an event, by its magic; `None`: this is not an event.
     fn of(event: &[u8]) -> Option<Endian> {
         let magic = *event.first_chunk::<4>()?;
         if u32::from_le_bytes(magic) == MAGIC | VERSION {
@@ -106,12 +106,12 @@ impl Endian {
     }
 }
 
-/// What became of a request.
+/// One event in the life of a request.
 #[derive(Clone, Copy, Debug)]
 struct BlktraceEvent {
     time: Nanos,
     action: Action,
-    /// major << 20 | minor.
+    /// The device number: major << 20 | minor.
     device: u32,
     kind: RequestKind,
     offset: Bytes,
@@ -128,9 +128,9 @@ enum Action {
 /// The events of one CPU.
 struct BlktraceCpu {
     source: BinarySource,
-    /// None until the first event.
+    /// `None`: before the first event.
     endian: Option<Endian>,
-    /// The first that was not yet taken.
+    /// The next event that was read and not yet taken.
     next: Option<BlktraceEvent>,
     is_ended: bool,
 }
@@ -140,7 +140,7 @@ impl BlktraceCpu {
         BlktraceCpu { source: BinarySource::new(source), endian: None, next: None, is_ended: false }
     }
 
-    /// Goes on to the next event that matters, if there is none, for `steps` events at the most.
+    /// Reads up to the next relevant event, if there is none yet, but at most `steps` events.
     fn advance(&mut self, steps: &mut usize, sink: &mut RecordSink) -> Result<(), TraceError> {
         while self.next.is_none() && !self.is_ended && *steps > 0 {
             *steps -= 1;
@@ -149,7 +149,7 @@ impl BlktraceCpu {
         Ok(())
     }
 
-    /// Takes one event, or finds that there is none.
+    /// Reads one event, or finds the end.
     fn step(&mut self, sink: &mut RecordSink) -> Result<(), TraceError> {
         let place = self.source.place();
         let raw = self.source.peek(EVENT_BYTES)?;
@@ -181,7 +181,7 @@ impl BlktraceCpu {
     }
 }
 
-/// Reads one event; none if it does not matter.
+/// Decodes one event; `None`: it is irrelevant.
 fn event(raw: &[u8], endian: Endian) -> Result<Option<BlktraceEvent>, &'static str> {
     let action = endian.u32(raw, 28);
     let categories = action >> 16;
@@ -203,7 +203,7 @@ fn event(raw: &[u8], endian: Endian) -> Result<Option<BlktraceEvent>, &'static s
     Ok(Some(BlktraceEvent { time, action, device, kind, offset, length: Bytes(length) }))
 }
 
-/// What a request does. A write may ask for a flush too: it is a write, unless there is nothing to be written.
+/// The kind of a request. A write may also ask for a flush: it counts as a write, unless it writes nothing.
 fn kind(categories: u32, length: u64) -> Option<RequestKind> {
     if categories & DISCARD != 0 {
         Some(RequestKind::Discard)
@@ -222,7 +222,7 @@ struct Blktrace {
     cpus: Vec<BlktraceCpu>,
     /// CPUs by the time of their next event, the earliest first.
     ahead: BinaryHeap<Reverse<(Nanos, usize)>>,
-    /// CPUs whose next event is not known.
+    /// CPUs whose next event has not been read.
     behind: Vec<usize>,
     /// The time of the first event.
     began: Option<Nanos>,
@@ -256,7 +256,7 @@ impl Reader for Blktrace {
 }
 
 impl Blktrace {
-    /// Finds the next event of every CPU, for only then is the earliest of them known. False: not within these steps.
+    /// Reads the next event of every CPU, because only then is the earliest known. False: it takes more steps.
     fn look_ahead(&mut self, steps: &mut usize, sink: &mut RecordSink) -> Result<bool, TraceError> {
         while let Some(&number) = self.behind.last() {
             let cpu = &mut self.cpus[number];
@@ -309,7 +309,7 @@ mod tests {
     const C_READ: u32 = READ << 16 | COMPLETE;
     const SDA: u32 = 8 << 20;
 
-    /// An event with `pdu` bytes of its own.
+    /// An event followed by `pdu` bytes of its own.
     fn encode(endian: Endian, time: u64, sector: u64, bytes: u32, action: u32, device: u32, pdu: u16) -> Vec<u8> {
         let mut raw = Vec::new();
         let mut put = |bytes_le: &[u8]| {
@@ -418,7 +418,7 @@ mod tests {
     fn a_long_trace_of_many_cpus_comes_in_order() {
         let mut files = vec![Vec::new(); 7];
         for i in 0..50_000u64 {
-            // Every other request of a file is of a kind that is skipped, and one file has nothing else.
+            // Skipped kinds are among the events of every file, and fill one file completely.
             let action = if i % 14 >= 6 { NOTIFY << 16 } else { Q_READ };
             files[(i % 7) as usize].extend(little(i, i * 8, action));
         }

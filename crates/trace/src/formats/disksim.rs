@@ -7,9 +7,9 @@
 //! 48513000 0 15486 16 1
 //! ```
 //!
-//! Sources: `iotrace_ascii_get_ioreq_event` in DiskSim 4.0's `disksim_iotrace.c`; `traces/README.md` of MQSim. Both know
-//! reads and writes only. Whole numbers with no type but 0 and 1 are taken for MQSim's: DiskSim's times have decimals
-//! wherever they were printed by a program.
+//! Sources: `iotrace_ascii_get_ioreq_event` in DiskSim 4.0's `disksim_iotrace.c`; `traces/README.md` of MQSim. Both
+//! have only reads and writes. Lines of whole numbers with types 0 and 1 only are taken for MQSim's: DiskSim's times
+//! have decimals whenever a program printed them.
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, hex, sectors, time, words};
@@ -19,27 +19,27 @@ use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::Nanos;
 
-/// Milliseconds: a power of ten in nanoseconds.
+/// A millisecond is ten to this power nanoseconds.
 const MILLISECONDS: u32 = 6;
-/// `DISKSIM_READ` of DiskSim's `disksim_global.h`.
+/// `DISKSIM_READ` in DiskSim's `disksim_global.h`.
 const FLAG_READ: u64 = 1;
 
-/// Do the first lines look like DiskSim's?
+/// Whether the first lines are DiskSim's.
 pub(super) fn looks_like_disksim(head: &[u8]) -> bool {
     are_records(disksim(), head) && !looks_like_mqsim(head)
 }
 
-/// Do the first lines look like MQSim's?
+/// Whether the first lines are MQSim's.
 pub(super) fn looks_like_mqsim(head: &[u8]) -> bool {
     are_records(mqsim(), head)
 }
 
-/// A reader of DiskSim's.
+/// A reader of DiskSim's format.
 pub(super) fn open_disksim(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(disksim(), source))
 }
 
-/// A reader of MQSim's.
+/// A reader of MQSim's format.
 pub(super) fn open_mqsim(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(mqsim(), source))
 }

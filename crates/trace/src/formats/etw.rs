@@ -7,10 +7,10 @@
 //!   DiskRead,  1000123,  store.exe (2332),  2784, 0xfffffa80, 0x0005d0a000, 0x00002000,  8011,  2, 0x060043, 7991, ...
 //! ```
 //!
-//! Of all events, `DiskRead` and `DiskWrite` are kept. TimeStamp and ElapsedTime are in us since the trace began,
-//! ByteOffset and IOSize in bytes, hexadecimal. Windows logs both events when the request is completed, so it arrived
-//! ElapsedTime before its TimeStamp. (The readme does not say so; ETW does. The UChicago replayer's script takes TimeStamp
-//! for the arrival.)
+//! Only `DiskRead` and `DiskWrite` events are kept. TimeStamp and ElapsedTime are in us since the trace began,
+//! ByteOffset and IOSize in bytes, hexadecimal. Windows logs both events when the request is completed, so a request
+//! arrived ElapsedTime before its TimeStamp. (The readme does not say so; ETW works that way. The UChicago replayer's
+//! script takes TimeStamp for the arrival.)
 
 use crate::columns::{are_records, number};
 use crate::fields::{Numbered, hex, range, time};
@@ -19,20 +19,20 @@ use crate::record::{Record, RequestKind};
 use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 
-/// The columns of both events; the last, a file name, may contain commas.
+/// The number of columns of both events; the last one, a file name, may contain commas.
 const COLUMNS: usize = 15;
-/// Microseconds: a power of ten in nanoseconds.
+/// A microsecond is ten to this power nanoseconds.
 const MICROSECONDS: u32 = 3;
 
 const HEADER_BEGIN: &[u8] = b"BeginHeader";
 const HEADER_END: &[u8] = b"EndHeader";
 
-/// Does it begin with the header, or with rows of it?
+/// Whether `head` begins with the header, or with rows.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     head.trim_ascii_start().starts_with(HEADER_BEGIN) || are_records(Etw::new(), head)
 }
 
-/// A reader of it.
+/// A reader of the format.
 pub(super) fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Etw::new(), source))
 }
@@ -47,7 +47,7 @@ impl Etw {
         Etw { is_in_header: false, disks: Numbered::new("disk") }
     }
 
-    /// The record of a row of `kind`; `row` is the columns after the event's name.
+    /// The record of a row of `kind`; `row` yields the columns after the event's name.
     fn record<'a>(
         &mut self,
         kind: RequestKind,
@@ -63,7 +63,7 @@ impl Etw {
         let disk = number(column(0)).ok_or("DiskNum is no number")?;
         let (offset, length) = range(offset, length).ok_or("the range is too large")?;
         let device = self.disks.id(disk, devices).ok_or("too many devices")?;
-        // A request from before the trace began arrives with it.
+        // A request from before the trace began arrives at its beginning.
         Ok(Record { arrival: logged.since(elapsed), response: Some(elapsed), offset, length, device, kind })
     }
 }

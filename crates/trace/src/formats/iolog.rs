@@ -9,12 +9,13 @@
 //! 2500 /dev/sda close                      /dev/sda write 8192 4096
 //! ```
 //!
-//! Version 3 counts us since the run began. Version 2 has no times but those of `wait`: fio's HOWTO says that it waits so
-//! many us, but its `iolog.c` (`read_iolog_get`) waits until so many *ms* have passed since it began. What fio does counts
-//! here: all requests after `wait N` arrive N ms after the start, or when those before them did if that is later.
+//! Version 3 has times in us since the run began. Version 2 has no times except those of `wait`: fio's HOWTO says that
+//! it waits that many us, but its `iolog.c` (`read_iolog_get`) waits until that many *ms* have passed since it began.
+//! This reader follows fio's code: requests after `wait N` arrive N ms after the start, or with the previous requests
+//! if those are later.
 //!
 //! Written times begin at 1 us: fio takes time stamp 0 for "none yet" (`delay_since_ttime`), and would not wait for the
-//! request after it.
+//! next request.
 
 use crate::columns::number;
 use crate::fields::{range, words};
@@ -30,12 +31,13 @@ const HEADER: &[u8] = b"fio version ";
 const HEADER_2: &[u8] = b"fio version 2 iolog";
 const HEADER_3: &[u8] = b"fio version 3 iolog";
 
-/// Longer requests are written in pieces: fio reads lengths into 32 bits, and holds a buffer of the longest.
+/// The longest request written, in bytes; longer ones are split: fio reads lengths into 32 bits, and allocates a buffer
+/// of the longest.
 const LENGTH_MAX: u64 = 1 << 30;
-/// The first request's time, in us.
+/// The time of the first request, in us.
 const START_MICROS: u64 = 1;
 
-/// How it is written.
+/// The writer of the format.
 pub(super) const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["iolog", "log"],
@@ -62,7 +64,7 @@ pub(super) const WRITER: FormatWriter = FormatWriter {
     keeps_name: |name| !name.is_empty() && !name.contains(char::is_whitespace),
 };
 
-/// Does it begin with the line of its version?
+/// Whether the first line is the header of a known version.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     version(head.split(|&byte| byte == b'\n').next().unwrap_or_default()).is_some()
 }
@@ -93,7 +95,7 @@ fn version(line: &[u8]) -> Option<IologVersion> {
 
 struct Iolog {
     version: Option<IologVersion>,
-    /// Version 2: until when it was last waited.
+    /// Version 2: the time of the latest `wait`.
     waited: Nanos,
 }
 
@@ -116,7 +118,7 @@ impl Iolog {
                 self.waited = self.waited.max(Nanos(until));
                 return Ok(TextLine::Skipped);
             }
-            // In version 3, fio ignores it too.
+            // In version 3, fio ignores `wait` too.
             b"wait" | b"add" | b"open" | b"close" | b"unlink" => return Ok(TextLine::Skipped),
             _ => return Err("no action of an iolog"),
         };
@@ -143,7 +145,7 @@ impl TextFormat for Iolog {
 
 struct IologWriter {
     sink: OutputStream,
-    /// When the first record arrived; `None`: there was none, and nothing is written yet.
+    /// The arrival of the first record; `None`: nothing is written yet.
     first: Option<Nanos>,
     /// The time of the last line.
     micros: u64,
@@ -178,7 +180,7 @@ impl IologWriter {
         }
     }
 
-    /// When the first record arrived; that is this one if there was none.
+    /// The arrival of the first record, which is this one if nothing is written yet.
     fn begin(&mut self, arrival: Nanos) -> io::Result<Nanos> {
         if self.first.is_none() {
             self.sink.write_all(HEADER_3)?;
@@ -215,7 +217,7 @@ impl Writer for IologWriter {
     }
 }
 
-/// A device's name without white space, which ends a field; everything else is kept.
+/// A device's name with white space, which would end a field, replaced; everything else is kept.
 fn file_name(name: &str) -> String {
     if name.is_empty() { "_".into() } else { name.replace(char::is_whitespace, "_") }
 }

@@ -1,5 +1,6 @@
-//! The table of formats. A new one is one file here (model: `spc.rs`), a row in [`FORMATS`], and a seed in
-//! `fuzz/seeds/NAME/`.
+//! The table of formats.
+//!
+//! A new format takes one file here (model: `spc.rs`), a row in [`FORMATS`], and a seed in `fuzz/seeds/NAME/`.
 
 mod alibaba;
 mod biotracer;
@@ -22,16 +23,16 @@ use crate::error::TraceError;
 use crate::reader::{Reader, Seekable, Stream};
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// What a format's clock counts from: says how several files are put together.
+/// The origin of a format's clock, which determines how several files are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockOrigin {
-    /// 1970: [`crate::Record::arrival`] is the time since then, to which the reader converts. Files are merged by time.
+    /// 1970: the reader converts [`crate::Record::arrival`] to the time since then. Files are merged by time.
     Absolute,
-    /// The beginning of the trace: the first request may be at zero. Files follow each other.
+    /// The beginning of the trace: the first request may be at zero. Files are read one after another.
     Relative,
 }
 
-/// How a format is opened.
+/// How a format's reader is made.
 #[derive(Clone, Copy)]
 pub enum FormatOpener {
     /// From one stream.
@@ -42,35 +43,35 @@ pub enum FormatOpener {
     Seekable(OpenSeekable),
 }
 
-/// Opens a file that can be read at any place.
+/// Makes a reader from a file that can be read at any place.
 pub type OpenSeekable = fn(Seekable) -> Result<Box<dyn Reader>, TraceError>;
 
 /// A row of the table.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub about: &'static str,
-    /// What its times count from.
+    /// The origin of its times.
     pub clock: ClockOrigin,
-    /// Does a trace that begins with these bytes (up to 64 KiB, decompressed) look like it? Asked in the order of the
-    /// table; formats with an unmistakable beginning come first.
+    /// Whether a trace that begins with these bytes (up to 64 KiB, decompressed) is in this format. Formats are tried
+    /// in the order of the table; those with an unmistakable beginning come first.
     pub looks_like: fn(&[u8]) -> bool,
     /// How it is read.
     pub open: FormatOpener,
     /// How it is written, if it can be.
     pub writer: Option<FormatWriter>,
-    /// What its numbers count, where programs that write it do not agree on that.
+    /// The usual units of its numbers, if programs that write it disagree about them.
     pub units: Option<Units>,
 }
 
-/// What plain numbers of a trace count.
+/// The units of a trace's plain numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
-    /// One of a time.
+    /// The unit of times.
     pub time: Nanos,
-    /// One of an offset or a length.
+    /// The unit of offsets and lengths.
     pub block: Bytes,
 }
 
@@ -213,12 +214,12 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// The format of that name.
+/// The format with this name; `None`: there is none.
 pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The first format that a trace with this beginning looks like.
+/// The first format of the table that recognises this beginning; `None`: none does.
 pub fn by_content(head: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.looks_like)(head))
 }
@@ -242,7 +243,7 @@ mod tests {
         assert!(STRANGERS.iter().all(|text| found(text.as_bytes()).is_none()));
     }
 
-    /// A file's ending chooses the format that is written.
+    /// Writers are chosen by file name extension, so no two may share one.
     #[test]
     fn each_ending_is_one_writers() {
         let endings: Vec<&str> =

@@ -1,10 +1,10 @@
 //! MSR Cambridge CSV: a week of 36 volumes of a data centre, the trace most studies use. Read and written.
 //!
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, no header. Narayanan, Donnelly and Rowstron, *Write
-//! Off-Loading* (FAST 2008); columns as in the readme of SNIA IOTTA set 388. Times are counted in 100 ns.
+//! Off-Loading* (FAST 2008); columns as in the readme of SNIA IOTTA set 388. Times are in units of 100 ns.
 //!
-//! Most rows take a fast path, eight bytes at a time. It judges nothing: a row with anything unusual about it goes to
-//! the plain path, which alone decides what is malformed.
+//! Most rows take a fast path, eight bytes at a time. It rejects nothing: a row with anything unusual goes to the plain
+//! path, which alone decides what is malformed.
 
 use crate::columns::{are_records, columns, number};
 use crate::error::SourcePlace;
@@ -20,15 +20,15 @@ use std::io;
 const EPOCH_TICKS: u64 = 134_774 * 86_400 * 10_000_000;
 /// Nanoseconds in one tick of a Windows FILETIME.
 const TICK_NANOS: u64 = 100;
-/// The fast path looks at so many bytes, which its longest row fits in: a time (19 with its comma), names (16), a type
-/// (6), three numbers (16 each with what ends it) and a line feed are 90.
+/// The number of bytes that the fast path examines. Its longest row fits: a time (19 with its comma), names (16), a
+/// type (6), three numbers (16 each with their separator) and a line feed are 90.
 const WINDOW: usize = 96;
-/// Slots of the table of names that the fast path knows.
+/// The number of slots in the fast path's table of names.
 const NAMES: usize = 64;
-/// Bytes are passed on to the sink by so many.
+/// The number of bytes that the writer gathers before it passes them on.
 const WRITE_BYTES: usize = 128 << 10;
 
-/// How it is written.
+/// The writer of the format.
 pub const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["csv"],
@@ -60,17 +60,17 @@ pub const WRITER: FormatWriter = FormatWriter {
     },
 };
 
-/// Does it look like this format?
+/// Whether the first lines are in this format.
 pub fn looks_like(head: &[u8]) -> bool {
     are_records(Msr::default(), head)
 }
 
-/// Reads it.
+/// A reader of the format.
 pub fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Msr::default(), source))
 }
 
-/// Writes it; what is lost says the table of formats.
+/// A writer of the format; [`WRITER`] lists what is lost.
 ///
 /// A device `NAME_3` becomes host `NAME`, disk 3; any other `NAME` becomes disk 0 of that host, and is `NAME_0` when
 /// it is read back. Commas and control characters in names become `-`.
@@ -124,10 +124,10 @@ impl TextFormat for Msr {
 }
 
 impl Msr {
-    /// The record that a row is and the row's length with its line end; `None`: ask the plain path.
+    /// The record of a row, and the row's length with its line end; `None`: use the plain path.
     #[inline(always)]
     fn fast(&mut self, window: &[u8; WINDOW]) -> Option<(Record, usize)> {
-        // Every time from 1970 until the nanoseconds overflow has eighteen digits.
+        // Every time from 1970 until nanoseconds overflow has eighteen digits.
         let (first, second) = (word(window, 0)? ^ ZEROS, word(window, 8)? ^ ZEROS);
         let (tens, ones) = (window[16] ^ b'0', window[17] ^ b'0');
         if non_digits(first) | non_digits(second) != 0 || tens > 9 || ones > 9 || window[18] != b',' {
@@ -153,7 +153,7 @@ impl Msr {
         };
         let record = Record {
             arrival: Nanos(since_1970 * TICK_NANOS),
-            // Numbers of at most fifteen digits: nothing here can overflow.
+            // Numbers have at most fifteen digits, so nothing here can overflow.
             response: Some(Nanos(response * TICK_NANOS)),
             offset: Bytes(offset),
             length: Bytes(size),
@@ -164,14 +164,14 @@ impl Msr {
     }
 }
 
-/// What the plain path makes of a row: all but the device.
+/// A row as the plain path reads it: everything except the device id.
 struct MsrRow<'a> {
     record: Record,
     name: &'a [u8],
     disk: &'a [u8],
 }
 
-/// The plain path, which decides what is a record.
+/// The plain path, which decides what a record is.
 fn row(line: &[u8]) -> Result<MsrRow<'_>, &'static str> {
     let [time, name, disk, kind, offset, size, response] = columns(line).ok_or("not seven columns")?;
     let time = number(time).ok_or("the time is no number")?;
@@ -196,9 +196,9 @@ fn row(line: &[u8]) -> Result<MsrRow<'_>, &'static str> {
 }
 
 /// The devices that the fast path knows by the bytes of their columns, `host,disk,`: at most sixteen bytes, as one
-/// number with the first byte lowest. Longer names, and those whose slot another has taken, take the plain path.
+/// number with the first byte lowest. Longer names, and those whose slot is taken by another, take the plain path.
 struct Names {
-    /// The last one found: most traces have long runs of one device.
+    /// The last device found: most traces have long runs of one device.
     last: Name,
     slots: [Name; NAMES],
 }
@@ -211,7 +211,7 @@ struct Name {
     device: DeviceId,
 }
 
-/// No columns match it: nothing is left of them under its mask, and it wants a bit.
+/// Matches no columns: its mask leaves zero, and it compares with one.
 const NO_NAME: Name = Name { columns: 1, mask: 0, length: 0, device: DeviceId(0) };
 
 impl Default for Names {
@@ -221,7 +221,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The device whose columns these bytes begin with, and how many of them are its columns.
+    /// The device whose columns these bytes begin with, and the number of bytes of its columns.
     #[inline(always)]
     fn find(&mut self, bytes: u128) -> Option<(DeviceId, usize)> {
         if bytes & self.last.mask != self.last.columns {
@@ -235,7 +235,7 @@ impl Names {
         Some((self.last.device, self.last.length))
     }
 
-    /// The device of a host and a disk, known to the fast path from now on.
+    /// The device of a host and a disk; from now on the fast path knows it.
     fn learn(&mut self, host: &[u8], disk: &[u8], devices: &mut Devices) -> Option<DeviceId> {
         let device = devices.id(&[host, b"_", disk].concat())?;
         let length = host.len() + disk.len() + 2;
@@ -250,45 +250,46 @@ impl Names {
     }
 }
 
-/// The bytes up to and with the second comma.
+/// The number of bytes up to and including the second comma.
 fn two_columns(bytes: u128) -> Option<usize> {
     const LOW_SEVEN: u128 = u128::from_le_bytes([0x7f; 16]);
     let commas = bytes ^ u128::from_le_bytes([b','; 16]);
-    // The highest bit of every byte that is zero, without carries between bytes.
+    // The highest bit of every zero byte, without carries between bytes.
     let commas = !(((commas & LOW_SEVEN) + LOW_SEVEN) | commas | LOW_SEVEN);
     let second = commas & commas.wrapping_sub(1);
     (second != 0).then(|| second.trailing_zeros() as usize / 8 + 1)
 }
 
-/// The lowest `length` bytes, of 1 to 16.
+/// The mask of the lowest `length` bytes, 1 to 16.
 fn mask(length: usize) -> u128 {
     u128::MAX >> (128 - 8 * length)
 }
 
 fn slot(columns: u128) -> usize {
     let folded = (columns as u64) ^ ((columns >> 64) as u64).rotate_left(29);
-    // Fibonacci hashing: 2^64 over the golden ratio.
+    // Fibonacci hashing: 2^64 divided by the golden ratio.
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % NAMES
 }
 
 const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
-/// Ten in a power of itself, up to the digits that one word adds to another.
+/// Powers of ten, for as many digits as a second word adds to the first.
 const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-/// Eight bytes, the first lowest.
+/// Eight bytes as a number, the first byte lowest.
 #[inline(always)]
 fn word(window: &[u8; WINDOW], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*window.get(at..at + 8)?.first_chunk()?))
 }
 
-/// Of digits less `'0'`: the highest bit of the first byte beyond 9 is set, and none before it.
+/// For bytes less `'0'`: the highest bit of the first byte above 9 is set, and none before it.
 #[inline(always)]
 fn non_digits(digits: u64) -> u64 {
     const BEYOND: u64 = u64::from_le_bytes([0x80 - 10; 8]);
     (digits.wrapping_add(BEYOND) | digits) & u64::from_le_bytes([0x80; 8])
 }
 
-/// The value of eight digits less `'0'`, the first lowest: pairs, then fours, then all. No lane overflows into another.
+/// The value of eight digits, given as bytes less `'0'`, the first lowest: pairs, then fours, then all. No lane
+/// overflows into another.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -296,7 +297,7 @@ fn eight_digits(digits: u64) -> u64 {
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
-/// A number of 1 to 15 digits, and where it ends.
+/// A number of 1 to 15 digits, and the place after it.
 #[inline(always)]
 fn digits(window: &[u8; WINDOW], at: usize) -> Option<(u64, usize)> {
     let first = word(window, at)? ^ ZEROS;
@@ -314,20 +315,20 @@ fn digits(window: &[u8; WINDOW], at: usize) -> Option<(u64, usize)> {
     Some((eight_digits(first) * POWERS[count & 7] + few_digits(second, count), at + 8 + count))
 }
 
-/// The value of the first `count` digits, of at most seven.
+/// The value of the first `count` digits, at most seven.
 #[inline(always)]
 fn few_digits(digits: u64, count: usize) -> u64 {
-    // Zeros shift in before the first digit. In two steps, as nothing shifts by 64.
+    // Zeros shift in before the first digit. In two steps, because a shift by 64 is not allowed.
     eight_digits((digits << 8) << (56 - 8 * count))
 }
 
-/// What a type that begins here is, and where the next column begins.
+/// The kind of the type that begins here, and the beginning of the next column.
 #[inline(always)]
 fn kind(window: &[u8; WINDOW], at: usize) -> Option<(RequestKind, usize)> {
     const READ: u64 = u64::from_le_bytes(*b"Read,\0\0\0");
     const WRITE: u64 = u64::from_le_bytes(*b"Write,\0\0");
     let bytes = word(window, at)?;
-    // Which of the two comes next is not to be foreseen, so no jump may depend on it: `R` is even and `W` is odd.
+    // Reads and writes alternate unpredictably, so there is no branch on the type: `R` is even and `W` is odd.
     let is_write = bytes & 1;
     let expected = READ ^ ((READ ^ WRITE) & is_write.wrapping_neg());
     let mask = 0x00ff_ffff_ffff | (0xff00_0000_0000 & is_write.wrapping_neg());
@@ -337,7 +338,7 @@ fn kind(window: &[u8; WINDOW], at: usize) -> Option<(RequestKind, usize)> {
     Some((if is_write == 1 { RequestKind::Write } else { RequestKind::Read }, at + 5 + is_write as usize))
 }
 
-/// The format's writer.
+/// The writer of the format.
 struct MsrWriter {
     sink: OutputStream,
     text: Vec<u8>,
@@ -383,7 +384,7 @@ impl Writer for MsrWriter {
     }
 }
 
-/// A device's name as columns, with the commas before and behind.
+/// A device's name as columns, with the commas before and after.
 fn name_columns(name: &str) -> Vec<u8> {
     let is_disk = |disk: &str| !disk.is_empty() && disk.bytes().all(|byte| byte.is_ascii_digit());
     let (host, disk) = match name.rsplit_once('_') {

@@ -1,4 +1,4 @@
-//! Parquet: the format to convert a trace to once, and to read often, from here or from anything that reads tables.
+//! Parquet: the format to which a trace is best converted once, to be read often, by Scrubjay or any table reader.
 //!
 //! | column        | type                      | what it is                                                            |
 //! |---------------|---------------------------|-----------------------------------------------------------------------|
@@ -31,7 +31,7 @@ use crate::error::TraceError;
 use crate::reader::{OutputStream, Reader, Seekable, Writer};
 use crate::writing::FormatWriter;
 
-/// How it is written: without loss.
+/// The writer of the format, which loses nothing.
 pub(super) const WRITER: FormatWriter = FormatWriter {
     begin: writer,
     endings: &["parquet"],
@@ -41,17 +41,17 @@ pub(super) const WRITER: FormatWriter = FormatWriter {
     keeps_name: |_| true,
 };
 
-/// Does it begin as every Parquet file does?
+/// Whether `head` begins with Parquet's magic.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     head.starts_with(b"PAR1")
 }
 
-/// Opens a file.
+/// A reader of a file.
 pub(super) fn open(file: Seekable) -> Result<Box<dyn Reader>, TraceError> {
     Ok(Box::new(reader::TableReader::new(file)?))
 }
 
-/// Begins a file.
+/// A writer that begins a file.
 pub(super) fn writer(sink: OutputStream) -> Box<dyn Writer> {
     Box::new(writer::TableWriter::new(sink))
 }

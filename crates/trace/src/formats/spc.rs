@@ -17,15 +17,15 @@ use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::SECTOR_BYTES;
 
-/// Seconds: a power of ten in nanoseconds.
+/// A second is ten to this power nanoseconds.
 const SECONDS: u32 = 9;
 
-/// Do the first lines look like it?
+/// Whether the first lines are in this format.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     are_records(Spc::new(), head)
 }
 
-/// A reader of it.
+/// A reader of the format.
 pub(super) fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Spc::new(), source))
 }

@@ -1,8 +1,8 @@
 //! HP SRT: the traces of HP Labs (hplajw, snake, cello), versions 1 to 4 and 7. Big-endian, with completion times.
 //!
 //! A text header begins with `$$TR_IOREC` and ends with a form feed; records of 32-bit words follow, each beginning
-//! with its own size. Their layout is that of `disksim_hptrace.h` (DiskSim 4.0, Bucy et al. 2008); the words of
-//! version 7, which it does not know, were found by looking at cello's trace of 2003.
+//! with its own size. Their layout is that of `disksim_hptrace.h` (DiskSim 4.0, Bucy et al. 2008); that of version 7,
+//! which is not in it, was inferred from cello's trace of 2003.
 //!
 //! - **Times** of versions 1 to 4 count from the header's `tracedate` (ctime form, taken as UTC); if that cannot be
 //!   read, from zero. Those of version 7 are since 1970.
@@ -19,29 +19,29 @@ use crate::record_sink::RecordSink;
 use scrubjay_core::units::{Bytes, Nanos};
 use std::collections::HashMap;
 
-/// How the header begins.
+/// The beginning of the header.
 const MAGIC: &[u8] = b"$$TR_IOREC";
-/// How it ends.
+/// The end of the header.
 const HEADER_END: u8 = 0x0c;
-/// A longer header belongs to no trace; hplajw's has 2 KiB.
+/// The longest header accepted, in bytes; hplajw's has 2 KiB.
 const HEADER_MAX: usize = 64 << 10;
-/// A longer record belongs to no trace.
+/// The longest record accepted, in bytes.
 const RECORD_MAX: usize = 64 << 10;
-/// Every record has a size, and a version and type.
+/// The shortest record, in bytes: a size, and a version and type.
 const RECORD_MIN: usize = 8;
-/// So many records a call.
+/// The number of records per call.
 const BATCH: usize = 4096;
-/// The block size if the header gives none: that of nearly every disk.
+/// The block size if the header gives none, in bytes: that of nearly every disk.
 const BLOCK_BYTES: u64 = 512;
-/// Types of records that are requests; others are texts, and requests whose times are in doubt.
+/// Types of records that are requests; others are texts, and requests with doubtful times.
 const REQUEST_TYPES: [u32; 2] = [1, 2];
 
-/// Does it begin like an SRT header?
+/// Whether `head` begins like an SRT header.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// Opens a trace.
+/// A reader of the format.
 pub(super) fn open(source: Stream) -> Box<dyn Reader> {
     let source = BinarySource::new(source);
     Box::new(Srt { source, header: None, ids: HashMap::new(), is_ended: false })
@@ -49,9 +49,9 @@ pub(super) fn open(source: Stream) -> Box<dyn Reader> {
 
 struct Srt {
     source: BinarySource,
-    /// None until it was read.
+    /// `None`: not read yet.
     header: Option<SrtHeader>,
-    /// Devices by their names' number and the record's version being 7.
+    /// Devices by the number in their name, and whether the record is of version 7.
     ids: HashMap<(u32, bool), DeviceId>,
     is_ended: bool,
 }
@@ -117,14 +117,14 @@ impl Srt {
     }
 }
 
-/// A record whose device is not yet known by its id.
+/// A record whose device id is still to be found.
 struct SrtRequest {
     record: Record,
-    /// The number that its name is made of.
+    /// The number in the device's name.
     device: u32,
 }
 
-/// How much of a request of this version is always there.
+/// The number of bytes that every request of this version has.
 fn fixed_bytes(version: u32) -> usize {
     match version {
         1..=3 => 52,
@@ -134,7 +134,7 @@ fn fixed_bytes(version: u32) -> usize {
     }
 }
 
-/// Reads a request that has all its fixed bytes.
+/// Decodes a request that has all its fixed bytes.
 fn request(raw: &[u8], version: u32, header: &SrtHeader) -> Result<SrtRequest, &'static str> {
     if !matches!(version, 1..=4 | 7) {
         return Err("a version not known");
@@ -157,7 +157,8 @@ fn request(raw: &[u8], version: u32, header: &SrtHeader) -> Result<SrtRequest, &
     if offset.checked_add(length).is_none() {
         return Err("an address beyond all disks");
     }
-    // The word is signed: what was never completed, or before it came, has no response time.
+    // The word is signed: negative if the request was never completed, or completed before it came; then there is no
+    // response time.
     let response = i32::try_from(word(raw, 5)).ok().map(|micros| Nanos(u64::from(micros.unsigned_abs()) * 1000));
     let kind = if word(raw, 11) & 1 == 1 { RequestKind::Read } else { RequestKind::Write };
     let (offset, length) = (Bytes(offset), Bytes(length));
@@ -180,12 +181,12 @@ fn device_id(
     Ok(id)
 }
 
-/// What of the header is needed.
+/// The relevant parts of the header.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct SrtHeader {
-    /// What the times of versions 1 to 4 count from, since 1970; zero if it is not told.
+    /// The origin of times in versions 1 to 4, since 1970; zero if the header does not give it.
     traced_from: Nanos,
-    /// The block size of each disk that has one.
+    /// The block sizes of the disks that have one, in bytes.
     block_bytes: HashMap<u32, u64>,
 }
 
@@ -220,8 +221,8 @@ fn read_header(source: &mut BinarySource) -> Result<SrtHeader, TraceError> {
     Ok(header)
 }
 
-/// Finds `sectorsize = N` in `disks = { DISK -> { ... }, ... }`. It is looked for at its own depth: the sections of a
-/// disk are numbered too.
+/// Finds `sectorsize = N` in `disks = { DISK -> { ... }, ... }`, at its own depth only, because the sections of a disk
+/// are numbered too.
 fn block_sizes(text: &str) -> HashMap<u32, u64> {
     let tokens = tokens(text);
     let (mut sizes, mut depth, mut disk) = (HashMap::new(), 0usize, None);
@@ -242,7 +243,7 @@ fn block_sizes(text: &str) -> HashMap<u32, u64> {
     sizes
 }
 
-/// Words, braces and equals signs, without strings, comments and separators.
+/// Splits text into words, braces and equals signs, without strings, comments and separators.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -267,7 +268,7 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || ",;()".contains(c)
 }
 
-/// Reads `Sat May 30 00:03:06 1992` as UTC, since 1970. The day of the week is not looked at.
+/// Parses `Sat May 30 00:03:06 1992` as UTC; returns the time since 1970. The day of the week is ignored.
 fn ctime(text: &str) -> Option<Nanos> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut words = text.split_ascii_whitespace().skip(1);
@@ -277,7 +278,7 @@ fn ctime(text: &str) -> Option<Nanos> {
     let mut clock = words.next()?.split(':');
     let (hour, minute) = (number(clock.next()?, 0, 23)?, number(clock.next()?, 0, 59)?);
     let second = number(clock.next()?, 0, 60)?;
-    // The last word: a time zone may stand before it. It is not heeded; nobody knows all their names.
+    // The year is the last word, because a time zone may precede it. Time zones are ignored: their names are too many.
     let year = number(words.last()?, 1970, 2200)?;
     Some(Nanos::from_secs(days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second))
 }
@@ -286,14 +287,15 @@ fn number(text: &str, min: u64, max: u64) -> Option<u64> {
     text.parse().ok().filter(|number| (min..=max).contains(number))
 }
 
-/// Days of the Gregorian calendar, counted in years that begin in March, so that the leap day is a year's last.
+/// Days since 1970 in the Gregorian calendar, by years that begin in March, so that the leap day is the last of its
+/// year.
 fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days_before_month = (153 * month + 2) / 5;
     year * 365 + year / 4 - year / 100 + year / 400 + days_before_month + (day - 1) - 719_468
 }
 
-/// A big-endian word of a record that is known to have it.
+/// A big-endian word of a record that is long enough to have it.
 fn word(raw: &[u8], index: usize) -> u32 {
     let at = index * 4;
     u32::from_be_bytes([raw[at], raw[at + 1], raw[at + 2], raw[at + 3]])
@@ -431,7 +433,7 @@ mod tests {
 
         #[test]
         fn dates_are_those_of_the_calendar(days in 0u64..60_000) {
-            // Counts the days one by one, as a calendar on the wall does.
+            // Counts the days one by one, as a wall calendar does.
             let (mut left, mut year, mut month) = (days, 1970, 1);
             loop {
                 let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);

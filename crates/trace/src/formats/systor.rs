@@ -12,12 +12,12 @@ use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// Does it look like this format?
+/// Whether the first lines are in this format.
 pub fn looks_like(head: &[u8]) -> bool {
     are_records(Systor, head)
 }
 
-/// Reads it. The device of LUN 4 is `LUN4`.
+/// A reader of the format. The device of LUN 4 is named `LUN4`.
 pub fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Systor, source))
 }
@@ -41,7 +41,7 @@ impl TextFormat for Systor {
     }
 }
 
-/// All of a record but the device, and the LUN. `None`: nobody knows what it did, as no response to it was seen.
+/// A record without its device, and the LUN. `None`: its kind is unknown, because no response to it was traced.
 fn row(line: &[u8]) -> Result<Option<(Record, &[u8])>, &'static str> {
     let [time, response, kind, lun, offset, size] = columns(line).ok_or("not six columns")?;
     let arrival = Nanos(seconds(time).ok_or("the time is no number of seconds")?);

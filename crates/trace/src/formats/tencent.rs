@@ -11,23 +11,24 @@ use crate::record_sink::Devices;
 use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
-/// Seconds of September 2001: times have ten digits from then to 2286.
+/// The least time that the check of first lines accepts, in seconds: September 2001. Times have ten digits from then to
+/// 2286.
 const LOOKS_FROM_SECONDS: u64 = 1_000_000_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Does it look like this format?
+/// Whether the first lines are in this format.
 pub fn looks_like(head: &[u8]) -> bool {
     are_records(Tencent { seconds_min: LOOKS_FROM_SECONDS }, head)
 }
 
-/// Reads it.
+/// A reader of the format.
 pub fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(TextReader::new(Tencent { seconds_min: 0 }, source))
 }
 
 /// The format's reader.
 struct Tencent {
-    /// Earlier requests are malformed.
+    /// Requests before this time are malformed, in seconds since 1970.
     seconds_min: u64,
 }
 
@@ -46,7 +47,7 @@ impl TextFormat for Tencent {
     }
 }
 
-/// All of a record but the device, and the device's name.
+/// A record without its device, and the device's name.
 fn row(line: &[u8], seconds_min: u64) -> Result<(Record, &[u8]), &'static str> {
     let [time, offset, size, kind, volume] = columns(line).ok_or("not five columns")?;
     let seconds = number(time).filter(|&seconds| seconds >= seconds_min).ok_or("the time is no number of seconds")?;

@@ -1,9 +1,10 @@
-//! CloudPhysics vscsi, versions 1 and 2: SCSI commands of a virtual machine's disk, as VMware's `vscsiStats` traces
-//! them. Little-endian, no header, no name of the device (it is called `vscsi`); version 2 has response times.
+//! CloudPhysics vscsi, versions 1 and 2: SCSI commands of a virtual machine's disk, traced by VMware's `vscsiStats`.
 //!
-//! Layout as read by libCacheSim (Yang, `vscsi.h`), in whose collection these traces are. Which version it is, is told
-//! by the first two records. Times are microseconds of the traced host's clock, as they are. Only commands that read
-//! or write are taken.
+//! Little-endian, no header, no name of the device (it is called `vscsi`); version 2 has response times.
+//!
+//! The layout is that read by libCacheSim (Yang, `vscsi.h`), whose collection has these traces. The first records tell
+//! the version. Times are microseconds of the traced host's clock, unchanged. Only commands that read or write are
+//! kept.
 
 use crate::binary::BinarySource;
 use crate::error::{SourcePlace, TraceError};
@@ -12,26 +13,26 @@ use crate::record::{DeviceId, Record, RequestKind};
 use crate::record_sink::RecordSink;
 use scrubjay_core::units::{Bytes, Nanos, SECTOR_BYTES};
 
-/// So many records a call.
+/// The number of records per call.
 const BATCH: usize = 8192;
-/// Beginnings are judged by so many records.
+/// The number of records by which the beginning of a file is judged.
 const JUDGED: usize = 16;
-/// No command moves more: a virtual disk's limit is some MiB.
+/// The largest plausible transfer of a command, in bytes: a virtual disk's limit is some MiB.
 const COMMAND_BYTES_MAX: u32 = 64 << 20;
-/// No disk has more sectors: 1 PiB. VMware's largest virtual disk has 62 TiB.
+/// The largest plausible disk, in sectors: 1 PiB. VMware's largest virtual disk has 62 TiB.
 const SECTORS_MAX: u64 = 1 << 41;
-/// Consecutive records are not further apart, in microseconds: a week.
+/// The largest plausible time between successive records, in microseconds: a week.
 const GAP_MICROS_MAX: u64 = 7 * 86_400 * 1_000_000;
 
-/// Do the first records look like those of one of the versions?
+/// Whether the first records are in one of the versions.
 ///
-/// There is no magic, so this is strict: at least two records, the right version in each, opcodes of one byte, sizes and
-/// addresses that a disk can have, times that are near each other, and one that reads or writes something.
+/// There is no magic, so this is strict: at least two records, the right version in each, opcodes of one byte,
+/// plausible sizes and addresses, times near each other, and at least one record that reads or writes something.
 pub(super) fn looks_like(head: &[u8]) -> bool {
     VscsiVersion::of(head).is_some()
 }
 
-/// Opens a trace.
+/// A reader of the format.
 pub(super) fn open(source: Stream) -> Box<dyn Reader> {
     Box::new(Vscsi { source: BinarySource::new(source), version: None, device: None, is_ended: false })
 }
@@ -42,7 +43,7 @@ enum VscsiVersion {
     Two,
 }
 
-/// One record as it is written.
+/// One record as stored.
 struct VscsiRecord {
     opcode: u16,
     version: u16,
@@ -64,7 +65,7 @@ impl VscsiVersion {
         }
     }
 
-    /// Reads a record that is all there.
+    /// Decodes a complete record.
     fn decode(self, raw: &[u8]) -> VscsiRecord {
         let (opcode, version, bytes, sector) = match self {
             VscsiVersion::One => (12, 14, 4, 16),
@@ -88,7 +89,7 @@ impl VscsiVersion {
         }
     }
 
-    /// Are the first records of this version?
+    /// Whether the first records are of this version.
     fn fits(self, head: &[u8]) -> bool {
         let commands: Vec<VscsiRecord> =
             head.chunks_exact(self.record_bytes()).take(JUDGED).map(|raw| self.decode(raw)).collect();
@@ -105,7 +106,7 @@ impl VscsiVersion {
     }
 }
 
-/// What the command does: READ and WRITE of 6, 10, 12 and 16 bytes (SBC-4); none: something else.
+/// The kind of a command: READ and WRITE of 6, 10, 12 and 16 bytes (SBC-4); `None`: another command.
 fn kind(opcode: u16) -> Option<RequestKind> {
     match opcode {
         0x08 | 0x28 | 0x88 | 0xa8 => Some(RequestKind::Read),
@@ -116,7 +117,7 @@ fn kind(opcode: u16) -> Option<RequestKind> {
 
 struct Vscsi {
     source: BinarySource,
-    /// None until the first records were seen.
+    /// `None` until the first records were read.
     version: Option<VscsiVersion>,
     device: Option<DeviceId>,
     is_ended: bool,
@@ -166,7 +167,7 @@ impl Reader for Vscsi {
 }
 
 impl Vscsi {
-    /// The version, from the beginning; none: the source is empty.
+    /// The version, from the beginning of the source; `None`: the source is empty.
     fn version(&mut self) -> Result<Option<VscsiVersion>, TraceError> {
         if self.version.is_none() {
             let head = self.source.peek(JUDGED * VscsiVersion::Two.record_bytes())?;
@@ -183,7 +184,7 @@ impl Vscsi {
     }
 }
 
-/// What a command comes down to; none: it neither reads nor writes.
+/// The record of a command; `None`: it neither reads nor writes.
 fn record(command: &VscsiRecord, version: VscsiVersion, device: DeviceId) -> Result<Option<Record>, &'static str> {
     if command.version >> 8 != version.number() {
         return Err("not of the version of the first");

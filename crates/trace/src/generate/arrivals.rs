@@ -1,4 +1,4 @@
-//! When requests arrive: bursts, and the gaps within and between them.
+//! The arrivals of requests: bursts, and the gaps within and between them.
 
 use super::curve::QuantileCurve;
 use super::deck::Deck;
@@ -8,46 +8,46 @@ use super::profile::Profile;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 
-/// A run this much shorter than the original is a stretch of it.
+/// A run shorter than this share of the original is a stretch of it.
 const WHOLE_FROM: f64 = 0.999;
-/// A stretch is entered this long after the model's own beginning, in the longest gap, at most: a day.
+/// The model runs for its longest gap before a stretch begins, but at most this long, in seconds: a day.
 const LEAD_SECONDS_MAX: f64 = 86_400.0;
 
-/// Times of arrival, ascending.
+/// Generates times of arrival, in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     rng: Rng,
-    /// When the last request was; a stretch is entered after zero.
+    /// The time of the last request in the model's clock; a stretch begins after zero.
     now: Nanos,
-    /// What is time zero to the outside.
+    /// The time in the model's clock that is time zero of the output.
     zero: Nanos,
     end: Nanos,
-    /// Requests of this burst still to come.
+    /// The requests left in this burst.
     in_burst: u64,
     is_begun: bool,
-    /// What the lengths of bursts owe to rounding.
+    /// The rounding error carried over from the lengths of bursts so far.
     owed: f64,
-    /// Gaps between bursts still to come.
+    /// The gaps between bursts that are left.
     gaps_left: u64,
     gaps: Option<Gaps>,
     within: Option<Within>,
     bursts: Option<(QuantileCurve, Deck)>,
 }
 
-/// Gaps between bursts.
+/// Generates gaps between bursts.
 #[derive(Clone, Debug)]
 struct Gaps {
     curve: QuantileCurve,
     deck: Deck,
     latent: LatentSeries,
     profile: Profile,
-    /// Gaps since the profile's beginning.
+    /// The number of gaps since the profile's beginning.
     passed: u64,
-    /// When in the profile the run began.
+    /// The time in the profile at which the run began, in seconds.
     begun_seconds: f64,
 }
 
-/// Gaps within bursts.
+/// Generates gaps within bursts.
 #[derive(Clone, Debug)]
 struct Within {
     curve: QuantileCurve,
@@ -83,8 +83,8 @@ impl Arrivals {
         arrivals
     }
 
-    /// Enters a stretch: at an hour by chance, and at a moment, not at a request. Bursts follow short gaps more often
-    /// than a moment finds itself in a short gap, so the model runs for its longest gap first.
+    /// Enters a stretch at a random hour, and at a moment, not at a request. Bursts follow short gaps more often than a
+    /// random moment lies in a short gap, so the model first runs for its longest gap.
     fn enter(&mut self) {
         let mut longest = 1.0;
         if let Some(gaps) = &mut self.gaps {
@@ -100,12 +100,12 @@ impl Arrivals {
                 return;
             }
         }
-        // The request that was just passed is the first of the stretch: it comes again.
+        // The request just passed is the first of the stretch, so it is generated again.
         self.in_burst += 1;
         self.is_begun = false;
     }
 
-    /// The next arrival in the model's clock.
+    /// Advances to the next arrival in the model's clock; `None`: there are no more.
     fn step(&mut self) -> Option<()> {
         if self.in_burst == 0 {
             if self.is_begun {
@@ -127,7 +127,7 @@ impl Arrivals {
         self.now = self.now.saturating_add(Nanos::from_secs_f64(seconds));
     }
 
-    /// How many requests the next burst has.
+    /// The number of requests in the next burst.
     fn burst(&mut self) -> u64 {
         let Some((curve, deck)) = &mut self.bursts else {
             return if self.gaps.is_some() { 1 } else { u64::MAX };

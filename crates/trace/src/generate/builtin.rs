@@ -1,4 +1,4 @@
-//! Models for studies without any trace.
+//! Built-in models, for studies without a trace.
 
 use super::model::Model;
 use super::params::Params;
@@ -6,21 +6,21 @@ use super::params::Params;
 /// A built-in model.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its name.
+    /// The model's name.
     pub name: &'static str,
-    /// What it is like, in a few words.
+    /// Its load, in a few words.
     pub about: &'static str,
     make: fn(&'static str) -> Params,
 }
 
-/// All of them.
+/// All built-in models.
 pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "mid-read", about: "a virtual machine's volume, 18 IOPS, 69 % reads", make: mid_read },
     Builtin { name: "mid-write", about: "a virtual machine's volume, 18 IOPS, 95 % writes", make: mid_write },
     Builtin { name: "memoryless", about: "Poisson arrivals, 20 IOPS: having waited says nothing", make: memoryless },
 ];
 
-/// The built-in model of that name.
+/// The built-in model with this name; `None`: there is none.
 pub fn builtin(name: &str) -> Option<Model> {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
     Some(Model::new((builtin.make)(builtin.name)).expect("built-in numbers make sense, a test sees to it"))
@@ -32,14 +32,14 @@ const STATISTICS_PCT: [f64; 23] = [
     90.0, 95.0, 99.0, 100.0,
 ];
 
-/// The autocorrelation of the logarithms of gaps at lags 1, 2 and 5, between bursts and within them: the statistics of
-/// CloudPhysics say nothing of it. That of the HP server cello (2003, all disks, one hour).
+/// The autocorrelation of the logarithms of gaps at lags 1, 2 and 5, between bursts and within them. The statistics of
+/// CloudPhysics do not have it, so it is that of the HP server cello (2003, all disks, one hour).
 const CELLO_LONG_ACF: [f64; 3] = [0.292, 0.228, 0.130];
 const CELLO_SHORT_ACF: [f64; 3] = [0.414, 0.340, 0.222];
 
-/// One volume of the block statistics of 106 virtual machines' volumes, a week each, that CloudPhysics collected
-/// (Waldspurger et al., FAST'15; requests, percentiles of inter-arrival times, sizes and jumps by volume). Their
-/// median has 19 requests a second. Bursts are taken to be geometric.
+/// One volume in the block statistics of 106 virtual machines' volumes, a week each, that CloudPhysics collected
+/// (Waldspurger et al., FAST'15; requests, percentiles of inter-arrival times, sizes and jumps by volume). The median
+/// volume has 19 requests per second. Burst lengths are assumed to be geometric.
 struct BuiltinVolume {
     requests: u64,
     /// The mean gap, in microseconds.
@@ -48,7 +48,7 @@ struct BuiltinVolume {
     gaps_us: [f64; 23],
     read_pct: f64,
     sequential_pct: f64,
-    /// Lengths and shares, from percentiles.
+    /// Lengths with shares, from percentiles.
     read_sizes: &'static [(u64, f64)],
     write_sizes: &'static [(u64, f64)],
     /// Absolute jumps in bytes, at `STATISTICS_PCT`.
@@ -75,7 +75,7 @@ impl BuiltinVolume {
     }
 }
 
-/// Volume w49, and the bounds of its percentiles taken as its sizes.
+/// Volume w49; the bounds of its percentiles serve as its sizes.
 fn mid_read(name: &'static str) -> Params {
     let volume = BuiltinVolume {
         requests: 11_150_575,
@@ -190,7 +190,8 @@ fn mid_write(name: &'static str) -> Params {
     volume.params(name)
 }
 
-/// A day of exponential gaps with a mean of 50 ms, about the median rate of CloudPhysics; half reads, 4 KiB, anywhere.
+/// A day of exponential gaps with a mean of 50 ms, about the median rate of CloudPhysics; half reads, 4 KiB, random
+/// places.
 fn memoryless(name: &'static str) -> Params {
     const MEAN_SECONDS: f64 = 0.05;
     const HOURS: f64 = 24.0;

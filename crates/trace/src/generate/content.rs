@@ -1,14 +1,14 @@
-//! What requests ask for: reading or writing, how much, and where.
+//! The contents of requests: kind, length and offset.
 
 use super::curve::QuantileCurve;
 use super::model::Model;
 use crate::record::RequestKind;
 use scrubjay_core::rng::Rng;
 
-/// Offsets are aligned to the largest power of two in this range that divides all sizes.
+/// Offsets are aligned to the largest power of two in this range (exponents) that divides all sizes.
 const ALIGN_BYTES: std::ops::RangeInclusive<u32> = 9..=12;
 
-/// Kinds, lengths and offsets.
+/// Draws kinds, lengths and offsets.
 #[derive(Clone, Debug)]
 pub(super) struct ContentModel {
     rng: Rng,
@@ -21,11 +21,11 @@ pub(super) struct ContentModel {
     jumps: Option<QuantileCurve>,
     align: u64,
     capacity: u64,
-    /// Where the one before began and ended.
+    /// The beginning and the end of the previous request, in bytes.
     before: (u64, u64),
 }
 
-/// Lengths by their cumulative shares.
+/// Lengths with their cumulative shares.
 #[derive(Clone, Debug)]
 struct LengthShares {
     sizes: Vec<u64>,
@@ -55,7 +55,7 @@ impl ContentModel {
         }
     }
 
-    /// The next request: what it does, its offset and its length in bytes.
+    /// The next request: its kind, and its offset and length in bytes.
     pub(super) fn next(&mut self) -> (RequestKind, u64, u64) {
         let write_share = match (self.write_after, self.kind) {
             (Some((after, _)), Some(RequestKind::Write)) | (Some((_, after)), Some(_)) => after,
@@ -70,7 +70,7 @@ impl ContentModel {
         (kind, offset, length)
     }
 
-    /// Where the one before ended, or a jump up or down the disk, or, if nothing is known of jumps, anywhere.
+    /// The end of the previous request, or a jump up or down the disk or, if jumps are unknown, a random place.
     fn place(&mut self, length: u64) -> u64 {
         let last = self.capacity - length;
         let (began, ended) = self.before;
@@ -85,10 +85,10 @@ impl ContentModel {
         let up = began.checked_add(distance).filter(|&offset| offset <= last);
         let down = began.checked_sub(distance).filter(|&offset| offset <= last);
         match (up, down) {
-            // A jump that goes on where the one before ended would be none.
+            // A jump to the end of the previous request would not be a jump.
             (Some(up), Some(down)) if up == ended || self.rng.bits() >> 63 == 0 => down,
             (Some(offset), _) | (None, Some(offset)) => offset,
-            // It leads out of the disk either way: to the end that is farther.
+            // Both ways lead off the disk: use its farther end.
             (None, None) if began > last / 2 => 0,
             (None, None) => last / self.align * self.align,
         }

@@ -1,36 +1,36 @@
-//! A quantile function: measured points, and what is taken to lie between them.
+//! A quantile function: measured points, and an assumed shape between them.
 //!
-//! Between two points the logarithm of the value rises with the rank; above the median it rises with the logarithm of
-//! the share that is greater instead, which is a Pareto tail. A *bend* lets it rise late or early, so that sums come
-//! out right while the points stay where they were measured.
+//! Between two points the logarithm of the value rises with the rank; above the median it rises instead with the
+//! logarithm of the share of greater values, which is a Pareto tail. A *bend* makes it rise late or early, so that sums
+//! come out right while the measured points stay fixed.
 
-/// Values below count as this: a nanosecond.
+/// Smaller values count as this: a nanosecond.
 const FLOOR: f64 = 1e-9;
-/// Pieces a segment is cut into, at least.
+/// The least number of pieces of a segment.
 const PIECES_MIN: usize = 4;
-/// A bend g raises the position in a segment to the power e^g; e^2.5 = 12 is nearly a step.
+/// The largest bend. A bend g raises the position in a segment to the power e^g; e^2.5 = 12 is nearly a step.
 const BEND_MAX: f64 = 2.5;
-/// Ranks are looked up by cells of a 256th.
+/// The number of cells in which ranks are looked up.
 const CELLS: usize = 256;
-/// Halvings of the interval of bends: 2^-30 of it is closer than sums can tell.
+/// Halvings of the interval of bends: 2^-30 of it is finer than sums can resolve.
 const HALVINGS: usize = 30;
 
 /// A quantile function that is exact at its points.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct QuantileCurve {
     knots: Vec<Knot>,
-    /// The number of knots up to the beginning of each cell of ranks: so that few are looked through.
+    /// The number of knots up to the beginning of each cell of ranks, so that only a few are searched.
     cells: Vec<u16>,
 }
 
-/// The logarithm of the value is linear between knots.
+/// A point of the curve. The logarithm of the value is linear between knots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Knot {
     rank: f64,
     ln: f64,
 }
 
-/// How segments are bent: those that begin at `split` or above, and the others.
+/// The bends of segments that begin at rank `split` or above, and of the others.
 #[derive(Clone, Copy, Debug)]
 struct Bend {
     split: f64,
@@ -38,7 +38,7 @@ struct Bend {
     above: f64,
 }
 
-/// What the values of all ranks add up to.
+/// Sums over the values of all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RankSums {
     /// The sum of the values.
@@ -48,13 +48,14 @@ pub(super) struct RankSums {
 }
 
 impl QuantileCurve {
-    /// Through `points`, (rank in 0..=1, value), both ascending, from rank 0 to rank 1; they describe `count` values.
+    /// The curve through `points`, (rank in 0..=1, value), both ascending, from rank 0 to rank 1; they describe `count`
+    /// values.
     pub(super) fn new(points: &[(f64, f64)], count: u64) -> QuantileCurve {
         QuantileCurve::bent(points, count, Bend { split: 0.0, below: 0.0, above: 0.0 })
     }
 
-    /// Bent so that the `count` values of [`QuantileCurve::value`] have this sum and, where given, this sum of squares, or as
-    /// near as the points allow. The sum comes first.
+    /// Bends the curve so that the `count` values of [`QuantileCurve::value`] have this sum and, if given, this sum of
+    /// squares, or as near as the points allow. The sum has priority.
     pub(super) fn calibrated(points: &[(f64, f64)], count: u64, sum: f64, squares: Option<f64>) -> QuantileCurve {
         let plain = QuantileCurve::new(points, count);
         let split = plain.half_rank(points, count);
@@ -126,7 +127,7 @@ impl QuantileCurve {
         total
     }
 
-    /// The mean of all values, of however many: the integral.
+    /// The mean for any number of values: the integral.
     pub(super) fn mean(&self) -> f64 {
         let piece = |pair: &[Knot]| {
             let (width, ratio) = (pair[1].rank - pair[0].rank, pair[1].ln - pair[0].ln);
@@ -152,7 +153,7 @@ impl QuantileCurve {
         self.at(1.0)
     }
 
-    /// The beginning of the segment above which lies half of the sum.
+    /// The beginning of the segment above which half of the sum lies.
     fn half_rank(&self, points: &[(f64, f64)], count: u64) -> f64 {
         let share =
             |from: f64, to: f64| (0..16).map(move |i| self.at(from + (to - from) * (f64::from(i) + 0.5) / 16.0));
@@ -169,14 +170,14 @@ impl QuantileCurve {
     }
 }
 
-/// Points, split at a value. A side that has no values has no points.
+/// Points, split at a value. A side without values has no points.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Split {
-    /// Of the values up to it.
+    /// The points of the values up to it.
     pub(super) below: Vec<(f64, f64)>,
-    /// Of the values above it.
+    /// The points of the values above it.
     pub(super) above: Vec<(f64, f64)>,
-    /// How many are above it, as a share.
+    /// The share of values above it.
     pub(super) share_above: f64,
 }
 
@@ -199,10 +200,10 @@ pub(super) fn split(points: &[(f64, f64)], at: f64) -> Split {
     Split { below, above, share_above: 1.0 - rank }
 }
 
-/// The knots of one segment but its last.
+/// Adds the knots of one segment except its last.
 fn push_segment(knots: &mut Vec<Knot>, from: Knot, to: Knot, count: u64, power: f64) {
     let steps = count.saturating_sub(1).max(1) as f64;
-    // How many values are greater, and half a value: so the greatest is at a finite place of the tail.
+    // The number of greater values, plus half a value, so that the greatest is at a finite place of the tail.
     let greater = |rank: f64| (1.0 - rank) * steps + 0.5;
     let ratio = greater(to.rank) / greater(from.rank);
     let is_tail = from.rank >= 0.5;
@@ -218,13 +219,14 @@ fn push_segment(knots: &mut Vec<Knot>, from: Knot, to: Knot, count: u64, power: 
     }
 }
 
-/// The sum of `terms` terms, of which the first is `e^ln_first`, and each is `e^ln_ratio` times the one before.
+/// The sum of a geometric series of `terms` terms: the first is `e^ln_first`, and each is `e^ln_ratio` times the
+/// previous one.
 fn geometric(ln_first: f64, ln_ratio: f64, terms: f64) -> f64 {
     let first = ln_first.exp();
     if ln_ratio.abs() < 1e-12 { first * terms } else { first * (ln_ratio * terms).exp_m1() / ln_ratio.exp_m1() }
 }
 
-/// Where a falling function is zero, or the end of the interval of bends that is nearer to it.
+/// The zero of a falling function, or the nearer end of the interval of bends.
 fn falling_root(function: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-BEND_MAX, BEND_MAX);
     for _ in 0..HALVINGS {

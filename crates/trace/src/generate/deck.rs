@@ -1,31 +1,31 @@
-//! A deck of cards: each is dealt once before any is dealt again, so a run's values are the measured ones exactly.
+//! A deck of cards, each dealt once before any is dealt again, so that a run has exactly the measured values.
 
-/// A deck never has more cards than this: 2 MiB of bits, and a week of 27 long gaps a second.
+/// The largest deck, in cards: 2 MiB of bits, and enough for a week of 27 long gaps per second.
 const CARDS_MAX: u64 = 1 << 24;
 
-/// Cards `0..cards`, of which the one nearest to the wished one is dealt.
+/// The cards `0..cards`, of which the one nearest to the wanted one is dealt.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
-    /// A bit for each card that was not dealt yet.
+    /// A bit for each card not yet dealt.
     words: Vec<u64>,
     cards: u64,
     left: u64,
 }
 
 impl Deck {
-    /// A deck of `cards` cards, at least one, at most 2^24.
+    /// A deck of `cards` cards, limited to 1..=2^24.
     pub(super) fn new(cards: u64) -> Deck {
         let mut deck = Deck { words: Vec::new(), cards: cards.clamp(1, CARDS_MAX), left: 0 };
         deck.refill();
         deck
     }
 
-    /// How many cards it has when it is full.
+    /// The number of cards in the full deck.
     pub(super) fn cards(&self) -> u64 {
         self.cards
     }
 
-    /// Deals the card nearest to the rank in 0..=1. After the last the deck is full again.
+    /// Deals the card nearest to a rank in 0..=1. After the last card the deck is full again.
     pub(super) fn deal(&mut self, rank: f64) -> u64 {
         let wished = ((rank * self.cards as f64) as u64).min(self.cards - 1);
         let card = match (self.up(wished), self.down(wished)) {
@@ -56,7 +56,7 @@ impl Deck {
         self.left = self.cards;
     }
 
-    /// The lowest card from `card` on.
+    /// The lowest card left from `card` on.
     fn up(&self, card: u64) -> Option<u64> {
         let word = (card / 64) as usize;
         let first = self.words[word] & (u64::MAX << (card % 64));
@@ -66,7 +66,7 @@ impl Deck {
         Some(index as u64 * 64 + u64::from(bits.trailing_zeros()))
     }
 
-    /// The highest card up to `card`.
+    /// The highest card left up to `card`.
     fn down(&self, card: u64) -> Option<u64> {
         let word = (card / 64) as usize;
         let first = self.words[word] & (u64::MAX >> (63 - card % 64));

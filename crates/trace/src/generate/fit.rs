@@ -8,25 +8,25 @@ use scrubjay_core::stats::Moments;
 use scrubjay_core::units::Nanos;
 use std::collections::HashMap;
 
-/// Fewer records say nothing of bursts and tails.
+/// The least number of records: fewer give no information on bursts and tails.
 const RECORDS_MIN: u64 = 100;
-/// So many sizes are told apart; further ones count as the power of two above them.
+/// The number of sizes counted separately; any further ones count as the next power of two.
 const SIZES_MAX: usize = 1024;
-/// So many are kept, the most frequent.
+/// The number of sizes kept in the model, the most frequent.
 const SIZES_KEPT: usize = 64;
-/// A profile of hours comes round after a week.
+/// The profile of hours repeats after this many: a week.
 const HOURS_MAX: u64 = 168;
-/// A trace shorter than a day tells nothing of hours.
+/// Traces of no more hours than this have no profile of hours.
 const HOURS_MIN: u64 = 24;
-/// Logarithms of gaps are those of at least a microsecond: many clocks know nothing shorter.
+/// The least gap of which a logarithm is taken, in seconds: many clocks resolve nothing shorter.
 const LN_FLOOR_SECONDS: f64 = 1e-6;
-/// Significant digits kept: so that text holds all of them, and a model read back is the same.
+/// Significant digits kept, so that text holds all of them, and a model read back is the same.
 const DIGITS: usize = 7;
 
-/// What was seen so far of one disk's records.
+/// The statistics of one disk's records so far.
 ///
-/// Records of several disks make one model of all of them as if they were one. What is not a read counts as a write;
-/// what has no length (a flush) counts where times are concerned.
+/// Records of several disks make one model, as if they were one disk. Requests that are not reads count as writes;
+/// those without length (flushes) count for times but not for sizes.
 #[derive(Clone, Debug, Default)]
 pub struct DiskFit {
     first: Option<Nanos>,
@@ -43,7 +43,7 @@ pub struct DiskFit {
     hourly: Vec<u64>,
     reads: SizeFit,
     writes: SizeFit,
-    /// Writes after (a write, a read), and how many came after each.
+    /// The writes after a write and after a read, and the requests of any kind after each.
     writes_after: [u64; 2],
     any_after: [u64; 2],
     sequential: u64,
@@ -55,7 +55,7 @@ impl Model {
     /// Learns from all of a trace's records, in order of arrival.
     ///
     /// # Errors
-    /// As [`DiskFit::finish`].
+    /// As for [`DiskFit::finish`].
     pub fn fit<'a>(name: &str, records: impl IntoIterator<Item = &'a Record>) -> Result<Model, ModelError> {
         let mut fit = DiskFit::default();
         records.into_iter().for_each(|record| fit.add(record));
@@ -64,7 +64,7 @@ impl Model {
 }
 
 impl DiskFit {
-    /// The next record, in order of arrival; one that comes too late counts as arriving with the one before.
+    /// Adds the next record, in order of arrival; one that comes too late counts as arriving with the previous one.
     pub fn add(&mut self, record: &Record) {
         let first = *self.first.get_or_insert(record.arrival);
         if let Some(before) = self.before {
@@ -85,10 +85,10 @@ impl DiskFit {
         self.before = Some(Record { arrival, ..*record });
     }
 
-    /// The model of all that was seen.
+    /// The model of all records added.
     ///
     /// # Errors
-    /// When that is fewer than 100 records, or they all arrived at once.
+    /// If there are fewer than 100 records, or they all arrived at once.
     pub fn finish(mut self, name: &str) -> Result<Model, ModelError> {
         if self.records < RECORDS_MIN {
             return Err(ModelError::TooFew(self.records));
@@ -142,7 +142,7 @@ impl DiskFit {
         }
     }
 
-    /// Requests in each hour, the mean of all weeks; none of less than a day.
+    /// Requests in each hour, as the mean of all weeks; empty for less than a day.
     fn hours(&self) -> Vec<f64> {
         let hours = (self.gaps.sum / 3600.0) as u64 + 1;
         if hours <= HOURS_MIN {
@@ -153,10 +153,10 @@ impl DiskFit {
     }
 }
 
-/// Sums for the autocorrelation at lags 1, 2 and 5.
+/// The sums for the autocorrelation at lags 1, 2 and 5.
 #[derive(Clone, Debug, Default)]
 struct Lags {
-    /// The last five, the newest first.
+    /// The last five values, the newest first.
     last: [f64; 5],
     count: u64,
     sum: f64,
@@ -180,7 +180,7 @@ impl Lags {
         self.squares += value * value;
     }
 
-    /// Zeros of fewer than ten.
+    /// The autocorrelation at the three lags; zeros for fewer than ten values.
     fn autocorrelation(&self) -> [f64; 3] {
         let count = self.count as f64;
         let mean = self.sum / count;
@@ -214,7 +214,7 @@ impl SizeFit {
         *self.counts.entry(size).or_default() += 1;
     }
 
-    /// Their shares, the most frequent first; none of nothing.
+    /// The shares of sizes, the most frequent first; `None`: there are none.
     fn shares(&self) -> Option<Vec<(u64, f64)>> {
         let mut counts: Vec<_> = self.counts.iter().map(|(&size, &count)| (size, count)).collect();
         counts.sort_unstable_by_key(|&(size, count)| (std::cmp::Reverse(count), size));
@@ -225,7 +225,7 @@ impl SizeFit {
     }
 }
 
-/// To seven significant digits.
+/// The value rounded to seven significant digits.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

@@ -1,13 +1,13 @@
 //! A histogram with fine logarithmic buckets, for quantiles in bounded memory.
 
-/// Buckets per octave: one is 2.2 % wide, and small whole numbers have one each.
+/// Buckets per octave: each is 2.2 % wide, and small whole numbers have one of their own.
 const BUCKETS_PER_OCTAVE: f64 = 32.0;
-/// Octaves below 1: 2^-30 is a nanosecond.
+/// Octaves below 1: the lowest begins at 2^-30, a nanosecond.
 const OCTAVES_BELOW: f64 = 30.0;
-/// Up to 2^60.
+/// The number of buckets, up to 2^60.
 const BUCKETS: usize = 90 * 32 + 1;
 
-/// Counts and sums of values by bucket, 46 KB. What is less than a nanosecond, or 2^-30, is in the first.
+/// Counts and sums of values by bucket: 46 KB. Values below 2^-30, a nanosecond, are in the first bucket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ValueHistogram {
     buckets: Vec<(u64, f64)>,
@@ -20,7 +20,7 @@ impl ValueHistogram {
     /// Adds a value, zero or more.
     pub(super) fn add(&mut self, value: f64) {
         self.buckets.resize(BUCKETS, (0, 0.0));
-        // From minus infinity, which is zero's, to 0.
+        // The logarithm of zero is minus infinity, which the cast turns into bucket 0.
         let bucket = ((value.log2() + OCTAVES_BELOW) * BUCKETS_PER_OCTAVE + 1.0) as usize;
         let (count, sum) = &mut self.buckets[bucket.min(BUCKETS - 1)];
         *count += 1;
@@ -31,12 +31,13 @@ impl ValueHistogram {
         self.ends = Some((low.min(value), high.max(value)));
     }
 
-    /// Their mean, zero of nothing.
+    /// The mean; zero if there are no values.
     pub(super) fn mean(&self) -> f64 {
         if self.count > 0 { self.sum / self.count as f64 } else { 0.0 }
     }
 
-    /// The values at these ranks in percent, ascending; none of nothing. The least and the greatest are exact.
+    /// The values at these ascending ranks in percent; empty if there are no values. The least and the greatest are
+    /// exact.
     pub(super) fn quantiles(&self, ranks_pct: &[f64]) -> Vec<f64> {
         let Some((low, high)) = self.ends else { return Vec::new() };
         let mut buckets = self.buckets.iter().filter(|(count, _)| *count > 0);

@@ -1,4 +1,4 @@
-//! Models as JSON: the text of measured parameters, and of what was learnt.
+//! Models as JSON, both from measured parameters and as learnt from a trace.
 //!
 //! ```text
 //! { "quantile_points_pct": [0, ..., 100],   the ranks of all lists `*_q`, ascending
@@ -6,7 +6,7 @@
 //!   "traces": { "name": { ... } } }         one or more
 //! ```
 //!
-//! Of one trace (keys that are not named here are passed over; null is as good as missing):
+//! The keys of one trace (others are ignored; null counts as missing):
 //!
 //! | key | what | if it is missing |
 //! |---|---|---|
@@ -14,11 +14,11 @@
 //! | `gap_gt_0.1s_q` | quantiles of the gaps above `burst_gap_s`, in seconds | from `iat_s_q` |
 //! | `iat_within_burst_s_q` | quantiles of the other gaps, in seconds | from `iat_s_q` |
 //! | `iat_s_q` | quantiles of all gaps, in seconds | not needed with the two above |
-//! | `iat_cv` | coefficient of variation of all gaps | as it comes out |
+//! | `iat_cv` | coefficient of variation of all gaps | that of the quantiles |
 //! | `burst_len_mean` | mean number of requests in a burst | from `iat_s_q` |
 //! | `burst_len_q` | quantiles of it | geometric |
 //! | `gap_log_acf_lag1_2_5` | autocorrelation of the logarithm of the gaps above `burst_gap_s` | none |
-//! | `iat_within_burst_log_acf_lag1_2_5` | the same of the other gaps | none |
+//! | `iat_within_burst_log_acf_lag1_2_5` | autocorrelation of the logarithm of the other gaps | none |
 //! | `hourly_counts` | requests in each hour since the beginning | all hours alike |
 //! | `read_pct` | reads in a hundred requests | 50 |
 //! | `p_w_given_w`, `p_w_given_r` | probability of a write after a write, after a read | independent |
@@ -32,11 +32,11 @@ use super::params::{BURST_GAP_SECONDS, ModelError, POINTS_PCT, Params};
 use serde_json::{Map, Value, json};
 
 impl Model {
-    /// Reads the model of that name, or the only one if no name is given. The keys are told in the head of the file
-    /// `generate/json.rs`.
+    /// Reads the model with this name, or the only one if no name is given. The head of the file `generate/json.rs`
+    /// lists the keys.
     ///
     /// # Errors
-    /// When it is no JSON, has no such model, or one that makes no sense.
+    /// If it is not JSON, has no such model, or the model makes no sense.
     pub fn from_json(text: &str, name: Option<&str>) -> Result<Model, ModelError> {
         let file: Value = serde_json::from_str(text)?;
         let traces = file["traces"].as_object().ok_or(ModelError::Missing("traces"))?;
@@ -44,7 +44,7 @@ impl Model {
         Model::new(params(&file, name, &JsonFields(trace))?)
     }
 
-    /// Writes it, so that [`Model::from_json`] reads the same.
+    /// Writes the model so that [`Model::from_json`] reads the same.
     pub fn to_json(&self) -> String {
         let params = &self.params;
         let sizes = |sizes: &[(u64, f64)]| -> Map<String, Value> {
@@ -81,7 +81,7 @@ impl Model {
     }
 }
 
-/// The trace of that name, or the only one.
+/// The trace with this name, or the only one.
 fn named<'a>(traces: &'a Map<String, Value>, name: Option<&'a str>) -> Result<(&'a str, &'a Value), ModelError> {
     let found = match name {
         Some(name) => traces.get(name).map(|trace| (name, trace)),
@@ -115,7 +115,7 @@ fn params(file: &Value, name: &str, fields: &JsonFields<'_>) -> Result<Params, M
     params.sequential_pct = fields.number("seq_pct")?.unwrap_or(0.0);
     params.jumps = fields.numbers("abs_jump_bytes_q")?;
     params.capacity_gib = fields.number("max_off_GiB")?.unwrap_or(params.capacity_gib);
-    // Of a trace that only writes, nobody knows what follows a read: what follows anything else.
+    // In a trace without reads the probability after a read is unknown: use that of a write in general.
     let writes = 1.0 - params.read_pct / 100.0;
     let (after_write, after_read) = (fields.number("p_w_given_w")?, fields.number("p_w_given_r")?);
     if after_write.or(after_read).is_some() {
@@ -145,7 +145,7 @@ impl JsonFields<'_> {
         }
     }
 
-    /// Empty if it is missing.
+    /// A list of numbers; empty if it is missing.
     fn numbers(&self, key: &'static str) -> Result<Vec<f64>, ModelError> {
         let nonsense = || ModelError::Nonsense { key, what: "must be a list of numbers" };
         match &self.0[key] {
@@ -157,7 +157,7 @@ impl JsonFields<'_> {
         }
     }
 
-    /// Zeros if it is missing.
+    /// The values at three lags; zeros if they are missing.
     fn lags(&self, key: &'static str) -> Result<[f64; 3], ModelError> {
         let list = self.numbers(key)?;
         if list.is_empty() {
@@ -166,7 +166,7 @@ impl JsonFields<'_> {
         list.try_into().map_err(|_| ModelError::Nonsense { key, what: "must have lags 1, 2 and 5" })
     }
 
-    /// The most frequent first. An empty object is as good as missing.
+    /// The shares by size, the most frequent first. An empty object counts as missing.
     fn sizes(&self, key: &'static str) -> Result<Option<Vec<(u64, f64)>>, ModelError> {
         let nonsense = || ModelError::Nonsense { key, what: "must be shares by size in bytes" };
         let object = match &self.0[key] {
@@ -184,7 +184,7 @@ impl JsonFields<'_> {
 mod tests {
     use super::*;
 
-    /// All that is needed, written by hand.
+    /// All required keys, written by hand.
     const SMALL: &str = r#"{ "quantile_points_pct": [0, 50, 90, 99, 100], "traces": { "small": {
         "n": 1000, "span_h": 0.5, "iat_s_q": [0.001, 0.01, 0.5, 30, 200] } } }"#;
 

@@ -1,32 +1,34 @@
-//! What makes values depend on their predecessors: a stationary series of standard normals behind them (a Gaussian
-//! copula), an AR(1) series plus noise, fitted to the autocorrelation at lags 1, 2 and 5.
+//! The dependence of values on their predecessors: a stationary series of standard normals behind them.
+//!
+//! It is a Gaussian copula: an AR(1) series plus noise, fitted to the autocorrelation at lags 1, 2 and 5.
 
 use scrubjay_core::rng::Rng;
 use std::f64::consts::TAU;
 
-/// An autocorrelation below this is none; it is within chance for 2,500 values.
+/// An autocorrelation below this counts as none; it is within chance for 2,500 values.
 const NONE_BELOW: f64 = 0.02;
-/// An AR(1) series is kept this far from a random walk.
+/// The greatest memory of the AR(1) series, which keeps it away from a random walk.
 const MEMORY_MAX: f64 = 0.995;
-/// The cumulative distribution is tabulated in so many cells over -6..6; linear between, it is off by 4e-6 at most.
+/// The number of cells of the table of the cumulative distribution, over -6..6; with linear interpolation the error is
+/// at most 4e-6.
 const CELLS: usize = 1024;
 const EDGE: f64 = 6.0;
 
-/// The series.
+/// A series of dependent standard normals.
 #[derive(Clone, Debug)]
 pub(super) struct LatentSeries {
     /// The autocorrelation of the slow part from one value to the next.
     memory: f64,
-    /// What a new normal adds to the slow part.
+    /// The weight of a new normal in the slow part.
     fresh: f64,
-    /// Weights of the slow part and of the noise in a value; their squares add up to 1.
+    /// The weights of the slow part and of the noise in a value; their squares add up to 1.
     signal: f64,
     noise: f64,
     slow: f64,
 }
 
 impl LatentSeries {
-    /// A series with about this autocorrelation at lags 1, 2 and 5, `share * memory^lag`.
+    /// A series with approximately this autocorrelation at lags 1, 2 and 5: `share * memory^lag`.
     pub(super) fn new(acf: [f64; 3], rng: &mut Rng) -> LatentSeries {
         let [first, second, fifth] = acf;
         let (memory, share) = if first.abs() < NONE_BELOW {
@@ -34,7 +36,7 @@ impl LatentSeries {
         } else if first < 0.0 {
             (first.max(-MEMORY_MAX), 1.0)
         } else {
-            // Two estimates of the memory where both lags tell one, the one there is where not, else plain AR(1).
+            // The mean of the estimates of the memory by lags 2 and 5, or the only one; without any, plain AR(1).
             let by_second = (second > 0.0).then(|| second / first);
             let by_fifth = (fifth > 0.0).then(|| (fifth / first).powf(0.25));
             let estimates = [by_second, by_fifth].into_iter().flatten();
@@ -47,7 +49,7 @@ impl LatentSeries {
         LatentSeries { memory, fresh, signal: share.sqrt(), noise: (1.0 - share).sqrt(), slow: normals(rng).0 }
     }
 
-    /// Has every value nothing to do with the ones before?
+    /// Whether every value is independent of the previous ones.
     pub(super) fn is_independent(&self) -> bool {
         self.signal == 0.0
     }
@@ -74,18 +76,18 @@ pub(super) struct Cumulative {
 }
 
 impl Cumulative {
-    /// Of normals with the given (weight, mean) and one standard deviation. Weights add up to 1.
+    /// The mixture of normals with the given (weight, mean) and one standard deviation. Weights add up to 1.
     pub(super) fn new(parts: &[(f64, f64)], deviation: f64) -> Cumulative {
         let at = |x: f64| parts.iter().map(|(weight, mean)| weight * normal_below((x - mean) / deviation)).sum();
         Cumulative { table: (0..=CELLS).map(|cell| at(2.0 * EDGE * cell as f64 / CELLS as f64 - EDGE)).collect() }
     }
 
-    /// The standard normal's.
+    /// The standard normal distribution.
     pub(super) fn normal() -> Cumulative {
         Cumulative::new(&[(1.0, 0.0)], 1.0)
     }
 
-    /// The probability of less than `x`.
+    /// The probability of a value below `x`.
     pub(super) fn below(&self, x: f64) -> f64 {
         let position = ((x + EDGE) * (CELLS as f64 / (2.0 * EDGE))).clamp(0.0, CELLS as f64 - 1e-6);
         let cell = position as usize;

@@ -1,22 +1,23 @@
-//! Traces that are made up after a model: bursts, idle intervals with a heavy tail, kinds, lengths, places.
+//! Generates traces from a model: bursts, idle intervals with a heavy tail, kinds, lengths, places.
 //!
-//! A model is a trace's numbers: [learnt](DiskFit) from records, [read](Model::from_json) from a file, or
-//! [built in](builtin). What it generates has them, whatever the seed:
+//! A model is a trace's numbers: [learnt](DiskFit) from records, [read](Model::from_json) from a file, or [built
+//! in](builtin). Generated traces have these numbers for every seed:
 //!
 //! - **Gaps.** Those above 0.1 s separate bursts, the others lie within; each kind has its quantiles and its
-//!   autocorrelation (a Gaussian copula on the logarithms). Tails are so heavy that independent samples differ in
-//!   their mean and spread from seed to seed by more than traces do from each other. So the gaps between bursts are
-//!   not drawn but dealt: a run of the original's length has the original's gaps (its quantiles, bent between the
-//!   measured points so that the span and the coefficient of variation come out), each once, in another order for
-//!   each seed. The lengths of bursts are dealt the same way.
-//! - **Hours.** If the model knows two days or more, long gaps are dealt in its quiet hours.
-//! - **Length of a run.** Shorter than the original is a stretch of it, entered at a moment by chance: it has its
-//!   rates, not all of its gaps, and may be quiet or busy. Longer is the original over again, shuffled anew.
-//! - **Not modelled:** response times; hot spots (places are a walk of measured jumps); that the length of a burst has
-//!   to do with the gaps around it (on hplajw and cello the correlation is below 0.15).
+//!   autocorrelation (a Gaussian copula on the logarithms). Tails are so heavy that independent samples differ in mean
+//!   and spread between seeds by more than traces differ from each other. So the gaps between bursts are not drawn but
+//!   dealt: a run of the original's length has the original's gaps (its quantiles, bent between the measured points so
+//!   that the span and the coefficient of variation come out), each once, in a different order for each seed. The
+//!   lengths of bursts are dealt the same way.
+//! - **Hours.** If the model has two days or more, long gaps are dealt in its quiet hours.
+//! - **Length of a run.** A run shorter than the original is a stretch of it, entered at a random moment: it has its
+//!   rates but not all of its gaps, and may be quiet or busy. A longer run is the original repeated, reshuffled each
+//!   time.
+//! - **Not modelled:** response times; hot spots (places are a walk of measured jumps); any dependence of the length of
+//!   a burst on the gaps around it (on hplajw and cello the correlation is below 0.15).
 //!
 //! Of 20 families, a two-phase hyper-exponential fits the gaps of storage traces best (Wajahat et al., Perf. Eval.
-//! 2020); bursts with two kinds of gaps are that idea, with quantiles in place of the family.
+//! 2020). Bursts with two kinds of gaps follow that idea, with quantiles in place of the family.
 
 mod arrivals;
 mod builtin;
@@ -44,11 +45,12 @@ use content::ContentModel;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Bytes;
 
-/// Streams of one seed: when requests arrive, and what they ask for.
+/// The random streams of one seed, for arrivals and for contents.
 const ARRIVALS: u64 = 0;
 const CONTENT: u64 = 1;
 
-/// Records of one device, in order of arrival, from time zero on. The same model, hours and seed give the same records.
+/// The records of one device, in order of arrival, from time zero on. The same model, hours and seed give the same
+/// records.
 ///
 /// Memory is constant: at most 4 MiB, and a few KiB for most models.
 #[derive(Clone, Debug)]
@@ -58,11 +60,11 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// `hours` of what the model knows. A run of the original's length or more has its length within the error of the
-    /// model, some percent; a shorter one ends in time.
+    /// A generator of `hours` of the modelled load. A run of the original's length or more has its length within the
+    /// model's error of some percent; a shorter one ends exactly in time.
     ///
     /// # Panics
-    /// When `hours` is not a positive number, or more than a century.
+    /// If `hours` is not a positive number, or exceeds a century.
     pub fn new(model: &Model, hours: f64, seed: u64) -> Generator {
         assert!(hours > 0.0 && hours < 876_600.0, "a length of time");
         let arrivals = Arrivals::new(model, hours, Rng::stream(seed, ARRIVALS));

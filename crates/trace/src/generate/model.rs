@@ -1,13 +1,13 @@
-//! A model: a trace's numbers, and the curves that were calibrated so that what is generated has them.
+//! A model: a trace's numbers, and curves that were calibrated so that generated traces have these numbers.
 
 use super::curve::QuantileCurve;
 use super::params::{ModelError, Params};
 use super::profile::Profile;
 
-/// The gaps may miss the span by this share of it.
+/// The largest error of the sum of the gaps, as a share of the span.
 const SPAN_ERROR_MAX: f64 = 0.1;
 
-/// What is needed to generate a trace like another one.
+/// All data needed to generate a trace like another one.
 ///
 /// Made by [`Model::from_json`], [`DiskFit`](super::DiskFit) or [`builtin`](super::builtin).
 #[derive(Clone, Debug, PartialEq)]
@@ -15,11 +15,11 @@ pub struct Model {
     pub(super) params: Params,
     pub(super) counts: RecordCounts,
     pub(super) curves: Curves,
-    /// Hours, where there are gaps between bursts.
+    /// The hours; `None`: there are no gaps between bursts.
     pub(super) profile: Option<Profile>,
 }
 
-/// How many there are of each in a run of the original's length.
+/// The numbers of bursts and gaps in a run of the original's length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RecordCounts {
     pub(super) bursts: u64,
@@ -29,7 +29,7 @@ pub(super) struct RecordCounts {
     pub(super) short: u64,
 }
 
-/// Distributions; of what there is none, none.
+/// The distributions; `None` for things that do not occur.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Curves {
     pub(super) long: Option<QuantileCurve>,
@@ -39,30 +39,30 @@ pub(super) struct Curves {
 }
 
 impl Model {
-    /// The name of what it is modelled on.
+    /// The name of the trace that was modelled.
     pub fn name(&self) -> &str {
         &self.params.name
     }
 
-    /// How long the original is, in hours.
+    /// The duration of the original, in hours.
     pub fn hours(&self) -> f64 {
         self.params.span_hours
     }
 
-    /// How many requests the original has.
+    /// The number of requests in the original.
     pub fn requests(&self) -> u64 {
         self.params.requests
     }
 
-    /// Requests a second, over all.
+    /// The mean number of requests per second.
     pub fn rate(&self) -> f64 {
         self.params.requests as f64 / self.params.span_seconds()
     }
 
-    /// Calibrates.
+    /// Calibrates a model.
     ///
     /// # Errors
-    /// When the numbers make no sense, by themselves or together.
+    /// If the numbers make no sense, by themselves or together.
     pub(super) fn new(params: Params) -> Result<Model, ModelError> {
         params.check()?;
         let counts = RecordCounts::of(&params)?;
@@ -105,7 +105,8 @@ impl RecordCounts {
     }
 }
 
-/// Its mean is taken as it comes out of the quantiles; when there are no other gaps, it must make up the span.
+/// The curve of gaps within bursts. Its mean results from the quantiles, unless there are no other gaps: then it is
+/// calibrated to the span.
 fn short_curve(params: &Params, counts: RecordCounts) -> Result<Option<QuantileCurve>, ModelError> {
     if counts.short == 0 {
         return Ok(None);
@@ -121,7 +122,8 @@ fn short_curve(params: &Params, counts: RecordCounts) -> Result<Option<QuantileC
     }))
 }
 
-/// Makes up what the short gaps leave of the span, and of the squares that the coefficient of variation asks for.
+/// The curve of gaps between bursts, calibrated to what the short gaps leave of the span, and of the squares that the
+/// coefficient of variation requires.
 fn long_curve(params: &Params, counts: RecordCounts, short_sum: f64, short_squares: f64) -> Option<QuantileCurve> {
     if counts.long == 0 {
         return None;

@@ -1,28 +1,28 @@
-//! What is known of a trace: the plain numbers of a model, and what is wrong with them.
+//! The parameters of a model: its plain numbers, and their errors.
 
 use super::curve::{QuantileCurve, Split, split};
 
-/// The ranks, in percent, at which models of our own keep their quantiles: dense where the long gaps are.
+/// The ranks, in percent, of the quantiles in models learnt here: dense where the long gaps are.
 pub(super) const POINTS_PCT: &[f64] = &[
     0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 55.0, 60.0, 65.0, 70.0, 75.0,
     80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0, 98.0, 98.5, 99.0, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.98,
     99.99, 99.995, 99.998, 99.999, 99.9999, 100.0,
 ];
 
-/// Gaps up to this end no burst: that of the measured parameters; a disk needs about 10 ms for a request.
+/// The longest gap within a burst, in seconds: that of the measured parameters; a disk takes about 10 ms for a request.
 pub(super) const BURST_GAP_SECONDS: f64 = 0.1;
 
-/// A century: longer, nanoseconds since the beginning would not fit for long.
+/// The longest span, in hours: a century. Beyond it, nanoseconds since the beginning would soon overflow.
 const SPAN_HOURS_MAX: f64 = 876_600.0;
-/// 2^60 bytes.
+/// The largest disk: 2^60 bytes.
 const CAPACITY_GIB_MAX: f64 = (1u64 << 30) as f64;
 
-/// More ranks than anybody measured; curves count their knots, some for each rank, in sixteen bits.
+/// The most ranks, more than any measurement has; curves count their knots, several per rank, in sixteen bits.
 const RANKS_MAX: usize = 4096;
-/// Greater values are nonsense, and their sums might not be numbers.
+/// The greatest value of a quantile; greater ones are nonsense, and their sums might not be finite.
 const VALUE_MAX: f64 = 1e18;
 
-/// The numbers of a model. Lists of quantiles have one value for each of `points_pct`, or none at all.
+/// The parameters of a model. A list of quantiles has one value for each of `points_pct`, or is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Params {
     pub(super) name: String,
@@ -42,38 +42,38 @@ pub(super) struct Params {
     /// The autocorrelation of the logarithms at lags 1, 2 and 5.
     pub(super) long_acf: [f64; 3],
     pub(super) short_acf: [f64; 3],
-    /// Requests in each hour since the beginning; empty if it is not known.
+    /// Requests in each hour since the beginning; empty if unknown.
     pub(super) hourly: Vec<f64>,
-    /// Of a hundred requests, how many read.
+    /// The percentage of requests that read.
     pub(super) read_pct: f64,
     /// The probability of a write after a write, and after a read.
     pub(super) write_after: Option<(f64, f64)>,
     /// Lengths in bytes and their weights.
     pub(super) read_sizes: Vec<(u64, f64)>,
     pub(super) write_sizes: Vec<(u64, f64)>,
-    /// Of a hundred requests, how many begin where the one before ended.
+    /// The percentage of requests that begin where the previous one ended.
     pub(super) sequential_pct: f64,
-    /// Quantiles of the distance from where the one before began, in bytes, of the others.
+    /// Quantiles of the distance of the other requests from the beginning of the previous one, in bytes.
     pub(super) jumps: Vec<f64>,
-    /// Where the disk ends, in GiB.
+    /// The size of the disk, in GiB.
     pub(super) capacity_gib: f64,
 }
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// It is no JSON.
+    /// The text is not JSON.
     #[error("not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
-    /// It has no trace of that name, or several and none was named.
+    /// There is no trace of that name, or several and none was named.
     #[error("{wanted}; it has {known}")]
     Unnamed {
-        /// What was looked for.
+        /// The name that was asked for.
         wanted: String,
-        /// What there is.
+        /// The names that there are.
         known: String,
     },
-    /// A key without which nothing can be generated is missing.
+    /// A required key is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
     /// A key's value makes no sense.
@@ -87,9 +87,9 @@ pub enum ModelError {
     /// The gaps cannot add up to the span.
     #[error("the gaps add up to {sum_seconds:.0} s, the trace is to be {span_seconds:.0} s long")]
     Contradiction {
-        /// What they add up to at best, in seconds.
+        /// Their best possible sum, in seconds.
         sum_seconds: f64,
-        /// How long it is said to be, in seconds.
+        /// The span that is given, in seconds.
         span_seconds: f64,
     },
     /// Too few records to learn from.
@@ -98,7 +98,7 @@ pub enum ModelError {
 }
 
 impl Params {
-    /// With the defaults of all that has one.
+    /// Parameters with the defaults for everything else.
     pub(super) fn new(name: &str, requests: u64, span_hours: f64) -> Params {
         Params {
             name: name.to_owned(),
@@ -124,12 +124,12 @@ impl Params {
         }
     }
 
-    /// From the first request to the last, in seconds.
+    /// The time from the first request to the last, in seconds.
     pub(super) fn span_seconds(&self) -> f64 {
         self.span_hours * 3600.0
     }
 
-    /// Where the disk ends, in bytes.
+    /// The size of the disk, in bytes.
     pub(super) fn capacity(&self) -> u64 {
         (self.capacity_gib * (1u64 << 30) as f64) as u64
     }
@@ -139,8 +139,8 @@ impl Params {
         self.points_pct.iter().map(|pct| pct / 100.0).zip(list.iter().copied()).collect()
     }
 
-    /// Takes both lists of gaps, and the mean length of bursts, from quantiles of all gaps, one for each of
-    /// `points_pct`, which [`Params::check_ranks`] has found good.
+    /// Sets both lists of gaps, and the mean length of bursts, from quantiles of all gaps, one for each of
+    /// `points_pct`, which [`Params::check_ranks`] must have accepted.
     pub(super) fn split_gaps(&mut self, all: &[f64]) {
         let Split { below, above, share_above: share } = split(&self.points(all), self.burst_gap_seconds);
         let count = |share: f64| (self.requests as f64 * share) as u64;
@@ -157,7 +157,8 @@ impl Params {
         }
     }
 
-    /// Where only the mean length of bursts is known, lengths are geometric: each gap is as likely to end a burst.
+    /// Sets the quantiles of burst lengths if only the mean is known: lengths are geometric, each gap equally likely to
+    /// end a burst.
     pub(super) fn fill_bursts(&mut self) {
         if !self.bursts.is_empty() || self.burst_mean <= 1.0 {
             return;
@@ -168,10 +169,10 @@ impl Params {
         self.bursts = self.points_pct.iter().map(|pct| length(pct).ceil().max(1.0)).collect();
     }
 
-    /// Do the ranks, and the gap that ends a burst, make sense? Asked before gaps are split by them, too.
+    /// Checks the ranks, and the gap that ends a burst; must be called before gaps are split by them.
     ///
     /// # Errors
-    /// What does not.
+    /// If they make no sense.
     pub(super) fn check_ranks(&self) -> Result<(), ModelError> {
         let ranks = &self.points_pct;
         if ranks.len() < 2 || ranks[0] != 0.0 || ranks.last() != Some(&100.0) || !ranks.is_sorted_by(|a, b| a < b) {
@@ -186,10 +187,10 @@ impl Params {
         Ok(())
     }
 
-    /// Does all of it make sense by itself?
+    /// Checks each parameter by itself.
     ///
     /// # Errors
-    /// What does not.
+    /// If one makes no sense.
     pub(super) fn check(&self) -> Result<(), ModelError> {
         let nonsense = |key, what| Err(ModelError::Nonsense { key, what });
         if self.requests < 2 {

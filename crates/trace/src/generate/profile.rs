@@ -1,42 +1,42 @@
-//! Quiet and busy hours: how far the hour moves the gaps that are dealt in it.
+//! Quiet and busy hours: how the hour shifts the lengths of the gaps that are dealt in it.
 //!
-//! An hour with few requests has long gaps. What the hour explains of the gaps is a shift of the normal behind them,
-//! calibrated so that its gaps, at their mean, fill the hour; the rest is the latent series. Ranks are those in the
+//! An hour with few requests has long gaps. The effect of an hour on its gaps is a shift of the normal variable behind
+//! them, calibrated so that gaps of mean length fill the hour; the rest is the latent series. Ranks are those in the
 //! mixture of all hours, so that all hours together deal every card of the deck.
 //!
-//! Hours are counted in gaps: an hour is over when it has had its share of them. If hours were over by the clock, chance
-//! would give too many of the long gaps to some, and what is left of the deck would be one great burst at the end. When
-//! the clock and that count fall apart, gaps are pulled to where they meet again.
+//! Hours are counted in gaps: an hour ends when it has had its share of them. If hours ended by the clock, chance would
+//! give too many of the long gaps to some, and the rest of the deck would be one great burst at the end. If the clock
+//! and that count diverge, gap lengths are pulled towards agreement.
 
 use super::curve::QuantileCurve;
 use super::latent::Cumulative;
 
-/// Hours explain at most this share of the variance: some of it is always within the hour.
+/// The largest share of the variance that hours may explain: some of it is always within the hour.
 const EXPLAINED_MAX: f64 = 0.8;
-/// An hour without requests counts as one with half a request.
+/// The requests counted for an hour without any.
 const COUNT_MIN: f64 = 0.5;
-/// In less than two days, a quiet hour is as likely to be chance as rhythm.
+/// The least number of hours in a profile. In less than two days, a quiet hour is as likely to be chance as rhythm.
 const HOURS_MIN: usize = 48;
 const DAY_HOURS: usize = 24;
-/// Rounds of calibration, each with the mixture of the one before; after six nothing changes in the third digit.
+/// Rounds of calibration, each with the mixture of the previous one; after six nothing changes in the third digit.
 const ROUNDS: usize = 6;
 /// Halvings of the interval of shifts, -6..6.
 const HALVINGS: usize = 24;
 const SHIFT_MAX: f64 = 6.0;
-/// How far gaps are pulled when the clock is an hour late or more, in standard deviations. By trial: with 1, the
-/// hourly counts of a week of hplajw come out with a correlation above 0.8 for every seed; with 2, not better.
+/// The pull on gaps when the clock is an hour late or more, in standard deviations. Found by trial: with 1, the hourly
+/// counts of a week of hplajw have a correlation above 0.8 for every seed; with 2 it is no better.
 const PULL_MAX: f64 = 1.0;
-/// Means are taken at so many places of the normal on each side, a quarter of its deviation apart.
+/// The number of points of the normal on each side at which means are taken, a quarter of its deviation apart.
 const PLACES: i32 = 16;
 
-/// Hours, and the ranks of gaps in them.
+/// The hours, and the ranks of gaps in them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Profile {
     hours: Vec<Hour>,
-    /// Of the latent part within an hour.
+    /// The standard deviation of the latent part within an hour.
     deviation: f64,
     ranks: Cumulative,
-    /// How many gaps there are until it comes round again.
+    /// The number of gaps until the profile repeats.
     gaps: f64,
     /// The share of the variance of the gaps' logarithms that lies between hours.
     explained: f64,
@@ -47,13 +47,14 @@ pub(super) struct Profile {
 struct Hour {
     /// Its share of the gaps.
     share: f64,
-    /// The shares of all hours up to its end.
+    /// The sum of the shares of all hours up to its end.
     up_to: f64,
     shift: f64,
 }
 
 impl Profile {
-    /// From the requests in each hour, the distribution of all gaps, and the number of them in an hour at the mean.
+    /// Makes a profile from the requests in each hour, the distribution of all gaps, and the mean number of gaps per
+    /// hour.
     pub(super) fn new(hourly: &[f64], curve: &QuantileCurve, gaps_an_hour: f64) -> Profile {
         if hourly.len() < HOURS_MIN || hourly.iter().sum::<f64>() <= 0.0 {
             let hours = vec![Hour { share: 1.0, up_to: 1.0, shift: 0.0 }];
@@ -65,7 +66,7 @@ impl Profile {
                 explained: 0.0,
             };
         }
-        // Gaps are to hours as requests are.
+        // The share of an hour in the gaps is its share in the requests.
         let counts: Vec<f64> = whole_days(hourly).into_iter().map(|count| count.max(COUNT_MIN)).collect();
         let total: f64 = counts.iter().sum();
         let mut up_to = 0.0;
@@ -81,25 +82,25 @@ impl Profile {
         profile
     }
 
-    /// How many hours until it comes round again.
+    /// The number of hours until the profile repeats.
     pub(super) fn hours(&self) -> u64 {
         self.hours.len() as u64
     }
 
-    /// How many gaps come before an hour.
+    /// The number of gaps before an hour.
     pub(super) fn gaps_before(&self, hour: u64) -> u64 {
         let hour = self.hours[(hour % self.hours()) as usize];
         ((hour.up_to - hour.share).max(0.0) * self.gaps) as u64
     }
 
-    /// The autocorrelation that is left for the latent series: the hours make up for some of it.
+    /// The autocorrelation left to the latent series: the hours account for some of it.
     pub(super) fn remaining(&self, acf: [f64; 3]) -> [f64; 3] {
         let hours = self.explained;
         acf.map(|value| if value > 0.0 { ((value - hours) / (1.0 - hours)).max(0.0) } else { value })
     }
 
-    /// The rank in 0..=1 of the gap before which there were `gaps`, from a standard normal. `seconds` is the time that
-    /// has passed since the profile's beginning: gaps are longer when it has passed too slowly.
+    /// The rank in 0..=1 of gap number `gaps`, from a standard normal `latent`. `seconds` is the time since the
+    /// profile's beginning: gaps are longer if it has passed too slowly.
     pub(super) fn rank(&self, gaps: u64, seconds: f64, latent: f64) -> f64 {
         if self.hours.len() == 1 {
             return self.ranks.below(latent);
@@ -114,7 +115,7 @@ impl Profile {
         self.ranks.below(hour.shift + pull + self.deviation * latent)
     }
 
-    /// Moves each hour so that its gaps fill it, given the mixture of all hours as it was.
+    /// Shifts each hour so that its gaps fill it, given the current mixture of all hours.
     fn calibrate(&mut self, curve: &QuantileCurve) {
         // An hour with one in n of the gaps has gaps n times as long as if it had all of them.
         let whole: f64 = curve.mean() / self.hours.len() as f64;
@@ -122,7 +123,7 @@ impl Profile {
         let mean: f64 = self.hours.iter().zip(&shifts).map(|(hour, shift)| hour.share * shift).sum();
         let squares = self.hours.iter().zip(&shifts).map(|(hour, shift)| hour.share * (shift - mean).powi(2));
         let explained: f64 = squares.sum();
-        // The mixture has a variance of 1, so that the latent series keeps its meaning from round to round.
+        // The mixture keeps a variance of 1, so that the latent series has the same meaning in every round.
         let variance = (explained + self.deviation * self.deviation).max(explained / EXPLAINED_MAX);
         for (hour, shift) in self.hours.iter_mut().zip(shifts) {
             hour.shift = (shift - mean) / variance.sqrt();
@@ -132,7 +133,7 @@ impl Profile {
         self.ranks = Cumulative::new(&parts, self.deviation);
     }
 
-    /// The shift with which gaps have this mean, or the nearest to it.
+    /// The shift for which gaps have this mean, or the nearest possible.
     fn shift_for(&self, curve: &QuantileCurve, mean: f64) -> f64 {
         let (mut low, mut high) = (-SHIFT_MAX, SHIFT_MAX);
         for _ in 0..HALVINGS {
@@ -163,8 +164,8 @@ impl Profile {
     }
 }
 
-/// The hours of whole days: what lies beyond the last whole day is dropped, or, when little is missing, filled up with
-/// the mean of the same hour of the other days.
+/// The hours of whole days: hours beyond the last whole day are dropped or, if few are missing, completed with the mean
+/// of the same hour of the other days.
 fn whole_days(hourly: &[f64]) -> Vec<f64> {
     let hours = (hourly.len() + DAY_HOURS / 2) / DAY_HOURS * DAY_HOURS;
     let same_hour = |hour: usize| {

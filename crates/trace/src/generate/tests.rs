@@ -1,4 +1,4 @@
-//! What a generator must reproduce: for each of ten seeds, the figures of a run against those of the original.
+//! Tests of what a generator must reproduce: for each of ten seeds, the figures of a run against those of the original.
 
 use super::*;
 use crate::record::RequestKind;
@@ -7,7 +7,7 @@ use scrubjay_core::units::Nanos;
 
 const SEEDS: std::ops::Range<u64> = 0..10;
 
-/// The figures of a trace that a study of idle time lives on.
+/// The figures of a trace that matter to a study of idle time.
 #[derive(Clone, Debug)]
 struct Figures {
     requests: f64,
@@ -17,7 +17,7 @@ struct Figures {
     top_share: f64,
     /// Gaps above 0.1, 1 and 10 s.
     longer: [f64; 3],
-    /// Mean of what a gap has left after 0, 0.1, 1 and 10 s.
+    /// The mean remaining length of gaps after 0, 0.1, 1 and 10 s, in seconds.
     residual: [f64; 4],
     /// Autocorrelation of the gaps' logarithms at lag 1, of all and of those above 0.1 s.
     acf: [f64; 2],
@@ -55,7 +55,7 @@ impl Figures {
         }
     }
 
-    /// The acceptance of the generator.
+    /// The acceptance criteria of the generator.
     fn assert_like(&self, original: &Figures, seed: u64) {
         let told = format!("seed {seed}\n{self:?}\n{original:?}");
         let near = |found: f64, wanted: f64, error: f64| (found - wanted).abs() <= error * wanted.abs();
@@ -85,8 +85,8 @@ fn ln_autocorrelation(gaps: &[f64]) -> f64 {
     logs.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / variance
 }
 
-/// A trace with a heavy tail that owes nothing to the generator: an on-off source, whose pauses are Pareto with an
-/// infinite mean, cut at an hour, and last longer after a long one.
+/// A heavy-tailed trace made independently of the generator: an on-off source, whose pauses are Pareto with an infinite
+/// mean, cut at an hour, and last longer after a long one.
 fn synthetic(requests: usize) -> Vec<Record> {
     let mut rng = Rng::new(42);
     let (mut now, mut offset, mut pause) = (0.0, 0, 1.0);
@@ -150,7 +150,7 @@ fn a_learnt_model_makes_traces_like_the_original() {
 #[test]
 fn measured_parameters_make_traces_like_the_original() {
     let model = Model::from_json(FIXTURE, Some("workstation")).expect("a good fixture");
-    // What was measured on the trace the numbers come from; its residual life as the research gives it.
+    // The figures of the trace from which the numbers were measured; its residual life is that given by the research.
     let original = Figures {
         requests: 42_252.0,
         span: 167.5 * 3600.0,
@@ -165,7 +165,7 @@ fn measured_parameters_make_traces_like_the_original() {
     };
     for seed in SEEDS {
         let figures = Figures::of(&run(&model, model.hours(), seed));
-        // All gaps' autocorrelation lives mostly within bursts, of which the fixture says nothing.
+        // The autocorrelation of all gaps is mostly that within bursts, which the fixture does not have.
         let original = Figures { acf: [figures.acf[0], original.acf[1]], ..original.clone() };
         let original = Figures { longer: [original.longer[0], 3100.0, 2148.0], ..original };
         figures.assert_like(&original, seed);
@@ -236,7 +236,7 @@ fn built_in_models_have_the_published_figures() {
         assert!((mean(&|figures| figures.read_share) - read_share).abs() < 0.01, "{name}");
         let residual = [0, 1, 2].map(|x| mean(&|figures| figures.residual[x]));
         if name == "memoryless" {
-            // Having waited for 0.1 s says nothing of what is left.
+            // After a wait of 0.1 s the remaining time is the same.
             assert!((residual[1] / residual[0] - 1.0).abs() < 0.05, "{residual:?}");
             assert!((mean(&|figures| figures.variation) - 1.0).abs() < 0.03);
         } else {

@@ -1,15 +1,16 @@
-//! Requests by the minute: what the daily rhythm is read from.
+//! Counts requests by the minute, as the basis of the daily rhythm.
 
 use scrubjay_core::units::Nanos;
 
 /// The width of a bin.
 pub const MINUTE: Nanos = Nanos::from_secs(60);
-/// Four years of minutes, 8 MiB. No trace is longer, so what comes later has a wrong time and is only counted.
+/// Four years of minutes, 8 MiB. No trace is longer, so a later arrival has a wrong time and is counted as astray.
 const MINUTES_MAX: u64 = 4 * 366 * 24 * 60;
-/// A clock that begins with the trace never shows more than a year, one that counts from 1970 never less.
+/// Tells clocks apart: one that begins with the trace never shows more than a year, one that counts from 1970 never
+/// less.
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 
-/// How many requests came in each minute of the clock, from the first request's to the last's.
+/// The number of requests in each minute of the clock, from that of the first request to that of the last.
 #[derive(Clone, Debug, Default)]
 pub struct MinuteCounts {
     first: Nanos,
@@ -19,7 +20,7 @@ pub struct MinuteCounts {
 }
 
 impl MinuteCounts {
-    /// Counts a request by its arrival; arrivals come in order.
+    /// Counts a request by its arrival; arrivals must come in order.
     pub fn add(&mut self, arrival: Nanos) {
         if self.minutes.is_empty() {
             (self.first, self.last) = (arrival, arrival);
@@ -37,27 +38,27 @@ impl MinuteCounts {
         self.last = self.last.max(arrival);
     }
 
-    /// Requests more than four years after the first: counted here and nowhere else.
+    /// Requests more than four years after the first; they are counted only here.
     pub fn astray(&self) -> u64 {
         self.astray
     }
 
-    /// Does the trace's clock count from 1970, so that hours of the day (UTC) can be told?
+    /// Whether the trace's clock counts from 1970, so that hours of the day (UTC) are known.
     pub fn absolute(&self) -> bool {
         self.first > YEAR
     }
 
-    /// From the first request to the last.
+    /// The time from the first request to the last.
     pub fn span(&self) -> Nanos {
         self.last.since(self.first)
     }
 
-    /// Requests in each minute, the first and the last of them in part only.
+    /// Requests in each minute; the first and the last minute are partial.
     pub fn minutes(&self) -> &[u32] {
         &self.minutes
     }
 
-    /// Requests in each hour of the clock, from the first request's to the last's, these two in part only.
+    /// Requests in each hour of the clock, from that of the first request to that of the last; these two are partial.
     pub fn hours(&self) -> Vec<u64> {
         let mut hours = vec![0; self.minutes.len().div_ceil(60) + 1];
         let into = (self.first.0 / MINUTE.0 % 60) as usize;
@@ -68,12 +69,12 @@ impl MinuteCounts {
         hours
     }
 
-    /// The hour of the day (0..24) of the first of [`MinuteCounts::hours`]; for a clock that begins with the trace, 0.
+    /// The hour of the day (0..24) of the first of [`MinuteCounts::hours`]; 0 if the clock begins with the trace.
     pub fn first_hour(&self) -> usize {
         (self.first.0 / (60 * MINUTE.0) % 24) as usize
     }
 
-    /// Does the first hour begin with the trace, and does the last end with it, to the minute?
+    /// Whether the first hour begins with the trace, and whether the last ends with it, to the minute.
     pub fn whole(&self) -> (bool, bool) {
         ((self.first.0 / MINUTE.0).is_multiple_of(60), self.last.0 / MINUTE.0 % 60 == 59)
     }

@@ -1,6 +1,6 @@
-//! The study of idle intervals: how long they last, what having waited says of the rest, and when requests come.
+//! The study of idle intervals: their lengths, how a wait predicts the rest of an interval, and when requests come.
 //!
-//! What Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A, figures 8 to 13) show of their traces, for any trace.
+//! It computes for any trace what Amvrosiadis, Oprea & Schroeder (DSN'12, section V-A, figures 8 to 13) show of theirs.
 
 mod counts;
 mod rhythm;
@@ -12,72 +12,72 @@ use crate::periods::Periods;
 use scrubjay_core::stats::{Moments, autocorrelation, held_by_largest};
 use scrubjay_core::units::Nanos;
 
-/// Thresholds per decade, of every curve.
+/// Thresholds per decade, for all curves.
 const PER_DECADE: i32 = 10;
-/// The shortest threshold and the longest: 10 us and 10^6 s.
+/// The decades of the thresholds: from 10 us to 10^6 s.
 const DECADES: std::ops::RangeInclusive<i32> = -5..=6;
-/// So many intervals must be longer for a mean of their residuals to be told.
+/// The mean residual is given only if at least this many intervals are longer.
 const LONGER_MIN: usize = 10;
-/// So many must be longer for the 1st percentile of their residuals to be one of them and not the shortest.
+/// The 1st percentile of residuals is given only if at least this many intervals are longer: below that it would be the
+/// shortest.
 const PERCENTILE_MIN: usize = 100;
-/// So many must end in a bin for its hazard: it is then good to a quarter.
+/// The number of intervals that must end in a bin for its hazard, which is then accurate to a quarter.
 const ENDED_MIN: usize = 16;
-/// The autocorrelation goes so far.
+/// The greatest lag of the autocorrelation.
 const LAG_MAX: usize = 100;
 
-/// What is to be known of the idle intervals of a trace. All durations in seconds, all shares in 0..=1.
+/// The statistics of a trace's idle intervals. All durations are in seconds, all shares in 0..=1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Idleness {
-    /// How many intervals, their mean, variation and so on.
+    /// The number of intervals, their mean, variation and so on.
     pub moments: Moments,
-    /// From the first arrival to the end of the last busy period.
+    /// The time from the first arrival to the end of the last busy period.
     pub span: f64,
-    /// What holds after having waited for each of ascending thresholds, zero first, as far as intervals reach.
+    /// The statistics after waits of ascending length, zero first, up to the longest that some interval exceeds.
     pub waited: Vec<Waited>,
-    /// The hazard rate in adjoining bins, ascending.
+    /// The hazard rate in adjoining bins, in ascending order.
     pub hazard: Vec<Hazard>,
-    /// The Lorenz curve, the longest first: (share of the intervals, share of the idle time they hold).
+    /// The Lorenz curve, the longest intervals first: (share of the intervals, share of the idle time they hold).
     pub lorenz: Vec<(f64, f64)>,
     /// The autocorrelation of the intervals' logarithms at lags 1, 2, ... 100.
     pub autocorrelation: Vec<f64>,
-    /// When the requests come.
+    /// When requests come.
     pub rhythm: Rhythm,
 }
 
-/// What holds once the disk was idle for a threshold x.
+/// The statistics once the disk has been idle for a threshold x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waited {
-    /// The threshold x.
+    /// The threshold x, in seconds.
     pub threshold: f64,
-    /// How many intervals are longer.
+    /// The number of longer intervals.
     pub longer: usize,
     /// Their share of all intervals: the survival function 1 - F(x).
     pub survival: f64,
-    /// How much longer they last in the mean: E[X - x | X > x]. `None` for fewer than ten.
+    /// The mean time they last beyond x, in seconds: E[X - x | X > x]. `None` for fewer than ten.
     pub residual_mean: Option<f64>,
-    /// 99 of 100 of them last so much longer. `None` for fewer than a hundred.
+    /// The time beyond x that 99 of 100 of them still last, in seconds. `None` for fewer than a hundred.
     pub residual_p1: Option<f64>,
-    /// What they have beyond x, of all idle time: what can be used by whoever waits that long.
+    /// Their time beyond x as a share of all idle time: what a scrub that waits for x can use.
     pub usable: f64,
 }
 
 /// The hazard rate f / (1 - F) between two durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hazard {
-    /// From here.
+    /// The beginning of the bin, in seconds.
     pub from: f64,
-    /// To here.
+    /// The end of the bin, in seconds.
     pub to: f64,
-    /// How many intervals ended in between: at least 16, if there are so many at all.
+    /// The number of intervals that ended in the bin: at least 16, if there are as many at all.
     pub ended: usize,
-    /// How many ended per second of idle time in between: the chance of an interval, having lasted that long, to end
-    /// within the next second.
+    /// The intervals that ended per second of idle time in the bin: the rate at which an interval of this age ends.
     pub rate: f64,
 }
 
 impl Idleness {
-    /// Studies a trace's idle intervals (those that are longer than zero) and its requests by the minute. Takes 8 more
-    /// bytes for each interval while it does.
+    /// Studies a trace's idle intervals (those longer than zero) and its requests by the minute. Takes 8 more bytes of
+    /// memory per interval meanwhile.
     pub fn of(periods: &Periods, counts: &MinuteCounts) -> Idleness {
         let lasting = || periods.intervals().iter().filter(|&&idle| idle > Nanos::ZERO).map(|idle| idle.as_secs_f64());
         let logarithms: Vec<f64> = lasting().map(f64::ln).collect();
@@ -99,20 +99,20 @@ impl Idleness {
         }
     }
 
-    /// The share of the idle time that the longest `share` (0..=1) of the intervals hold, read off the curve; zero
-    /// without intervals.
+    /// The share of the idle time that the longest `share` (0..=1) of the intervals hold, from the curve; zero if there
+    /// are no intervals.
     pub fn held_by_longest(&self, share: f64) -> f64 {
         at(&self.lorenz, share).unwrap_or(0.0)
     }
 
-    /// What holds after the last of the curves' thresholds that is no longer than `seconds`.
+    /// The statistics after the longest of the thresholds that is not above `seconds`.
     pub fn after(&self, seconds: f64) -> Option<&Waited> {
-        // A thousandth of tolerance: 0.1 and 10^-1 are one threshold.
+        // A tolerance of a thousandth, so that 0.1 and 10^-1 are the same threshold.
         self.waited.iter().take_while(|waited| waited.threshold <= seconds * 1.001).last()
     }
 
     /// The slope of the hazard rate from `seconds` on, both axes logarithmic, each bin weighted by the intervals that
-    /// end in it: 0 for an exponential law, -1 for a Pareto law. `None` for fewer than three bins.
+    /// end in it: 0 for an exponential distribution, -1 for Pareto. `None` for fewer than three bins.
     pub fn hazard_slope(&self, seconds: f64) -> Option<f64> {
         let bins: Vec<(f64, f64, f64)> = self
             .hazard
@@ -133,13 +133,13 @@ impl Idleness {
 }
 
 impl Hazard {
-    /// Its middle on a logarithmic axis; of the first, which begins at zero, half its end.
+    /// The middle on a logarithmic axis; for the first bin, which begins at zero, half its end.
     pub fn middle(&self) -> f64 {
         if self.from > 0.0 { (self.from * self.to).sqrt() } else { self.to / 2.0 }
     }
 }
 
-/// A curve at `x`, straight between its points; `None` outside.
+/// The value of a curve at `x`, interpolated linearly; `None` outside.
 fn at(curve: &[(f64, f64)], x: f64) -> Option<f64> {
     let next = curve.iter().position(|&(place, _)| place >= x)?;
     let (x1, y1) = curve[next];
@@ -147,7 +147,7 @@ fn at(curve: &[(f64, f64)], x: f64) -> Option<f64> {
     Some(if x1 > x0 { y0 + (y1 - y0) * (x - x0) / (x1 - x0) } else { y1 })
 }
 
-/// 10 us to 10^6 s, ten to a decade.
+/// The thresholds: 10 us to 10^6 s, ten per decade.
 fn thresholds() -> impl Iterator<Item = f64> {
     let steps = DECADES.start() * PER_DECADE..=DECADES.end() * PER_DECADE;
     steps.map(|step| 10f64.powf(f64::from(step) / f64::from(PER_DECADE)))
@@ -163,7 +163,7 @@ fn lorenz_shares() -> Vec<f64> {
     shares
 }
 
-/// After zero, and after every threshold that some interval reaches.
+/// The statistics after zero, and after every threshold that some interval exceeds.
 fn waited(ascending: &[f64]) -> Vec<Waited> {
     let count = ascending.len();
     let total: f64 = ascending.iter().sum();
@@ -191,14 +191,14 @@ fn waited(ascending: &[f64]) -> Vec<Waited> {
     curve
 }
 
-/// Between thresholds at which at least 16 intervals ended since the last; the rest goes to the last bin.
+/// The hazard between thresholds, such that at least 16 intervals end in each bin; the remainder goes to the last bin.
 fn hazard(ascending: &[f64]) -> Vec<Hazard> {
     let mut bins: Vec<Hazard> = Vec::new();
     let (mut from, mut begin) = (0.0, 0);
     for to in thresholds() {
         let end = begin + ascending[begin..].partition_point(|&idle| idle <= to);
         if end - begin >= ENDED_MIN {
-            // Too few for a bin of their own would be left: the last bin ends with the longest interval.
+            // What remains is too little for another bin, so this last one ends with the longest interval.
             let (end, to) = if ascending.len() - end < ENDED_MIN {
                 (ascending.len(), ascending[ascending.len() - 1])
             } else {
@@ -214,7 +214,7 @@ fn hazard(ascending: &[f64]) -> Vec<Hazard> {
     bins
 }
 
-/// How many ended there, over the time that all spent there.
+/// The number of intervals that ended in the bin, divided by the time that all intervals spent in it.
 fn hazard_between(ascending: &[f64], from: f64, to: f64, begin: usize, end: usize) -> Hazard {
     let ended_there: f64 = ascending[begin..end].iter().map(|idle| idle - from).sum();
     let passed = (ascending.len() - end) as f64 * (to - from);

@@ -1,30 +1,30 @@
-//! When the requests come: by the hour, by the hour of the day, and which period explains most of it.
+//! The rhythm of requests: by hour, by hour of the day, and the period that explains most of it.
 
 use super::counts::{MINUTE, MinuteCounts};
 use scrubjay_core::stats::{Variance, variance_by_phase};
 use scrubjay_core::units::Nanos;
 
-/// Shorter traces are looked at by the minute.
+/// Traces shorter than this are analysed by the minute.
 const HOURLY_FROM: Nanos = Nanos::from_secs(2 * 86_400);
-/// The longest candidate by bins of an hour: two days.
+/// The longest candidate period in bins of an hour: two days.
 const HOURS_MAX: usize = 48;
-/// The longest candidate by bins of a minute: an hour.
+/// The longest candidate period in bins of a minute: an hour.
 const MINUTES_MAX: usize = 60;
-/// So unlikely by chance must the best period be, after all candidates had their try, to be called one.
+/// The best period counts as one if its probability by chance, multiplied by the number of candidates, is below this.
 const CHANCE_MAX: f64 = 0.001;
 
-/// When the requests come.
+/// The rhythm of a trace's requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rhythm {
-    /// Does the trace's clock count from 1970? If not, "hours of the day" count from the trace's beginning.
+    /// Whether the trace's clock counts from 1970. If not, "hours of the day" count from the trace's beginning.
     pub absolute: bool,
-    /// Requests in each hour of the clock, the first and the last in part only.
+    /// Requests in each hour of the clock; the first and the last hour are partial.
     pub hours: Vec<u64>,
-    /// Requests per hour in the mean, by hour of the day (UTC); `None` where the trace has no whole such hour.
+    /// Mean requests per hour, by hour of the day (UTC); `None`: the trace has no complete hour of that kind.
     pub hours_of_day: [Option<f64>; 24],
-    /// The bins in which requests were counted for `candidates`: an hour, or a minute for less than two days.
+    /// The bins in which requests are counted for `candidates`: an hour, or a minute for traces of less than two days.
     pub bin: Nanos,
-    /// The periods that were tried, ascending.
+    /// The periods tried, in ascending order.
     pub candidates: Vec<CandidatePeriod>,
 }
 
@@ -33,12 +33,12 @@ pub struct Rhythm {
 pub struct CandidatePeriod {
     /// The period.
     pub period: Nanos,
-    /// What the analysis of variance says of the requests per bin, grouped by their phase in it.
+    /// The analysis of variance of the requests per bin, grouped by phase within the period.
     pub variance: Variance,
 }
 
 impl Rhythm {
-    /// Of a trace's requests by the minute.
+    /// The rhythm of requests counted by the minute.
     pub fn of(counts: &MinuteCounts) -> Rhythm {
         let hours = counts.hours();
         let hourly = counts.span() >= HOURLY_FROM;
@@ -63,8 +63,8 @@ impl Rhythm {
         }
     }
 
-    /// The period that is least likely by chance, if it is unlikely enough: less than one in a thousand, times the
-    /// number of candidates. Of equally unlikely ones, that of the largest F.
+    /// The period that is least likely by chance, if its probability times the number of candidates is below one in a
+    /// thousand. Of equally unlikely ones, that with the largest F; `None`: no period stands out.
     pub fn best(&self) -> Option<&CandidatePeriod> {
         let chance_max = (CHANCE_MAX / self.candidates.len() as f64).ln();
         let unlikely = self.candidates.iter().filter(|candidate| candidate.variance.log_chance < chance_max);
@@ -75,7 +75,7 @@ impl Rhythm {
     }
 }
 
-/// The hours that the trace covers from beginning to end, and the place of the first of them.
+/// The hours that the trace covers completely, and the index of the first of them.
 fn whole_hours<'a>(counts: &MinuteCounts, hours: &'a [u64]) -> (usize, &'a [u64]) {
     let (first_whole, last_whole) = counts.whole();
     let begin = usize::from(!first_whole);
@@ -100,7 +100,7 @@ mod tests {
 
     const HOUR: u64 = 60 * MINUTE.0;
 
-    /// Poisson arrivals, `per_hour(hour of the day)`, for so many hours from 06:00 of a day in 2007 on.
+    /// Poisson arrivals at the rate `per_hour(hour of the day)`, for `hours` hours from 06:00 of a day in 2007 on.
     fn arrivals(hours: u64, per_hour: impl Fn(u64) -> f64) -> MinuteCounts {
         let (mut rng, mut counts) = (Rng::new(24), MinuteCounts::default());
         let start = 13_500 * 24 * HOUR + 6 * HOUR;

@@ -1,10 +1,10 @@
-//! Idle intervals whose laws are known.
+//! Tests on idle intervals of known distributions.
 
 use super::*;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::disk_server::ForegroundRequest;
 
-/// A millisecond of work after each idle interval.
+/// The study of these idle intervals, with a millisecond of work after each.
 fn study(idle: impl IntoIterator<Item = f64>) -> Idleness {
     let (mut periods, mut counts) = (Periods::default(), MinuteCounts::default());
     let (mut at, service) = (Nanos(0), Nanos::from_millis(1));
@@ -41,7 +41,7 @@ fn nothing_can_be_studied() {
     assert!(found.autocorrelation.is_empty());
 }
 
-/// Exponential of mean m: the hazard is 1 / m, the mean residual m, its 1st percentile -m ln 0.99, whatever was waited.
+/// Exponential of mean m: the hazard is 1 / m, the mean residual m, its 1st percentile -m ln 0.99, for any wait.
 #[test]
 fn an_exponential_law_has_no_memory() {
     let (mut rng, mean) = (Rng::new(12), 2.0);
@@ -61,7 +61,7 @@ fn an_exponential_law_has_no_memory() {
     assert_eq!(found.autocorrelation.len(), LAG_MAX);
 }
 
-/// Pareto of shape a: the hazard is a / x, the mean residual x / (a - 1), the longest y hold y^(1 - 1/a).
+/// Pareto of shape a: the hazard is a / x, the mean residual x / (a - 1), and the longest y hold y^(1 - 1/a).
 #[test]
 fn a_pareto_law_promises_more_the_longer_it_lasted() {
     let (mut rng, shape) = (Rng::new(12), 2.5);
@@ -86,7 +86,7 @@ fn a_pareto_law_promises_more_the_longer_it_lasted() {
 #[test]
 fn long_after_long_is_seen_in_the_logarithms() {
     let mut rng = Rng::new(12);
-    // Stretches of a hundred short intervals and of a hundred long ones.
+    // Alternating runs of a hundred short and a hundred long intervals.
     let found = study((0..20_000).map(|i| rng.exponential(if i / 100 % 2 == 0 { 0.001 } else { 10.0 })));
     assert!(found.autocorrelation[0] > 0.8 && found.autocorrelation[49].abs() < 0.1);
     assert!(found.autocorrelation[99] < -0.7);

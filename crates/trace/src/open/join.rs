@@ -1,4 +1,4 @@
-//! Several inputs as one trace: merged by time, or one after the other.
+//! Joins several inputs to one trace: merged by time, or one after another.
 
 use super::error::InputError;
 use super::lane::InputStream;
@@ -10,9 +10,9 @@ use scrubjay_core::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// So many records of a merge are passed on at a time.
+/// The number of records of a merge that are passed on at a time.
 const BATCH: usize = 8192;
-/// So many malformed records are shown, of all inputs together.
+/// The number of malformed records shown, of all inputs together.
 const EXAMPLES_MAX: usize = 5;
 
 /// Several inputs as one.
@@ -21,20 +21,20 @@ pub(super) struct Join {
     order: Order,
 }
 
-/// All inputs, and what is known of them together.
+/// All inputs, and their joint devices and malformed records.
 struct Strands {
     all: Vec<Strand>,
     devices: Devices,
     malformed: Malformed,
 }
 
-/// An input, and how far it is.
+/// An input, and the position in it.
 struct Strand {
     lane: InputStream,
-    /// The devices of the whole by the input's own ids.
+    /// The joint device ids by the input's own ids.
     ids: Vec<DeviceId>,
     batch: Vec<Record>,
-    /// The first record of the batch not yet passed on.
+    /// The index of the first record of the batch not yet passed on.
     at: usize,
 }
 
@@ -44,26 +44,27 @@ enum Order {
     Chained(Chain),
 }
 
-/// By time: the next arrival of each input. Of equal ones the input given first comes first.
+/// Merges by time: `heads` has the next arrival of each input. Of equal arrivals, that of the input given first comes
+/// first.
 struct Merge {
     heads: BinaryHeap<Reverse<(Nanos, usize)>>,
 }
 
-/// One after the other.
+/// Chains inputs one after another.
 struct Chain {
-    /// Which.
+    /// The index of the current input.
     current: usize,
-    /// Where on the joint clock it began.
+    /// The beginning of the current input on the joint clock.
     began: Nanos,
     /// The last arrival or completion so far, on the joint clock.
     ended: Nanos,
 }
 
 impl Join {
-    /// Joins inputs as their clock demands.
+    /// Joins inputs as their clock requires.
     pub(super) fn new(clock: ClockOrigin, lanes: Vec<InputStream>) -> Join {
         let order = match clock {
-            // Every input stands at zero until it is looked at for the first time.
+            // Every input counts as at zero until its first batch is read.
             ClockOrigin::Absolute => {
                 Order::Merged(Merge { heads: (0..lanes.len()).map(|index| Reverse((Nanos::ZERO, index))).collect() })
             }
@@ -74,7 +75,7 @@ impl Join {
         Join { strands: Strands { all, devices: Devices::default(), malformed: Malformed::default() }, order }
     }
 
-    /// Puts the next records in the place of whatever `batch` held. False: there are no more.
+    /// Replaces the contents of `batch` by the next records. False: there are no more.
     pub(super) fn next(&mut self, batch: &mut Vec<Record>) -> Result<bool, InputError> {
         batch.clear();
         match &mut self.order {
@@ -84,12 +85,12 @@ impl Join {
         Ok(!batch.is_empty())
     }
 
-    /// All devices met so far.
+    /// All devices so far.
     pub(super) fn devices(&self) -> &Devices {
         &self.strands.devices
     }
 
-    /// What could not be understood of any input.
+    /// The malformed records of all inputs.
     pub(super) fn malformed(&self) -> &Malformed {
         &self.strands.malformed
     }
@@ -109,7 +110,7 @@ impl Merge {
             let strand = &mut strands.all[index];
             let rest = &strand.batch[strand.at..];
             let rest = &rest[..rest.len().min(BATCH - batch.len())];
-            // As long as its records come before those of all others they need no comparing with each of them.
+            // Records before the next arrival of all other inputs are passed on as a run, without comparing each.
             let run = match self.heads.peek() {
                 Some(&Reverse(next)) => rest.iter().position(|record| (record.arrival, index) >= next),
                 None => None,
@@ -117,7 +118,7 @@ impl Merge {
             let run = run.unwrap_or(rest.len());
             batch.extend_from_slice(&rest[..run]);
             strand.at += run;
-            // An input that is used up stays where it ended: its next record cannot come before that.
+            // A used-up input keeps the time of its last record: its next one cannot be earlier.
             let head = strand.batch.get(strand.at).or(strand.batch.last()).expect("it had records");
             self.heads.push(Reverse((head.arrival, index)));
         }
@@ -126,7 +127,7 @@ impl Merge {
 }
 
 impl Chain {
-    /// Appends the next batch of the current input, or the first of the one after it, to the empty `batch`.
+    /// Replaces the empty `batch` by the next batch of the current input, or by the first batch of the input after it.
     fn next(&mut self, strands: &mut Strands, batch: &mut Vec<Record>) -> Result<(), InputError> {
         while self.current < strands.all.len() {
             if !strands.refill(self.current)? {
@@ -146,7 +147,7 @@ impl Chain {
 }
 
 impl Strands {
-    /// Reads the next batch of an input and gives its records the ids of the whole. False: there are no more.
+    /// Reads the next batch of an input and translates its device ids to the joint ones. False: there are no more.
     fn refill(&mut self, index: usize) -> Result<bool, InputError> {
         let Strand { lane, ids, batch, at } = &mut self.all[index];
         let malformed = lane.malformed().count;
@@ -167,7 +168,7 @@ impl Strands {
         Ok(is_more)
     }
 
-    /// What of all inputs could not be understood.
+    /// The malformed records of all inputs together.
     fn account(&self) -> Malformed {
         let lanes = || self.all.iter().map(|strand| &strand.lane);
         let examples = lanes().flat_map(|lane| {
@@ -180,7 +181,7 @@ impl Strands {
 }
 
 impl Strand {
-    /// All of its batch was passed on.
+    /// Whether all of its batch was passed on.
     fn is_used_up(&self) -> bool {
         self.at == self.batch.len()
     }

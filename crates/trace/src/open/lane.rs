@@ -1,4 +1,4 @@
-//! One input being read: its reader, what the reader fills, and the order of its records.
+//! One input being read: its reader, the sink that it fills, and the sorter of its records.
 
 use super::error::InputError;
 use super::scale::TraceScale;
@@ -8,7 +8,7 @@ use crate::record::Record;
 use crate::record_sink::{Devices, Malformed, RecordSink};
 use crate::sorted::Sorter;
 
-/// At least so many records are read before they are looked at: fewer would not be worth a batch.
+/// The least number of records to read before they are processed; a smaller batch would not be worthwhile.
 const BATCH_MIN: usize = 4096;
 
 /// One input.
@@ -30,13 +30,12 @@ impl InputStream {
         InputStream { name, reader, sink, sorter, scale: TraceScale::default(), read: 0, is_ended: false }
     }
 
-    /// Takes its numbers for others than its format does.
+    /// Sets the conversion of its numbers, if their units are not the format's usual ones.
     pub(super) fn scale(&mut self, scale: TraceScale) {
         self.scale = scale;
     }
 
-    /// Puts the next records, in the order of their arrival, in the place of whatever `batch` held. False: there are
-    /// no more.
+    /// Replaces the contents of `batch` by the next records, in order of arrival. False: there are no more.
     pub(super) fn next(&mut self, batch: &mut Vec<Record>) -> Result<bool, InputError> {
         while !self.sorter.pop(batch, self.is_ended) {
             if self.is_ended {
@@ -62,22 +61,22 @@ impl InputStream {
         self.sorter.push(&mut self.sink.records)
     }
 
-    /// An error in this input.
+    /// Attributes an error to this input.
     pub(super) fn error(&self, error: TraceError) -> InputError {
         InputError::Trace { name: self.name.clone(), error }
     }
 
-    /// Its name.
+    /// The input's name.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The devices it named so far.
+    /// The devices named so far.
     pub(super) fn devices(&self) -> &Devices {
         &self.sink.devices
     }
 
-    /// What could not be understood of it so far.
+    /// The records that could not be understood so far.
     pub(super) fn malformed(&self) -> &Malformed {
         &self.sink.malformed
     }

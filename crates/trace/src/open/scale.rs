@@ -1,10 +1,10 @@
-//! Numbers that count something else than their format usually means.
+//! Converts numbers whose units differ from their format's usual ones.
 
 use crate::formats::Units;
 use crate::record::Record;
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// What times and places are multiplied by: (times, divided by).
+/// The factors for times and for places, as (numerator, denominator).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TraceScale {
     time: (u64, u64),
@@ -18,7 +18,7 @@ impl Default for TraceScale {
 }
 
 impl TraceScale {
-    /// From what the format means to what is meant.
+    /// The factors from the format's usual units to the given ones.
     pub(super) fn between(usual: Units, time: Option<Nanos>, block: Option<Bytes>) -> TraceScale {
         TraceScale {
             time: (time.unwrap_or(usual.time).0, usual.time.0),
@@ -26,7 +26,7 @@ impl TraceScale {
         }
     }
 
-    /// A record as it is meant; `None` if that is beyond 64 bits.
+    /// The record in the given units; `None`: a value exceeds 64 bits.
     pub(super) fn applied(self, record: Record) -> Option<Record> {
         if self == TraceScale::default() {
             return Some(record);

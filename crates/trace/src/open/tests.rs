@@ -1,4 +1,4 @@
-//! Tests of the front door, with small formats of their own.
+//! Tests of [`open`], with small formats of their own.
 
 use super::*;
 use crate::error::SourcePlace;
@@ -10,7 +10,7 @@ use crate::text::{TextFormat, TextLine, TextReader};
 use scrubjay_core::units::{Bytes, Nanos};
 use std::io::Write;
 
-/// Lines of `arrival device response`.
+/// Lines of the form `arrival device response`.
 struct Words;
 
 impl TextFormat for Words {
@@ -37,7 +37,7 @@ impl TextFormat for Words {
     }
 }
 
-/// Does nothing but say how many parts it was given.
+/// A reader that only returns one record, whose arrival is the number of parts it was given.
 struct Counted(u64);
 
 impl Reader for Counted {
@@ -97,7 +97,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// All records of a trace: arrival and name of the device.
+/// All records of a trace: arrival and device name.
 fn read(trace: &mut Trace) -> Result<Vec<(u64, String)>, InputError> {
     let mut all = Vec::new();
     while let Some(batch) = trace.next_batch()? {
@@ -217,7 +217,7 @@ fn no_records_are_no_error() {
     }
 }
 
-/// What a program that counts microseconds and bytes wrote in the form of MQSim.
+/// A file in the form of MQSim by a program that counts microseconds and bytes.
 #[test]
 fn plain_numbers_count_what_they_are_said_to() {
     let text = b"1000 0 4096 8192 1\n3000 0 0 4096 0\n";

@@ -1,4 +1,4 @@
-//! A trace in figures, in one pass and constant memory: how much, how large, how fast, how idle.
+//! A summary of a trace, in one pass and constant memory: request counts, sizes, rates and idle intervals.
 
 mod sizes;
 
@@ -9,20 +9,21 @@ use crate::service::{ServiceQueue, ServiceSource};
 use scrubjay_core::stats::DurationHistogram;
 use scrubjay_core::units::{Bytes, Nanos};
 
-/// Buckets per octave of all durations: 1.1 % wide.
+/// Histogram buckets per octave of all durations: 1.1 % wide.
 const RESOLUTION: u32 = 64;
-/// So many of the most frequent sizes are told.
+/// The number of most frequent sizes in the summary.
 const SIZES_TOLD: usize = 8;
-/// The share of the longest idle intervals whose part of the idle time is told (Amvrosiadis, Oprea & Schroeder, DSN'12,
-/// section V-A: they hold more than 80 % of it).
+/// The share of the longest idle intervals whose part of the idle time is given (Amvrosiadis, Oprea & Schroeder,
+/// DSN'12, section V-A: they hold more than 80 % of it).
 const LONGEST_SHARE: f64 = 0.15;
-/// The thresholds at which idle intervals are counted, exactly.
+/// The thresholds above which idle intervals are counted exactly.
 const THRESHOLDS: [Nanos; 5] =
     [Nanos::ZERO, Nanos::from_millis(10), Nanos::from_millis(100), Nanos::from_secs(1), Nanos::from_secs(10)];
-/// In the order in which they are declared.
+/// All kinds, in the order of [`RequestKind`].
 const KINDS: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush];
 
-/// What was seen of a trace so far. About 200 KiB, and 24 bytes for each device; records come in order of arrival.
+/// The summary of the records so far: about 200 KiB, and 24 bytes for each device. Records must come in order of
+/// arrival.
 #[derive(Clone, Debug)]
 pub struct TraceSummary {
     service: ServiceSource,
@@ -46,11 +47,11 @@ pub struct TraceSummary {
 /// The figures of a trace; all durations in seconds, all shares in 0..=1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceFacts {
-    /// Requests of all kinds.
+    /// The number of requests of all kinds.
     pub requests: u64,
-    /// When the first arrived.
+    /// The arrival of the first request.
     pub first: Nanos,
-    /// From the first arrival to the last.
+    /// The time from the first arrival to the last.
     pub span_seconds: f64,
     /// Requests per second of the span; zero if it has none.
     pub rate: f64,
@@ -58,22 +59,22 @@ pub struct TraceFacts {
     pub read_share: f64,
     /// Requests and bytes by kind: reads, writes, discards, flushes.
     pub kinds: [KindFacts; 4],
-    /// The bytes read and written.
+    /// The bytes read and written, together.
     pub bytes: Bytes,
     /// The sizes of reads and writes.
     pub sizes: SizeFacts,
-    /// The share of reads and writes that begin where the last one of their device ended.
+    /// The share of reads and writes that begin where the previous one of their device ended.
     pub sequential_share: f64,
-    /// The share of those that do so with no read or write of another device in between: the same for one device, and
-    /// for several what a study of their merged stream finds.
+    /// The share of reads and writes that do so with no read or write of another device in between. With one device it
+    /// equals `sequential_share`; with several, it is what a study of their merged stream finds.
     pub adjacent_share: f64,
-    /// From one arrival to the next.
+    /// The times from one arrival to the next.
     pub gaps: DurationSpread,
-    /// From arrival to completion, where the trace tells: as many as its `count` says.
+    /// The times from arrival to completion; `count` of them are in the trace.
     pub responses: DurationSpread,
-    /// When nothing was to be done.
+    /// The idle intervals.
     pub idle: IdleFacts,
-    /// The devices with their requests, the busiest first.
+    /// The devices with their numbers of requests, the busiest first.
     pub devices: Vec<(DeviceId, u64)>,
 }
 
@@ -84,7 +85,7 @@ pub struct KindFacts {
     pub kind: RequestKind,
     /// Number of requests.
     pub requests: u64,
-    /// Their lengths together.
+    /// The sum of their lengths.
     pub bytes: Bytes,
 }
 
@@ -93,49 +94,50 @@ pub struct KindFacts {
 pub struct SizeFacts {
     /// The mean, in bytes.
     pub mean_bytes: f64,
-    /// The most frequent, at most eight.
+    /// The most frequent sizes, at most eight.
     pub most_frequent: Vec<SizeShare>,
     /// The median.
     pub p50: Bytes,
-    /// Nine of ten are no larger.
+    /// The 90th percentile.
     pub p90: Bytes,
-    /// 99 of 100 are no larger.
+    /// The 99th percentile.
     pub p99: Bytes,
     /// The largest.
     pub max: Bytes,
 }
 
-/// How a duration is spread, in seconds. Percentiles are good to 1.1 %, the rest is exact; all zero of nothing.
+/// A distribution of durations, in seconds. Percentiles are accurate to 1.1 %, the rest is exact; all zero if there are
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DurationSpread {
-    /// How many there are.
+    /// The number of durations.
     pub count: u64,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Their standard deviation, divided by the mean.
+    /// The standard deviation divided by the mean.
     pub variation: f64,
-    /// One of a hundred is no longer.
+    /// The 1st percentile.
     pub p1: f64,
     /// The median.
     pub p50: f64,
-    /// Nine of ten are no longer.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 99 of 100 are no longer.
+    /// The 99th percentile.
     pub p99: f64,
     /// The longest.
     pub max: f64,
 }
 
-/// Idle intervals: from the completion of all that came so far to the next arrival, where that is later.
+/// Idle intervals: from the completion of all requests so far to the next arrival, if that is later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleFacts {
-    /// Whose service times say when the disk was done.
+    /// Where the service times come from that determine when the disk was done.
     pub service: ServiceSource,
-    /// Their lengths.
+    /// The distribution of their lengths.
     pub lengths: DurationSpread,
-    /// Their part of the span.
+    /// Their share of the span.
     pub share: f64,
-    /// Those longer than 0, 10 ms, 100 ms, 1 s and 10 s; exact.
+    /// The intervals longer than 0, 10 ms, 100 ms, 1 s and 10 s; exact.
     pub beyond: [IdleTail; 5],
     /// The share of the idle time that the longest 15 % of the intervals hold.
     pub held_by_longest: f64,
@@ -146,20 +148,20 @@ pub struct IdleFacts {
 pub struct IdleTail {
     /// The threshold.
     pub threshold: Nanos,
-    /// How many are longer.
+    /// The number of longer intervals.
     pub count: u64,
-    /// What they have beyond the threshold, all together, in seconds.
+    /// The sum of their times beyond the threshold, in seconds.
     pub residual: f64,
 }
 
 impl IdleTail {
-    /// How much longer an interval lasts that has reached the threshold, in the mean, in seconds; zero if none does.
+    /// The mean remaining length of intervals that reach the threshold, in seconds; zero if there are none.
     pub fn residual_mean(&self) -> f64 {
         if self.count > 0 { self.residual / self.count as f64 } else { 0.0 }
     }
 }
 
-/// What is kept of each device.
+/// The state kept for each device.
 #[derive(Clone, Copy, Debug)]
 struct DeviceSummary {
     requests: u64,
@@ -168,7 +170,7 @@ struct DeviceSummary {
 }
 
 impl TraceSummary {
-    /// Nothing yet. `service` tells how long the disk works on each request.
+    /// An empty summary; `service` determines the service times.
     pub fn new(service: ServiceSource) -> TraceSummary {
         let histogram = || DurationHistogram::with_resolution(RESOLUTION);
         TraceSummary {
@@ -190,7 +192,7 @@ impl TraceSummary {
         }
     }
 
-    /// Takes the next record, in order of arrival.
+    /// Adds the next record, in order of arrival.
     pub fn add(&mut self, record: &Record) {
         if self.requests == 0 {
             self.first = record.arrival;
@@ -238,7 +240,7 @@ impl TraceSummary {
         }
     }
 
-    /// The figures of what was seen so far.
+    /// The figures so far.
     pub fn facts(&self) -> TraceFacts {
         let [reads, writes, ..] = self.kinds;
         let transfers = reads.requests + writes.requests;
@@ -291,7 +293,7 @@ impl TraceSummary {
     }
 }
 
-/// How the durations of a histogram are spread.
+/// The distribution of the durations in a histogram.
 fn spread(histogram: &DurationHistogram) -> DurationSpread {
     let moments = histogram.moments();
     DurationSpread {
@@ -306,7 +308,7 @@ fn spread(histogram: &DurationHistogram) -> DurationSpread {
     }
 }
 
-/// Zero where there is nothing to divide by.
+/// A quotient; zero if the divisor is zero.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -346,11 +348,11 @@ mod tests {
             recorded(),
             &[
                 record(start, Some(4 * MILLI), RequestKind::Read, 0, 4096, 0),
-                // While the first is served, on another device: no idle interval before it, nor a sequential one.
+                // While the first is served, on another device: no idle interval before it, and not sequential.
                 record(start + 2 * MILLI, Some(4 * MILLI), RequestKind::Write, 4096, 4096, 1),
                 // 20 ms after all was done, and where device 0 left off.
                 record(start + 26 * MILLI, Some(2 * MILLI), RequestKind::Write, 4096, 8192, 0),
-                // Just when all was done; neither flush nor discard has a place in the sequence.
+                // At the moment all was done; flushes and discards do not count in the sequence.
                 record(start + 28 * MILLI, Some(0), RequestKind::Flush, 0, 0, 0),
                 record(start + 2028 * MILLI, Some(MILLI), RequestKind::Read, 12288, 4096, 0),
             ],

@@ -1,14 +1,14 @@
-//! Request sizes, counted exactly in bounded memory.
+//! Counts request sizes exactly in bounded memory.
 
 use scrubjay_core::units::{Bytes, SECTOR_BYTES};
 use std::collections::BTreeMap;
 
-/// Whole sectors up to 4 MiB are counted in place; hardly any disk takes more in one request.
+/// The largest size counted in a table of whole sectors: 4 MiB. Few disks take more in one request.
 const SECTORS_MAX: u64 = (4 << 20) / SECTOR_BYTES;
-/// So many other sizes are told apart; further ones are rounded up to a power of two.
+/// The number of other sizes counted separately; any further ones are rounded up to a power of two.
 const OTHERS_MAX: usize = 4096;
 
-/// How often each size occurred: 64 KiB, and at most 4160 other sizes.
+/// Counts of each size: 64 KiB, and at most 4160 other sizes.
 #[derive(Clone, Debug)]
 pub struct SizeTable {
     by_sectors: Vec<u64>,
@@ -17,12 +17,12 @@ pub struct SizeTable {
     sum: u64,
 }
 
-/// One size and how often it occurred.
+/// One size and its share of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeShare {
     /// The size.
     pub size: Bytes,
-    /// Its share (0..=1) of the requests.
+    /// The share of requests of this size, 0..=1.
     pub share: f64,
 }
 
@@ -50,7 +50,7 @@ impl SizeTable {
         *self.others.entry(size).or_default() += 1;
     }
 
-    /// The mean in bytes, zero of nothing.
+    /// The mean size in bytes; zero if nothing was counted.
     pub fn mean(&self) -> f64 {
         if self.count > 0 { self.sum as f64 / self.count as f64 } else { 0.0 }
     }
@@ -64,7 +64,7 @@ impl SizeTable {
         counts.into_iter().map(|(size, count)| SizeShare { size: Bytes(size), share: share(count) }).collect()
     }
 
-    /// The size that a share (0..=1) of the requests does not exceed; zero of nothing.
+    /// The smallest size that at least `share` (0..=1) of the requests do not exceed; zero if nothing was counted.
     pub fn quantile(&self, share: f64) -> Bytes {
         let (rank, mut below) = (share * self.count as f64, 0);
         let reached = |&(_, count): &(u64, u64)| {
@@ -74,7 +74,7 @@ impl SizeTable {
         Bytes(self.counts().into_iter().find(reached).map_or(0, |(size, _)| size))
     }
 
-    /// All sizes that occurred, ascending, and how often.
+    /// All sizes that occurred, in ascending order, with their counts.
     fn counts(&self) -> Vec<(u64, u64)> {
         let whole = self.by_sectors.iter().zip(0..).map(|(&count, sectors)| (sectors * SECTOR_BYTES, count));
         let others = self.others.iter().map(|(&size, &count)| (size, count));

@@ -1,4 +1,4 @@
-//! Disks and arrays come and go, and their names are given to others.
+//! Disks and arrays that appear and disappear, and names that are given to other disks.
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
@@ -82,7 +82,7 @@ fn a_disk_that_is_seen_under_a_new_name_first_has_moved() {
         rig.tell(WatchEvent::DiskGone(old.into()));
         for _ in 0..48 {
             rig.wait(HOUR);
-            rig.tell(WatchEvent::DiskSeen(disk(new, "S0"))); // as told now and then
+            rig.tell(WatchEvent::DiskSeen(disk(new, "S0"))); // as reported now and then
         }
         let there = rig.watch.status(rig.now).disks;
         assert_eq!(there.len(), 1);

@@ -13,7 +13,7 @@ fn checked(names: &[&str]) -> ArrayFacts {
     ArrayFacts { check_sectors: Some(SECTORS), ..array(names) }
 }
 
-/// Two members, a stranger, and the array of the two.
+/// Two members, another disk, and the array of the two.
 fn rig() -> Rig {
     let mut rig = Rig::with_disks(3);
     rig.tell(WatchEvent::ArraySeen(checked(&["sda", "sdb"])));
@@ -49,7 +49,7 @@ fn an_array_is_checked_and_its_members_are_read_but_never_at_a_time() {
 
 #[test]
 fn while_it_is_checked_nothing_else_is_read_behind_its_controller_and_a_degraded_one_is_not() {
-    // An array whose turn comes first.
+    // The UUID of an array whose turn comes first.
     let key = (0..).map(|number| format!("uuid{number}")).find(|key| DiskKey(key.clone()).spread() < 0.001).unwrap();
     let mut rig = Rig::with_disks(3);
     rig.tell(WatchEvent::ArraySeen(ArrayFacts { key: key.clone(), ..checked(&["sda", "sdb"]) }));
@@ -96,7 +96,7 @@ fn what_the_check_finds_is_told_of_the_array_and_of_no_disk() {
     let told = rig.since_of(0, IncidentKind::Lost);
     assert_eq!(told, ["[nas1] DATA AT RISK array tank: 128 KiB cannot be read or rebuilt"]);
     assert!(rig.since_of(0, IncidentKind::Health).is_empty(), "no disk is blamed");
-    // A pass that finds nothing takes it back; what was in the last one is known until then, and over a restart.
+    // A pass without findings clears the incident; until then the last one's findings are known, also after a restart.
     rig.restart(settings());
     let reading = standing(&rig).reading.unwrap();
     assert_eq!((reading.unreadable, reading.flaws.corrected), (256, 3));

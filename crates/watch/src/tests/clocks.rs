@@ -1,4 +1,4 @@
-//! Clocks that are wrong, for a minute or for good.
+//! Wrong clocks, for a minute or for good.
 
 use super::rig::*;
 use crate::Watch;
@@ -16,7 +16,7 @@ fn see_disks(rig: &mut Rig, count: u8) {
     }
 }
 
-/// Two disks that were read, one of which grows worse; alerts are proven.
+/// A rig that has run for days: two disks were read, one of them gets worse, and alerts are proven.
 fn old_hand() -> Rig {
     let mut rig = Rig::with_disks(2);
     rig.wait(2 * DAY);
@@ -56,7 +56,7 @@ fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
 #[test]
 fn what_is_read_after_a_clock_was_set_back_is_dated_by_when_it_is_read() {
     let mut rig = Rig::with_disks(1);
-    rig.wait_for("sda"); // by a clock that is ahead, and so the session says until it ends
+    rig.wait_for("sda"); // the clock is ahead, and the session reports that date until it ends
     rig.now = UnixSeconds(rig.now.0 - DAY);
     rig.wait(10 * DAY);
     rig.progress("sda", SECTORS / 2, &[]);

@@ -1,4 +1,4 @@
-//! Dangers that grow, come back, or stand beside others: each is told.
+//! Dangers that grow, come back, or occur beside others: each is reported.
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
@@ -8,7 +8,7 @@ use crate::health::HealthState;
 use crate::incident::{IncidentKind, IncidentSubject};
 use scrubjay_core::units::SectorRange;
 
-/// A RAID-6 of four, of which these places are not in sync.
+/// A RAID-6 of four disks, of which these places are not in sync.
 fn raid6(lost: &[usize]) -> WatchEvent {
     let mut facts = array(&["sda", "sdb", "sdc", "sdd"]);
     (facts.redundancy, facts.level, facts.layout) = (2, "RAID6".into(), None);
@@ -93,7 +93,7 @@ fn an_accepted_disk_is_told_of_when_another_sign_joins() {
     rig.wait(2 * DAY);
     accept(&mut rig);
     let before = rig.sent.len();
-    rig.smart_of("sda", &[(5, 1), (187, 1), (199, 5000)]); // much less than what was accepted, and another thing
+    rig.smart_of("sda", &[(5, 1), (187, 1), (199, 5000)]); // much less than was accepted, and another sign
     rig.wait(DAY);
     let told = rig.since_of(before, IncidentKind::Health);
     assert_eq!((told.len(), rig.standing("S0").health), (1, HealthState::Replace), "{told:?}");
@@ -113,7 +113,7 @@ fn what_is_accepted_before_it_was_told_is_not_told() {
     assert_eq!(rig.subjects().len(), 1, "it grew");
 }
 
-/// Two disks of an array with an unreadable sector in one stripe, told.
+/// Two disks of an array with unreadable sectors in the same stripe, which was reported.
 fn stripe_at_risk() -> Rig {
     let mut rig = Rig::with_disks(3);
     rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
@@ -212,7 +212,7 @@ fn what_opened_since_the_message_that_is_accepted_is_told() {
     rig.wait(HOUR);
     assert_eq!(rig.subjects().len(), 1);
     rig.tell(WatchEvent::DiskGone("sda".into()));
-    rig.wait(11 * MINUTE); // it is missing since a minute ago, which nobody was told yet
+    rig.wait(11 * MINUTE); // it has been missing for a minute, which was not reported yet
     assert!(rig.watch.incidents.values().any(|incident| incident.told.is_none()));
     accept(&mut rig);
     rig.wait(HOUR);

@@ -1,4 +1,4 @@
-//! What drives say, and what it means that they say nothing.
+//! What drives report, and what it means if they report nothing.
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};

@@ -1,4 +1,4 @@
-//! What is green, and what people read.
+//! When lights are green, and what people read.
 
 use super::rig::*;
 use crate::calendar::DAY;

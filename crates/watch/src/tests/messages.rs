@@ -1,4 +1,4 @@
-//! Channels that come and go, and several incidents at once.
+//! Channels that are added and removed, and several incidents at once.
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
@@ -13,7 +13,7 @@ fn with_channels(names: &[&str]) -> WatchEvent {
     WatchEvent::Settings(Box::new(WatchSettings { channels, ..settings() }))
 }
 
-/// What came by a channel about disks, in the order in which it came.
+/// The messages about disks that came by a channel, in their order.
 fn by<'r>(rig: &'r Rig, channel: &str) -> Vec<&'r MessageRow> {
     let is_it = |row: &&MessageRow| row.channel == channel && row.subject.contains("S0") && !row.about.is_empty();
     rig.sent.iter().filter(is_it).collect()
@@ -64,7 +64,7 @@ fn what_waits_between_two_channels_is_not_lost() {
     rig.is_up = false;
     rig.tell(WatchEvent::DiskGone("sda".into()));
     rig.tell(WatchEvent::DiskGone("sdb".into()));
-    rig.wait(9 * DAY); // reminders wait as well
+    rig.wait(9 * DAY); // reminders wait, too
     rig.tell(WatchEvent::DiskSeen(disk("sdb", "S1")));
     rig.tell(WatchEvent::Tick);
     rig.tell(with_channels(&[]));
@@ -141,7 +141,7 @@ fn a_channel_that_is_new_does_not_hear_that_something_is_over_of_which_it_never_
     degraded.members[1].is_in_sync = false;
     rig.tell(WatchEvent::ArraySeen(degraded));
     rig.wait(HOUR);
-    // The machine was off when the channel came, and the array was whole again before it was on.
+    // The machine was off when the channel was added, and the array was complete again before it was on.
     let with_pager = WatchSettings { channels: vec![channel("email"), channel("pager")], ..settings() };
     rig.restart(with_pager);
     for number in 0..2 {
@@ -155,7 +155,7 @@ fn a_channel_that_is_new_does_not_hear_that_something_is_over_of_which_it_never_
     assert_eq!(over, ["email"]);
 }
 
-/// Whoever has taken over the page, or sits at the socket, and guesses.
+/// Somebody has taken over the page or the socket, and guesses codes.
 #[test]
 fn a_code_is_not_guessed_and_after_ten_wrong_ones_it_is_void() {
     let mut rig = Rig::new(WatchSettings { channels: vec![channel("email"), channel("ntfy")], ..settings() });
@@ -176,7 +176,7 @@ fn a_code_is_not_guessed_and_after_ten_wrong_ones_it_is_void() {
     assert!(!proven(&rig, 1), "also for who has it right then");
     let kept = &rig.rows[&RowKey::Channel("ntfy".into())];
     assert!(matches!(kept, WatchRow::Channel(row) if row.code.is_none()), "and after a restart");
-    // While a test waits to be sent it keeps its code, and what was guessed of it counts on.
+    // While a test waits to be sent it keeps its code, and wrong guesses count on.
     rig.is_up = false;
     rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
     rig.tell(WatchEvent::Tick);

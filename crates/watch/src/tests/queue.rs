@@ -1,4 +1,4 @@
-//! When passes end that wait for one another.
+//! The ends of passes that wait for one another.
 
 use super::rig::{Rig, array, disk, settings};
 use crate::calendar::HOUR;

@@ -1,4 +1,4 @@
-//! A pump for tests: it does what it is told, at once.
+//! A pump for tests: it carries out operations at once.
 
 use crate::Watch;
 use crate::calendar::{DAY, HOUR, UtcCalendar};
@@ -13,26 +13,26 @@ use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A Monday.
+/// The start of the tests: a Monday.
 pub const START: u64 = 20_520 * DAY + 4 * DAY;
 pub const SECTORS: u64 = 1 << 30;
 
-/// A pump that does what it is told, at once.
+/// A pump that carries out operations at once.
 pub struct Rig {
     pub watch: Watch,
     pub now: UnixSeconds,
     pub rows: BTreeMap<RowKey, WatchRow>,
     pub sent: Vec<MessageRow>,
-    /// Sessions that run, by the name of the disk.
+    /// Running sessions, by the name of the disk.
     pub running: Vec<String>,
     pub begun: Vec<String>,
-    /// What each disk's latest session is at.
+    /// The latest report of each disk's session.
     pub passes: BTreeMap<String, PassReport>,
     pub stopped: Vec<(String, HoldBack)>,
     pub heartbeats: u32,
-    /// Do channels accept?
+    /// Do channels accept messages?
     pub is_up: bool,
-    /// This one does not, whatever the others do.
+    /// The channel that does not, whatever the others do.
     pub down: Option<String>,
     pub smart: SmartReading,
 }
@@ -83,14 +83,14 @@ pub fn array(names: &[&str]) -> ArrayFacts {
     }
 }
 
-/// What the rig calls a subject: a disk by its name, an array by its UUID.
+/// The rig's name for a subject: the disk's name, or the array's UUID.
 fn called(subject: &SessionSubject) -> String {
     match subject {
         SessionSubject::Disk(name) | SessionSubject::Array(name) => name.clone(),
     }
 }
 
-/// The subject that the rig calls so.
+/// The subject that has this name in the rig.
 pub fn on(name: &str) -> SessionSubject {
     match name.starts_with("sd") {
         true => SessionSubject::Disk(name.into()),
@@ -117,7 +117,7 @@ impl Rig {
         }
     }
 
-    /// With disks sda, sdb, ... of serials S0, S1, ...
+    /// A rig with disks sda, sdb, ... with serials S0, S1, ...
     pub fn with_disks(count: u8) -> Rig {
         let mut rig = Rig::new(settings());
         for number in 0..count {
@@ -171,7 +171,7 @@ impl Rig {
         }
     }
 
-    /// Time passes; the machine is ticked when it asks to be, and sessions say once an hour that they run.
+    /// Lets time pass; the machine is ticked when it asks for it, and sessions report once an hour.
     pub fn wait(&mut self, seconds: u64) {
         let end = self.now.0 + seconds;
         self.tell(WatchEvent::Tick);
@@ -187,7 +187,7 @@ impl Rig {
         }
     }
 
-    /// What the session on a disk says when it has done so much; where none runs, that of a person who begins now.
+    /// The report of the session on a disk with this much done; if none runs, that of a person's session that begins now.
     pub fn report(&mut self, name: &str, done: u64, unreadable: &[SectorRange]) -> PassReport {
         let is_running = self.running.iter().any(|running| running == name);
         let own = self.passes.get_mut(name).filter(|_| is_running);
@@ -208,7 +208,7 @@ impl Rig {
         self.tell(WatchEvent::Session(on(name), SessionNews::Finished(report)));
     }
 
-    /// A session says something, and time passes.
+    /// Sends news of a session, and lets time pass.
     pub fn news(&mut self, name: &str, news: SessionNews) {
         if news.is_end() {
             self.running.retain(|running| running != name);
@@ -228,7 +228,7 @@ impl Rig {
         panic!("{name} is not read");
     }
 
-    /// Lets every other session end, until the one on this subject runs.
+    /// Ends every other session, until the one on this subject runs.
     pub fn finish_until(&mut self, name: &str) {
         for _ in 0..100 {
             if self.running.iter().any(|running| running == name) {
@@ -241,7 +241,7 @@ impl Rig {
         panic!("{name} is not read");
     }
 
-    /// kill -9, and up again, with these rows.
+    /// Kills the machine, and restores it from its rows with these settings.
     pub fn restart(&mut self, settings: WatchSettings) {
         self.running.clear();
         self.watch = Watch::restore(self.now, settings, Box::new(UtcCalendar), self.rows.values().cloned());
@@ -252,12 +252,12 @@ impl Rig {
         standing.expect("a disk of that serial")
     }
 
-    /// Subjects of what was sent, without tests of alerts and monthly reports.
+    /// Subjects of the messages that were sent, without tests of alerts and monthly reports.
     pub fn subjects(&self) -> Vec<&str> {
         self.since(0)
     }
 
-    /// The subjects of what was sent since there were so many messages, without tests, reports and what is about channels.
+    /// The subjects of the messages after the first `before`, without tests, reports and those about channels.
     pub fn since(&self, before: usize) -> Vec<&str> {
         let told = self.sent[before..].iter().filter(|row| !row.about.is_empty());
         told.filter(|row| row.about.iter().all(|key| key.kind != IncidentKind::Unproven))
@@ -265,13 +265,13 @@ impl Rig {
             .collect()
     }
 
-    /// Those about incidents of a kind.
+    /// The subjects of the messages after the first `before` about incidents of a kind.
     pub fn since_of(&self, before: usize, kind: IncidentKind) -> Vec<&str> {
         let told = self.sent[before..].iter().filter(|row| row.about.iter().any(|key| key.kind == kind));
         told.map(|row| &*row.subject).collect()
     }
 
-    /// From now on SMART shows these counters, and does so now.
+    /// Sets the SMART counters, and reports them.
     pub fn smart_of(&mut self, name: &str, counters: &[(u8, u64)]) {
         let attributes = counters.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
         self.smart = SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() });

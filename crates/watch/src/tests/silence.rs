@@ -1,4 +1,4 @@
-//! Answers that never come: of channels, and of sessions.
+//! Answers that never come, from channels and from sessions.
 
 use super::rig::*;
 use crate::calendar::{DAY, HOUR, MINUTE};
@@ -12,7 +12,7 @@ use crate::status::LightColour;
 use scrubjay_core::units::UnixSeconds;
 use std::collections::VecDeque;
 
-/// Tells, and does of the operations only those that `is_done` names.
+/// Sends an event, and carries out only those operations that `is_done` accepts.
 fn tell_deaf(rig: &mut Rig, event: WatchEvent, is_done: impl Fn(&WatchOp) -> bool) {
     rig.watch.handle(rig.now, event);
     rig.watch.handle(rig.now, WatchEvent::Tick);
@@ -56,7 +56,7 @@ fn a_message_that_is_refused_for_hours_is_seen_in_the_lights() {
     assert_eq!(rig.watch.status(rig.now).lights[3].colour, LightColour::Green);
     rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
     for _ in 0..6 {
-        // The server takes all but that one.
+        // The server accepts all messages except that one.
         rig.is_up = false;
         rig.tell(WatchEvent::Tick);
         rig.now = UnixSeconds(rig.now.0 + HOUR);

@@ -1,4 +1,4 @@
-//! A person wants a disk or an array to be read now: its turn comes, and nothing that keeps disks and data safe is passed over.
+//! A person wants a disk or an array to be read now: it gets its turn, but all other hold-backs remain.
 
 use super::*;
 use crate::facts::SubjectKey;
@@ -12,7 +12,7 @@ fn disk_key(serial: &str) -> SubjectKey {
     SubjectKey::Disk(DiskKey(serial.into()))
 }
 
-/// All disks are read, and none is due.
+/// A rig in which all disks are read, and none is due.
 fn read_rig(count: u8) -> Rig {
     let mut rig = Rig::with_disks(count);
     rig.wait(DAY);
@@ -59,7 +59,7 @@ fn what_holds_a_disk_back_for_its_safety_holds_on_and_the_wish_is_kept() {
     rig.tell(WatchEvent::OnBattery(false));
     rig.tell(WatchEvent::Tick);
     assert_eq!((held(&rig), rig.running.len()), (Some(HoldBack::TooHot(61)), 0));
-    // The watch is killed meanwhile: what a person asked for stays asked for.
+    // The watch is killed meanwhile: the request survives.
     let asked = rig.now;
     rig.restart(settings());
     for (name, serial) in [("sda", "S0"), ("sdb", "S1")] {
@@ -78,7 +78,7 @@ fn of_several_that_wait_the_one_that_is_wanted_comes_first() {
     assert_eq!(rig.running, ["sda"]);
     wants(&mut rig, disk_key("S2"));
     assert_eq!(rig.standing("S2").reading.held, Some(HoldBack::MemberBusy("tank".into())), "none beside another");
-    // Another one is overdue by now, and sdc was read last.
+    // Another disk is overdue by now, and sdc was read last.
     rig.wait(40 * DAY);
     assert_eq!(rig.running, ["sda"]);
     rig.finish("sda", &[]);
@@ -112,7 +112,7 @@ fn what_is_read_already_and_what_is_not_there_stay_as_they_are() {
     assert_eq!(rig.standing("S0").reading.held, Some(HoldBack::Missing));
 }
 
-/// Each by itself, of a disk that is not due: what does not hold it back is its turn.
+/// Each hold-back by itself, of a disk that is not due: only its turn is skipped.
 #[test]
 fn hours_sleep_and_self_tests_are_not_passed_over_either() {
     let mut rig = read_rig(1);
@@ -133,7 +133,7 @@ fn hours_sleep_and_self_tests_are_not_passed_over_either() {
     smart(&mut rig, SmartReading::Asleep);
     assert!(matches!(held(&mut rig), Some(HoldBack::Asleep(latest)) if latest.0 > rig.now.0 + DAY));
     smart(&mut rig, facts(false));
-    // Now is not within an hour that begins an hour ahead.
+    // The allowed hour begins an hour from now.
     let minute = (rig.now.0 % DAY / MINUTE) as u32;
     let from = (minute + 60) % 1440;
     let between = Some(DailyHours { from, to: (from + 60) % 1440 });

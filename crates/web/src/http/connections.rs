@@ -1,6 +1,7 @@
-//! Who may stay when there are too many: one of those from where most come makes room, whoever waits there with an unfinished request
-//! for longest, or else takes its answer for longest. So a flood of slow clients drives out itself, and who comes from elsewhere, or
-//! asks at once, is answered.
+//! Decides which connection is closed when there are too many: one from the network with the most connections.
+//!
+//! It is the one that has waited longest with an incomplete request, or else has taken its answer for longest. So a
+//! flood of slow clients displaces itself, and clients from elsewhere, or fast ones, are answered.
 
 use super::rate::network;
 use std::collections::HashMap;
@@ -8,27 +9,27 @@ use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many connections at a time; each has a thread with a small stack.
+/// Open connections, at most; each has a thread with a small stack.
 pub const CONNECTIONS_MAX: usize = 128;
-/// So many streams of events among them.
+/// Event streams among them, at most.
 pub const STREAMS_MAX: usize = 32;
-/// An answer is taken within this by whoever takes it as it comes: one that takes longer may have to make room for others from there.
+/// Time within which a normal client takes an answer: a slower one may have to make room for others from its network.
 const SOON: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionState {
-    /// Its request has not come whole since then.
+    /// Its request has been incomplete since this time.
     Waits(Instant),
-    /// It is being answered since then.
+    /// It has been taking its answer since this time.
     Answered(Instant),
-    /// It has events since then.
+    /// It has been an event stream since this time.
     Streams(Instant),
 }
 
 #[derive(Debug)]
 struct Slot {
     number: u64,
-    /// Where it comes from.
+    /// Its network, as given by [`network`].
     from: IpAddr,
     stream: TcpStream,
     state: ConnectionState,
@@ -41,7 +42,8 @@ pub struct OpenConnections {
 }
 
 impl OpenConnections {
-    /// A client has come from there; its number, if there is room for it. Another one may be hung up on.
+    /// Enters a connection from this address; returns its number, if there is room for it. Another connection may be
+    /// closed for it.
     pub fn enter(&self, stream: &TcpStream, address: IpAddr) -> Option<u64> {
         let (handle, from) = (stream.try_clone().ok()?, network(address));
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,14 +57,15 @@ impl OpenConnections {
         Some(*next)
     }
 
-    /// Its request has come whole, or another one is waited for.
+    /// Records that a connection's request is complete, or that it waits for another one.
     pub fn is_answered(&self, number: u64, is_answered: bool) {
         let now = Instant::now();
         let state = if is_answered { ConnectionState::Answered(now) } else { ConnectionState::Waits(now) };
         self.change(number, state);
     }
 
-    /// It has events from now on. The one that has had them for longest makes room if there are too many; its browser comes back.
+    /// Records that a connection is an event stream now. If there are too many, the oldest stream is closed; its
+    /// browser reconnects.
     pub fn streams(&self, number: u64) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |slot: &Slot| if let ConnectionState::Streams(since) = slot.state { Some(since) } else { None };
@@ -77,7 +80,7 @@ impl OpenConnections {
         self.change(number, ConnectionState::Streams(Instant::now()));
     }
 
-    /// It is gone.
+    /// Removes a connection that is gone.
     pub fn leave(&self, number: u64) {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).1.retain(|slot| slot.number != number);
     }
@@ -88,14 +91,14 @@ impl OpenConnections {
     }
 }
 
-/// The number of the one that makes room for somebody from there; none: that is where most come from, and all of those are being
-/// answered in time.
+/// The number of the connection that makes room for a new one from `from`. `None`: `from` has the most connections, and
+/// all of them take their answers in time.
 fn who_makes_room(open: &[Slot], from: IpAddr, now: Instant) -> Option<u64> {
     let mut counts: HashMap<IpAddr, usize> = HashMap::new();
     open.iter().for_each(|slot| *counts.entry(slot.from).or_default() += 1);
     let most = counts.values().copied().max()?;
     let is_own = counts.get(&from) == Some(&most);
-    // Whoever comes from where many come makes no room in another place.
+    // If `from` has the most connections, the new one makes no room at the expense of other networks.
     let of_most = open.iter().filter(|slot| if is_own { slot.from == from } else { counts[&slot.from] == most });
     let order = |slot: &&Slot| match slot.state {
         ConnectionState::Waits(since) => (0, since),
@@ -110,7 +113,7 @@ fn who_makes_room(open: &[Slot], from: IpAddr, now: Instant) -> Option<u64> {
     of_most.filter(is_to_go).min_by_key(order).map(|slot| slot.number)
 }
 
-/// Its thread finds its stream at an end.
+/// Closes a connection: its thread will find its stream at an end.
 fn hang_up(open: &mut Vec<Slot>, number: u64) {
     open.retain(|slot| {
         if slot.number == number {
@@ -130,7 +133,7 @@ mod tests {
         [192, 0, 2, 1].into()
     }
 
-    /// Clients from there, as many as there may be.
+    /// Opens as many connections from there as are allowed.
     fn full(open: &OpenConnections, from: IpAddr) -> (TcpListener, Vec<(TcpStream, TcpStream, u64)>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -161,7 +164,7 @@ mod tests {
         assert!(come(&open, &listener, home()).is_none(), "all are being answered");
     }
 
-    /// They take their answers in sips, all of them from one place: nobody elsewhere is kept out, and nobody there for long.
+    /// Clients from one network take their answers slowly: clients elsewhere are not kept out, and others there not for long.
     #[test]
     fn those_who_take_their_answers_slowly_drive_out_one_another() {
         let open = OpenConnections::default();

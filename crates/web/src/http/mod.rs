@@ -1,7 +1,7 @@
-//! HTTP/1.1 for one small page: bounded requests, in bounded time, on bounded connections.
+//! HTTP/1.1 for one small page: bounded requests, in bounded time, on a bounded number of connections.
 //!
-//! `request` reads and judges what comes, `response` writes what goes, `connections` says who may stay when there are too many, `rate`
-//! who is one client and asks too often, `stream` has the times, `server` listens.
+//! `request` reads and checks requests, `response` writes answers, `connections` decides which one is closed when there
+//! are too many, `rate` limits each client, `stream` has the time limits, `server` listens.
 
 pub mod connections;
 pub mod rate;

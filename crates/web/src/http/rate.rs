@@ -1,30 +1,30 @@
-//! How often somebody may ask: a bucket a client, filled evenly; and who is one client.
+//! Rate limits: a token bucket for each client, and what counts as one client.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Instant;
 
-/// So many clients are told apart; beyond, those that asked longest ago are forgotten.
+/// Clients that are distinguished, at most; beyond that, those whose last request is oldest are forgotten.
 const CLIENTS_MAX: usize = 1024;
 
-/// Who is counted as one client, when somebody asks too often.
+/// What counts as one client for rate limits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HttpCaller {
-    /// Whoever comes from there, and shows nothing that tells them apart from others who do.
+    /// All clients from this network without anything that distinguishes them.
     From(IpAddr),
-    /// Who has this, that nobody else can have: strangers, however many, and from wherever they come, do not count.
+    /// The owner of this secret mark: clients without it do not count, however many they are and wherever they come from.
     Known(String),
 }
 
 impl HttpCaller {
-    /// Whoever comes from there; of IPv6 from that network: one line has as many addresses as it likes.
+    /// The client at an address; for IPv6 its network, because one line has any number of addresses.
     pub fn from(address: IpAddr) -> HttpCaller {
         HttpCaller::From(network(address))
     }
 }
 
-/// The address, or of IPv6 its network of 64 bits.
+/// The address; for IPv6 its network of 64 bits.
 pub fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(six) if !six.is_loopback() => Ipv6Addr::from_bits(six.to_bits() & !u128::from(u64::MAX)).into(),
@@ -32,23 +32,23 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Buckets of one size, by who is one client.
+/// Token buckets of one size, one for each client.
 #[derive(Debug)]
 pub struct RateLimit<C> {
-    /// So many at once,
+    /// Requests at once, at most.
     burst: f64,
-    /// and so many a second.
+    /// Requests a second, on average.
     per_second: f64,
     clients: HashMap<C, (f64, Instant)>,
 }
 
 impl<C: Clone + Eq + Hash> RateLimit<C> {
-    /// So many at once, and so many a second.
+    /// A limit of `burst` requests at once, and `per_second` on average.
     pub fn new(burst: f64, per_second: f64) -> RateLimit<C> {
         RateLimit { burst, per_second, clients: HashMap::new() }
     }
 
-    /// May this client ask now?
+    /// May this client send a request now?
     pub fn take(&mut self, client: C, now: Instant) -> bool {
         if self.clients.len() >= CLIENTS_MAX && !self.clients.contains_key(&client) {
             let oldest = self.clients.iter().min_by_key(|(_, (_, at))| *at).map(|(client, _)| client.clone());

@@ -1,58 +1,59 @@
-//! Requests: what is read of a connection, and what is refused before anybody looks at it.
+//! Requests: reads them from a connection, and refuses malformed ones.
 
 use super::stream::TimedStream;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
-/// No head is longer, in bytes: cookies of others on this host's name included.
+/// Bytes of a head, at most; it includes the cookies of other services under this host's name.
 pub const HEAD_MAX: usize = 16 << 10;
-/// No head has more fields.
+/// Fields of a head, at most.
 const FIELDS_MAX: usize = 64;
-/// No form is longer, in bytes.
+/// Bytes of a form, at most.
 pub const BODY_MAX: usize = 4 << 10;
-/// A head, or a form, must come whole within this.
+/// The time within which a head, or a form, must arrive completely.
 pub const REQUEST_TIME: Duration = Duration::from_secs(5);
 
-/// What is asked how.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpMethod {
-    /// Look.
+    /// Read.
     Get,
-    /// Look at the head of it.
+    /// Read the head only.
     Head,
-    /// Do.
+    /// Act.
     Post,
 }
 
-/// A request that makes sense.
+/// A well-formed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// How.
+    /// Its method.
     pub method: HttpMethod,
     /// The path, decoded; begins with `/`.
     pub path: String,
-    /// What stands behind `?`, as pairs, decoded.
+    /// The query behind `?`, as decoded pairs.
     pub query: Vec<(String, String)>,
     /// The fields of the head, names in lower case.
     pub fields: Vec<(String, String)>,
-    /// The form, as pairs, decoded.
+    /// The form, as decoded pairs.
     pub form: Vec<(String, String)>,
-    /// Will the client ask more on this connection?
+    /// Does the client keep the connection open for more requests?
     pub is_kept: bool,
 }
 
 /// Why there is no request.
 #[derive(Debug)]
 pub enum RequestError {
-    /// The client has gone, or said nothing: so do we.
+    /// The client is gone, or silent: the connection is closed without an answer.
     Gone,
-    /// It is answered with this status, and hung up on.
+    /// The request is answered with this status and text, and the connection is closed.
     Refused(u16, &'static str),
 }
 
 impl HttpRequest {
-    /// A field of the head, if it is there once. One that is there twice is as good as none: others might take the other one.
+    /// A field of the head, if it occurs once. One that occurs twice counts as absent, because proxies might use the
+    /// other one.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut found = self.fields.iter().filter(|(field, _)| field == name);
         match (found.next(), found.next()) {
@@ -76,10 +77,10 @@ fn value<'p>(pairs: &'p [(String, String)], name: &str) -> Option<&'p str> {
     pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
-/// Reads the next request; `rest` is what was read beyond the one before. Says nothing for longer than `idle`: it is gone.
+/// Reads the next request; `rest` has what was read beyond the one before. A client that sends nothing for `idle` is gone.
 ///
 /// # Errors
-/// There is none, or it is refused.
+/// There is no request, or it is refused.
 pub fn read(stream: &mut dyn TimedStream, rest: &mut Vec<u8>, idle: Duration) -> Result<HttpRequest, RequestError> {
     let mut until = Instant::now() + idle;
     if !rest.is_empty() {
@@ -120,7 +121,7 @@ pub fn read(stream: &mut dyn TimedStream, rest: &mut Vec<u8>, idle: Duration) ->
     Ok(request)
 }
 
-/// Where the head ends, the empty line included.
+/// The end of the head, the empty line included.
 fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
@@ -138,20 +139,20 @@ fn more(stream: &mut dyn TimedStream, into: &mut Vec<u8>, until: Instant) -> Res
             into.extend_from_slice(&buffer[..length]);
             Ok(())
         }
-        Err(error) if is_slow(&error) => Ok(()), // the next look at the time ends it
+        Err(error) if is_slow(&error) => Ok(()), // the next check of the time ends it
         Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
         Err(_) => Err(RequestError::Gone),
     }
 }
 
-/// Has nothing come in time?
+/// Is this error a time-out?
 pub fn is_slow(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 fn parse(head: &[u8]) -> Result<HttpRequest, RequestError> {
     let refused = |what| Err(RequestError::Refused(400, what));
-    // What ends lines otherwise might be two requests for somebody else on the way.
+    // A proxy in between might take other line ends for the end of a request.
     if head.iter().enumerate().any(|(at, byte)| *byte == b'\n' && (at == 0 || head[at - 1] != b'\r')) {
         return refused("a line of the head ends without CR");
     }
@@ -190,10 +191,10 @@ fn parse(head: &[u8]) -> Result<HttpRequest, RequestError> {
     Ok(request)
 }
 
-/// How long the body is: of a form as long as it says, of all else there is none.
+/// The length of the body: that of a form as announced; other requests have none.
 fn body_length(request: &HttpRequest) -> Result<usize, RequestError> {
     let names = |name: &str| request.fields.iter().filter(|(field, _)| field == name).count();
-    // What is not taken cannot be taken for something else.
+    // What is refused cannot be interpreted in two ways.
     if names("transfer-encoding") > 0 || names("expect") > 0 || names("content-length") > 1 {
         return Err(RequestError::Refused(400, "only bodies of a length that is said once are taken"));
     }
@@ -210,7 +211,7 @@ fn body_length(request: &HttpRequest) -> Result<usize, RequestError> {
     }
 }
 
-/// `a=b&c=d`, decoded; what is no text is left out.
+/// Decodes pairs such as `a=b&c=d`; values that are no text are left out.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let pair = |pair: &str| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -219,7 +220,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
     text.split('&').filter(|pair| !pair.is_empty()).filter_map(pair).collect()
 }
 
-/// `%41` as `A`, and in forms `+` as a space. None: it is not UTF-8, or what follows a `%` is no number.
+/// Decodes `%41` to `A`, and in forms `+` to a space. `None`: it is not UTF-8, or a `%` is followed by no number.
 fn decoded(text: &str, is_form: bool) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -238,7 +239,7 @@ fn decoded(text: &str, is_form: bool) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The text as a part of a path or query.
+/// Encodes a text as a part of a path or query.
 pub fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -267,7 +268,7 @@ mod tests {
         assert!(parse(&two[..27]).is_ok());
     }
 
-    /// A client that sends this, a piece at a time, and nothing more.
+    /// A client that sends these pieces, and nothing more.
     struct Sent(Vec<Vec<u8>>);
 
     impl Read for Sent {

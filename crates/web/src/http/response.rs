@@ -1,14 +1,14 @@
-//! Responses: what is said, and what is said with everything.
+//! Responses, and the fields that all of them have.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 
-/// Shorter bodies are not worth it.
+/// Bytes of a body from which on it is compressed.
 const GZIP_MIN: usize = 700;
 
-/// What a browser is told of every answer: nothing from elsewhere, no frame around it, no word of it to others. Scripts and styles
-/// are files of ours; there is nothing inline.
+/// Fields of every answer: nothing is loaded from elsewhere, no frame contains the page, no other site gets its
+/// address. Scripts and styles are files of this server; nothing is inline.
 const ALWAYS: [(&str, &str); 7] = [
     (
         "Content-Security-Policy",
@@ -23,49 +23,49 @@ const ALWAYS: [(&str, &str); 7] = [
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
     /// Its status.
     pub status: u16,
-    /// Fields that are its own.
+    /// Its own fields.
     pub fields: Vec<(&'static str, String)>,
-    /// What it says.
+    /// Its body.
     pub body: Vec<u8>,
-    /// Does the connection become a stream of events?
+    /// Does the connection become an event stream?
     pub is_stream: bool,
 }
 
 impl HttpResponse {
-    /// Text of this type.
+    /// A response with a text of this type.
     pub fn new(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> HttpResponse {
         let fields = vec![("Content-Type", kind.to_owned())];
         HttpResponse { status, fields, body: body.into(), is_stream: false }.with("Cache-Control", "no-store")
     }
 
-    /// Plain words.
+    /// A response with plain text.
     pub fn plain(status: u16, words: &str) -> HttpResponse {
         HttpResponse::new(status, "text/plain; charset=utf-8", format!("{words}\n"))
     }
 
-    /// To another path of ours.
+    /// A redirection to another path of this server.
     pub fn elsewhere(path: &str) -> HttpResponse {
         HttpResponse::plain(303, "see elsewhere").with("Location", path)
     }
 
-    /// A stream of events follows.
+    /// A response that begins an event stream.
     pub fn stream() -> HttpResponse {
         HttpResponse { is_stream: true, ..HttpResponse::new(200, "text/event-stream", "") }
     }
 
-    /// With this field, in the place of one of the same name.
+    /// Sets a field, in place of one of the same name.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> HttpResponse {
         self.fields.retain(|(field, _)| *field != name);
         self.fields.push((name, value.into()));
         self
     }
 
-    /// As it goes out: `accepts` is what the client says of encodings.
+    /// Writes the response; `accepts` is the client's list of encodings.
     ///
     /// # Errors
     /// The client does not take it.
@@ -76,7 +76,7 @@ impl HttpResponse {
         let mut field = |name: &str, value: &str| {
             head.push_str(name);
             head.push_str(": ");
-            // What others chose cannot end a line.
+            // Texts that others chose must not end a line.
             head.extend(value.chars().filter(|char| !char.is_control()));
             head.push_str("\r\n");
         };

@@ -1,4 +1,4 @@
-//! Listens, and answers: a thread a connection, few of them, each for a short time.
+//! The server: a thread for each of few connections, each for a short time.
 
 use super::connections::OpenConnections;
 use super::rate::{HttpCaller, RateLimit};
@@ -14,39 +14,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A connection on which nothing is asked for so long is closed.
+/// Time after which a connection without a request is closed.
 const IDLE: Duration = Duration::from_secs(20);
-/// An answer is taken whole within this, however often its client takes a little of it: a page of a large host comes over a line of
-/// 100 kbit/s. Of a stream of events this is for each of them.
+/// Time within which a client must take a whole answer, even if it takes a little of it all the time: enough for a page
+/// of a large host over a line of 100 kbit/s. For an event stream it applies to each event.
 const TAKEN_TIME: Duration = Duration::from_secs(30);
-/// So many requests on one connection.
+/// Requests on one connection, at most.
 const REQUESTS_MAX: u32 = 200;
-/// No more threads: those of all connections, and some that were hung up on and have not had their turn to end.
+/// Threads, at most: those of all connections, and some of closed connections that have not ended yet.
 const THREADS_MAX: usize = 160;
-/// A page of a large host, drawn, is far below this.
+/// Bytes of a thread's stack: drawing a page of a large host takes far less.
 const STACK: usize = 512 << 10;
-/// So many requests of one client at once, and so many a second: a page and its files are five.
+/// Requests of one client at once, and a second: a page and its files are five.
 const RATE: (f64, f64) = (120.0, 20.0);
 
-/// Who asks.
+/// The client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpPeer {
-    /// From where.
+    /// Its address.
     pub address: IpAddr,
     /// Is the connection encrypted?
     pub is_encrypted: bool,
 }
 
-/// What answers.
+/// A site that answers requests.
 pub trait HttpSite: Send + Sync + 'static {
     /// Answers a request.
     fn answer(&self, request: &HttpRequest, peer: HttpPeer) -> HttpResponse;
 
-    /// Whose request this is: counted before it is answered.
+    /// The client to which a request counts; called before it is answered.
     fn caller(&self, request: &HttpRequest, peer: HttpPeer) -> HttpCaller;
 
-    /// The next events of a stream, as they go out; empty: there is nothing new, and the client is only asked whether it is there.
-    /// Called again and again, it returns after some seconds at the most. `seen` is for the site to know what this stream has had.
+    /// The next events of a stream in wire format; empty: there is nothing new, and the server only checks that the
+    /// client is there. It is called repeatedly, and returns after some seconds at most. `seen` records for the site
+    /// what this stream has received.
     fn events(&self, seen: &mut u64) -> String;
 }
 
@@ -61,22 +62,22 @@ pub struct HttpServer<S> {
 }
 
 impl<S: HttpSite> HttpServer<S> {
-    /// A server of this site; encrypted, if it has what that needs.
+    /// A server of this site, encrypted if there is a configuration for TLS.
     pub fn new(site: Arc<S>, tls: Option<Arc<ServerConfig>>) -> HttpServer<S> {
         let rate = Arc::new(Mutex::new(RateLimit::new(RATE.0, RATE.1)));
         HttpServer { site, tls, open: Arc::default(), rate, threads: Arc::default(), taken_time: TAKEN_TIME }
     }
 
-    /// Answers whoever comes, for ever.
+    /// Answers connections, for ever.
     pub fn serve(&self, listener: &TcpListener) -> ! {
         loop {
-            // Those that were hung up on end at once, as soon as it is their turn.
+            // Threads of closed connections end as soon as they are scheduled.
             while self.threads.load(Ordering::SeqCst) >= THREADS_MAX {
                 thread::sleep(Duration::from_millis(2));
             }
             match listener.accept() {
                 Ok((stream, peer)) => self.take(stream, peer),
-                // Too many open files: they are closed again.
+                // Too many open files: connections are closed after a while.
                 Err(_) => thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -91,7 +92,7 @@ impl<S: HttpSite> HttpServer<S> {
         let work = move || {
             let peer = HttpPeer { address: peer.ip().to_canonical(), is_encrypted: tls.is_some() };
             let ours = HttpTalk { site: &*site, open: &open, rate: &rate, number, peer, taken_time };
-            // A mistake of ours costs one answer, and no room.
+            // A panic costs one answer, and keeps no slot.
             let _ = catch_unwind(AssertUnwindSafe(|| ours.run(stream, tls)));
             open.leave(number);
             threads.fetch_sub(1, Ordering::SeqCst);
@@ -116,7 +117,7 @@ struct HttpTalk<'t, S> {
 impl<S: HttpSite> HttpTalk<'_, S> {
     fn run(&self, stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        // A handshake that trickles ends when its time is over.
+        // A slow handshake ends when its time is over.
         let mut stream = DeadlineStream::new(stream, request::REQUEST_TIME);
         let Some(config) = tls else {
             let spoken = self.speak(&mut stream);
@@ -182,7 +183,7 @@ impl<S: HttpSite> HttpTalk<'_, S> {
     }
 }
 
-/// What a refused client still sends is read for a moment: to close at once would take the answer away from it.
+/// Reads for a moment what a refused client still sends: closing at once would destroy the answer on its way.
 fn drain(stream: &mut dyn TimedStream) -> io::Result<()> {
     const MOST: usize = 2 << 20;
     let until = Instant::now() + Duration::from_secs(1);
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Larger than what the kernel keeps of an answer for a client that takes none of it.
+    /// More bytes than the kernel buffers for a client that takes none of an answer.
     const LARGE: usize = 64 << 20;
 
     struct LargeSite;

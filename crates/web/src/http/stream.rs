@@ -1,25 +1,27 @@
-//! A connection, plain or encrypted, with a time for what is read and one for what is written.
+//! A connection, plain or encrypted, with time limits for reading and for writing.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// What is read and written in bounded time.
+/// A stream whose reads and writes take bounded time.
 pub trait TimedStream: Read + Write {
-    /// All reads from now on, together, take no longer than this; then they fail.
+    /// Limits the time of all reads from now on, together; after that they fail.
     ///
     /// # Errors
-    /// The kernel says no.
+    /// The kernel reports an error.
     fn time_reads(&mut self, time: Duration) -> io::Result<()>;
 
-    /// The same of writes: who takes a byte now and then takes no more of our time than who takes none.
+    /// Limits the time of all writes from now on, together: a client that takes a byte now and then takes no more time
+    /// than one that takes none.
     fn time_writes(&mut self, time: Duration);
 }
 
-/// The kernel takes none below this.
+/// The shortest time-out that the kernel accepts.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// A connection on which many reads of the kernel's, or writes, end at one time: below encryption one of ours is many of its.
+/// A connection whose reads, and whose writes, all end at one time: below encryption one read or write is many of the
+/// kernel's.
 pub struct DeadlineStream {
     stream: TcpStream,
     read_by: Instant,
@@ -27,19 +29,19 @@ pub struct DeadlineStream {
 }
 
 impl DeadlineStream {
-    /// Reads of it take no longer than this, all together, nor do writes, until another time is set.
+    /// Limits all reads together, and all writes together, to `time` until another limit is set.
     pub fn new(stream: TcpStream, time: Duration) -> DeadlineStream {
         let by = Instant::now() + time;
         DeadlineStream { stream, read_by: by, write_by: by }
     }
 
-    /// The connection itself.
+    /// The connection below.
     pub fn inner(&self) -> &TcpStream {
         &self.stream
     }
 }
 
-/// What is left until then; nothing is an error.
+/// The time that is left; none left is an error.
 fn left(by: Instant) -> io::Result<Duration> {
     match by.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -98,7 +100,7 @@ mod tests {
         (listener.accept().unwrap().0, peer)
     }
 
-    /// A peer that trickles keeps nobody beyond the time: each of its bytes comes well within it.
+    /// A peer that sends slowly does not extend the limit, though each of its bytes comes well within it.
     #[test]
     fn all_reads_together_end_at_one_time() {
         let (ours, mut peer) = pair();
@@ -122,7 +124,7 @@ mod tests {
         assert!(trickle.join().unwrap() < 4000);
     }
 
-    /// Nor does one that takes an answer in sips: each of them comes well within it.
+    /// A peer that takes an answer slowly does not extend the limit, though each piece is taken well within it.
     #[test]
     fn all_writes_together_end_at_one_time() {
         const SIPS: usize = 4000;

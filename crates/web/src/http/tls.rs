@@ -1,4 +1,4 @@
-//! Encryption, by rustls.
+//! TLS, by rustls.
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -6,7 +6,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why there is none.
+/// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {what}")]
 pub struct TlsFault {
@@ -14,10 +14,10 @@ pub struct TlsFault {
     what: String,
 }
 
-/// What a server needs to be believed: its certificate, with those that lead to its authority, and its key, as PEM.
+/// The configuration of a server: its certificate, with those that lead to its authority, and its key, as PEM.
 ///
 /// # Errors
-/// A file cannot be read, or holds something else; or the key is another certificate's.
+/// A file cannot be read, or holds something else; or the key belongs to another certificate.
 pub fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsFault> {
     let fault = |path: &Path, what: String| TlsFault { path: path.to_owned(), what };
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)

@@ -1,16 +1,16 @@
-//! What a person may do on the page, as forms: each carries the mark of the session for which it was made.
+//! A person's actions on the page, as forms: each carries the mark of the session for which it was made.
 
 use super::view::PageView;
 use maud::{Markup, html};
 use scrubjay_jobs::control::ReadingEntry;
 use scrubjay_watch::typed;
 
-/// Where a form leads back to.
+/// The page to which a form leads back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackTo {
-    /// The first page.
+    /// The front page.
     Front,
-    /// The page of the disk that it is about.
+    /// The page of the disk that the form is about.
     Disk,
 }
 
@@ -23,7 +23,7 @@ impl BackTo {
     }
 }
 
-/// A button that has a disk read, or an array checked, out of its turn, with its command beside it; where it is not being read.
+/// A button, with its command, that has a disk read or an array checked out of its turn; only if it is not being read.
 pub fn scrub_now(view: &PageView<'_>, reading: &ReadingEntry, subject: &str, what: &str, back: BackTo) -> Markup {
     let verb = if view.seen.arrays.iter().any(|array| array.key == subject) { "checks" } else { "reads" };
     html! {
@@ -34,12 +34,12 @@ pub fn scrub_now(view: &PageView<'_>, reading: &ReadingEntry, subject: &str, wha
     }
 }
 
-/// A button that accepts what is wrong with a subject.
+/// A button that accepts the open incidents of a subject.
 pub fn accept(view: &PageView<'_>, subject: &str, what: &str, back: BackTo) -> Markup {
     form(view, "/do/accept", subject, back, ("Accept until it grows", what))
 }
 
-/// A button about a subject, for who may act; `words` are what stands on it, and what it is about.
+/// A button about a subject, for a session; `words`: its label, and its subject for screen readers.
 fn form(view: &PageView<'_>, action: &str, subject: &str, back: BackTo, words: (&str, &str)) -> Markup {
     html! {
         @if let Some(session) = view.session {
@@ -54,7 +54,7 @@ fn form(view: &PageView<'_>, action: &str, subject: &str, back: BackTo, words: (
     }
 }
 
-/// All else.
+/// All other actions.
 pub fn all(view: &PageView<'_>) -> Markup {
     let Some(session) = view.session else { return html! {} };
     let mark = html! { input type="hidden" name="form" value=(session.form_mark); };

@@ -1,4 +1,4 @@
-//! The disks of a large machine: a map of its bays, those that are not like the others, and how the others are spread.
+//! The disks of a large machine: a map of its bays, the deviating disks, and the spread of the others.
 
 use super::view::PageView;
 use super::{disks, tone};
@@ -11,11 +11,11 @@ use scrubjay_jobs::control::told::disk_called;
 use scrubjay_jobs::quantity::show_time;
 use std::collections::BTreeMap;
 
-/// Of so many values one is odd that is so many times as far from the middle as half of all are (about three standard deviations of
-/// what is spread normally).
+/// A value is odd if it is this many times as far from the median as half of all values are (about three standard
+/// deviations of a normal distribution).
 const ODD: f64 = 4.5;
 
-/// Draws it.
+/// Draws the section.
 pub fn many(view: &PageView<'_>) -> Markup {
     let mut all: Vec<&DiskEntry> = view.seen.disks.iter().collect();
     all.sort_by_key(|disk| disks::order(disk));
@@ -59,7 +59,7 @@ fn bay(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     }
 }
 
-/// How many there are of each model, and how they are.
+/// The number of disks of each model, by their states.
 fn models(all: &[&DiskEntry]) -> Markup {
     let mut models: BTreeMap<&str, BTreeMap<(u8, &str), usize>> = BTreeMap::new();
     for disk in all {
@@ -84,7 +84,7 @@ fn models(all: &[&DiskEntry]) -> Markup {
     }
 }
 
-/// A row of dots for whatever is measured of many.
+/// A row of dots for each measured value.
 fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
     let past = |disk: &DiskEntry| view.past_of(&disk.key);
     let days =
@@ -117,7 +117,7 @@ fn strips(view: &PageView<'_>, all: &[&DiskEntry]) -> Markup {
     }
 }
 
-/// None: it is known of fewer than three, or the same of all.
+/// `None`: the value is known of fewer than three disks, or is the same for all.
 fn strip(
     all: &[&DiskEntry],
     value: impl Fn(&DiskEntry) -> Option<f64>,

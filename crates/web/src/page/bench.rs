@@ -1,11 +1,11 @@
-//! What `bench disk` kept of a disk: how fast it was, each time beside its own past.
+//! The results that `bench disk` kept of a disk, each compared with earlier ones.
 
 use maud::{Markup, html};
 use scrubjay_jobs::control::past::{BenchEntry, BenchPast};
 use scrubjay_jobs::control::told::moment;
 use scrubjay_jobs::quantity::show_count;
 
-/// Draws it.
+/// Draws the table.
 pub fn past(bench: &BenchPast) -> Markup {
     html! {
         @if bench.results.is_empty() { p { "It was not measured yet, or nothing of that was kept." } } @else {

@@ -1,4 +1,4 @@
-//! The page of one disk: how it is and why, its surface, what its drive says, how that came about, and what to write to whoever sold it.
+//! The page of one disk: its state and why, its surface, its drive's data, its history, and a text for a warranty claim.
 
 use super::actions::BackTo;
 use super::view::PageView;
@@ -14,16 +14,16 @@ use scrubjay_watch::health::NO_SIGN;
 use scrubjay_watch::{label_size, typed};
 use std::fmt::Write as _;
 
-/// So many passes and events are listed.
+/// Passes and events that are listed, at most.
 const PASSES: usize = 12;
 const EVENTS: usize = 20;
 
-/// Draws it; `past` has the details, where the history can be read.
+/// Draws the page; `past` has the details, if the history can be read.
 pub fn page(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Markup {
     let seen = view.seen;
     let detail = past.and_then(|past| past.detail.as_ref());
     let incidents: Vec<_> = seen.incidents.iter().filter(|incident| incident.subject == disk.key).collect();
-    // Of a message it is enough to know when it arrived.
+    // For a message the time of its delivery is enough.
     let events =
         detail.map(|detail| detail.events.iter().filter(|event| event.kind != "message-written").cloned().collect());
     let events: Vec<PastEvent> = events.unwrap_or_default();
@@ -108,7 +108,7 @@ fn reading(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     }
 }
 
-/// So many are seen at once.
+/// Findings that are shown without unfolding, at most.
 const FINDINGS: usize = 8;
 
 fn findings(name: &str, findings: &[FindingEntry]) -> Markup {
@@ -218,7 +218,7 @@ fn passes(passes: &[PassEntry]) -> Markup {
     }
 }
 
-/// A text for whoever sold the disk: only what was seen, with dates.
+/// A text for the seller of the disk: only facts, with dates.
 fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> String {
     let mut text = String::new();
     let mut line = |what: std::fmt::Arguments<'_>| {
@@ -266,7 +266,7 @@ fn claim(view: &PageView<'_>, disk: &DiskEntry, past: Option<&DiskPast>) -> Stri
     text
 }
 
-/// Why a disk is what it is. Of one that is not known nothing good is said.
+/// The reasons for a disk's state. Of an unknown disk nothing good is stated.
 fn reasons(disk: &DiskEntry) -> String {
     match (disk.reasons.is_empty(), disk.health == "ok") {
         (false, _) => disk.reasons.join("; "),

@@ -1,4 +1,4 @@
-//! The disks of a small machine: one by itself, or a table.
+//! The disks of a small machine: a single one, or a table.
 
 use super::view::PageView;
 use super::{surface, tone};
@@ -10,7 +10,7 @@ use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::told::{ago, disk_bad, disk_called, disk_now};
 use scrubjay_watch::label_size;
 
-/// Of a machine with one disk and no array: all that matters at one glance.
+/// The section of a machine with one disk and no array: all that matters at a glance.
 pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     let now = view.seen.time;
     let (large, small) = match disk.reading.oldest_read {
@@ -57,13 +57,13 @@ pub fn alone(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     }
 }
 
-/// The word for how it is.
+/// The word for a disk's state.
 pub fn badge(view: &PageView<'_>, disk: &DiskEntry) -> Markup {
     let word = if view.time() == PictureTime::Old { format!("was {}", disk.health) } else { disk.health.clone() };
     html! { span class={ "badge " (tone::of_health(&disk.health, view.time())) } { (word) } }
 }
 
-/// Why it is so.
+/// The reasons for it.
 pub fn reasons(disk: &DiskEntry) -> Markup {
     html! {
         @if !disk.reasons.is_empty() {
@@ -72,7 +72,7 @@ pub fn reasons(disk: &DiskEntry) -> Markup {
     }
 }
 
-/// A table of all.
+/// A table of all disks.
 pub fn listed(view: &PageView<'_>) -> Markup {
     html! {
         section aria-labelledby="disks" {
@@ -83,7 +83,7 @@ pub fn listed(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// In the order of their bays, then of their names.
+/// The order of disks: by bay, then by name.
 pub fn order(disk: &DiskEntry) -> (u64, usize, String) {
     (bay_number(disk), disk.last_name.len(), disk.last_name.clone())
 }
@@ -94,7 +94,7 @@ fn sorted<'v>(view: &PageView<'v>) -> Vec<&'v DiskEntry> {
     disks
 }
 
-/// A table of these. Whatever is not known of any of them has no column.
+/// A table of these disks. What is known of none of them has no column.
 pub fn table(view: &PageView<'_>, disks: &[&DiskEntry], label: &str) -> Markup {
     let is_warm = disks.iter().any(|disk| view.past_of(&disk.key).is_some_and(|past| past.drive.celsius.is_some()));
     let has_serial = disks.iter().any(|disk| disk.serial.is_some());
@@ -153,13 +153,13 @@ fn months_words(months: &[u64]) -> String {
     }
 }
 
-/// What the filter looks in.
+/// The text that the filter searches.
 pub fn finding(disk: &DiskEntry) -> String {
     let serial = disk.serial.as_deref().unwrap_or_default();
     format!("{} {} {} {serial} {}", disk_called(disk), disk.model, disk.key, disk.health).to_lowercase()
 }
 
-/// Bays in the order of their numbers.
+/// The number of a disk's bay, by which disks are sorted.
 pub fn bay_number(disk: &DiskEntry) -> u64 {
     let digits = |text: &str| {
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();

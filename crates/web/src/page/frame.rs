@@ -1,4 +1,4 @@
-//! What is around every page: its head, what it says of the age of what it shows, and its foot.
+//! The frame of every page: its head, the age of its data, and its foot.
 
 use super::tone;
 use super::view::PageView;
@@ -7,7 +7,7 @@ use crate::feed::PictureTime;
 use maud::{DOCTYPE, Markup, html};
 use scrubjay_jobs::control::told::moment;
 
-/// The worst of the lights says how the whole is.
+/// The tone of the whole page: that of the worst light.
 pub fn worst(view: &PageView<'_>) -> &'static str {
     let tones = view.seen.lights.iter().map(|light| tone::of_light(&light.colour, view.time()));
     let rank = |tone: &&str| match *tone {
@@ -18,13 +18,13 @@ pub fn worst(view: &PageView<'_>) -> &'static str {
         _ => 4,
     };
     let worst = tones.min_by_key(rank).unwrap_or("unknown");
-    // What a person has accepted alarms nobody; but it is not well.
+    // A state that a person has accepted raises no alarm; but it is not well.
     let is_open = view.seen.incidents.iter().any(|incident| !incident.is_accepted);
     let is_silent = view.seen.lights.iter().any(|light| light.name == "Alerts" && light.colour == "red");
     if worst == "act" && !is_open && !is_silent { "look" } else { worst }
 }
 
-/// A page.
+/// A page in its frame.
 pub fn page(view: &PageView<'_>, title: &str, body: &Markup) -> Markup {
     let seen = view.seen;
     let is_recording = view.time() == PictureTime::Recorded;
@@ -85,7 +85,7 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// A page that says one thing.
+/// A page with a single message.
 pub fn message(title: &str, words: &str, command: Option<&str>) -> Markup {
     html! {
         (DOCTYPE)
@@ -103,7 +103,7 @@ pub fn message(title: &str, words: &str, command: Option<&str>) -> Markup {
     }
 }
 
-/// Says if what is shown is not as things are now.
+/// A note if the page does not show the present state.
 fn staleness(view: &PageView<'_>) -> Markup {
     let why = view.picture.trouble.as_deref().unwrap_or("the watch does not answer in time");
     html! {
@@ -122,7 +122,7 @@ fn staleness(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// `40 s`, `5 min`.
+/// An age in words: `40 s`, `5 min`.
 pub fn age(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -145,7 +145,7 @@ fn keys() -> Markup {
     }
 }
 
-/// Words with a command behind a colon: the command looks like one.
+/// Text with a command behind a colon: the command is set as code.
 pub fn with_command(text: &str) -> Markup {
     let at = [": sudo scrubjay ", ": scrubjay "].iter().find_map(|start| text.find(start));
     html! {

@@ -1,4 +1,4 @@
-//! The first page, in this order: am I safe, what to do now, arrays, disks, what is being read, the last twelve months.
+//! The front page, in this order: the sentence, what to do now, arrays, disks, what is being read, the last twelve months.
 
 use super::actions::BackTo;
 use super::frame::{self, with_command};
@@ -13,10 +13,10 @@ use scrubjay_jobs::control::{ArrayEntry, ChannelEntry, IncidentEntry, ReadingEnt
 use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_watch::typed;
 
-/// Disks that are listed one by one; more are a map, as in the terminal.
+/// Disks that are listed one by one, at most; more are shown as a map, as in the terminal.
 const LISTED_MAX: usize = 24;
 
-/// Draws it.
+/// Draws the page.
 pub fn page(view: &PageView<'_>) -> Markup {
     let seen = view.seen;
     let body = html! {
@@ -35,7 +35,7 @@ pub fn page(view: &PageView<'_>) -> Markup {
         (rest(seen))
         (actions::all(view))
     };
-    // What is recorded is called so by the frame.
+    // The frame marks a recording as such.
     let sentence = if view.time() == PictureTime::Recorded { seen.sentence.clone() } else { view.sentence() };
     frame::page(view, &format!("{}: {sentence}", seen.host), &body)
 }
@@ -56,7 +56,7 @@ fn safe(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// The incident that a line of what to do tells of.
+/// The incident of a line of what to do.
 fn incident_of<'s>(seen: &'s WatchDocument, line: &str) -> Option<&'s IncidentEntry> {
     seen.incidents.iter().find(|incident| !incident.is_accepted && line.starts_with(&incident.headline))
 }
@@ -98,7 +98,7 @@ fn since(incident: &IncidentEntry) -> Markup {
     html! { span.soft { "since " (date(incident.since)) } }
 }
 
-/// The page and the commands for it.
+/// The link and the commands for an incident.
 fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
     let disk = seen.disks.iter().find(|disk| disk.key == incident.subject);
     let array = seen.arrays.iter().find(|array| array.key == incident.subject);
@@ -121,7 +121,7 @@ fn how(seen: &WatchDocument, incident: &IncidentEntry) -> Markup {
     }
 }
 
-/// Where what is wrong is that something was not read, to read it is what to do.
+/// The button to read a subject whose problem is that it was not read.
 fn scrub_now(view: &PageView<'_>, incident: &IncidentEntry) -> Markup {
     let seen = view.seen;
     let disk = seen.disks.iter().find(|disk| disk.key == incident.subject && disk.name.is_some());
@@ -168,12 +168,12 @@ fn array_row(array: &ArrayEntry, now: u64) -> Markup {
     }
 }
 
-/// A phone leaves out what there is nothing of.
+/// The class of a cell: on a phone those without content are left out.
 fn nothing(array: &ArrayEntry) -> &'static str {
     if array.check.is_none() { "nothing" } else { "plain" }
 }
 
-/// Corrupt is not unreadable: each has its own words and its own count.
+/// Findings of checks. Corrupt is not unreadable: each has its own words and its own count.
 fn found(check: Option<&ReadingEntry>) -> String {
     let Some(check) = check else { return "-".to_owned() };
     let counts = [
@@ -193,7 +193,7 @@ fn found(check: Option<&ReadingEntry>) -> String {
     }
 }
 
-/// What is being read, and what others lose by it.
+/// What is being read, and the slowdown of foreground requests.
 fn reading(seen: &WatchDocument) -> Markup {
     let disks = seen.disks.iter().map(|disk| (disk_called(disk), &disk.reading));
     let checks = seen.arrays.iter().filter_map(|array| Some((format!("array {}", array.name), array.check.as_ref()?)));

@@ -1,5 +1,7 @@
-//! The pages. `frame` is around each; `front` is the first one: `disks`, `bays` and `timeline` are its parts; `disk` is of one disk.
-//! `tone` says which word has which colour.
+//! The pages of the site.
+//!
+//! `frame` is around each; `front` is the front page, with `disks`, `bays` and `timeline`; `disk` is of one disk;
+//! `tone` maps words to colours.
 
 mod actions;
 mod bays;

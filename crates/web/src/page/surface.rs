@@ -1,4 +1,4 @@
-//! The surface of a disk: which part was read when, and what was found.
+//! The surface of a disk: when each part was read, and what was found.
 
 use super::view::PageView;
 use maud::{Markup, PreEscaped, html};
@@ -7,11 +7,11 @@ use scrubjay_jobs::control::DiskEntry;
 use scrubjay_jobs::control::past::SurfacePart;
 use scrubjay_jobs::control::told::ago;
 
-/// Parts in a row of the map; of a small disk, which has few, not less than this: a square is not to fill the page.
+/// Columns of the map, at least: otherwise the squares of a small disk, which has few parts, would fill the page.
 const COLUMNS: usize = 32;
 const COLUMNS_MIN: usize = 16;
 
-/// Classes by age in days, and what the legend says of them.
+/// Classes by age in days, with their words in the legend.
 const AGES: [(u64, &str, &str); 4] = [
     (8, "age0", "within a week"),
     (16, "age1", "two weeks"),
@@ -45,7 +45,7 @@ fn cells(parts: &[SurfacePart], now: u64) -> Vec<ChartCell> {
     parts.iter().enumerate().map(|(number, part)| cell(part, now, &place(number, parts.len()))).collect()
 }
 
-/// Of the ring of a machine's only disk. Where no map is known, all of it is as old as its oldest sector.
+/// The cells of the ring of a machine's only disk. Without a map all of it is as old as its oldest sector.
 pub fn ring_cells(view: &PageView<'_>, disk: &DiskEntry) -> Vec<ChartCell> {
     let now = view.seen.time;
     let detail = view.past_of(&disk.key).and_then(|past| past.detail.as_ref());
@@ -58,7 +58,7 @@ pub fn ring_cells(view: &PageView<'_>, disk: &DiskEntry) -> Vec<ChartCell> {
     }
 }
 
-/// The map of a disk's page.
+/// The map on a disk's page.
 pub fn map(parts: &[SurfacePart], now: u64) -> Markup {
     let unread = parts.iter().filter(|part| part.read == 0).count();
     let bad: u64 = parts.iter().map(|part| part.unreadable).sum();
@@ -87,7 +87,7 @@ pub fn map(parts: &[SurfacePart], now: u64) -> Markup {
     }
 }
 
-/// What the colours mean.
+/// The legend of the colours.
 pub fn legend() -> Markup {
     html! {
         ul.legend aria-hidden="true" {

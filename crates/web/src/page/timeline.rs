@@ -1,4 +1,4 @@
-//! The last twelve months: what was read, what was found, what went and came, what was told.
+//! The last twelve months: passes, findings, disks that came and went, problems and messages.
 
 use super::frame::with_command;
 use super::view::PageView;
@@ -7,14 +7,14 @@ use scrubjay_chart::small::{self, TimelineRow};
 use scrubjay_jobs::control::past::PastEvent;
 use scrubjay_jobs::control::told::{date, moment};
 
-/// What is drawn, in seconds.
+/// The length of the time that is drawn, in seconds.
 const SPAN: u64 = 365 * 86_400;
-/// So many events are listed.
+/// Events that are listed, at most.
 const LISTED: usize = 40;
 /// Characters of a UUID.
 const UUID_LENGTH: usize = 36;
 
-/// Rows: their name, the class of their marks, and the events that belong there.
+/// Rows: their name, the class of their marks, and their kinds of events.
 const ROWS: [(&str, &str, &[&str]); 5] = [
     ("Passes finished", "pass", &["pass-finished", "check-finished"]),
     ("Found unreadable", "bad", &["unreadable-found"]),
@@ -23,7 +23,7 @@ const ROWS: [(&str, &str, &[&str]); 5] = [
     ("Messages", "told", &["message-delivered"]),
 ];
 
-/// Draws it.
+/// Draws the section.
 pub fn year(view: &PageView<'_>) -> Markup {
     let now = view.seen.time;
     let Some(past) = view.past else {
@@ -37,7 +37,7 @@ pub fn year(view: &PageView<'_>) -> Markup {
                 div.scroll.late tabindex="0" role="group" aria-label="Timeline" {
                     (PreEscaped(small::timeline(&rows(view, &past.events, from, now), &ticks(from, now), &label(&past.events, from))))
                 }
-                // A phone begins at the newest end, where the names of the rows are not.
+                // A phone first shows the newest end, where the names of the rows are out of view.
                 p.soft.rows aria-hidden="true" { "From top to bottom: " (names()) "." }
                 details {
                     summary { "What happened last" }
@@ -62,7 +62,7 @@ fn rows(view: &PageView<'_>, events: &[PastEvent], from: u64, now: u64) -> Vec<T
     ROWS.iter().map(row).collect()
 }
 
-/// The beginnings of months, as near as a drawing needs it: by the dates as they are shown.
+/// The beginnings of months, precise enough for a drawing: by the dates as they are shown.
 fn ticks(from: u64, now: u64) -> Vec<(f64, String)> {
     let month = |at: u64| date(at).split_whitespace().nth(1).unwrap_or_default().to_owned();
     let days = (from / 86_400 + 1..now / 86_400).map(|day| day * 86_400);
@@ -89,7 +89,7 @@ fn kind(event: &PastEvent) -> String {
     event.kind.replace('-', " ")
 }
 
-/// An array by its name, or by the beginning of its UUID; all else as the history calls it.
+/// The subject of an event: an array by its name, or by the beginning of its UUID; others as in the history.
 fn subject(view: &PageView<'_>, event: &PastEvent) -> String {
     let array = view.seen.arrays.iter().find(|array| array.key == event.subject);
     match array {
@@ -99,7 +99,7 @@ fn subject(view: &PageView<'_>, event: &PastEvent) -> String {
     }
 }
 
-/// The newest of them as a table.
+/// The newest events as a table.
 pub fn list(view: &PageView<'_>, events: &[PastEvent], most: usize) -> Markup {
     html! {
         table.cards.events aria-label="Events" {

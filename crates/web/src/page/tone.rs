@@ -1,4 +1,4 @@
-//! Which word has which colour. The word is always there, too.
+//! The colour of each word. The word itself is always shown, too.
 
 use crate::feed::PictureTime;
 use scrubjay_jobs::control::past::CounterEntry;
@@ -15,7 +15,7 @@ pub fn of_light(colour: &str, time: PictureTime) -> &'static str {
     }
 }
 
-/// The class of how a disk is.
+/// The class of a disk's state.
 pub fn of_health(health: &str, time: PictureTime) -> &'static str {
     match health {
         _ if time == PictureTime::Old => "unknown",
@@ -27,7 +27,7 @@ pub fn of_health(health: &str, time: PictureTime) -> &'static str {
     }
 }
 
-/// Green is for what is so now, and for nothing else.
+/// The class of a good state. Green is for the present only.
 fn good(time: PictureTime) -> &'static str {
     match time {
         PictureTime::Now => "good",
@@ -36,7 +36,7 @@ fn good(time: PictureTime) -> &'static str {
     }
 }
 
-/// What is worst comes first.
+/// The rank of a disk's state, the worst first.
 pub fn rank(health: &str) -> u8 {
     match health {
         "replace" => 0,
@@ -49,7 +49,7 @@ pub fn rank(health: &str) -> u8 {
     }
 }
 
-/// Counters that say something.
+/// Is a counter worth showing?
 pub fn is_raised(counter: &CounterEntry) -> bool {
     if counter.is_of_medium { counter.value > 0 } else { counter.growth > 0 }
 }

@@ -1,10 +1,10 @@
-//! Counters and temperatures over time, drawn by the house's charts.
+//! Counters and temperatures over time, drawn by the project's own charts.
 
 use maud::{Markup, PreEscaped, html};
 use scrubjay_chart::{Axis, Figure, Series, Style, in_page};
 use scrubjay_jobs::control::past::{CounterTrend, DiskDetail};
 
-/// Draws what there is.
+/// Draws the data that there are.
 pub fn of(detail: &DiskDetail, now: u64) -> Markup {
     let days = |at: u64| (at as f64 - now as f64) / 86_400.0;
     let warm: Vec<(f64, f64)> =
@@ -13,7 +13,7 @@ pub fn of(detail: &DiskDetail, now: u64) -> Markup {
     let moved: Vec<&CounterTrend> = detail.counters.iter().filter(has_moved).collect();
     let series = |trend: &CounterTrend| {
         let mut steps = Vec::new();
-        // A counter stays what it is until it is read again.
+        // A counter keeps its value until the next reading.
         for (number, &(at, value)) in trend.points.iter().enumerate() {
             if let Some(&(_, before)) = number.checked_sub(1).and_then(|before| trend.points.get(before))
                 && before != value

@@ -1,4 +1,4 @@
-//! What a page is made of.
+//! The data of a page.
 
 use crate::access::PageSession;
 use crate::feed::{PictureTime, SeenPicture};
@@ -6,29 +6,29 @@ use scrubjay_jobs::control::WatchDocument;
 use scrubjay_jobs::control::past::{DiskPast, PastDocument};
 use scrubjay_jobs::control::told::date;
 
-/// What a page is made of.
+/// The data of a page.
 pub struct PageView<'v> {
-    /// How things stand.
+    /// The status.
     pub seen: &'v WatchDocument,
-    /// What happened; none: the history could not be read.
+    /// The past; `None`: the history could not be read.
     pub past: Option<&'v PastDocument>,
-    /// Where both come from, and how old they are.
+    /// The source of both, with their age.
     pub picture: &'v SeenPicture,
-    /// Who looks may act.
+    /// The visitor's session; `None`: the visitor may not act.
     pub session: Option<&'v PageSession>,
-    /// Somebody could.
+    /// Is there a key, so that visitors can get a session?
     pub has_key: bool,
-    /// What came of what was just done.
+    /// The result of the last action.
     pub said: Option<&'v str>,
 }
 
 impl PageView<'_> {
-    /// Is it as things are now? What is not is not green.
+    /// The time to which the data apply. Only the present is green.
     pub fn time(&self) -> PictureTime {
         self.picture.time()
     }
 
-    /// The sentence; or that it is not known any more, or was recorded.
+    /// The status's sentence, marked if it is old or recorded.
     pub fn sentence(&self) -> String {
         let sentence = &self.seen.sentence;
         match self.time() {

@@ -1,4 +1,4 @@
-//! Who is let in, and what is shown of what others wrote.
+//! Who may use the site, and that texts of others are shown safely.
 
 use super::*;
 use crate::feed::AskWatch;
@@ -7,7 +7,7 @@ use scrubjay_jobs::control::{IncidentEntry, LightEntry, ReadingEntry};
 const KEY: &str = "abababababababababababababababababababababababababababababababab";
 const EVIL: &str = "<script>alert(1)</script>\u{1b}[31m\"'&";
 
-/// A machine with one disk whose maker has ideas.
+/// A machine with one disk whose maker chose hostile names.
 fn status() -> WatchDocument {
     let disk = DiskEntry {
         key: "ZL2ABCDE".into(),
@@ -41,7 +41,7 @@ fn status() -> WatchDocument {
     }
 }
 
-/// A site whose daemon answers so, and that remembers what it was asked to do.
+/// A site with such a daemon, which records the actions that it was asked for.
 fn site(is_running: bool) -> (WatchSite, Arc<Mutex<Vec<WatchRequest>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let note = Arc::clone(&asked);
@@ -162,7 +162,7 @@ fn a_session_acts_by_its_own_forms_only() {
     assert!(!text(&get(&site, "/", &[("cookie", &cookie)], here())).contains("role=\"status\""), "once");
 }
 
-/// The button leads back to where it was, and nowhere else.
+/// The button leads back to its page, and nowhere else.
 #[test]
 fn scrub_now_is_asked_for_from_the_disk_page_and_from_what_to_do() {
     let (site, asked) = site(true);
@@ -201,7 +201,7 @@ fn nobody_acts_all_the_time() {
     assert!(asked.lock().unwrap().len() <= ACTS.0 as usize);
 }
 
-/// An enemy on the same machine, or behind the same proxy, without the key.
+/// An attacker on the same machine, or behind the same proxy, without the key.
 #[test]
 fn who_has_no_key_locks_no_owner_out() {
     let (site, _) = site(true);

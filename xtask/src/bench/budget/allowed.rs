@@ -1,38 +1,38 @@
-//! What a goal allows: how much the best window of idle time, chosen in hindsight, reads of a load inside a goal.
+//! What a goal allows: how much of a load's idle time the best window, chosen in hindsight, can read within the goal.
 //!
-//! A window is three numbers: how long to wait in an idle interval, until what age of it to read, and how much at once. The
-//! scrub that has it knows the load and the disk before it begins. So this is what a scrub that has learnt both could read if
-//! it treated all idle intervals alike; one that looks at more (the clock) can read more.
+//! A window is three numbers: how long to wait in an idle interval, until what age of it to read, and the request size. A
+//! scrub with that window knows the load and the disk before it begins. This is therefore what a scrub that has learnt both
+//! could read if it treated all idle intervals alike; one that uses more information (the clock) can read more.
 
-/// A disk, as `faulty-disk` plays it and as it was measured.
+/// A disk: its timing in `faulty-disk`, and as measured.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskService {
-    /// In seconds, of each request that does not go on where the last one ended.
+    /// Seconds of each request that does not continue where the last one ended.
     pub seek: f64,
-    /// In seconds, of each request: the way to the disk and back.
+    /// Seconds of each request: the way to the disk and back.
     pub command: f64,
-    /// Bytes a second, of what comes after that.
+    /// Bytes per second of the transfer, besides `seek` and `command`.
     pub rate: f64,
-    /// Bytes a second that it can give by what is told of it: what idle time offers.
+    /// Bytes per second by the disk's configuration: the rate of what idle time offers.
     pub nominal_rate: f64,
 }
 
 impl DiskService {
-    /// How long a request takes that goes on where the last one ended.
+    /// Seconds of a request that continues where the last one ended.
     fn each(&self, bytes: f64) -> f64 {
         self.command + bytes / self.rate
     }
 }
 
-/// How long to wait, in seconds.
+/// Waits to try, in seconds.
 const WAITS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.08, 0.12, 0.2, 0.4];
-/// How much at once, in steps of 64 KiB.
+/// Request sizes to try, in steps of 64 KiB.
 const STEPS: &[u32] = &[1, 2, 4, 8, 12, 16, 24, 32, 48, 64];
-/// Until what age, by the share of the idle intervals that have ended by then.
+/// Ages to try at which reading stops, as the share of the idle intervals that have ended by then.
 const ENDED: &[f64] = &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75];
 
-/// What the idle intervals of a load offer, and what the best window reads of it inside a goal: bytes a second of the time that
-/// the load takes alone.
+/// What the idle intervals of a load offer, and what the best window reads of that within a goal. Both in bytes per second
+/// of the time that the load takes alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offer {
     pub idle_time: f64,
@@ -40,14 +40,14 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Of idle intervals, in seconds; each is followed by so many requests, of which the first waits for the scrub's, and the
-    /// others behind it are asked one after the other. The goal for the mean and the maximum are in seconds.
+    /// For idle intervals in seconds. Each is followed by `burst` requests one after the other, of which the first waits for the
+    /// scrub's. The goals for the mean and the maximum are in seconds.
     pub fn of(idle: &[f64], burst: u32, disk: DiskService, goal: f64, maximum: f64) -> Offer {
         let mut sorted = idle.to_vec();
         sorted.sort_by(f64::total_cmp);
         let longest = sorted.last().copied().unwrap_or(0.0);
         let quantile = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied().unwrap_or(longest);
-        // Just before so many have ended, or never.
+        // Just before that share has ended, or never.
         let untils: Vec<f64> = ENDED.iter().map(|&share| quantile(share) * 0.999).chain([f64::INFINITY]).collect();
         let requests = idle.len() as f64 * f64::from(burst);
         let time = idle.iter().sum::<f64>() + requests * (disk.seek + disk.command);
@@ -75,7 +75,7 @@ impl Offer {
         Offer { idle_time: offered / time, allowed: best / time }
     }
 
-    /// What is allowed, as a share of what idle time offers; nothing, if that is nothing.
+    /// `allowed` as a share of `idle_time`; `None`: there is no idle time.
     pub fn share(self) -> Option<f64> {
         (self.idle_time > 0.0).then(|| self.allowed / self.idle_time)
     }
@@ -88,14 +88,14 @@ struct Window {
 }
 
 impl Window {
-    /// What is read in an idle interval, and how long the request that ends it waits.
+    /// Bytes read in an idle interval, and the seconds that the request which ends it waits.
     fn play(&self, interval: f64, disk: DiskService) -> (f64, f64) {
         let each = disk.each(self.bytes);
         let first = self.wait + disk.seek + each;
         if self.wait >= interval || first > self.until {
             return (0.0, 0.0);
         }
-        // More are sent while the interval lasts, and as long as they end before the age at which to stop.
+        // Requests follow while the interval lasts, and as long as they end before `until`.
         let lasts = ((interval - first) / each).ceil();
         let fit = ((self.until - first) / each).floor();
         let more = lasts.min(fit).max(0.0);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_window_stops_in_time_or_costs_the_rest() {
         let window = Window { wait: 0.001, until: f64::INFINITY, bytes: 1e6 };
-        // Ends at 19, 29 and 39 ms.
+        // The requests end at 19, 29 and 39 ms.
         let (read, cost) = window.play(0.035, DISK);
         assert!((read - 3e6).abs() < 1.0 && (cost - 0.004).abs() < 1e-9, "{read} {cost}");
         let (read, cost) = Window { until: 0.030, ..window }.play(0.035, DISK);

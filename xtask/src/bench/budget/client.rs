@@ -1,4 +1,4 @@
-//! A foreground for the bench: one program that reads 4 KiB at random places, thinks, and notes how long each read took.
+//! A foreground for the bench: one program that reads 4 KiB at random places, pauses, and records how long each read took.
 
 use super::witness::{Stall, Witness};
 use anyhow::{Context, Result};
@@ -8,31 +8,31 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The size of a read, and what its buffer is aligned to.
+/// The size of a read, and the alignment of its buffer, in bytes.
 const BLOCK: usize = 4096;
 
-/// When the client asks.
+/// When the next burst begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Think {
-    /// So long after each burst.
+    /// This long after the last burst.
     After(Duration),
-    /// As long on average, evenly spread over half of it to one and a half.
+    /// After a random pause, uniform from half of this to one and a half.
     Around(Duration),
-    /// At each multiple of it.
+    /// At each multiple of this.
     Beat(Duration),
 }
 
-/// A load: bursts of reads, one after the other, and what comes between.
+/// A load: bursts of reads, one after the other, and the pauses between.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientLoad {
     pub name: &'static str,
     pub burst: u32,
-    /// By parts of the time of equal length; none: nobody asks.
+    /// The pauses, by parts of the run of equal length; `None`: no reads in that part.
     pub parts: &'static [Option<Think>],
 }
 
 impl ClientLoad {
-    /// The idle intervals that it leaves in so many seconds alone, where a request takes `service`: in seconds.
+    /// The idle intervals that it leaves in `time` seconds alone, where a request takes `service` seconds; in seconds.
     pub fn idle_intervals(&self, time: f64, service: f64, seed: u64) -> Vec<f64> {
         let (mut chance, mut intervals, part) = (Chance(seed), Vec::new(), time / self.parts.len() as f64);
         let busy = service * f64::from(self.burst);
@@ -53,21 +53,21 @@ impl ClientLoad {
     }
 }
 
-/// What the client saw.
+/// The response times of the client's reads.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// In seconds, ascending.
+    /// Response times in seconds, ascending.
     sorted: Vec<f64>,
     mean: f64,
     deviation: f64,
-    /// In seconds.
+    /// Length of the run, in seconds.
     pub time: f64,
-    /// So many reads more are left out, because the machine stood still during them.
+    /// Further reads that are left out, because the machine stalled during them (count).
     pub left_out: usize,
 }
 
 impl Latencies {
-    /// Of reads by when they began, without those during which the machine stood still.
+    /// From reads (start and response time), without those during which the machine stalled.
     fn of_reads(reads: &[(Instant, Duration)], stalls: &[Stall], time: f64) -> Latencies {
         let is_kept = |&&(at, took): &&(Instant, Duration)| !stalls.iter().any(|stall| stall.is_in(at, took));
         let kept: Vec<f64> = reads.iter().filter(is_kept).map(|(_, took)| took.as_secs_f64()).collect();
@@ -82,7 +82,7 @@ impl Latencies {
         Latencies { sorted: latencies, mean, deviation: variance.sqrt(), time, left_out: 0 }
     }
 
-    /// Those of both.
+    /// The response times of both together.
     pub fn and(self, other: Latencies) -> Latencies {
         let left_out = self.left_out + other.left_out;
         Latencies { left_out, ..Latencies::of([self.sorted, other.sorted].concat(), self.time + other.time) }
@@ -96,29 +96,29 @@ impl Latencies {
         self.mean
     }
 
-    /// Of the mean: what it would scatter by.
+    /// The standard error of the mean, in seconds.
     pub fn error(&self) -> f64 {
         self.deviation / (self.count().max(1) as f64).sqrt()
     }
 
-    /// The greatest but for a share of them.
+    /// The quantile at 1 - `share`, in seconds.
     pub fn but(&self, share: f64) -> f64 {
         let index = ((1.0 - share) * self.count() as f64).ceil() as usize;
         self.sorted.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
     }
 
-    /// How many took longer.
+    /// Reads that took longer than `seconds` (count).
     pub fn above(&self, seconds: f64) -> usize {
         self.count() - self.sorted.partition_point(|&one| one <= seconds)
     }
 
-    /// The share of the time in which none was at the disk.
+    /// The share of the time in which no read was at the disk.
     pub fn idle(&self) -> f64 {
         1.0 - self.sorted.iter().sum::<f64>() / self.time.max(f64::MIN_POSITIVE)
     }
 }
 
-/// How long the disk takes for a request of so many bytes that goes on where the last one ended, in seconds: the median.
+/// Median time in seconds of a request of `bytes` that continues where the last one ended, of `count` requests.
 pub fn sequential(disk: &Path, bytes: usize, count: usize) -> Result<f64> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
@@ -135,7 +135,7 @@ pub fn sequential(disk: &Path, bytes: usize, count: usize) -> Result<f64> {
     Ok(times[count / 2])
 }
 
-/// Runs a load on a disk for so long.
+/// Runs a load on a disk for `time`.
 pub fn run(disk: &Path, load: ClientLoad, time: Duration, seed: u64) -> Result<Latencies> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);

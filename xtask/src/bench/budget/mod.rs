@@ -1,10 +1,10 @@
 //! `cargo xtask bench-budget`: what a scrub costs a program that reads the same disk, and what it reads meanwhile, on disks
-//! with a hard disk's timing (tests/lab/faulty-disk). A table of docs/budget.md.
+//! with a hard disk's timing (tests/lab/faulty-disk). The source of tables in docs/budget.md.
 //!
 //! Each load is played alone, beside the scrub at each goal, and alone again. "By the client" is the difference of the means,
-//! with what chance makes of it. Reads during which the machine stood still (`witness`) are left out of both, and counted.
-//! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints that alone, of
-//! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and what holds of all their rows.
+//! with its statistical error. Reads during which the machine stalled (`witness`) are left out of both, and counted.
+//! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints only that, for
+//! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and a summary of all their rows.
 //! `SCRUBJAY=path` measures another program than this tree's.
 
 mod allowed;
@@ -48,25 +48,25 @@ const LOADS: &[ClientLoad] = &[
     ClientLoad { name: "beat of 1 s", burst: 1, parts: &[Some(Think::Beat(ms(1000)))] },
 ];
 
-/// A disk: name, seek in microseconds, kB a second, does it turn?
+/// The disks: name, seek in microseconds, kB per second, and whether it is rotational.
 const DISKS: &[(&str, &str, &str, bool)] =
     &[("8 ms", "8000", "100000", true), ("4 ms", "4000", "200000", true), ("flash", "100", "500000", false)];
 
 /// Goals for the mean, in milliseconds.
 const GOALS: &[&str] = &["0.5", "1", "3"];
-/// For so many seconds a load is looked at to tell what a goal allows.
+/// Simulated seconds of a load from which it is computed what a goal allows.
 const ALLOWED_SECONDS: f64 = 600.0;
 /// The goal for the maximum, in seconds: the default.
 const GOAL_MAX: f64 = 0.050;
-/// Of fewer requests a mean is chance.
+/// Fewer requests than this give no reliable mean.
 const JUDGED_FROM: usize = 300;
-/// The heads of the long table.
+/// The column heads of the long table.
 const COLUMNS: &str = "| disk | load | goal | by the client | the scrub says | so far | longest | > 50 ms | alone | left out | read | of what \
                        idle time offers | of what the goal allows | processor | detector |";
-/// The load alone runs for this part of the time, before and after.
+/// The load alone runs for the time of a run divided by this, before the runs and after them.
 const CONTROL_SHARE: u32 = 6;
 
-/// What is asked for.
+/// The command's options.
 struct BudgetBenchOptions {
     time: Duration,
     disk: String,
@@ -166,7 +166,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
                 runs.push((goal, beside, running.stop()?));
             }
             let control = before.and(control(3)?);
-            // Whoever reads in an idle interval begins it with a seek.
+            // What reads in an idle interval begins with a seek.
             let pauses = control.count() as f64 / f64::from(load.burst) / control.time;
             let offered = timing.nominal_rate * (control.idle() - pauses * timing.seek).max(0.0);
             if options.short {
@@ -190,7 +190,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// The program to measure: that of `SCRUBJAY`, else this tree's, built.
+/// The program to measure: that of `SCRUBJAY`, or else this tree's, which is built.
 fn program() -> Result<PathBuf> {
     if let Some(program) = std::env::var_os("SCRUBJAY") {
         return Ok(PathBuf::from(program));
@@ -199,7 +199,7 @@ fn program() -> Result<PathBuf> {
     Ok(target_folder().join("release/scrubjay"))
 }
 
-/// What is told of a disk (microseconds, kB a second), and how long its requests take.
+/// A disk's configuration (microseconds, kB per second), and the measured time of its requests.
 fn timing_of(disk: &LabDisk, seek: &str, rate: &str) -> Result<DiskService> {
     const SHORT: usize = 64 << 10;
     const LONG: usize = 1 << 20;
@@ -212,13 +212,13 @@ fn timing_of(disk: &LabDisk, seek: &str, rate: &str) -> Result<DiskService> {
     Ok(DiskService { seek, command, rate, nominal_rate })
 }
 
-/// What a goal of so many milliseconds allows.
+/// What a goal, in milliseconds, allows.
 fn offer(load: &ClientLoad, disk: DiskService, goal: &str) -> Result<Offer> {
     let goal = goal.parse::<f64>().context("a goal in milliseconds")? / 1e3;
     Ok(Offer::of(&load.idle_intervals(ALLOWED_SECONDS, disk.seek, 4), load.burst, disk, goal, GOAL_MAX))
 }
 
-/// A table of what the goals allow, as shares of what idle time offers.
+/// Prints a table of what the goals allow, and of its share of what idle time offers.
 fn print_allowed(options: &BudgetBenchOptions) -> Result<()> {
     println!("| load |{}", GOALS.iter().map(|goal| format!(" {goal} ms |")).collect::<String>());
     println!("|---|{}", "---|".repeat(GOALS.len()));
@@ -237,7 +237,7 @@ fn print_allowed(options: &BudgetBenchOptions) -> Result<()> {
     Ok(())
 }
 
-/// A cell of the short table. Idle time offers so many bytes a second.
+/// A cell of the short table. `offered`: what idle time offers, in bytes per second.
 fn cell(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64) -> String {
     let share = if offered > 0.0 { format!(" ({:.0} %)", 100.0 * scrub.rate / offered) } else { String::new() };
     let late = beside.above(control.but(0.01) + GOAL_MAX);
@@ -252,15 +252,15 @@ fn cell(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, offered: f64
     )
 }
 
-/// What holds of all rows.
+/// The summary of all rows.
 #[derive(Default)]
 struct Sums {
     requests: usize,
     late: usize,
     left_out: usize,
-    /// The most that a client of [`JUDGED_FROM`] requests lost, as a share of the goal, and where.
+    /// The largest slowdown of a client with [`JUDGED_FROM`] requests or more, as a share of the goal, and where.
     worst: (f64, String),
-    /// The same of the mean so far, as the scrub says.
+    /// The largest mean so far that a scrub reported, as a share of the goal, and where.
     worst_said: (f64, String),
 }
 
@@ -301,11 +301,11 @@ impl std::fmt::Display for Sums {
     }
 }
 
-/// The rest of a line of the table. Idle time offers so many bytes a second, and the goal allows so many.
+/// The rest of a row of the long table. What idle time offers, and what the goal allows, are in bytes per second.
 fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, [offered, allowed]: [f64; 2]) -> String {
     let share = |all: f64| if all > 0.0 { format!("{:.0} %", 100.0 * scrub.rate / all) } else { "-".to_owned() };
     let millis = |seconds: f64| seconds * 1e3;
-    // What one in a hundred takes alone, and the goal.
+    // The 99th percentile alone, plus the goal for the maximum.
     let late = control.but(0.01) + GOAL_MAX;
     let chance = 2.0 * control.error().hypot(beside.error());
     format!(
@@ -328,7 +328,7 @@ fn row(control: &Latencies, beside: &Latencies, scrub: &ScrubSeen, [offered, all
     )
 }
 
-/// A disk of the lab that goes when this does.
+/// A disk of the lab; dropping it destroys it.
 struct LabDisk {
     name: String,
     device: PathBuf,
@@ -349,7 +349,7 @@ impl LabDisk {
     }
 }
 
-/// A disk has a processor of its own, so what plays one does not share ours with what computes: it goes first.
+/// A disk has a processor of its own, so the processes that play one must not wait for a processor: they get priority.
 fn set_apart(lab_name: &str) -> Result<()> {
     for name in ["pid", "nbdkit.pid"] {
         let path = Path::new("/tmp/scrubjay-faulty-disk").join(lab_name).join(name);
@@ -362,22 +362,22 @@ fn set_apart(lab_name: &str) -> Result<()> {
 
 impl Drop for LabDisk {
     fn drop(&mut self) {
-        // Best effort: the next one of this name replaces it.
+        // Best effort: the next disk of this name replaces it.
         let _ = Command::new(root().join("tests/lab/faulty-disk")).args(["destroy", &self.name]).status();
     }
 }
 
-/// A scrub at work.
+/// A running scrub.
 struct ScrubProcess(Child);
 
-/// What it said, and took.
+/// What the scrub reported, in seconds where nothing else is stated, and its processor time.
 struct ScrubSeen {
     mean: f64,
     worst_mean: f64,
     max: f64,
-    /// Bytes a second.
+    /// Bytes read per second.
     rate: f64,
-    /// The share of one processor that it took.
+    /// Processor time, as a share of one processor.
     processor: f64,
     detector: String,
     is_held_back_by_max: bool,
@@ -422,7 +422,7 @@ impl ScrubProcess {
     }
 }
 
-/// How much a process has computed: fields 14 and 15 of proc(5)'s stat, counted behind the name.
+/// Processor time of a process in clock ticks: fields 14 and 15 of proc(5)'s stat, counted from behind the name.
 fn processor_ticks(id: u32) -> Result<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat"))?;
     let fields = text.rsplit_once(')').context("a name in brackets")?.1;
@@ -430,7 +430,7 @@ fn processor_ticks(id: u32) -> Result<u64> {
     Ok(ticks.collect::<Result<Vec<u64>, _>>()?.iter().sum())
 }
 
-/// Two threads that compute until this goes.
+/// Two threads that compute until this is dropped.
 struct BusyThreads(std::sync::Arc<AtomicBool>);
 
 impl BusyThreads {

@@ -1,28 +1,28 @@
-//! Threads that only sleep, to tell when the machine stood still: what a client waited for then is nobody's fault on it.
+//! Threads that only sleep, to detect when the machine stalled: a client's delay then was caused by no program on it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// So many: a virtual processor that its host does not run keeps those that slept on it.
+/// Threads (count): a virtual processor that its host does not run delays only those that slept on it.
 const THREADS: usize = 4;
 
-/// How long each sleeps at a time.
+/// How long each thread sleeps at a time.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Woken so much later than asked, the machine stood still. Beside two threads that compute, one in a hundred is woken 4 ms
+/// The machine stalled if a thread wakes up this much late. Beside two computing threads, one in a hundred wakes up 4 ms
 /// late.
 const LATE: Duration = Duration::from_millis(20);
 
-/// Sleeps until it is asked.
+/// Detects stalls until it is asked for them.
 pub struct Witness {
     is_over: Arc<AtomicBool>,
     stalls: Arc<Mutex<Vec<Stall>>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// From when to when the machine stood still.
+/// The time during which the machine stalled.
 #[derive(Clone, Copy, Debug)]
 pub struct Stall {
     from: Instant,
@@ -30,14 +30,14 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// Did it fall into a time that began then and was so long?
+    /// Does it overlap the time that began at `at` and lasted `time`?
     pub fn is_in(&self, at: Instant, time: Duration) -> bool {
         self.from < at + time && at < self.to
     }
 }
 
 impl Witness {
-    /// From now on.
+    /// Starts the threads.
     pub fn new() -> Witness {
         let (is_over, stalls) = (Arc::new(AtomicBool::new(false)), Arc::default());
         let threads = (0..THREADS).map(|_| {
@@ -47,11 +47,11 @@ impl Witness {
         Witness { threads: threads.collect(), is_over, stalls }
     }
 
-    /// What it saw.
+    /// Ends the threads, and returns the stalls.
     pub fn ask(self) -> Vec<Stall> {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads {
-            // One that died of a fault of ours saw nothing more.
+            // A thread that panicked has no further stalls.
             let _ = thread.join();
         }
         std::mem::take(&mut *self.stalls.lock().unwrap_or_else(PoisonError::into_inner))

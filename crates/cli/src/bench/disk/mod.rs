@@ -1,4 +1,4 @@
-//! `scrubjay bench disk`: IOPS with latency, by depth and by position, and what they say.
+//! `scrubjay bench disk`: IOPS with latency, by depth and by position, and a verdict on them.
 
 mod page;
 mod progress;
@@ -92,7 +92,7 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
     Ok(exit(&outcome))
 }
 
-/// Has the disk measured; what is known by then is told, whatever happened.
+/// Measures the disk; returns what was measured, even if it failed.
 fn measure(
     disk: &mut BenchedDisk,
     plan: BenchPlan,
@@ -143,7 +143,7 @@ fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord, engine
     outcome
 }
 
-/// Writes what fio would have written.
+/// Writes the files that fio would have written.
 fn write_fio_files(outcome: &BenchOutcome, processor: (f64, f64), folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     let files = fio::files(outcome, processor);
@@ -154,19 +154,19 @@ fn write_fio_files(outcome: &BenchOutcome, processor: (f64, f64), folder: &Path)
     Ok(())
 }
 
-/// How much of one processor this process has used, by itself and in the kernel, of the time since it began to measure.
+/// The share of one processor that this process used since its measurement began, in user mode and in the kernel.
 fn processor_share(elapsed: Nanos) -> (f64, f64) {
-    /// `USER_HZ`: what `/proc` counts in, on all that Linux runs on here.
+    /// `USER_HZ`: the unit of times in `/proc`, the same on all architectures that are supported.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may have spaces: utime and stime are the 14th and 15th field.
+    // Counted from behind the name, which may have spaces: utime and stime are the 14th and 15th field.
     let fields: Vec<f64> =
         stat.rsplit(')').next().unwrap_or_default().split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let share = |ticks: Option<&f64>| ticks.map_or(0.0, |ticks| ticks / TICKS / elapsed.as_secs_f64().max(1e-3));
     (share(fields.get(10)), share(fields.get(11)))
 }
 
-/// Keeps the result. That it cannot be kept is no reason to fail.
+/// Keeps the result. An error here is no reason to fail.
 fn keep(args: &BenchDiskArgs, outcome: &BenchOutcome) {
     let Some(now) = outcome.to_keep().filter(|_| !args.no_history) else { return };
     let log = log(args);
@@ -179,19 +179,19 @@ fn log(args: &BenchDiskArgs) -> BenchLog {
     BenchLog::new(&args.state.clone().unwrap_or_else(store::default_folder))
 }
 
-/// Where it is: a path, or what people call a disk.
+/// The path of a disk: given as a path, or found by a name of the disk.
 pub fn path_of(name: &str) -> Result<PathBuf> {
     let path = PathBuf::from(name);
     if path.exists() || name.contains('/') {
         return Ok(path);
     }
-    // The kernel's name of a partition is the partition, and not the disk that it lies on.
+    // The kernel's name of a partition means the partition, not its disk.
     let device = Path::new("/dev").join(name);
     if std::fs::metadata(&device).is_ok_and(|about| about.file_type().is_block_device()) {
         return Ok(device);
     }
     match inventory::find(name).context("cannot list the disks")?.as_slice() {
-        [] => Ok(path), // it is not there, as the next one says
+        [] => Ok(path), // it does not exist, which is reported when it is opened
         [one] => Ok(one.path.clone()),
         several => {
             let names: Vec<String> = several.iter().map(|disk| disk.path.display().to_string()).collect();
@@ -200,7 +200,7 @@ pub fn path_of(name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Opens it to be read; to be written only for who says what is lost.
+/// Opens the disk for reading; for writing only if the user confirms what is lost.
 fn open(path: &Path, args: &BenchDiskArgs) -> Result<BenchedDisk> {
     if !args.write {
         return Ok(BenchedDisk::open(path)?);
@@ -239,7 +239,7 @@ fn exit(outcome: &BenchOutcome) -> Exit {
     }
 }
 
-/// How a command ends that could not do it.
+/// The exit code of an error.
 pub fn exit_of(error: &BenchError) -> Exit {
     match error {
         BenchError::Target(TargetError::Permission { .. })

@@ -10,7 +10,7 @@ use scrubjay_core::bench::words;
 use scrubjay_jobs::bench::BenchOutcome;
 use std::path::{Path, PathBuf};
 
-/// Draws it into a folder, and gives the files, the page first.
+/// Draws the page into a folder, and returns the files, the page first.
 ///
 /// # Errors
 /// Those of [`page::write`].
@@ -26,14 +26,14 @@ pub fn write(outcome: &BenchOutcome, method: &str, folder: &Path) -> Result<Vec<
     page::write(&page, folder, provenance.all()).context("the page")
 }
 
-/// With a capital letter and a full stop.
+/// Words as a sentence: with a capital letter and a full stop.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().to_string());
     format!("{first}{}.", letters.as_str())
 }
 
-/// What there is to be drawn.
+/// The exhibits for which there are data.
 fn exhibits(outcome: &BenchOutcome) -> Vec<Exhibit> {
     let known = |pattern| outcome.of(pattern).filter(|result| result.requests > 0).collect::<Vec<&StepFigures>>();
     let (random, sequential) = (known(BenchPattern::Random), known(BenchPattern::Sequential));
@@ -57,7 +57,7 @@ fn millis(seconds: f64) -> f64 {
     seconds * 1e3
 }
 
-/// The trade-off in one picture: a point a depth, and the budget.
+/// IOPS against latency in one picture: a point for each depth, and the budget.
 fn trade_off(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
     let points = random.iter().map(|result| CurvePoint {
         x: result.iops(),
@@ -124,7 +124,7 @@ fn latencies(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
     })
 }
 
-/// At the first depth, and at the largest inside the budget.
+/// The distribution of latencies at the first depth, and at the largest inside the budget.
 fn distribution(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
     let mut shown = vec![random[0]];
     shown.extend(outcome.inside().filter(|best| best.step.depth != random[0].step.depth));

@@ -1,4 +1,4 @@
-//! One line that says what is measured, and what is known so far.
+//! One line that shows what is measured, and the results so far.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scrubjay_core::bench::machine::DiskBench;
@@ -9,7 +9,7 @@ use scrubjay_device::clock;
 use scrubjay_jobs::quantity::show_rest;
 use std::io::{self, IsTerminal};
 
-/// The line.
+/// The progress line.
 pub struct BenchProgress {
     line: ProgressBar,
     begun: Nanos,
@@ -17,7 +17,7 @@ pub struct BenchProgress {
 }
 
 impl BenchProgress {
-    /// Of what takes about so long. Hidden where nobody wants it, or nobody looks.
+    /// A line for a measurement of about this time. Hidden if it is not wanted, or standard error is no terminal.
     pub fn new(is_wanted: bool, time: Nanos) -> BenchProgress {
         let is_shown = is_wanted && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
@@ -26,13 +26,13 @@ impl BenchProgress {
         BenchProgress { line, begun: clock::now(), time }
     }
 
-    /// Draws it.
+    /// Draws the line.
     pub fn draw(&self, bench: &DiskBench) {
         if self.line.is_hidden() {
             return;
         }
         let now = clock::now();
-        // Until a step has something to say, the one before it has.
+        // Until a step has results, those of the one before it are shown.
         let current = bench.under_way(now).map(|(result, _)| result);
         let told = current.filter(|result| result.requests > 0).or_else(|| bench.results().last().cloned());
         let rest = self.rest();
@@ -43,7 +43,7 @@ impl BenchProgress {
         self.tell(&result);
     }
 
-    /// Tells a step.
+    /// Prints the result of a step.
     pub fn tell(&self, result: &StepFigures) {
         let rest = self.rest();
         let (pattern, depth) = (result.step.pattern, result.step.depth);
@@ -59,7 +59,7 @@ impl BenchProgress {
         self.line.tick();
     }
 
-    /// How long it takes yet; queues that take long to fill and to empty take longer.
+    /// The remaining time in words; queues that take long to fill and to empty add to it.
     fn rest(&self) -> String {
         match self.time.since(clock::now().since(self.begun)) {
             rest if rest < Nanos::from_secs(1) => "a few seconds left at most".to_owned(),
@@ -67,7 +67,7 @@ impl BenchProgress {
         }
     }
 
-    /// Takes it away.
+    /// Removes the line.
     pub fn finish(&self) {
         self.line.finish_and_clear();
     }

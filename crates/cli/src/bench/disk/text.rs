@@ -1,4 +1,4 @@
-//! The result as text: the sentence first, then the figures it rests on, then what to know.
+//! The result as text: the sentence first, then the figures behind it, then warnings.
 
 use crate::say::{print_line, print_prose};
 use scrubjay_core::bench::plan::BenchPattern;
@@ -10,17 +10,17 @@ use scrubjay_jobs::bench::BenchOutcome;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Rows of a picture in text.
+/// Rows of a text picture, at most.
 const ROWS: usize = 8;
-/// The longest bar.
+/// Characters of the longest bar.
 const BAR: usize = 30;
-/// Faults that are told one by one.
+/// Faults that are listed one by one, at most.
 const FAULTS_MAX: usize = 10;
 
-/// Prints all of it.
+/// Prints the whole result.
 ///
 /// # Errors
-/// What `out` says.
+/// An error of `out`.
 pub fn print(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     let width = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     print_prose(out, "", &outcome.verdict.sentence, width)?;
@@ -42,7 +42,7 @@ pub fn print(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     print_prose(out, "method  ", &method(outcome), width)
 }
 
-/// What was measured, in a line.
+/// What was measured, in one line.
 fn head(outcome: &BenchOutcome) -> String {
     let facts = &outcome.facts;
     let bytes = outcome.record.plan.bytes;
@@ -109,7 +109,7 @@ fn sequential(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Zones, some together where there are many.
+/// Prints the zones, joined if there are many.
 fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     let zones = &outcome.record.zones;
     if zones.iter().all(|zone| zone.bytes == 0 && zone.random.count == 0.0) {
@@ -139,7 +139,7 @@ fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How latencies at the first depth are distributed: a row each time they double.
+/// Prints the distribution of latencies at the first depth: a row for each doubling.
 fn distribution(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     let Some(first) = outcome.of(BenchPattern::Random).next().filter(|result| result.requests > 0) else {
         return Ok(());
@@ -163,7 +163,7 @@ fn distribution(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// The rate in the course of the first step, in ten pieces.
+/// Prints the rate during the first step, in ten pieces.
 fn trace(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     let Some(first) = outcome.of(BenchPattern::Random).next().filter(|result| result.trace.len() >= 10) else {
         return Ok(());
@@ -222,7 +222,7 @@ fn compared(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) 
     print_prose(out, "before  ", &format!("{}.", said.join("; ")), width)
 }
 
-/// What one must know to do it again.
+/// The setting of the measurement, so that it can be repeated.
 pub fn method(outcome: &BenchOutcome) -> String {
     let facts = &outcome.facts;
     let scheduler = facts.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}"));

@@ -1,4 +1,4 @@
-//! The status as people see it.
+//! The status as it is printed.
 
 use super::*;
 use scrubjay_jobs::control::{ForecastEntry, IncidentEntry, LightEntry, ReadingEntry};

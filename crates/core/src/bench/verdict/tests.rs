@@ -1,4 +1,4 @@
-//! Verdicts on planted figures: each class as it should be, slow, and impossible; and all that spoils them.
+//! Tests of the verdict on made-up figures: each class normal, slow and impossible, and everything that spoils the figures.
 
 use super::super::class::MediumClass;
 use super::super::intermediary::Intermediary;
@@ -105,9 +105,9 @@ fn what_says_nothing_of_itself_is_called_by_what_it_does() {
     assert!(sentence(0.15, false).contains(": as a SATA SSD would."));
     assert!(sentence(1.0, false).contains(": as a disk behind a network, or a slow card, would."));
     assert!(sentence(60.0, true).contains(": slow for a disk that rotates."));
-    // A loop device on a virtual disk, which says that it rotates whatever it is.
+    // A loop device on a virtual disk, which reports rotation whatever lies below.
     assert!(sentence(0.06, true).contains(": as an NVMe SSD would."), "{}", sentence(0.06, true));
-    // Who answers is named, and nothing is called slow that nobody knows the speed of.
+    // The intermediary is named, and a device whose normal speed is unknown is not called slow.
     let named = |mean: f64, intermediary: Intermediary| {
         let class = intermediary.class();
         let context = BenchContext { intermediary: Some(intermediary), is_rotational: true, ..context(class) };
@@ -185,7 +185,7 @@ fn holes_zeroes_and_memory_are_no_disk() {
 fn caches_and_controllers_in_between_are_named() {
     let raid = judge(&record(&[12.7]), &BenchContext { raid_driver: Some("hpsa".into()), ..context(HDD) });
     assert!(codes(&raid) == ["raid-controller"] && raid.warnings[0].words.contains("(hpsa)"));
-    // A third of the requests come from a cache, the others from the medium: the mean alone would pass.
+    // A third of the requests are served by a cache, the others by the medium: the mean alone would pass.
     let mut mixed = record(&[12.7]);
     let count = mixed.results[0].requests / 2;
     (0..count).for_each(|index| mixed.results[0].add(Nanos(90_000), Nanos(index)));

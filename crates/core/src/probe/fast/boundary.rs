@@ -1,41 +1,41 @@
-//! The third step: where chunks begin, by galloping and bisection from some place to the end of its chunk.
+//! The third step: where chunks begin, by galloping and bisection from a random place to the end of its chunk.
 
 use super::evidence::Doubt;
 use super::hammer::Hammer;
 use super::sampler::{EarlyEnd, Sampler};
 use super::strides::greatest_common_divisor;
 
-/// Probes of one search step: more of them could lie on one other disk and hold each other up.
+/// Probes of one search step: with more of them, several could lie on one other disk and delay each other.
 const PROBES: u64 = 3;
-/// By how much each probe of a gallop lies farther than the one before.
+/// The factor by which each probe of a gallop lies farther than the one before.
 const STRIDE: u64 = 4;
-/// Boundaries that are searched,
+/// Boundaries that are needed.
 const BOUNDARIES: usize = 3;
-/// in at most so many searches.
+/// Searches for these boundaries, at most.
 const SEARCHES_MAX: usize = 16;
-/// Chunks of which the start, the middle and the end are compared: of chunks that are in truth two or three, at most half
-/// lie together by chance.
+/// Chunks of which start, middle and end are compared: if a supposed chunk is in truth two or three, at most half of
+/// them pass by chance.
 const CHECKED: usize = 6;
-/// No chunk is claimed that is less sure.
+/// The least confidence for which a chunk is claimed.
 const CONFIDENCE_MIN: f64 = 0.5;
-/// After so many corrections no chunk is claimed.
+/// Corrections after which no chunk is claimed.
 const CORRECTIONS_MAX: usize = 8;
 
-/// What was found out.
+/// The chunk that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkResult {
-    /// Its size in bytes.
+    /// The size of the chunk in bytes.
     pub bytes: u64,
-    /// The first byte of the device at which one begins.
+    /// The first byte of the device at which a chunk begins.
     pub phase: u64,
-    /// How sure that is.
+    /// The confidence of both, 0.5 to 1.
     pub confidence: f64,
 }
 
-/// Finds it out for a pattern of several classes. Nothing when the tests contradict each other.
+/// Determines the chunk for a pattern of several classes; `None` when the tests contradict each other.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkResult>, EarlyEnd> {
     let block = sampler.device().block;
     let mut search = BoundarySearch { hammer, block, doubt: Doubt::default() };
@@ -46,15 +46,14 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkR
         let before = search.doubt;
         match search.end_of(sampler, at).await? {
             Some(next) if search.is_boundary(sampler, next).await? => boundaries.push(next),
-            // A chunk that waits for all others, or lies together with what was asked for by chance; or some answer on the
-            // way was wrong. Nothing rests on that.
+            // The place waits for all others, or seems to by chance, or an answer on the way was wrong. The search is discarded.
             _ => {
                 search.doubt = before;
                 at = anywhere(sampler);
                 continue;
             }
         }
-        // One boundary found again and again is none: a pattern of several classes has several chunks.
+        // A single boundary found again and again is none: a pattern of several classes has several chunks.
         let is_one = spacing(&boundaries, hammer.pattern) == hammer.pattern;
         if boundaries.len() >= BOUNDARIES && !is_one {
             break;
@@ -69,7 +68,7 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkR
         match search.broken(sampler, bytes, boundaries[0] % bytes).await? {
             None => {
                 let confidence = search.doubt.confidence();
-                // What is sooner wrong than right is no answer: somebody would make a file system after it.
+                // A chunk that is rather wrong than right must not be claimed: users build file systems by it.
                 let chunk = ChunkResult { bytes, phase: boundaries[0] % bytes, confidence };
                 return Ok((confidence >= CONFIDENCE_MIN).then_some(chunk));
             }
@@ -79,7 +78,7 @@ pub async fn find(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<ChunkR
     Ok(None)
 }
 
-/// The greatest chunk at whose multiples all boundaries lie, apart from their phase; the pattern is whole chunks, too.
+/// The greatest chunk size by which all boundaries have the same phase; it divides the pattern.
 fn spacing(boundaries: &[u64], pattern: u64) -> u64 {
     boundaries
         .iter()
@@ -93,9 +92,9 @@ struct BoundarySearch {
 }
 
 impl BoundarySearch {
-    /// The first boundary behind a place. It may be beyond the pattern's end. Nothing when all of it seems to be one chunk.
+    /// The first boundary behind `at`; it may lie beyond the pattern's end. `None` when all of the pattern seems to be one chunk.
     async fn end_of(&mut self, sampler: &mut Sampler, at: u64) -> Result<Option<u64>, EarlyEnd> {
-        // Of a pattern of a few blocks half at most.
+        // The first step is at most half of the pattern.
         let (mut low, mut step) = (0, (STRIDE * self.block).min(self.hammer.pattern / self.block / 2 * self.block));
         loop {
             let pattern = self.hammer.pattern;
@@ -118,7 +117,7 @@ impl BoundarySearch {
         }
     }
 
-    /// The boundary between two distances from a place, of which the first lies together with it and the second does not.
+    /// The boundary between two distances from `at`, of which the first lies on its disk and the second does not.
     async fn between(&mut self, sampler: &mut Sampler, at: u64, low: u64, high: u64) -> Result<u64, EarlyEnd> {
         let (mut low, mut high) = (low / self.block, high / self.block);
         while high - low > 1 {
@@ -135,7 +134,7 @@ impl BoundarySearch {
         Ok(at + high * self.block)
     }
 
-    /// The first of some distances that does not lie together with a place.
+    /// The index of the first distance that does not lie on the same disk as `at`.
     async fn first_apart(&mut self, sampler: &mut Sampler, at: u64, steps: &[u64]) -> Result<Option<usize>, EarlyEnd> {
         let places: Vec<u64> = steps.iter().map(|step| at + step).collect();
         let odds = self.hammer.compare(sampler, at % self.hammer.pattern, &places).await?;
@@ -144,14 +143,14 @@ impl BoundarySearch {
         Ok(first)
     }
 
-    /// Is there a boundary just before this place? Asked anew, whatever led here: one wrong answer on the way would make all
-    /// chunks as small as its error.
+    /// Whether there is a boundary just before `place`, by a test of its own: one wrong answer on the way would make
+    /// all chunks as small as its error.
     async fn is_boundary(&mut self, sampler: &mut Sampler, place: u64) -> Result<bool, EarlyEnd> {
         let before = (place + self.hammer.pattern - self.block) % self.hammer.pattern;
         Ok(self.first_apart(sampler, before, &[self.block]).await?.is_some())
     }
 
-    /// Compares the start, the middle and the end of some chunks: a boundary inside of one, if there is any.
+    /// Compares start, middle and end of some chunks; returns a boundary inside of one, if there is any.
     async fn broken(&mut self, sampler: &mut Sampler, bytes: u64, phase: u64) -> Result<Option<u64>, EarlyEnd> {
         if bytes == self.block {
             return Ok(None);

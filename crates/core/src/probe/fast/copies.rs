@@ -1,5 +1,6 @@
-//! How many disks hold each chunk and share its reads. Two reads of one class at once take the time of both
-//! where there is one copy, and the time of one where there are two.
+//! The number of disks that hold each chunk and share its reads.
+//!
+//! Two simultaneous reads of one class take the time of both where there is one copy, and the time of one where there are two.
 
 use super::evidence::probability;
 use super::layout::places::Places;
@@ -9,31 +10,33 @@ use super::thresholds::{COLLIDED_SPREAD, COPIES_MAX, DECIDED};
 use crate::probe::known::Claim;
 use crate::rng::Rng;
 
-/// Collisions at first; the standard error of what is taken of them is a quarter of the distance to the threshold.
+/// Collisions measured before each check; the standard error of their quantile is a quarter of the distance to the threshold.
 const COLLISIONS: usize = 32;
-/// Collisions before reads are said to wait for each other. Where mirrors choose a copy by chance, half of two reads wait
-/// although there are two copies; of so many, seven in ten do in one array of a thousand (of 32, in one of a hundred).
+/// The least number of collisions from which reads are found to wait for each other. Where mirrors choose a copy by
+/// chance, half of two reads wait although there are two copies; of 64, seven in ten do in one array of a thousand (of
+/// 32, in one of a hundred).
 const COLLISIONS_MIN: usize = 64;
-/// More are made as long as it is less sure than that,
+/// The confidence at which no more collisions are measured.
 const SURE: f64 = 0.999;
-/// up to so many.
+/// Collisions measured, at most.
 const COLLISIONS_MAX: usize = 160;
-/// Pairs anywhere, and single reads, after which it is known whether it is one disk.
+/// Pairs of reads, and single reads, by which one disk is recognised.
 const PAIRS: usize = 192;
-/// Log-odds from which on it is: one in a thousand.
+/// The log-odds from which on the device counts as one disk: one error in a thousand.
 const ONE_DISK: f64 = 6.9;
-/// Of an array that is nearly all on one disk, one pair in twenty does not wait.
+/// A quantile of the pairs' times: if an array is nearly all on one disk, one pair in twenty does not wait.
 const FEW: f64 = 0.05;
-/// On smaller devices the way is nothing, and times of one and of two reads overlap: it takes the tests of patterns.
+/// The smallest device, in bytes, for the test of one disk. On smaller ones seeks take no time, and times of one and of
+/// two reads overlap: they need the tests of patterns.
 const BYTES_MIN: u64 = 1 << 30;
-/// Reads are imagined so often, of the times of single ones.
+/// Simulated draws from the times of single reads.
 const IMAGINED: usize = 512;
 
-/// Finds it out, for a pattern of so many bytes; nothing when there seem to be more than [`COPIES_MAX`]. Only copies that share
-/// the reads can be seen (Denehy et al. 2004, section 2.1).
+/// Determines the copies for a pattern of `pattern` bytes; `None` when there seem to be more than [`COPIES_MAX`]. Only
+/// copies that share the reads can be seen (Denehy et al. 2004, section 2.1).
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<usize>>, EarlyEnd> {
     let mut confidence: f64 = 1.0;
     let mut singles = Vec::new();
@@ -47,11 +50,11 @@ pub async fn find(sampler: &mut Sampler, pattern: u64) -> Result<Option<Claim<us
     Ok(None)
 }
 
-/// Do two reads wait for each other wherever they are, and how sure is that? Then all of it is one disk, whatever the pattern of
-/// an array might be: of two disks half of all pairs would not wait.
+/// The confidence that all of the device is one disk, because two reads wait for each other wherever they are; `None`
+/// if it is not. On two disks half of all pairs would not wait.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn is_one_disk(sampler: &mut Sampler) -> Result<Option<f64>, EarlyEnd> {
     if sampler.device().bytes < BYTES_MIN {
         return Ok(None);
@@ -75,26 +78,26 @@ pub async fn is_one_disk(sampler: &mut Sampler) -> Result<Option<f64>, EarlyEnd>
     Ok((odds >= ONE_DISK).then_some(probability(odds.min(DECIDED))))
 }
 
-/// Do two reads of these chunks wait for each other, although they lie on a mirror? It has lost its copies, then. And how sure
-/// that is.
+/// Whether two reads of these chunks of a mirror wait for each other, so that it has lost its copies; and the
+/// confidence of the answer.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn are_lost(sampler: &mut Sampler, places: Places, chunks: &[usize]) -> Result<(bool, f64), EarlyEnd> {
     is_collided(sampler, Drawn::Chunks(places, chunks), 2, &mut Vec::new()).await
 }
 
-/// Where reads of one class are drawn.
+/// The places from which reads of one class are drawn.
 #[derive(Clone, Copy)]
 enum Drawn<'a> {
-    /// At the same place in patterns of so many bytes.
+    /// The same place in patterns of this many bytes.
     Pattern(u64),
-    /// In any of these chunks.
+    /// Any of these chunks.
     Chunks(Places, &'a [usize]),
 }
 
-/// Do so many reads of one class wait for each other? And how sure that is. As many single reads are measured, if they are
-/// not yet.
+/// Whether `reads` reads of one class wait for each other, and the confidence of the answer. Measures as many single
+/// reads, unless they are there already.
 async fn is_collided(
     sampler: &mut Sampler,
     drawn: Drawn<'_>,
@@ -110,7 +113,7 @@ async fn is_collided(
             singles.push(longest(sampler, drawn, 1).await?);
         }
         let off = undisturbed(&logs) - halfway(singles, reads, UNDISTURBED, &mut sampler.rng);
-        // 1.3 of the error of a mean is that of this quantile.
+        // The error of this quantile is 1.3 times that of a mean.
         let errors = off.abs() / (1.3 * spread(&logs).max(COLLIDED_SPREAD) / (logs.len() as f64).sqrt());
         let sure = probability((errors * errors / 2.0).min(DECIDED));
         let is_enough = off <= 0.0 || logs.len() >= COLLISIONS_MIN;
@@ -120,9 +123,9 @@ async fn is_collided(
     }
 }
 
-/// Halfway between what so many reads take that do not wait for each other (the longest of them), and what they take when two
-/// wait. On a large disk that is 0.46 more than a single one (in logarithms); on a small one, where the way is nothing and all
-/// is rotation, 0.7: half of its single reads are done in no time.
+/// Halfway between the time of `reads` reads that do not wait for each other (the longest of them) and their time when
+/// two wait, as a quantile of logarithms. On a large disk that is 0.46 above a single read; on a small one, where seeks
+/// take no time and all is rotation, 0.7: half of its single reads are done at once.
 fn halfway(singles: &[f64], reads: usize, share: f64, rng: &mut Rng) -> f64 {
     let mut any = || singles[rng.below(singles.len() as u64) as usize].exp();
     let (mut apart, mut together) = (Vec::new(), Vec::new());
@@ -135,7 +138,7 @@ fn halfway(singles: &[f64], reads: usize, share: f64, rng: &mut Rng) -> f64 {
     (quantile(&apart, share) + quantile(&together, share)) / 2.0
 }
 
-/// The logarithm of the time until so many reads of one class are done.
+/// The logarithm of the time until all of `reads` reads of one class are done.
 async fn longest(sampler: &mut Sampler, drawn: Drawn<'_>, reads: usize) -> Result<f64, EarlyEnd> {
     let block = sampler.device().block;
     let draw = |sampler: &mut Sampler| {

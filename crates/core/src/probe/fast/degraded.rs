@@ -1,25 +1,27 @@
-//! Is it an array that lacks members? What they held is reckoned from all others, so a read of it waits for whatever else is
-//! asked for, wherever that is; and there are places that do not.
+//! Recognises an array that lacks members.
+//!
+//! Data of a missing member are rebuilt from all others, so a read of them waits for any other read, wherever that is;
+//! other places do not.
 
 use super::hammer::Hammer;
 use super::sampler::{EarlyEnd, Sampler};
 
-/// Places that are asked for: of an array that lacks one disk of twelve, two wait.
+/// Places that are probed: if one disk of twelve is missing, two of them wait.
 const PLACES: usize = 24;
-/// So many at a time: more of them would hold each other up.
+/// Places that are probed at a time: more of them would delay each other.
 const PROBES: usize = 3;
-/// Hammers for each, at places drawn anew: on one disk of two, one place in 250 waits for all of them by chance.
+/// Hammers for each place, on random other places: on two disks, one place in 250 waits for all of them by chance.
 const HAMMERS: usize = 8;
-/// Places that wait for every hammer, at least,
+/// The least number of places that wait for every hammer.
 const WAITING_MIN: usize = 2;
-/// and places that wait for half of them or fewer, as a share of all: one in so many at least. Behind a limit, or in a queue that
-/// lets nobody pass, all wait.
+/// At least one place in this many must wait for half of the hammers or fewer. Behind a limit, or in a queue without
+/// overtaking, all places wait.
 const FREE_ONE_IN: usize = 4;
 
-/// The share of the places, in percent, that wait for whatever is asked for, if there are such and others. Of one copy only.
+/// The share of places, in percent, that wait for every other read; `None` if the array does not lack members. For one copy only.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn rebuilt_percent(sampler: &mut Sampler, hammer: Hammer) -> Result<Option<u8>, EarlyEnd> {
     let block = sampler.device().block;
     let anywhere = |sampler: &mut Sampler| sampler.rng.below((hammer.pattern / block).max(1)) * block;

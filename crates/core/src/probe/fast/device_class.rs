@@ -1,39 +1,41 @@
-//! The first step: how the device answers, and so how it must be asked.
+//! The first step: how the device serves requests, which decides how it is probed.
 
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{median, undisturbed};
 use super::thresholds::{DEPTH_MAX, DOUBLED, MEMORY_NANOS, SPINNING_NANOS};
 use crate::probe::known::{DeviceClass, Unmeasurable};
 
-/// Single reads; the standard error of what is taken of them is 6 % on a disk.
+/// Single reads; the standard error of their quantile is 6 % on a disk.
 const SINGLES: usize = 32;
 /// Bursts of each depth; odd, for their median.
 const BURSTS: usize = 9;
-/// Of two kinds of answers the rarer one is at least this share of the single reads,
+/// The least share of the rarer kind, if single reads are of two kinds, quick and slow.
 const QUICK_SHARE_MIN: f64 = 0.12;
-/// the quick ones are so many times as fast as the others by their medians,
+/// The factor by which the median of the quick reads is less than that of the others, at least.
 const QUICK_TIMES: f64 = 8.0;
-/// and none of the others takes less than so many times the longest of them.
+/// The ratio of the shortest other read to the longest quick one, at least.
 const QUICK_GAP: f64 = 3.0;
-/// So many reads at a time,
+/// Simultaneous reads of a deep burst.
 const DEEP: usize = 32;
-/// in so many bursts,
+/// Deep bursts.
 const DEEP_BURSTS: usize = 3;
-/// take less than so many times as long as one, where nothing spins: on 32 disks two and more of them meet on some.
+/// A deep burst takes less than this many times as long as one read where nothing spins; on 32 disks, several reads
+/// meet on some disk.
 const DEEP_TIMES: f64 = 1.4;
 /// The first depth that is tried on flash.
 const DEPTH_MIN: usize = 16;
 
-/// What was found out.
+/// The result of this step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceClassResult {
-    /// How it is to be asked.
+    /// How the device is to be probed.
     pub device_class: DeviceClass,
-    /// The time of single random reads that nobody disturbs, in nanoseconds.
+    /// The time of single random reads without disturbance, in nanoseconds.
     pub response: f64,
 }
 
-/// Finds it out: single reads, and on what does not spin deeper and deeper bursts until twice the depth takes twice the time.
+/// Determines the device class by single reads, and where nothing spins, by deeper and deeper bursts until twice the
+/// depth takes twice the time.
 ///
 /// # Errors
 /// [`Unmeasurable::Memory`], [`Unmeasurable::PartlyMemory`] and [`Unmeasurable::Unfilled`].
@@ -62,8 +64,8 @@ pub async fn find(sampler: &mut Sampler) -> Result<DeviceClassResult, EarlyEnd> 
     Ok(DeviceClassResult { device_class, response })
 }
 
-/// The share of reads that are answered so much sooner than the others that something else answers them. Neither of the two
-/// kinds is rare.
+/// The share of reads that are so much quicker than the others that something else must answer them; `None` if one of
+/// the kinds is rare.
 fn quick_share(times: &[f64]) -> Option<f64> {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -72,15 +74,15 @@ fn quick_share(times: &[f64]) -> Option<f64> {
         .filter(|&at| at > 0 && at < sorted.len())
         .max_by(|&a, &b| (sorted[a] / sorted[a - 1]).total_cmp(&(sorted[b] / sorted[b - 1])))?;
     let (quick, slow) = sorted.split_at(widest);
-    // Memory is no slower than flash, and what is not in it spins: on a busy machine now and then a read of any disk takes so many
-    // times as long as others.
+    // Memory is no slower than flash, and the rest spins: on a busy machine any disk now and then takes many times as
+    // long for a read.
     let is_memory = median(quick) < SPINNING_NANOS && median(slow) >= SPINNING_NANOS;
     let is_apart =
         is_memory && slow[0] >= QUICK_GAP * quick[quick.len() - 1] && median(slow) >= QUICK_TIMES * median(quick);
     is_apart.then(|| quick.len() as f64 / sorted.len() as f64)
 }
 
-/// Are many reads done in the time of one? Then it does not spin, however long one takes: its time is on the way to it.
+/// Whether many reads are done in the time of one: then nothing spins, however long one takes, and its time is spent on the way.
 async fn is_deep(sampler: &mut Sampler, response: f64) -> Result<bool, EarlyEnd> {
     Ok(makespan(sampler, DEEP, DEEP_BURSTS).await? < DEEP_TIMES * response)
 }
@@ -98,14 +100,14 @@ async fn depth(sampler: &mut Sampler) -> Result<usize, EarlyEnd> {
         }
         before = after;
     }
-    // The last step is the best that can be had.
+    // If only the last step doubled the time, its depth is the best available answer.
     if doubled > 0 {
         return Ok(depth);
     }
     Err(EarlyEnd::Unmeasurable(Unmeasurable::Unfilled { depth }))
 }
 
-/// The median time in which seven of eight random reads are done.
+/// The median time in which seven of eight random reads of a burst are done.
 async fn makespan(sampler: &mut Sampler, depth: usize, bursts: usize) -> Result<f64, EarlyEnd> {
     let mut times = Vec::new();
     for _ in 0..bursts {
@@ -118,7 +120,7 @@ async fn makespan(sampler: &mut Sampler, depth: usize, bursts: usize) -> Result<
     Ok(median(&times))
 }
 
-/// Places all over the device.
+/// Random places, evenly spread over the device.
 fn everywhere(sampler: &mut Sampler, count: usize) -> Vec<u64> {
     let block = sampler.device().block;
     sampler.places(block, 0, count)

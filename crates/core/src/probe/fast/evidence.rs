@@ -1,4 +1,4 @@
-//! Evidence as log-odds: what one burst says, how it adds up, and how sure that makes.
+//! Evidence as log-odds: what one burst contributes, how it adds up, and which confidence results.
 
 use super::thresholds::{
     ALIKE_SHARE, EARLY_TO, EARLY_TOGETHER, LATE_APART, LATE_FROM, SHARED_LOG, SHARED_SPREAD, STRAY_SHARE,
@@ -9,38 +9,38 @@ pub fn probability(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }
 
-/// The chance that at least one of several statements is wrong, at most: the sum of theirs.
+/// An upper bound of the probability that at least one of several statements is wrong: the sum of theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Doubt(f64);
 
 impl Doubt {
-    /// One more statement, with these log-odds for the side that was taken.
+    /// Adds a statement with these log-odds for the side that was taken.
     pub fn add(&mut self, log_odds: f64) {
         self.0 += probability(-log_odds.abs());
     }
 
-    /// How sure all of them are together.
+    /// The confidence that all of them are right.
     pub fn confidence(self) -> f64 {
         (1.0 - self.0).max(0.0)
     }
 }
 
-/// What a burst says for "this stride is a multiple of the pattern". `log_ratio` is the logarithm of its pace in references
-/// of one disk, `spread` that of the references. A burst as slow as one disk says little, as many places look so
-/// anyway; a fast one says much. (A sequential probability ratio test, Wald 1945, against a mixture.)
+/// The log-odds that one burst adds to "this stride is a multiple of the pattern". `log_ratio` is the logarithm of its pace
+/// relative to the references of one disk, `spread` their spread. A burst as slow as one disk adds little, because many
+/// places look so anyway; a fast one subtracts much. (A sequential probability ratio test, Wald 1945, against a mixture.)
 pub fn of_stride(log_ratio: f64, spread: f64) -> f64 {
     let one = density(log_ratio.min(0.0), 0.0, spread);
     let shared = density(log_ratio.max(SHARED_LOG), SHARED_LOG, SHARED_SPREAD);
     (one / (ALIKE_SHARE * one + (1.0 - ALIKE_SHARE) * shared)).ln()
 }
 
-/// A normal density with strays.
+/// A normal density, with a share of stray values.
 fn density(value: f64, mean: f64, spread: f64) -> f64 {
     let z = (value - mean) / spread;
     (1.0 - STRAY_SHARE) * (-z * z / 2.0).exp() / (spread * (2.0 * std::f64::consts::PI).sqrt()) + STRAY_SHARE
 }
 
-/// What a probe says for "it lies on the hammer's disk", from the share of the hammer that was done before it.
+/// The log-odds that a probe adds to "it lies on the hammer's disk", by the share of the hammer that was done before it.
 pub fn of_probe(done_before: f64) -> f64 {
     let late = ((1.0 - EARLY_TOGETHER) / LATE_APART).ln();
     let early = (EARLY_TOGETHER / (1.0 - LATE_APART)).ln();

@@ -1,8 +1,8 @@
-//! The last check: does what was found foretell which further reads wait for each other?
+//! The last check: does the layout found predict which further reads wait for each other?
 //!
-//! Reads are drawn anew, at places that no test before has chosen. Those of one class wait for each other, those of different
-//! classes do not. Whatever an array is, an answer that does not foretell that is none; and none is surer than the draws that
-//! bore it out.
+//! Reads are drawn at new places, which no test before has chosen. Those of one class must wait for each other, those
+//! of different classes must not. A layout that does not predict this is wrong, and none has more confidence than the
+//! draws that support it.
 
 use super::evidence::probability;
 use super::layout::places::Places;
@@ -12,69 +12,71 @@ use super::thresholds::APART;
 use super::yardstick::Burst;
 use crate::probe::known::DeviceClass;
 
-/// Draws after which the answer is looked at.
+/// The numbers of draws after which the check may end, on disks.
 const LOOKS: [usize; 5] = [16, 32, 64, 128, 256];
-/// The same on flash, where each draw is a burst that saturates it.
+/// The numbers of draws after which the check may end on flash, where each draw is a burst that saturates it.
 const FLASH_LOOKS: [usize; 2] = [6, 12];
-/// Log-odds at which it is borne out: one wrong answer in a thousand. To be surer would take more reads than all steps before.
+/// The log-odds at which the layout is confirmed: one wrong answer in a thousand. More would take more reads than all
+/// steps before.
 const BORNE_OUT: f64 = 6.9;
-/// Reads of different classes in one draw.
+/// Reads of different classes in one draw, at most.
 const READS_MAX: usize = 6;
-/// Reads of one class, for each copy, beside as many of different classes.
+/// Reads of one class per copy, at most, compared with as many of different classes.
 const CLASS_READS: usize = 4;
-/// Reads of different classes take the time of the longest of as many single ones, in logarithms, and no more than this longer:
-/// half of what it is longer where two of them wait for each other.
+/// The excess, in logarithms, of reads of different classes over the longest of as many single reads, at most: half of
+/// the excess if two of them wait for each other.
 const WAIT_LOG: f64 = 0.2;
-/// Where what is taken for the pattern is a stripe, reads of different classes in stripes far apart wait for each other in one
-/// draw of three, and in one stripe they never do. The mean of the logarithms is off by at least so much:
+/// The least mean excess, in logarithms, of reads in stripes far apart over reads in one stripe, if the supposed
+/// pattern is a stripe: then reads of different classes wait for each other in one draw of three if they are far apart,
+/// and never in one stripe.
 const STRIPE_LOG: f64 = 0.1;
-/// As many reads of one class take the time of all of them: at least so much more (in logarithms) than of different classes.
-/// Two take twice as long, less what the longer way of two takes and better order saves.
+/// The least excess, in logarithms, of reads of one class over as many reads of different classes. Two take twice as
+/// long, less the longer of two seeks and what a better order saves.
 const TOGETHER_LOG: f64 = 0.25;
 /// Bursts on all disks, and as many on one class.
 const ALL_BURSTS: usize = 6;
-/// Reads of each disk in them, and of all at most.
+/// Reads per disk in these bursts, and reads of a burst in total, at most.
 const ALL_READS: (usize, usize) = (8, 256);
-/// Reads are imagined so often, of the times of single ones.
+/// Simulated draws from the times of single reads.
 const IMAGINED: usize = 512;
 
-/// What the draws said.
+/// The result of the check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Foretold {
-    /// As it was foretold: no statement about the array is surer than this.
+    /// The predictions were right, with this confidence for all claims about the array.
     Confirmed {
-        /// 0.5 to 1.
+        /// The confidence, 0.5 to 1.
         sure: f64,
     },
-    /// Otherwise.
+    /// The predictions were wrong.
     Contradicted,
-    /// All disks together do hardly more than one: something else limits them.
+    /// All disks together are little faster than one: something else limits them.
     Limited,
 }
 
-/// An answer that is to be checked.
+/// The layout that is to be checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// How the members answer.
+    /// The kind of burst, with the device class.
     pub burst: Burst,
-    /// Where chunks are.
+    /// Where the chunks are.
     pub places: Places,
     /// The class of each chunk.
     pub classes: &'a [usize],
-    /// The class of chunks that wait for all others, which are not drawn.
+    /// The class of chunks that wait for all others, and are not drawn.
     pub lost: Option<usize>,
-    /// Disks that share the reads of each chunk.
+    /// The number of disks that share the reads of each chunk.
     pub copies: usize,
-    /// Mirrors share their disks: reads of different classes may meet.
+    /// Mirrors share their disks, so reads of different classes may meet.
     pub is_shared: bool,
-    /// Multiples of the pattern were tried, so that it is no stripe of a larger one.
+    /// Multiples of the pattern were tried, so it is not a stripe of a larger one.
     pub is_settled: bool,
 }
 
-/// Draws as long as it takes.
+/// Draws reads until the answer is certain, or the draws are used up.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold, EarlyEnd> {
     let count = answer.classes.iter().max().map_or(0, |most| most + 1);
     let members: Vec<Vec<usize>> = (0..count)
@@ -82,7 +84,7 @@ pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold
         .map(|class| (0..answer.classes.len()).filter(|&chunk| answer.classes[chunk] == class).collect())
         .collect();
     if members.len() < 2 {
-        // Nothing can be foretold of it.
+        // A single class allows no prediction.
         return Ok(Foretold::Confirmed { sure: 0.5 });
     }
     let (mut draws, mut odds) = (Draws { members, ..Draws::new(answer) }, 0.0);
@@ -102,17 +104,17 @@ pub async fn check(sampler: &mut Sampler, answer: Answer<'_>) -> Result<Foretold
     Ok(if odds > 0.0 { Foretold::Confirmed { sure: probability(odds.min(BORNE_OUT)) } } else { Foretold::Contradicted })
 }
 
-/// What was drawn by now; all times are logarithms.
+/// The draws so far; all times are logarithms.
 struct Draws<'a> {
     answer: Answer<'a>,
     /// The chunks of each class that is drawn.
     members: Vec<Vec<usize>>,
     singles: Vec<f64>,
-    /// Reads of different classes, anywhere.
+    /// Times of reads of different classes at random places.
     apart: Vec<f64>,
-    /// By how much longer than the same chunks of one pattern.
+    /// The excess of these over reads of the same chunks in one pattern.
     longer: Vec<f64>,
-    /// By how much longer reads of one class take than as many of different classes.
+    /// The excess of reads of one class over as many of different classes.
     together: Vec<f64>,
 }
 
@@ -152,7 +154,8 @@ impl<'a> Draws<'a> {
         Ok(())
     }
 
-    /// Do all disks, with as much to do each, take half again as many times as long as one class as there are classes?
+    /// Whether something other than the disks limits the array: all classes, with equal work each, take longer than one
+    /// class with that work, by more than ln(classes) / 2 + [`TOGETHER_LOG`] in logarithms.
     async fn is_limited(&self, sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
         let classes = self.members.len();
         let each = ALL_READS.0.min(ALL_READS.1 / (classes * self.answer.copies)).max(2) * self.answer.copies;
@@ -172,7 +175,7 @@ impl<'a> Draws<'a> {
         Ok(median(&longer) > (classes as f64).ln() / 2.0 + TOGETHER_LOG)
     }
 
-    /// The log-odds, by the weakest of what was foretold.
+    /// The log-odds of the weakest prediction.
     fn odds(&self, sampler: &mut Sampler) -> f64 {
         let normal = |off: f64, error: f64| (off / error.max(1e-9)).powi(2) / 2.0 * off.signum();
         let above = |values: &[f64], from: f64| {
@@ -194,7 +197,7 @@ impl<'a> Draws<'a> {
         odds
     }
 
-    /// Chunks of so many different classes, or of all.
+    /// One chunk of each of `count` different classes, or of all.
     fn different(&self, sampler: &mut Sampler, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.members.len()).collect();
         let mut drawn = Vec::new();
@@ -205,7 +208,7 @@ impl<'a> Draws<'a> {
         drawn
     }
 
-    /// The time of a burst that saturates flash: on one class or all.
+    /// The logarithm of the time of a burst that saturates flash, on one class or on all.
     async fn bursting(&self, sampler: &mut Sampler, class: Option<usize>) -> Result<f64, EarlyEnd> {
         let any = |_| {
             let class = class.unwrap_or_else(|| sampler.rng.below(self.members.len() as u64) as usize);
@@ -215,12 +218,12 @@ impl<'a> Draws<'a> {
         self.time(sampler, &chunks, false).await
     }
 
-    /// The logarithm of the time in which all of these chunks are read: of one pattern, or each of one of its own.
+    /// The logarithm of the time in which all of these chunks are read: in one pattern, or each in a pattern of its own.
     async fn time(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<f64, EarlyEnd> {
         Ok(self.done(sampler, chunks, is_one_pattern).await?.into_iter().fold(1.0, f64::max).ln())
     }
 
-    /// The times at which they are done.
+    /// The times at which these reads are done, in nanoseconds.
     async fn done(&self, sampler: &mut Sampler, chunks: &[usize], is_one_pattern: bool) -> Result<Vec<f64>, EarlyEnd> {
         let places = self.answer.places;
         let draw = |sampler: &mut Sampler| {

@@ -5,8 +5,8 @@
 //! probes: a little later, one read of each other place, far away        |              a b c|
 //! ```
 //!
-//! A probe on the hammer's disk is done after the hammer, in whatever order the disk serves: it came later (in turn), is
-//! farther (nearest first), and lies above (elevators go up). Any other probe only takes its own way.
+//! A probe on the hammer's disk is done after the hammer, in whatever order the disk serves: it came later (first come first
+//! served), is farther away (nearest first), and lies above (elevators go up). Any other probe takes its own seek only.
 
 use super::evidence::of_probe;
 use super::sampler::{EarlyEnd, Sampler};
@@ -16,30 +16,31 @@ use crate::probe::io::ProbeRequest;
 use crate::probe::known::DeviceClass;
 use crate::units::Nanos;
 
-/// The share of the device that a hammer takes, at least twice its reads in patterns: a tenth of it, so that each read costs
-/// a way of its own (within a hundredth, a small disk serves all of them at once), and none is as far as the probes.
+/// A hammer takes this fraction of the device (one tenth), but at least twice as many patterns as it has reads: so each
+/// read takes a seek of its own (within a hundredth, a small disk serves all of them at once), and none lies as far
+/// away as the probes.
 const BAND_SHARE: u64 = 10;
-/// Where probes begin, as a share of the device behind the hammer: between these two.
+/// Where probes begin behind the hammer, as a range of shares of the device.
 const FAR: (f64, f64) = (0.35, 0.45);
-/// Probes follow after this share of one request's time: the disk is at work then.
+/// Probes follow after this share of one request's time, so that the disk is busy then.
 const DELAY_SHARE: f64 = 0.5;
 
-/// A hammer.
+/// The parameters of a hammer with its probes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hammer {
     /// The pattern's size in bytes.
     pub pattern: u64,
-    /// Reads.
+    /// The number of reads.
     pub count: usize,
-    /// How much later probes follow.
+    /// The delay of the probes, from the start of the batch.
     pub delay: Nanos,
-    /// A probe that waits longer, in nanoseconds, is not early, whoever else is late.
+    /// A probe that takes longer, in nanoseconds, is not early, even if the hammer is later.
     pub patience: f64,
 }
 
 impl Hammer {
-    /// For a pattern of so many bytes, on mirrors of so many copies, where a single read takes `response` nanoseconds. On
-    /// flash it is half a saturating burst.
+    /// A hammer for a pattern of this many bytes, on mirrors of `copies` copies, where a single read takes `response`
+    /// nanoseconds. On flash it is half a saturating burst.
     pub fn new(pattern: u64, copies: usize, response: f64, yardstick: &Yardstick) -> Hammer {
         let count = match yardstick.burst.device_class {
             DeviceClass::Disks => HAMMER_READS * copies,
@@ -49,11 +50,11 @@ impl Hammer {
         Hammer { pattern, count, delay, patience: EARLY_RESPONSES * response }
     }
 
-    /// Hammers these places, equally often, and probes the others, once: the log-odds for each that it lies together with
-    /// one of them. Places are bytes of the pattern.
+    /// Hammers the places `at` equally often, and probes each of the others once. Returns, per probe, the log-odds that
+    /// it lies on the disk of one of them. Places are bytes of the pattern.
     ///
     /// # Errors
-    /// Of [`Sampler::run`].
+    /// Those of [`Sampler::run`].
     pub async fn strike(&self, sampler: &mut Sampler, at: &[u64], probes: &[u64]) -> Result<Vec<f64>, EarlyEnd> {
         let device = sampler.device();
         let patterns = device.bytes / self.pattern - 1;
@@ -64,7 +65,7 @@ impl Hammer {
         let far_band = band.min(patterns - far);
         let draw = |sampler: &mut Sampler| {
             let mut requests = Vec::new();
-            // Upwards, so that an elevator passes them all before it comes to the probes.
+            // Upwards, so that an elevator passes them all before it reaches the probes.
             for read in 0..self.count as u64 {
                 for place in at {
                     let slot = band * read / self.count as u64;
@@ -86,16 +87,16 @@ impl Hammer {
         let answered = hammer.iter().flatten().count().max(1) as f64;
         let odds = |time: f64| {
             let odds = of_probe(before(time) / answered);
-            // One of two mirrored disks may be held up, and the probe have waited at the other.
+            // One of two mirrored disks may be delayed, while the probe has waited at the other.
             if time - self.delay.0 as f64 > self.patience { odds.max(0.0) } else { odds }
         };
         Ok(probed.iter().map(|time| time.map_or(0.0, odds)).collect())
     }
 
-    /// Probes as long as it takes to know each: the log-odds that it lies together with `at`.
+    /// Repeats probes until each has a definite answer: the log-odds that it lies on the disk of `at`.
     ///
     /// # Errors
-    /// Of [`Sampler::run`].
+    /// Those of [`Sampler::run`].
     pub async fn compare(&self, sampler: &mut Sampler, at: u64, probes: &[u64]) -> Result<Vec<f64>, EarlyEnd> {
         let mut odds = vec![0.0; probes.len()];
         for _ in 0..HAMMERS_MAX {

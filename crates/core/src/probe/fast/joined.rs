@@ -1,5 +1,6 @@
-//! Disks one behind the other (LVM linear, JBOD): reads of one place after the other wait for each other where they are near,
-//! and not where they are far. A mirror's do neither; one disk's do both.
+//! Concatenated disks (LVM linear, JBOD): reads wait for each other where they are near, and not where they are far apart.
+//!
+//! On a mirror they do neither, on one disk both.
 
 use super::evidence::{Doubt, of_probe, probability};
 use super::sampler::{EarlyEnd, Sampler};
@@ -9,28 +10,28 @@ use crate::probe::io::ProbeRequest;
 use crate::probe::known::Claim;
 use crate::units::Nanos;
 
-/// Pairs of near reads at first, and at the most.
+/// Pairs of near reads: measured before each check, and in total, at most.
 const PAIRS: (usize, usize) = (24, 96);
-/// Near reads lie in this share of the device: of the disks of an array one behind the other, most pairs lie on one.
+/// The device is cut into this many parts, and near reads lie in one of them: on few disks, most parts lie on one.
 const NEAR_SHARE: u64 = 24;
-/// A place is searched to so many bytes.
+/// The precision of the places, in bytes.
 const PRECISION: u64 = 1 << 20;
-/// The reads of a hammer lie in this share of the device.
+/// The reads of a hammer lie in this fraction of the device (one hundredth).
 const BAND_SHARE: u64 = 100;
-/// More disks one behind the other are not counted.
+/// Concatenated disks that are counted, at most.
 const DISKS_MAX: usize = 32;
 
-/// The log-odds that two reads near each other wait for each other, on a device where `copies` far ones do not: positive where
-/// disks lie one behind the other, negative where each is a mirror.
+/// The log-odds that two near reads wait for each other, on a device where `copies` far ones do not: positive for
+/// concatenated disks, negative for mirrors.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn near_wait(sampler: &mut Sampler, copies: usize) -> Result<f64, EarlyEnd> {
     let mut logs = Vec::new();
     loop {
         for _ in 0..PAIRS.0 {
             let band = sampler.rng.below(NEAR_SHARE);
-            // So many bring the head of each copy there.
+            // As many reads as copies bring each copy's head to the part.
             longest(sampler, band, copies).await?;
             let single = longest(sampler, band, 1).await?;
             longest(sampler, band, copies).await?;
@@ -53,10 +54,10 @@ async fn longest(sampler: &mut Sampler, band: u64, reads: usize) -> Result<f64, 
     Ok(done.fold(1.0, f64::max).ln())
 }
 
-/// Where each disk begins, to [`PRECISION`] bytes; the first at 0. Nothing where that cannot be told.
+/// The first byte of each disk, to [`PRECISION`] bytes; the first one is 0. `None` where it cannot be determined.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn starts(sampler: &mut Sampler, pace: f64, sure: f64) -> Result<Option<Claim<Vec<u64>>>, EarlyEnd> {
     let bytes = sampler.device().bytes;
     let (mut starts, mut doubt) = (vec![0], Doubt::default());
@@ -84,7 +85,7 @@ pub async fn starts(sampler: &mut Sampler, pace: f64, sure: f64) -> Result<Optio
     Ok((starts.len() > 1 && confidence > 0.5).then(|| Claim::new(starts, confidence)))
 }
 
-/// Does a read there wait for reads from `at` on?
+/// Whether a read at `there` waits for reads from `at` on.
 async fn is_together(
     sampler: &mut Sampler,
     at: u64,

@@ -1,8 +1,8 @@
-//! Is it a limit that makes every burst as slow as one disk: of a cloud, a quality-of-service rule, a link?
+//! Recognises a limit that makes every burst as slow as one disk: of a cloud, a quality-of-service rule, a link.
 //!
-//! Behind one all places look alike, and so does one disk. But a disk reads blocks side by side in no time, and a limit lets
-//! one request pass after each fixed time, whatever it asks for: it takes blocks side by side as long as scattered ones, and twice
-//! as many take twice as long.
+//! Behind a limit all places look alike, and so they do on one disk. But a disk reads adjacent blocks in no time,
+//! whereas a limit lets one request pass after each fixed time, whatever it reads: adjacent blocks take as long as
+//! scattered ones, and twice as many take twice as long.
 
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::median;
@@ -12,17 +12,18 @@ use crate::probe::known::{DeviceClass, Unmeasurable};
 const READS: usize = 24;
 /// Bursts of each kind; odd, for their median.
 const BURSTS: usize = 5;
-/// Reads side by side take less than this share of the time of scattered ones where there is an arm.
+/// Adjacent reads take less than this share of the time of scattered ones where there is an arm.
 const SIDE_BY_SIDE: f64 = 0.7;
-/// And take less than so many times as long as half of them: what takes the time is the way to the first one. (On many disks, each of
-/// which has few of the scattered reads, these may well take no longer than those side by side.)
+/// Adjacent reads take less than this many times as long as half of them where there is an arm: their time is that of the
+/// first seek. (On many disks, each with few of the scattered reads, these may well take no longer than the adjacent ones.)
 const TWICE: f64 = 1.5;
-/// A flash drive does at least so many requests at a time.
+/// Requests that a flash drive serves at a time, at least.
 const PARALLEL_MIN: f64 = 2.0;
-/// And takes no longer than that for each, in nanoseconds, when it has many: 10,000 a second, which the slowest SATA drives do.
+/// The longest time per request that a flash drive takes when it has many, in nanoseconds: the slowest SATA drives
+/// serve 10,000 a second.
 const FLASH_PACE_MAX: f64 = 100_000.0;
 
-/// Ends the probe where one class of disks, a read of which takes `response` nanoseconds and one of many `pace`, is a limit.
+/// Ends the probe if an array with one class is a limit; a single read takes `response` nanoseconds, one of many `pace`.
 ///
 /// # Errors
 /// [`Unmeasurable::Limited`], and those of [`Sampler::run`].
@@ -39,10 +40,11 @@ pub async fn refuse(
     if is_limit { Err(EarlyEnd::Unmeasurable(Unmeasurable::Limited)) } else { Ok(()) }
 }
 
-/// Do blocks side by side, which cost a disk next to nothing, take about as long as scattered ones, and twice as many twice as long?
+/// Whether adjacent blocks, which take a disk almost no time, take about as long as scattered ones, and twice as many
+/// take twice as long.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn hides_disks(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
     let [mut scattered, mut side_by_side, mut half] = [const { Vec::new() }; 3];
     for _ in 0..BURSTS {
@@ -54,7 +56,7 @@ pub async fn hides_disks(sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
     Ok(all > SIDE_BY_SIDE * median(&scattered) && all > TWICE * median(&half))
 }
 
-/// So many blocks side by side, somewhere.
+/// The places of `count` adjacent blocks, beginning at a random one.
 fn beside(sampler: &mut Sampler, count: usize) -> Vec<u64> {
     let block = sampler.device().block;
     let last = sampler.device().bytes / block - count as u64;

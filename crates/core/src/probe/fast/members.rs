@@ -1,8 +1,8 @@
-//! The last step: is a member unlike the others? A few bursts on each class raise a suspicion; others, in pairs with bursts on
-//! classes that are not suspected, have to confirm it.
+//! The last step: is a member unlike the others?
 //!
-//! What raised the suspicion is not counted again: of many healthy members some always seem odd at first. Bursts of a pair
-//! come one after the other, so that whoever disturbs the array now disturbs both.
+//! A few bursts on each class raise a suspicion; further ones, in pairs with bursts on classes that are not suspected,
+//! must confirm it. The first bursts are not counted again, because among many healthy members some always seem odd at
+//! first. The bursts of a pair follow each other, so that another program disturbs both alike.
 
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
@@ -11,37 +11,37 @@ use super::thresholds::{DECIDED, ODD_DECIDED, ODD_DISMISSED, ODD_MIN, ODD_PRIOR,
 use super::yardstick::Burst;
 use crate::probe::known::DeviceClass;
 
-/// Bursts on every class at first.
+/// Bursts on every class for the suspicion.
 const SCREENED: usize = 3;
-/// Pairs after which the answer is looked at. So few, as each look is a chance to be wrong.
+/// The numbers of pairs after which the test may end; only a few, because each look is a chance to be wrong.
 const LOOKS: [usize; 5] = [6, 12, 24, 48, 96];
 
-/// Classes, and how they are measured.
+/// The classes, and how they are measured.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberClasses<'a> {
     /// The kind of burst.
     pub burst: Burst,
-    /// Where their chunks are.
+    /// Where the chunks are.
     pub places: Places,
     /// The class of each chunk.
     pub classes: &'a [usize],
-    /// The class that is not there, and so none of those that are compared.
+    /// The class whose disk is missing, which is not compared.
     pub lost: Option<usize>,
 }
 
-/// The times of one class.
+/// The time of one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassTime {
-    /// In those of the others.
+    /// Its time relative to the other classes.
     pub factor: f64,
-    /// Log-odds that it is unlike them; nothing where that is not shown.
+    /// The log-odds that it is unlike them; `None` where that is not shown.
     pub odds: Option<f64>,
 }
 
 /// Measures each class.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn find(sampler: &mut Sampler, members: MemberClasses<'_>) -> Result<Vec<ClassTime>, EarlyEnd> {
     let count = members.classes.iter().max().map_or(0, |most| most + 1);
     let mut logs = vec![Vec::new(); count];
@@ -52,7 +52,7 @@ pub async fn find(sampler: &mut Sampler, members: MemberClasses<'_>) -> Result<V
     }
     let screened: Vec<f64> = logs.iter().map(|logs| median(logs)).collect();
     let others = |class: &usize| Some(*class) != members.lost;
-    // Of two the faster one is the measure: a disk is sooner slow than fast.
+    // Of two classes the faster one is the standard: a disk is slow more often than fast.
     let middle = median_low(&(0..count).filter(others).map(|class| screened[class]).collect::<Vec<_>>());
     let (suspects, trusted): (Vec<usize>, Vec<usize>) =
         (0..count).filter(others).partition(|class| (screened[*class] - middle).abs() > ODD_SUSPECTED);
@@ -65,8 +65,8 @@ pub async fn find(sampler: &mut Sampler, members: MemberClasses<'_>) -> Result<V
     Ok(times)
 }
 
-/// Measures one class against those that are trusted, in turn, until it is known whether it is like them; `asked` classes
-/// are.
+/// Measures one class against the trusted ones, in turn, until it is certain whether it is like them; `asked` classes
+/// are under suspicion.
 async fn confirmed(
     sampler: &mut Sampler,
     members: &MemberClasses<'_>,
@@ -79,10 +79,10 @@ async fn confirmed(
     for pairs in LOOKS {
         for pair in differences.len()..pairs {
             let other = trusted[pair % trusted.len()];
-            // Each is first as often as second.
+            // Each of the two is first in half of the pairs.
             let (first, second) = if pair % 2 == 0 { (suspect, other) } else { (other, suspect) };
             let (first, second) = (pace(sampler, members, first).await?, pace(sampler, members, second).await?);
-            // A burst that failed altogether accuses nobody.
+            // A burst that failed altogether counts as no difference.
             let difference = first.zip(second).map_or(0.0, |(first, second)| first - second);
             differences.push(if pair % 2 == 0 { difference } else { -difference });
         }
@@ -97,7 +97,7 @@ async fn confirmed(
     Ok(time)
 }
 
-/// The logarithm of the pace of one burst on a class.
+/// The logarithm of the pace of one burst on a class; `None` if too few requests succeeded.
 async fn pace(sampler: &mut Sampler, members: &MemberClasses<'_>, class: usize) -> Result<Option<f64>, EarlyEnd> {
     let MemberClasses { burst, places, classes, .. } = *members;
     let own: Vec<usize> = (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect();

@@ -1,11 +1,11 @@
-//! The fast prober: how an array is laid out, in a few thousand reads.
+//! The fast prober: determines how an array is laid out, in a few thousand reads.
 //!
 //! ```text
 //! device_class -> pattern (candidates, yardstick, division, copies) -> boundary (hammer) -> layout (library, free) -> members -> writes
 //! ```
 //!
-//! It looks for what Shear (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays", 2004)
-//! looks for, with tests that stop as soon as they know. Every number that decides is in `thresholds.rs`.
+//! It determines what Shear does (Denehy, Bent, Popovici, Arpaci-Dusseau & Arpaci-Dusseau, "Deconstructing Storage Arrays",
+//! 2004), with tests that stop as soon as their answer is certain. Most numbers that decide are in `thresholds.rs`.
 
 mod boundary;
 mod copies;
@@ -42,34 +42,35 @@ use pattern::PatternResult;
 use sampler::{EarlyEnd, Sampler};
 use yardstick::Burst;
 
-/// What a probe may do.
+/// The options of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeOptions {
     /// The largest pattern that is looked for, in bytes.
     pub pattern_bytes_max: u64,
-    /// Of the places that are read.
+    /// The seed of the places that are read.
     pub seed: u64,
-    /// What may be spent.
+    /// The limit of requests and time.
     pub budget: ProbeBudget,
-    /// May blocks be written, with what they hold? That tells the redundancy, which reads do not.
+    /// May blocks be rewritten with their own content? That shows the redundancy, which reads do not.
     pub allows_writes: bool,
 }
 
-/// What so many fresh reads bear out with less than this, three to one, is taken back.
+/// Claims that the last check supports with a lower probability than this, three to one, are taken back.
 const BORNE_OUT_MIN: f64 = 0.75;
-/// What was found, but not checked yet when the budget ended, is said with no more than this.
+/// The greatest confidence of claims that were not checked before the budget ended.
 const UNCHECKED: f64 = 0.9;
-/// Of one class nothing can be foretold but that all wait. Of arrays that were made to surprise, one in fifteen that seemed so
-/// was something else (two disks left of four; a limit; a cache).
+/// The greatest confidence that an array has one class: then the only prediction is that all reads wait. Among arrays that
+/// were made to surprise, one in fifteen that seemed so was something else (two disks left of four; a limit; a cache).
 const ONE_CLASS: f64 = 0.98;
-/// What contradicts itself is said with no more than this.
+/// The greatest confidence of claims that contradict each other or are not tested.
 const UNBORNE: f64 = 0.5;
-/// Where a multiple of the pattern had no room, the last check must tell a stripe from a pattern: with so many classes it can.
+/// If no multiple of the pattern had room, the last check must distinguish a stripe from a pattern: it can from this
+/// many classes on.
 const FORETOLD_CLASSES_MIN: usize = 4;
-/// A mirror that takes so many times as long may have lost its copies: one disk takes twice as long as a pair, less what better
-/// order saves.
+/// A mirror that is slower than the others by this factor may have lost its copies: one disk takes twice as long as a
+/// pair, less what a better order saves.
 const LOST_COPY_MIN: f64 = 1.4;
-/// Parities and spares of a stripe, at most: so many more disks than data chunks.
+/// Parities and spares of a stripe, at most: by so many the disks outnumber the data chunks.
 const PARITIES_MAX: u64 = 3;
 
 impl Default for ProbeOptions {
@@ -79,7 +80,7 @@ impl Default for ProbeOptions {
     }
 }
 
-/// The prober, for a device that nobody else uses, or not much. It only reads, unless it may write.
+/// A prober for a device that no other program uses, or not much. It only reads, unless the options allow writes.
 pub fn fast(device: ProbedDevice, options: ProbeOptions) -> Prober<KnownArray> {
     Prober::new(device, options.budget, KnownArray::default(), move |bench| steps(bench, options))
 }
@@ -137,7 +138,8 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
         return joined_disks(sampler, pattern.yardstick.log().exp(), odds).await;
     }
     if let Some(copies) = &mut pattern.copies {
-        // Neither is surer than the other: copies of what is no class are none, and what shares its reads looks like one.
+        // Both claims depend on each other: without classes there are no copies, and chunks that share their reads look
+        // like one class.
         copies.confidence = copies.confidence.min(pattern.confidence);
         pattern.confidence = copies.confidence;
     }
@@ -180,9 +182,9 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
             return;
         }
         match answer.device_class {
-            // Several classes have several chunks: one of the two is not so.
+            // An array with several classes has several chunks, so the pattern or the lack of chunks is wrong.
             DeviceClass::Disks => cap(known, UNBORNE),
-            // What repeats, but has no chunks, is how one drive lays out its own dies.
+            // On flash, a pattern without chunks is how one drive lays out its own dies.
             DeviceClass::Flash { .. } => known.pattern_bytes = None,
         }
         known.unmeasurable = Some(Unmeasurable::NoChunks { bytes_min });
@@ -190,7 +192,7 @@ async fn all(sampler: &mut Sampler, options: ProbeOptions) -> Result<(), EarlyEn
     Ok(())
 }
 
-/// Notes disks that lie one behind the other.
+/// Notes the disks of a linear array.
 async fn joined_disks(sampler: &mut Sampler, pace: f64, odds: f64) -> Result<(), EarlyEnd> {
     sampler.begin(ProbeStage::Boundary);
     let Some(starts) = joined::starts(sampler, pace, odds).await? else {
@@ -207,7 +209,8 @@ async fn joined_disks(sampler: &mut Sampler, pace: f64, odds: f64) -> Result<(),
 async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, copies: usize) -> Result<(), EarlyEnd> {
     sampler.begin(ProbeStage::Boundary);
     let Some(chunk) = boundary::find(sampler, hammer).await? else { return Ok(()) };
-    // Where a mirror reads by the nearest head, the other copy is free whatever was asked for before: each block looks like a chunk.
+    // Where a mirror reads by the nearest head, the other copy is free whatever was read before, and each block looks
+    // like a chunk.
     if copies > 1 && chunk.bytes == sampler.device().block {
         return Ok(());
     }
@@ -217,17 +220,17 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
             known.phase_bytes = Some(Claim::new(chunk.phase, confidence));
         });
     };
-    // Compared with itself only, until a layout of them is found.
+    // The claim is tested only against itself, until a layout of these chunks is found.
     note_chunk(sampler, chunk.confidence.min(UNBORNE));
     sampler.begin(ProbeStage::Layout);
     let mut places = Places { chunk, pattern: pattern.bytes };
     let Some(mut found) = layout::find(sampler, hammer, places, copies).await? else {
-        // What was taken for chunks does not behave like any.
+        // The supposed chunks do not behave like chunks.
         sampler.note(|known| (known.chunk_bytes, known.phase_bytes) = (None, None));
         return Ok(());
     };
     note_chunk(sampler, chunk.confidence);
-    // The classes of what is no pattern are none.
+    // Without the pattern there are no classes.
     found.confidence = found.confidence.min(pattern.confidence);
     let period = library::period(&found.classes);
     if period < found.classes.len() {
@@ -242,7 +245,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
         let finding = Claim::new(ProbeFinding::Lost { class }, found.confidence);
         sampler.note(|known| {
             known.findings.push(finding);
-            // What is reckoned from others is held by some redundancy.
+            // Data that are rebuilt from others have some redundancy.
             if let Some(fits) = &mut known.fits {
                 fits.value.retain(|fit| fit.layout.shape().parity > 0);
             }
@@ -263,7 +266,7 @@ async fn chunks(sampler: &mut Sampler, pattern: PatternResult, hammer: Hammer, c
     member_times(sampler, pattern.yardstick.burst, places, &found, copies).await
 }
 
-/// Measures the members, and says which are unlike the others.
+/// Measures the members, and notes which are unlike the others.
 async fn member_times(
     sampler: &mut Sampler,
     burst: Burst,
@@ -275,7 +278,7 @@ async fn member_times(
     let times = members::find(sampler, MemberClasses { burst, places, classes, lost: *lost }).await?;
     let chunks_of = |class: usize| (0..classes.len()).filter(|&chunk| classes[chunk] == class).collect::<Vec<usize>>();
     let sizes: Vec<usize> = (0..times.len()).map(|class| chunks_of(class).len()).collect();
-    // The ways on a disk that holds more are longer: that is no fault of it, nor a virtue of the others.
+    // Seeks on a disk that holds more chunks are longer, so it differs for no fault of its own.
     let is_even = sizes.iter().all(|size| *size == sizes[0]);
     let mut findings = Vec::new();
     for (class, &ClassTime { factor, odds }) in times.iter().enumerate() {
@@ -297,7 +300,7 @@ async fn member_times(
         findings.push(Claim::new(finding, sure));
     }
     sampler.note(|known| {
-        // No class is surer than that there are classes.
+        // The classes themselves bound the confidence in each of them.
         let sure = known.classes.as_ref().map_or(0.0, |classes| classes.confidence).min(*confidence);
         known.class_times = times.iter().map(|time| time.factor).collect();
         known.findings.extend(findings.into_iter().map(|claim| Claim::new(claim.value, claim.confidence.min(sure))));
@@ -305,14 +308,14 @@ async fn member_times(
     Ok(())
 }
 
-/// The last check. What it contradicts is taken back; nothing stays surer than it supports.
+/// The last check. Claims that it contradicts are taken back; it limits the confidence of all others.
 async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -> Result<(), EarlyEnd> {
     let places = answer.places;
-    // What is taken for the pattern may be a stripe: then so many times it is the pattern, and was tried if it had room.
+    // The supposed pattern may be a stripe; then the pattern is this many times as large, and was tried if it had room.
     let times = (places.chunks() as u64 + PARITIES_MAX).min(strides::DISKS_LIKELY);
     let is_settled = times * places.pattern <= stride_max;
     let count = answer.classes.iter().max().map_or(0, |most| most + 1);
-    // What alternates between two disks looks like a mirror that chooses by chance.
+    // Data that alternate between two disks look like a mirror that chooses its copy by chance.
     let is_told =
         count >= FORETOLD_CLASSES_MIN && answer.copies == 1 && answer.burst.device_class == DeviceClass::Disks;
     if !is_settled && !is_told {
@@ -322,7 +325,7 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
     let answer = Answer { is_settled, ..answer };
     let mut found = foretold::check(sampler, answer).await?;
     if found == Foretold::Contradicted {
-        // Among many strangers one in a hundred is contradicted by chance.
+        // With many disturbances one check in a hundred is contradicted by chance.
         found = match foretold::check(sampler, answer).await? {
             Foretold::Confirmed { sure } => Foretold::Confirmed { sure: sure.min(UNCHECKED) },
             again => again,
@@ -334,7 +337,7 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
             Err(take_back(sampler, if is_limited { Unmeasurable::Limited } else { Unmeasurable::Uneven }))
         }
         Foretold::Limited => Err(take_back(sampler, Unmeasurable::Limited)),
-        // (Of one class nothing can be foretold.)
+        // (With one class nothing can be predicted.)
         Foretold::Confirmed { sure } if count - usize::from(answer.lost.is_some()) > 1 && sure < BORNE_OUT_MIN => {
             Err(take_back(sampler, Unmeasurable::Uneven))
         }
@@ -342,7 +345,7 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
             let is_told = |claim: &Claim<ProbeFinding>| {
                 claim.value != ProbeFinding::Unknown || claim.confidence.min(sure) >= BORNE_OUT_MIN
             };
-            // What no layout has, and is itself hardly more likely than not, is no answer.
+            // Classes of no known layout, which themselves are little more likely than not, are no result.
             if !sampler.is_known(|known| known.findings.iter().all(is_told)) {
                 return Err(take_back(sampler, Unmeasurable::Uneven));
             }
@@ -352,7 +355,7 @@ async fn borne_out(sampler: &mut Sampler, answer: Answer<'_>, stride_max: u64) -
     }
 }
 
-/// Takes back all that was said of the array.
+/// Takes back all claims about the array.
 fn take_back(sampler: &Sampler, why: Unmeasurable) -> EarlyEnd {
     sampler.note(|known| {
         let device_class = known.device_class.take();
@@ -361,7 +364,7 @@ fn take_back(sampler: &Sampler, why: Unmeasurable) -> EarlyEnd {
     EarlyEnd::Unmeasurable(why)
 }
 
-/// No statement is surer than this.
+/// Limits the confidence of all claims.
 fn cap(known: &mut KnownArray, sure: f64) {
     fn lower<T>(claim: &mut Option<Claim<T>>, sure: f64) {
         if let Some(claim) = claim {
@@ -378,8 +381,8 @@ fn cap(known: &mut KnownArray, sure: f64) {
     known.findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.min(sure));
 }
 
-/// Do mirrors have disks of their own, or share them with others: chained, or Linux' near copies of an odd count? That leaves
-/// some of the layouts with those classes, and tells how many disks there are. Are they shared?
+/// Determines whether mirrors have disks of their own, or share them with other mirrors (chained, or Linux' near copies of an odd
+/// count). That narrows the layouts with these classes, and gives the number of disks. Returns whether disks may be shared.
 async fn mirrors(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -406,7 +409,7 @@ async fn mirrors(
         }
         MirrorDisks::Shared(odds) => odds,
     };
-    // Behind a limit whoever comes last of many is late, whoever's disks they are.
+    // Behind a limit the last of many requests is late, whatever disk it reads.
     if limit::hides_disks(sampler).await? {
         return Err(take_back(sampler, Unmeasurable::Limited));
     }
@@ -429,7 +432,7 @@ async fn mirrors(
     Ok(true)
 }
 
-/// Leaves some of the layouts that fit.
+/// Keeps only some of the layouts that fit.
 fn retain(known: &mut KnownArray, sure: f64, is_left: impl Fn(&LayoutFit) -> bool) {
     if let Some(fits) = &mut known.fits {
         fits.value.retain(is_left);
@@ -437,7 +440,7 @@ fn retain(known: &mut KnownArray, sure: f64, is_left: impl Fn(&LayoutFit) -> boo
     }
 }
 
-/// Notes classes, and what follows from them.
+/// Notes the classes, and what follows from them.
 fn note_classes(sampler: &Sampler, classes: &[usize], copies: usize, confidence: f64) {
     let is_flash =
         |known: &KnownArray| matches!(known.device_class, Some(Claim { value: DeviceClass::Flash { .. }, .. }));

@@ -1,4 +1,4 @@
-//! The second step: the pattern's size, by division of a large multiple of it.
+//! The second step: the size of the pattern, by division of a large multiple of it.
 //!
 //! ```text
 //! candidates -> the slowest (one disk does it all) -> yardstick -> divide by primes, as long as it stays slow
@@ -6,7 +6,8 @@
 //!      +-------- once more, of more disks, if one of these fails <---------------------------------+
 //! ```
 //!
-//! Where that ends at one class of several copies, other strides are scanned: an array that has none of the candidates looks so.
+//! If that ends at one class of several copies, other strides are scanned: an array whose pattern is no candidate looks
+//! like that.
 
 use super::copies;
 use super::evidence::{Doubt, of_stride, probability};
@@ -20,53 +21,53 @@ use super::thresholds::{BELIEVED, COPIES_MAX, DECIDED, DISMISSED, SEGMENTS_MIN, 
 use super::yardstick::{Burst, Offsets, Yardstick};
 use crate::probe::known::{Claim, DeviceClass, Unmeasurable};
 
-/// Rounds in which the slowest candidate is looked for.
+/// Rounds in which the slowest candidate is determined.
 const ROUNDS: usize = 5;
-/// By how much the logarithm of a candidate's mean pace may lie below that of the slowest, by round: what is left out is 3
-/// spreads away at first, and a stride that looks like one disk at half of its offsets goes at the end.
+/// By how much the logarithm of a candidate's mean pace may lie below that of the slowest, by round: at first, candidates are
+/// dropped 3 spreads below, and in the end also a stride that looks like one disk at half of its offsets.
 const BEHIND: [f64; ROUNDS] = [0.35, 0.3, 0.25, 0.2, 0.15];
-/// Requests of a candidate's burst on disks.
+/// Requests of a candidate's burst on disks, at least.
 const CANDIDATE_BURST: usize = 14;
-/// The spread of such bursts, which is not known yet; of the slowest of several it is the larger one.
+/// The assumed spread of such bursts, as long as it is not measured; that of the slowest of several is above average.
 const CANDIDATE_SPREAD: f64 = 0.15;
-/// A burst at one disk is served so many times faster than single reads at most, by better order.
+/// The factor by which a better order makes a burst on one disk faster than single reads, at most.
 const FASTER_MAX: f64 = 1.7;
-/// After so many patterns that did not stand the last test, there is none.
+/// Attempts to find a pattern that passes the last test.
 const ATTEMPTS_MAX: usize = 4;
-/// Strides that are tried one after the other, [`SCAN_STEP`] or less apart: all patterns of so many chunks of that size.
+/// Strides that are scanned, [`SCAN_STEP`] or less apart: all patterns of so many chunks of that size.
 const SCANNED: u64 = 160;
-/// See [`SCANNED`]: chunks of up to 128 KiB, and larger ones of fewer disks.
+/// The distance between scanned strides, at most, in bytes: chunks of up to 128 KiB, and larger ones of fewer disks.
 const SCAN_STEP: u64 = 128 << 10;
-/// So many of them, the slowest, are measured again, by so many bursts.
+/// The slowest scanned strides, which are measured again.
 const SCAN_AGAIN: usize = 6;
-/// See [`SCAN_AGAIN`].
+/// Bursts by which each of these is measured again.
 const SCAN_BURSTS: usize = 7;
-/// By how much the logarithm of its pace is larger at least where it is a multiple: one disk takes the time of two or more
-/// (0.69), two that of three (0.41); whole cylinders, on a disk of one zone, take somewhat longer than other strides, too.
+/// The least excess of a scanned stride's pace, in logarithms, if it is a multiple: one disk takes the time of two or more
+/// (0.69), two take that of three (0.41). Whole cylinders, on a disk of one zone, take somewhat longer than other strides, too.
 const OVERLOOKED_LOG: f64 = 0.3;
-/// The smallest stride that must have room: chunks of 4 KiB on four disks.
+/// The smallest stride that must have room, in bytes: chunks of 4 KiB on four disks.
 const STRIDE_MIN: u64 = 16 << 10;
 
-/// What was found out.
+/// The pattern that was found.
 #[derive(Clone, Debug)]
 pub struct PatternResult {
-    /// The least distance at which all blocks lie on the same disk again.
+    /// The pattern: the least distance at which all blocks lie on the same disk again, in bytes.
     pub bytes: u64,
-    /// How sure that is.
+    /// The confidence of that.
     pub confidence: f64,
     /// The pace of one disk.
     pub yardstick: Yardstick,
-    /// Disks that hold each chunk; not asked of flash.
+    /// The number of disks that hold each chunk; not determined on flash.
     pub copies: Option<Claim<usize>>,
-    /// The log-odds that there is no pattern, but disks that lie one behind the other.
+    /// The log-odds that there is no pattern, but concatenated disks; `None` if there is a pattern.
     pub joined: Option<f64>,
-    /// Multiples of it up to this were tried, in bytes: all that had room.
+    /// The largest stride that has room, in bytes; multiples of the pattern were tried up to it.
     pub stride_max: u64,
 }
 
 /// Why an attempt failed.
 enum Failure {
-    /// At no stride is a burst as slow as one disk.
+    /// No stride makes a burst as slow as one disk.
     NoneIsSlow,
     /// Another reason.
     Other(EarlyEnd),
@@ -78,8 +79,8 @@ impl From<EarlyEnd> for Failure {
     }
 }
 
-/// Finds it out, where a single read takes `response` nanoseconds. Nothing when no stride stands the tests: the pattern is none
-/// that was thought of.
+/// Determines the pattern, where a single read takes `response` nanoseconds. `None` when no stride passes the tests:
+/// the pattern is none of those considered.
 ///
 /// # Errors
 /// [`Unmeasurable::TooSmall`], [`Unmeasurable::Limited`], and those of [`Yardstick::new`].
@@ -118,7 +119,7 @@ pub async fn find(
     }
 }
 
-/// The largest stride that leaves room for bursts.
+/// The largest stride, in bytes, that leaves room for bursts.
 pub fn stride_max(sampler: &Sampler, burst: Burst) -> u64 {
     sampler.device().bytes / segments(burst)
 }
@@ -127,8 +128,8 @@ fn segments(burst: Burst) -> u64 {
     SEGMENTS_MIN.max(8 * burst.count as u64)
 }
 
-/// Looks for it once, among the divisors of these strides. Copies of one class are what an array looks like, too, of which
-/// no stride is a multiple: others are tried before that is said.
+/// One attempt, among the divisors of these strides. An array looks like copies of one class, too, if no stride is a
+/// multiple of its pattern: others are scanned before that is claimed.
 async fn attempted(
     sampler: &mut Sampler,
     burst: Burst,
@@ -138,7 +139,7 @@ async fn attempted(
 ) -> Result<Option<PatternResult>, Failure> {
     let burst = Burst { count: burst.count.max(CANDIDATE_BURST * attempt.min(2)), ..burst };
     let stride_max = strides.iter().copied().max().unwrap_or_default();
-    // Larger ones than those that are likely may unmask one of them.
+    // Strides larger than the likely ones may refute one of them.
     let room = self::stride_max(sampler, burst);
     let found = divisor(sampler, burst, response, strides, room, attempt).await?;
     let Some(pattern) = found.as_ref().filter(|pattern| pattern.bytes == sampler.device().block) else {
@@ -153,7 +154,7 @@ async fn attempted(
     }
 }
 
-/// A stride that is slower than a reference: one after the other is tried.
+/// A stride that is slower than the references, by a scan of strides one after the other; `None` if there is none.
 async fn overlooked(sampler: &mut Sampler, yardstick: &Yardstick, stride_max: u64) -> Result<Option<u64>, EarlyEnd> {
     let block = sampler.device().block;
     let step = (SCAN_STEP.min(stride_max / SCANNED) / block).max(1) * block;
@@ -175,7 +176,7 @@ async fn overlooked(sampler: &mut Sampler, yardstick: &Yardstick, stride_max: u6
     Ok(None)
 }
 
-/// The divisor of one of these strides that it is.
+/// The divisor of one of these strides that is the pattern.
 async fn divisor(
     sampler: &mut Sampler,
     burst: Burst,
@@ -185,7 +186,7 @@ async fn divisor(
     attempt: usize,
 ) -> Result<Option<PatternResult>, Failure> {
     let multiple = slowest(sampler, burst, strides, attempt).await?;
-    // One disk at some offsets and several at others is no noise: that ends an attempt, too.
+    // An array with one disk at some offsets and several at others is too noisy: that ends an attempt, too.
     let mut yardstick = Yardstick::new(sampler, burst, multiple).await?;
     if burst.device_class == DeviceClass::Disks && response / yardstick.log().exp() > FASTER_MAX * COPIES_MAX as f64 {
         return Err(Failure::NoneIsSlow);
@@ -206,15 +207,14 @@ async fn divisor(
             }
         }
         if pattern.copies.is_none() {
-            // More disks than any mirror has: it only looked alike because it is spread over all of them.
+            // More disks than any mirror has: the stride only seemed to be one class because it is spread over all of them.
             return Err(Failure::NoneIsSlow);
         }
     }
     Ok(Some(pattern))
 }
 
-/// The candidate whose bursts take longest, if it goes on like that: if one of them is a multiple of the pattern, it is
-/// among the slowest.
+/// The candidate whose bursts take longest, if further bursts confirm it: a multiple of the pattern is among the slowest.
 async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt: usize) -> Result<u64, EarlyEnd> {
     let live = slow(sampler, burst, strides, attempt).await?;
     let mut offsets = Offsets::new(sampler);
@@ -232,7 +232,7 @@ async fn slowest(sampler: &mut Sampler, burst: Burst, strides: Vec<u64>, attempt
     Ok(live[0].0)
 }
 
-/// Of some strides those that nothing is much slower than, the most evenly slow one first, with their median paces.
+/// The strides that are about as slow as the slowest one, with their median paces; the most evenly slow one first.
 async fn slow(
     sampler: &mut Sampler,
     burst: Burst,
@@ -259,14 +259,14 @@ async fn slow(
     Ok(live.into_iter().map(|(stride, logs)| (stride, median(&logs))).collect())
 }
 
-/// The mean of the lower half: a stride that is one disk only at some offsets is fast at the others.
+/// The mean of the lower half, which is low for a stride that is one disk at some offsets only.
 fn evenness(logs: &[f64]) -> f64 {
     let middle = median(logs);
     let low: Vec<f64> = logs.iter().copied().filter(|log| *log <= middle).collect();
     low.iter().sum::<f64>() / low.len() as f64
 }
 
-/// Divides by primes as long as it stays a multiple, as far as quick tests tell.
+/// Divides by primes as long as the result stays a multiple by quick tests.
 async fn divided(
     sampler: &mut Sampler,
     yardstick: &mut Yardstick,
@@ -276,7 +276,7 @@ async fn divided(
     let block = sampler.device().block;
     let accepted = (TENTATIVE * attempt as f64).min(DECIDED);
     let limits = (accepted, (DISMISSED * attempt as f64).min(DECIDED));
-    // One disk has no pattern at all: nothing need be searched.
+    // One disk has no pattern, so no search is needed.
     if is_multiple(sampler, yardstick, block, limits).await? > 0.0 {
         return Ok(block);
     }
@@ -287,7 +287,7 @@ async fn divided(
     } else {
         for (prime, exponent) in factors(multiple / powers) {
             for _ in 0..exponent {
-                // A number of two primes has one less to be asked for.
+                // A divisor that leaves only powers of two has been tested before.
                 if bytes / powers == prime || is_multiple(sampler, yardstick, bytes / prime, limits).await? <= 0.0 {
                     break;
                 }
@@ -295,7 +295,7 @@ async fn divided(
             }
         }
     }
-    // The exponent of two by halves: `low` can be divided out, `high` cannot.
+    // The exponent of two, by bisection: 2^`low` can be divided out, 2^`high` cannot.
     let (mut low, mut high) = (0, (bytes / block).trailing_zeros() + 1);
     while high - low > 1 {
         let middle = (low + high) / 2;
@@ -308,11 +308,11 @@ async fn divided(
     Ok(bytes >> low)
 }
 
-/// Tests for good that it is a multiple of the pattern, and that no part of it is one.
+/// Tests with certainty that `bytes` is a multiple of the pattern, and that no part of it is one.
 ///
-/// What it was found by may have been no multiple either: RAID-5 left-asymmetric is slow, if not everywhere, at each
-/// multiple of a stripe. So it is measured by one of its own multiples: the slowest, which is a multiple of the pattern if
-/// any is. (A flash drive is an array of dies itself: there the slowest one says how those are laid out.)
+/// The stride by which it was found may have been no multiple: RAID-5 left-asymmetric is slow, if not everywhere, at each
+/// multiple of a stripe. So it is compared with one of its own multiples: the slowest, which is a multiple of the pattern if
+/// any is. (A flash drive is an array of dies itself: there the slowest multiple shows how those are laid out.)
 async fn confirmed(
     sampler: &mut Sampler,
     mut yardstick: Yardstick,
@@ -327,7 +327,7 @@ async fn confirmed(
         yardstick.move_to(sampler, slow[0].0).await?;
     }
     let odds = is_multiple_for_sure(sampler, &mut yardstick, bytes).await?;
-    // What so many bursts cannot decide is mostly a part of the pattern: the pattern takes sixteen.
+    // If so many bursts cannot decide, it is mostly a part of the pattern; deciding takes sixteen on the pattern.
     if odds < DECIDED {
         return Ok(None);
     }

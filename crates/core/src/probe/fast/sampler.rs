@@ -1,24 +1,24 @@
-//! The sampler: runs bursts on the bench, again where somebody disturbed them, and draws places by its seed.
+//! The sampler: runs bursts, repeats those that other programs disturbed, and draws places by its seed.
 
 use crate::probe::io::{ProbeIo, ProbeRequest, ProbedDevice, Spent};
 use crate::probe::known::{KnownArray, ProbeStage, Unmeasurable};
 use crate::rng::Rng;
 
-/// A disturbed batch is run again so many times; after that it is taken as it is: somebody is always there, and every
-/// statistic here bears some strangers.
+/// Repetitions of a disturbed batch, at most. Then its times are taken as they are: the disturbance is permanent, and
+/// all statistics here tolerate some outliers.
 const REPEATS_MAX: usize = 3;
-/// After so many batches that strangers disturbed however often they were run again, they are always there: none is run again
-/// until one is undisturbed by itself.
+/// Batches in a row that are disturbed after all repetitions, from which on the disturbance counts as permanent: none
+/// is repeated until one is undisturbed.
 const ALWAYS_MIN: usize = 4;
-/// So many batches one after the other, most of which failed, are a device that does not answer.
+/// Batches in a row with mostly failed requests, after which the device counts as broken.
 const FAILURES_MAX: usize = 8;
 
 /// Why a probe ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlyEnd {
-    /// Nothing left to spend.
+    /// The budget is spent, or a stop was asked for.
     Spent,
-    /// It cannot be told.
+    /// The array cannot be measured.
     Unmeasurable(Unmeasurable),
 }
 
@@ -28,19 +28,19 @@ impl From<Spent> for EarlyEnd {
     }
 }
 
-/// Runs bursts.
+/// Runs bursts on the device.
 #[derive(Debug)]
 pub struct Sampler {
     bench: ProbeIo<KnownArray>,
     failures: usize,
-    /// Batches in a row that were taken although somebody disturbed them.
+    /// Batches in a row that were taken although they were disturbed.
     disturbed: usize,
-    /// Of all places.
+    /// The generator of all random places.
     pub rng: Rng,
 }
 
 impl Sampler {
-    /// On a bench, with chance from a seed.
+    /// A sampler with its I/O and its seed.
     pub fn new(bench: ProbeIo<KnownArray>, seed: u64) -> Sampler {
         Sampler { bench, failures: 0, disturbed: 0, rng: Rng::new(seed) }
     }
@@ -50,28 +50,28 @@ impl Sampler {
         self.bench.device()
     }
 
-    /// Writes down what is known by now.
+    /// Updates what is known.
     pub fn note(&self, note: impl FnOnce(&mut KnownArray)) {
         self.bench.note(note);
     }
 
-    /// Is it so, by what is known?
+    /// Whether `is_so` holds for what is known.
     pub fn is_known(&self, is_so: impl FnOnce(&KnownArray) -> bool) -> bool {
         let mut so = false;
         self.note(|known| so = is_so(known));
         so
     }
 
-    /// What is being found out from now on.
+    /// Begins a step.
     pub fn begin(&self, stage: ProbeStage) {
         self.note(|known| known.stage = stage);
     }
 
-    /// Runs a burst that is drawn: the time at which each request was done, in nanoseconds from its start. One that failed
-    /// has none. Where somebody disturbed it, another one is drawn: the places of this one lie in caches now, and heads are there.
+    /// Runs a burst that `draw` draws: the time of each request from the burst's start, in nanoseconds; `None` if it failed.
+    /// A disturbed burst is drawn again, at other places: those of the first attempt are in caches, and heads are there.
     ///
     /// # Errors
-    /// When nothing is left to spend, or the device answers with errors only.
+    /// When the budget is spent, or the device answers with errors only.
     pub async fn run(
         &mut self,
         mut draw: impl FnMut(&mut Sampler) -> Vec<ProbeRequest>,
@@ -101,7 +101,7 @@ impl Sampler {
     }
 
     /// Places at this offset from multiples of `stride`, one in each of `count` equal parts of the device, in random
-    /// order. Even parts make bursts alike; random places within them keep rotations apart.
+    /// order. Even parts make bursts alike; random places within them avoid synchronous rotation.
     pub fn places(&mut self, stride: u64, offset: u64, count: usize) -> Vec<u64> {
         let ProbedDevice { bytes, block, .. } = self.device();
         let segments = (bytes - block - offset) / stride + 1;
@@ -117,20 +117,20 @@ impl Sampler {
         places
     }
 
-    /// Random places in one of `parts` equal parts of the device, drawn at random.
+    /// Random places in one random part of `parts` equal parts of the device.
     pub fn anywhere(&mut self, parts: u64, count: usize) -> Vec<u64> {
         let part = self.rng.below(parts);
         self.within(part, parts, count)
     }
 
-    /// Random places in this one of `parts` equal parts of the device.
+    /// Random places in part `part` of `parts` equal parts of the device.
     pub fn within(&mut self, part: u64, parts: u64, count: usize) -> Vec<u64> {
         let blocks = self.device().bytes / self.device().block;
         let (from, to) = (part * blocks / parts, (part + 1) * blocks / parts);
         (0..count).map(|_| (from + self.rng.below((to - from).max(1))) * self.device().block).collect()
     }
 
-    /// A read of one block: no burst ever crosses from one chunk into the next by itself.
+    /// A read of one block, which never crosses from one chunk into the next.
     pub fn read(&self, offset: u64) -> ProbeRequest {
         ProbeRequest::read(offset, self.device().block)
     }

@@ -1,12 +1,12 @@
-//! What is reckoned from the times of one burst, and from a few such numbers.
+//! Statistics of the times of one burst, and of a few such numbers.
 
-/// A fraction of the gaps, the longest ones, that are left out: one slow request spoils one gap.
+/// The share of the longest gaps that are left out: one slow request spoils one gap.
 const TRIMMED: f64 = 1.0 / 8.0;
-/// Up to which share of a burst a flash drive's time is taken: slow requests delay no others there.
+/// The share of a burst whose time is taken on flash: there slow requests delay no others.
 const REACHED: f64 = 3.0 / 4.0;
 
-/// The mean time between completions, without the longest ones; nothing when too few were done. Times count from the
-/// start of the burst, in nanoseconds.
+/// The mean time between completions, without the longest gaps; `None` when too few requests were done. Times count
+/// from the start of the burst, in nanoseconds.
 pub fn gap_trimmed(done: &[f64]) -> Option<f64> {
     let mut done = done.to_vec();
     done.sort_by(f64::total_cmp);
@@ -16,7 +16,7 @@ pub fn gap_trimmed(done: &[f64]) -> Option<f64> {
     (kept > 0).then(|| gaps[..kept].iter().sum::<f64>() / kept as f64)
 }
 
-/// The time of a request while the first three quarters are done.
+/// The time per request until the first three quarters are done; `None` when too few were done.
 pub fn time_reached(done: &[f64]) -> Option<f64> {
     let mut done = done.to_vec();
     done.sort_by(f64::total_cmp);
@@ -24,23 +24,22 @@ pub fn time_reached(done: &[f64]) -> Option<f64> {
     (reached > 0).then(|| done[reached - 1] / reached as f64)
 }
 
-/// The least of which three tenths are not larger; not a number of none. It is that of the undisturbed ones, even where most
-/// are disturbed.
+/// The quantile [`UNDISTURBED`], NaN of no values: an undisturbed value, even where most are disturbed.
 pub fn undisturbed(values: &[f64]) -> f64 {
     quantile(values, UNDISTURBED)
 }
 
-/// See [`undisturbed`].
+/// The share of values below [`undisturbed`].
 pub const UNDISTURBED: f64 = 0.3;
 
-/// The least of which this share is not larger; not a number of none.
+/// The quantile at `share` (0..=1): this share of the values is smaller. NaN of no values.
 pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get((sorted.len() as f64 * share + 1e-9) as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// The middle one; not a number of none.
+/// The median; NaN of no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -52,30 +51,30 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The middle one, or of two the lesser; not a number of none.
+/// The median, of two middle values the lesser; NaN of no values.
 pub fn median_low(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A mean without the fifth of the values at each end, and how far off it may be, by what is left (Tukey & McLaughlin
-/// 1963): of long tails it is as good as a mean is of normal values, and its error is not underrated.
+/// A mean without a fifth of the values at each end, and its standard error from the others (Tukey & McLaughlin 1963):
+/// for long tails it is as good as a mean is for normal values, and its error is not underestimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
     /// The mean.
     pub mean: f64,
     /// Its standard error.
     pub error: f64,
-    /// Degrees of freedom of that.
+    /// Degrees of freedom of the standard error.
     freedom: f64,
 }
 
-/// The fraction of values that are left out at each end.
+/// The share of values that are left out at each end.
 const ENDS: f64 = 0.2;
 
 impl Trimmed {
-    /// Of some values, three at least.
+    /// The trimmed mean of some values, at least three.
     pub fn of(values: &[f64]) -> Trimmed {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -83,16 +82,16 @@ impl Trimmed {
         let (least, most) = (sorted[cut], sorted[sorted.len() - 1 - cut]);
         let kept = &sorted[cut..sorted.len() - cut];
         let (all, left) = (sorted.len() as f64, kept.len() as f64);
-        // The error is that of the values with their ends bent to what is left (winsorized).
+        // The error is that of the values with their ends clamped to the rest (winsorized).
         let bent: Vec<f64> = sorted.iter().map(|value| value.clamp(least, most)).collect();
         let middle = bent.iter().sum::<f64>() / all;
         let variance = bent.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (all - 1.0);
         Trimmed { mean: kept.iter().sum::<f64>() / left, error: (variance * all).sqrt() / left, freedom: left - 1.0 }
     }
 
-    /// How unlikely (as minus the logarithm of the probability, at least) it is that a mean lies so far from zero by
-    /// chance, if the truth is at most `same` away from it. By Student's law, as Wallace (1959) makes a normal value of
-    /// his, and exp(-z^2 / 2), which is more than both tails of that.
+    /// A lower bound of minus the logarithm of the probability that a mean lies this far from zero by chance, if the
+    /// truth is at most `same` away from it. By Student's distribution, whose value is transformed to a normal one as
+    /// in Wallace (1959), and exp(-z^2 / 2), which exceeds both tails of that.
     pub fn log_odds(&self, same: f64) -> f64 {
         let errors = (self.mean.abs() - same).max(0.0) / self.error.max(f64::MIN_POSITIVE);
         let scale = (8.0 * self.freedom + 1.0) / (8.0 * self.freedom + 3.0);
@@ -100,7 +99,7 @@ impl Trimmed {
     }
 }
 
-/// The standard deviation as the median distance from the median tells it (1.4826 times that, for a normal one).
+/// The standard deviation, estimated by the median distance from the median (times 1.4826, as for a normal distribution).
 pub fn spread(values: &[f64]) -> f64 {
     let middle = median(values);
     1.4826 * median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
@@ -152,7 +151,7 @@ mod tests {
         let mut rng = crate::rng::Rng::new(3);
         let mut wrong = 0;
         for _ in 0..20_000 {
-            // Tails as long as they are under heavy noise, and longer.
+            // Tails as long as those under heavy noise, and longer.
             let mut one = || (0..4).map(|_| rng.uniform()).sum::<f64>() + if rng.uniform() < 0.1 { 5.0 } else { 0.0 };
             let values: Vec<f64> = (0..12).map(|_| one() - one()).collect();
             wrong += usize::from(Trimmed::of(&values).log_odds(0.0) >= 1e3f64.ln());

@@ -1,20 +1,21 @@
-//! The sequential test whether a stride is a multiple of the pattern: whether all blocks at that distance lie on one disk.
+//! The sequential test of whether a stride is a multiple of the pattern: whether all blocks at that distance lie on one disk.
 
 use super::evidence::of_stride;
 use super::sampler::{EarlyEnd, Sampler};
 use super::thresholds::{BURSTS_MAX, DECIDED};
 use super::yardstick::{Offsets, Yardstick};
 
-/// Bursts for each reference that is measured along with them.
+/// Bursts per reference that is measured along with them.
 const REFRESHED_EACH: usize = 6;
 
-/// A test is made again so many times when the pace of one disk was another after it.
+/// Repetitions of a test, at most, if the pace of one disk has changed meanwhile.
 const DRIFTS_MAX: usize = 3;
 
-/// Tests it for good: what was measured while the device became busier, or idle again, does not count.
+/// The log-odds that `stride` is a multiple, tested until decided; measurements during which the device became busier
+/// or less busy do not count.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn is_multiple_for_sure(
     sampler: &mut Sampler,
     yardstick: &mut Yardstick,
@@ -29,11 +30,11 @@ pub async fn is_multiple_for_sure(
     is_multiple(sampler, yardstick, stride, (DECIDED, DECIDED)).await
 }
 
-/// Tests it until the log-odds are above `accepted` or below minus `dismissed`, or [`BURSTS_MAX`] bursts are done: the
-/// log-odds that it is one. The reference is refreshed on the way.
+/// The log-odds that `stride` is a multiple, tested until they are at least `accepted` or at most minus `dismissed`, or
+/// [`BURSTS_MAX`] bursts are done. The references are refreshed meanwhile.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn is_multiple(
     sampler: &mut Sampler,
     yardstick: &mut Yardstick,

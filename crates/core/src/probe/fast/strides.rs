@@ -1,28 +1,28 @@
-//! Strides to begin with: a few large numbers of which nearly every likely pattern is a divisor.
+//! Initial strides: a few large numbers of which nearly every likely pattern is a divisor.
 //!
-//! Any multiple of the pattern serves to find it by division, so nobody has to try all sizes one after the other.
+//! Any multiple of the pattern serves to find it by division, so that not every size must be tried.
 
-/// Chunks that are likely, in bytes: powers of two up to 1 MiB divide one of the first two, three times such the third.
+/// Likely chunks, in bytes. Powers of two up to 1 MiB divide one of the first two; three times a power of two divides the third.
 const CHUNKS: [u64; 3] = [128 << 10, 1 << 20, 96 << 10];
-/// A smaller chunk than likely is taken such that so many of its patterns have room in a stride.
+/// A chunk smaller than the likely ones is chosen such that this many of its patterns fit in a stride.
 const ROOM: u64 = 16;
-/// Arrays of up to so many disks are likely; larger ones often divide the same numbers.
+/// Disks of a likely array, at most; the patterns of larger ones often divide the same numbers.
 pub const DISKS_LIKELY: u64 = 16;
-/// Arrays of up to so many disks are tried when no smaller one does.
+/// Disks of an array that is tried if no smaller one fits, at most.
 pub const DISKS_MAX: u64 = 64;
 
-/// Strides of at most `stride_max` bytes: each pattern of at most `pattern_max` bytes that an array of up to `disks_max` disks
-/// is likely to have divides one of them, as far as they have room. All are whole blocks: the kernel refuses other reads.
+/// Strides of at most `stride_max` bytes, such that each likely pattern (at most `pattern_max` bytes, at most `disks_max`
+/// disks) divides one of them, as far as there is room. All are whole blocks, because the kernel refuses other reads.
 pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64, block: u64) -> Vec<u64> {
     let mut wanted = patterns(stride_max.min(pattern_max), disks_max, block);
     let mut strides = joined(&wanted, stride_max);
     for stride in &mut strides {
-        // Powers of two cost nothing: they are searched by halves.
+        // Factors of two cost nothing: they are found by bisection.
         while *stride * 2 <= stride_max && (*stride * 2).trailing_zeros() <= pattern_max.ilog2() {
             *stride *= 2;
         }
     }
-    // Those that cover most of what is left, until all is covered.
+    // Greedily: the stride that covers most of the remaining patterns, until all are covered.
     let mut found = Vec::new();
     while !wanted.is_empty() {
         let covers = |stride: &u64| wanted.iter().filter(|&pattern| stride.is_multiple_of(*pattern)).count();
@@ -33,15 +33,15 @@ pub fn candidates(stride_max: u64, pattern_max: u64, disks_max: u64, block: u64)
     found
 }
 
-/// Multiples of `bytes`, of at most `stride_max` bytes: if the pattern is 2 to [`DISKS_LIKELY`] times `bytes`, it divides one of
-/// them, as far as they have room. (What is taken for a pattern is mostly a stripe or some of them, and each member
-/// holds one parity of so many stripes as there are disks.) `bytes` itself where nothing larger has room.
+/// Multiples of `bytes`, at most `stride_max` bytes, such that each possible pattern of 2 to [`DISKS_LIKELY`] times
+/// `bytes` divides one of them, as far as there is room. (A supposed pattern is mostly one stripe or several, and over
+/// as many stripes as there are disks each member holds one parity.) `bytes` itself if no multiple has room.
 pub fn multiples(bytes: u64, stride_max: u64) -> Vec<u64> {
     let wanted: Vec<u64> = (1..=DISKS_LIKELY).rev().map(|times| times * bytes).filter(|w| *w <= stride_max).collect();
     if wanted.is_empty() { vec![bytes] } else { joined(&wanted, stride_max) }
 }
 
-/// Numbers of at most `stride_max` such that each of those that are wanted divides one of them.
+/// Numbers of at most `stride_max` such that each wanted number divides one of them.
 fn joined(wanted: &[u64], stride_max: u64) -> Vec<u64> {
     let mut strides: Vec<u64> = Vec::new();
     for pattern in wanted {
@@ -54,8 +54,8 @@ fn joined(wanted: &[u64], stride_max: u64) -> Vec<u64> {
     strides
 }
 
-/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two. Where a likely chunk has no
-/// room, a smaller one that leaves room for others.
+/// The patterns of likely arrays: of striping and mirrors (and ZIGZAG), of one parity, of two. If a likely chunk has no
+/// room, a smaller one is chosen that leaves room for several patterns.
 fn patterns(bytes_max: u64, disks_max: u64, block: u64) -> Vec<u64> {
     let mut found = Vec::new();
     for largest in CHUNKS {
@@ -72,13 +72,13 @@ fn patterns(bytes_max: u64, disks_max: u64, block: u64) -> Vec<u64> {
             }
         }
     }
-    // The largest have the least choice of strides, so they choose first.
+    // The largest have the least choice of strides, so they come first.
     found.sort_unstable_by(|a, b| b.cmp(a));
     found.dedup();
     found
 }
 
-/// The greatest number that divides both.
+/// The greatest common divisor.
 pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
@@ -87,7 +87,7 @@ fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
     (a / greatest_common_divisor(a, b)).checked_mul(b)
 }
 
-/// The primes of a number with their exponents, in order. Only for numbers whose second largest prime is small.
+/// The prime factors of a number with their exponents, ascending. Fast only if the second largest prime is small.
 pub fn factors(number: u64) -> Vec<(u64, u32)> {
     let (mut rest, mut found, mut prime) = (number, Vec::new(), 2);
     while rest > 1 {

@@ -1,4 +1,4 @@
-//! The prober against disks of a few lines; `sim/tests/probe.rs` has it probe modelled ones.
+//! Tests of the prober on simple model disks; `sim/tests/probe.rs` lets it probe realistic ones.
 
 use super::*;
 use crate::probe::io::{Answers, ProbeBatch, RequestTiming};
@@ -8,7 +8,7 @@ use crate::units::Nanos;
 
 const DEVICE: ProbedDevice = ProbedDevice { bytes: 64 << 30, block: 512, depth: usize::MAX };
 
-/// Has a prober answered by `answer`, which says when each request is done, in nanoseconds; nothing for an error.
+/// Runs a prober to its end; `answer` returns the time in nanoseconds at which each request is done, `None` for an error.
 fn probed(
     device: ProbedDevice,
     options: ProbeOptions,
@@ -29,7 +29,8 @@ fn probed(
     prober
 }
 
-/// Disks that serve in turn, each request in 5 to 15 ms, or at once if it goes on where the last one ended: chunk `i` of 4 KiB lies on disk `list[i mod n]`.
+/// Disks that serve first come first served: a request takes 5 to 15 ms, or no time if it continues the one before.
+/// Chunk `i` of 4 KiB lies on disk `list[i mod n]`.
 fn striped(list: &[usize], seed: u64) -> impl FnMut(&ProbeBatch) -> Vec<Option<f64>> {
     let (list, mut rng) = (list.to_vec(), Rng::new(seed));
     move |batch| {
@@ -56,7 +57,7 @@ fn three_disks_are_found_with_their_chunks() {
     assert_eq!((value(&known.pattern_bytes), value(&known.chunk_bytes)), (Some(12 << 10), Some(4 << 10)));
     assert_eq!((value(&known.phase_bytes), value(&known.copies)), (Some(0), Some(1)));
     assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0, 1, 2]), Some(3)));
-    // As sure as the last check makes it: one in a thousand.
+    // The last check limits the confidence: one error in a thousand.
     assert!(known.pattern_bytes.is_some_and(|claim| (0.998..0.999).contains(&claim.confidence)));
     assert_eq!((known.stage, known.findings), (ProbeStage::Done, vec![]));
 }
@@ -128,8 +129,8 @@ fn a_single_failure_and_a_stranger_do_not_matter() {
     assert_eq!(value(&known.known().classes), Some(vec![0, 1, 2, 3]));
 }
 
-/// Has a prober answered by three disks, of which some batches are disturbed: all is answered at once then, and it is said.
-/// The places that each batch asked for, in order, and what is known in the end.
+/// Runs a prober on three disks; batches for which `is_disturbed` holds are reported as disturbed, and done at once.
+/// Returns the places that each batch read, in order, and what is known at the end.
 fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, KnownArray) {
     let mut disks = striped(&[0, 1, 2], 7);
     let mut prober = fast(DEVICE, ProbeOptions::default());
@@ -151,12 +152,13 @@ fn disturbed(is_disturbed: impl Fn(usize) -> bool) -> (Vec<Vec<u64>>, KnownArray
 
 #[test]
 fn a_batch_that_strangers_disturb_is_drawn_again_until_they_are_gone() {
-    // Batch 100 and its first repetition: the third counts. What was read is in caches, so other places are read.
+    // Batch 100 and its first repetition are disturbed: the third attempt counts. Its places are new, because the old
+    // ones are in caches.
     let (asked, known) = disturbed(|batch| [100, 101].contains(&batch));
     assert_eq!((asked[101].len(), asked[102].len()), (asked[100].len(), asked[100].len()));
     assert!(asked[101] != asked[100] && asked[102] != asked[101] && asked[102] != asked[100]);
     assert_eq!((value(&known.classes), value(&known.disks)), (Some(vec![0, 1, 2]), Some(3)));
-    // What was said meanwhile is not believed: without strangers the same is said.
+    // The disturbed times have no effect: without disturbance the result is the same.
     let (undisturbed, same) = disturbed(|_| false);
     assert_eq!(undisturbed[..=100], asked[..=100]);
     assert_eq!(
@@ -167,7 +169,7 @@ fn a_batch_that_strangers_disturb_is_drawn_again_until_they_are_gone() {
 
 #[test]
 fn strangers_that_never_go_are_put_up_with() {
-    // A batch is drawn four times at the most, and once only when four in a row did not help.
+    // A batch is drawn four times at most, and only once after four batches in a row stayed disturbed.
     let disturbed_from = |batch| disturbed(move |at| (batch..batch + 100).contains(&at)).0;
     let (asked, calm) = (disturbed_from(100), disturbed(|_| false).0);
     let is_of = |batch: usize, of: usize| asked[batch].len() == calm[of].len();

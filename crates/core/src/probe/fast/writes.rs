@@ -1,9 +1,8 @@
-//! The step that writes: the level, by what small writes cost the disks (Denehy et al. 2004, section 2.3.4, with what it leaves
-//! to chance taken out).
+//! The step that writes: determines the level by the cost of small writes (Denehy et al. 2004, section 2.3.4, without its chance).
 //!
-//! A deep queue is served faster than a shallow one, and writes make a deeper one than as many reads: two I/Os and more each. So
-//! each level that may be is held against reads that make the queues of its disks as deep as its writes would. And writes of
-//! one class take as long as writes of all where one disk has every parity.
+//! A deep queue is served faster than a shallow one, and writes make a deeper queue than as many reads: each takes two
+//! or more I/Os. So each possible level is compared with reads that make the queues of its disks as deep as its writes
+//! would. And writes of one class take as long as writes of all classes where one disk has every parity.
 
 use super::layout::places::Places;
 use super::sampler::{EarlyEnd, Sampler};
@@ -15,79 +14,84 @@ use crate::probe::known::{Claim, KnownArray, LevelRefusal, ProbeFinding, ProbeSt
 use crate::probe::library::{self, LayoutFit};
 use crate::probe::paper::level::{costs_of, level_of};
 
-/// Writes of one batch.
+/// Writes of a batch.
 const WRITES: usize = 128;
-/// Batches of each kind.
+/// Batches of each size and kind.
 const BATCHES: usize = 4;
-/// And pairs of batches on one class and on all.
+/// Pairs of batches, on one class and on all.
 const CLASS_BATCHES: usize = 8;
-/// Reads of batches that make queues of every depth that counts: those of few writes, of RAID-0, of pairs and RAID-5, of RAID-6, of RAID-4.
+/// Reads of a batch, by the depth of the queues that they make: as few writes, as writes of RAID-0, of pairs and
+/// RAID-5, of RAID-6, of RAID-4.
 const READS: [usize; 5] = [CLASS_WRITES, WRITES, 2 * WRITES, 3 * WRITES, 6 * WRITES];
-/// Writes of a batch on one class, and of one on all that it is held against.
+/// Writes of a batch on one class, and of the batch on all classes that it is compared with.
 const CLASS_WRITES: usize = 48;
-/// A write is a block of so many bytes, or a larger one of the device: less would be read and written again by the disks
-/// themselves.
+/// The size of a write in bytes, unless the device's block is larger: the disks themselves would read and rewrite a
+/// block for a smaller one.
 const BLOCK_BYTES: u64 = 4096;
-/// A quarter of the writes are done in less than this share of the time in which a quarter of as many reads are: a cache has
-/// taken them. Without one, and without redundancy, it is 1.
+/// A cache takes the writes if a quarter of them is done in less than this share of the time for a quarter of as many
+/// reads. Without a cache and without redundancy the ratio is 1.
 const CACHED_BELOW: f64 = 0.5;
-/// By how much times are off what they should be, in logarithms: what seeks of different lengths, settling and a revolution
-/// between a read and its write do. Half of the models' arrays are off by less than 0.06, one in twenty by 0.25.
+/// The spread of times around the expected ones, in logarithms: seeks of different lengths, settling, and a revolution
+/// between a read and its write. Half of the modelled arrays are off by less than 0.06, one in twenty by 0.25.
 const OFF_SPREAD: f64 = 0.1;
-/// The same of the ratio of one class to all: 0.09 and 0.3,
+/// The spread of the ratio of one class to all, in logarithms: half of the arrays are off by less than 0.09, one in
+/// twenty by 0.3.
 const CLASS_OFF_SPREAD: f64 = 0.13;
-/// and mostly by so much less, as one disk has a deeper queue than all have.
+/// The mean deviation of that ratio, in logarithms: one disk has a deeper queue than all disks have.
 const CLASS_OFF: f64 = -0.08;
-/// How often a level is none of those that are thought of, beside 1 for each that is. A choice.
+/// The prior of all levels not considered, relative to 1 for each that is. A choice.
 const OTHER_PRIOR: f64 = 0.05;
-/// In logarithms, ratios of those lie anywhere in such a range: 1 to 32.
+/// The range of the ratios of such levels, in logarithms: anywhere from 1 to 32.
 const OTHER_RANGE: f64 = 3.5;
-/// How often one disk has all parities, or a mirror is read from its first copies only: beside 1 for each of the others. A choice.
+/// The prior of a level at which one disk has all parities, or a mirror is read from its first copies only, relative to
+/// 1 for others. A choice.
 const RARE_PRIOR: f64 = 0.2;
-/// Mirrors of which the first copies are read and no disk has both kinds cannot be told from RAID-0 at all. A choice.
+/// The prior of a mirror of which only the first copies are read and no disk has both kinds: it cannot be distinguished
+/// from RAID-0. A choice.
 const UNSEEN_PRIOR: f64 = 0.03;
-/// Nothing foretells a level, so none is said with more: an array whose writes are served in convoys costs what none does (a disk of
-/// the lab whose second I/Os held up the first ones of others made RAID-5 seven reads a write, and RAID-6 of it).
+/// The greatest confidence in a level, because no prediction tests it: an array that serves writes in convoys has the
+/// cost of no level (on a disk in the lab, second I/Os delayed the first ones of other writes, so that RAID-5 cost
+/// seven reads per write and looked like RAID-6).
 const SURE_MAX: f64 = 0.98;
-/// Layouts of a level that are likelier by less than this stay in question. A choice.
+/// Layouts of the level stay possible if they are less likely than the best one by no more than this factor. A choice.
 const FITS_SHARE: f64 = 100.0;
-/// What is less sure is not said.
+/// The least confidence with which a level is claimed.
 const SURE_MIN: f64 = 0.5;
 
-/// A level that it may have, and what a write of it costs.
+/// A possible level, and the cost of a write at it.
 #[derive(Clone, Debug)]
 struct LevelHypothesis {
     level: RedundancyLevel,
     prior: f64,
-    /// Disks, and copies of each chunk.
+    /// The number of disks of the array.
     disks: usize,
     copies: usize,
-    /// The layouts that are meant.
+    /// The layouts that this is about.
     fits: Vec<LayoutFit>,
-    /// Of a batch of writes, phases one after the other: as many reads each as make the same queues.
+    /// The successive phases of a batch of writes: for each, the number of reads that make the same queues.
     phases: Vec<f64>,
-    /// What a write costs, in reads.
+    /// The cost of a write, in reads.
     cost: f64,
-    /// One disk has every parity.
+    /// Whether one disk has every parity.
     has_bottleneck: bool,
 }
 
-/// What was measured; all times are logarithms.
+/// The measurements; all times are logarithms.
 struct MeasuredWrites {
-    /// Of reads.
+    /// The times of reads.
     curve: Curve,
-    /// Of a batch of writes.
+    /// The time of a batch of writes.
     written: Trimmed,
-    /// By how much writes of one class take longer than as many of all, where that was asked.
+    /// The excess of writes of one class over as many of all classes, where it was measured.
     one_class: Option<Trimmed>,
-    /// How many classes there are.
+    /// The number of classes.
     classes: usize,
 }
 
-/// Finds out the level, and notes it, or why it cannot be told. It writes what it has just read.
+/// Determines the level and notes it, or why it cannot be determined. It writes only what it has just read.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
     sampler.begin(ProbeStage::Redundancy);
     let mut known = KnownArray::default();
@@ -95,7 +99,7 @@ pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
     let refuse = |sampler: &Sampler, why: LevelRefusal| {
         sampler.note(|known| known.findings.push(Claim::new(ProbeFinding::NoLevel { why }, 1.0)));
     };
-    // A write to an array that lacks a member costs what nobody needs to know, and is a risk more.
+    // A write to an array that lacks a member is an additional risk, and its cost is of no use.
     let lacks =
         |claim: &Claim<ProbeFinding>| matches!(claim.value, ProbeFinding::Lost { .. } | ProbeFinding::LostCopy { .. });
     let hypotheses = hypotheses(&known);
@@ -111,7 +115,7 @@ pub async fn tell_level(sampler: &mut Sampler) -> Result<(), EarlyEnd> {
     Ok(())
 }
 
-/// Reads and writes; nothing where a cache takes the writes.
+/// Measures reads and writes; `None` where a cache takes the writes.
 async fn measure(
     sampler: &mut Sampler,
     known: &KnownArray,
@@ -149,7 +153,7 @@ async fn measure(
     Ok(Some(MeasuredWrites { curve, written: Trimmed::of(&logs), one_class, classes }))
 }
 
-/// Notes the likeliest level, as sure as its share of all likelihood is.
+/// Notes the likeliest level; its confidence is its share of the total likelihood.
 fn note(sampler: &Sampler, hypotheses: &[LevelHypothesis], measured: &MeasuredWrites) {
     let weights: Vec<f64> = hypotheses.iter().map(|one| one.prior * one.likelihood(measured)).collect();
     let other = OTHER_PRIOR / OTHER_RANGE * measured.one_class.map_or(1.0, |_| 1.0 / OTHER_RANGE);
@@ -186,7 +190,7 @@ fn learn<T: PartialEq>(claim: &mut Option<Claim<T>>, value: T, confidence: f64) 
     }
 }
 
-/// The levels that what reads told leaves open.
+/// The levels that remain possible after the reads.
 fn hypotheses(known: &KnownArray) -> Vec<LevelHypothesis> {
     let fits = known.fits.as_ref().map_or(&[][..], |claim| &claim.value);
     let count = |claim: &Option<Claim<usize>>| claim.as_ref().map_or(0, |claim| claim.value);
@@ -194,13 +198,13 @@ fn hypotheses(known: &KnownArray) -> Vec<LevelHypothesis> {
     let mut found = Vec::new();
     for fit in fits {
         let shape = fit.layout.shape();
-        // Two parities of one chunk are three copies, for more work: nobody makes that.
+        // Two parities of one chunk are three copies with more work, which is hardly ever used.
         let usual = if shape.data == 1 && shape.parity == 2 { OTHER_PRIOR } else { 1.0 };
         for (prior, cost) in costs_of(fit) {
             let (data, parity) = (shape.data as f64, shape.parity as f64);
             let phases = match library::copies_of(&fit.layout) {
                 1 if shape.parity == 0 => vec![writes],
-                // Old data and parities, then the new ones; or all other data, then the new ones.
+                // Either read old data and parities, then write the new ones; or read all other data, then write the new ones.
                 1 if cost == 2.0 + 2.0 * parity => vec![writes * (1.0 + parity); 2],
                 1 => vec![writes * (data - 1.0), writes * (1.0 + parity)],
                 copies => vec![writes * copies as f64],
@@ -246,7 +250,7 @@ fn hypotheses(known: &KnownArray) -> Vec<LevelHypothesis> {
         let all_parities = vec![writes * disks as f64; 2];
         let raid4 = rare(RedundancyLevel::Raid4, RARE_PRIOR, disks + 1, 1, all_parities, 2.0 * disks as f64);
         found.push(LevelHypothesis { has_bottleneck: true, ..raid4 });
-        // Far copies: each disk holds first ones and second ones. Near ones: some hold nothing that is read.
+        // With far copies each disk holds first and second copies. With near ones some disks hold no data that are read.
         let mirror = RedundancyLevel::Mirror(2);
         found.push(rare(mirror, RARE_PRIOR, disks, 2, vec![2.0 * writes], 2.0));
         found.push(rare(mirror, UNSEEN_PRIOR, 2 * disks, 2, vec![writes], 1.0));
@@ -255,20 +259,20 @@ fn hypotheses(known: &KnownArray) -> Vec<LevelHypothesis> {
 }
 
 impl LevelHypothesis {
-    /// The logarithm of the time of so many writes, [`WRITES`] or less.
+    /// The logarithm of the time of `writes` writes, at most [`WRITES`].
     fn time(&self, curve: &Curve, writes: f64) -> f64 {
         self.phases.iter().map(|reads| curve.at(reads * writes / WRITES as f64).exp()).sum::<f64>().ln()
     }
 
-    /// How likely it makes what was measured: a density over logarithms.
+    /// The likelihood of this level given the measurements: a density over logarithms.
     fn likelihood(&self, measured: &MeasuredWrites) -> f64 {
         let MeasuredWrites { curve, written, one_class, classes } = measured;
-        // Student's law of four degrees: now and then an array is far off.
+        // Student's distribution with four degrees of freedom: now and then an array is far off.
         let student = |off: f64, spread: f64| 0.375 / spread * (1.0 + (off / spread).powi(2) / 4.0).powf(-2.5);
         let off = written.mean - self.time(curve, WRITES as f64);
         let mut likelihood = student(off, OFF_SPREAD.hypot(written.error));
         if let Some(one_class) = one_class {
-            // All I/Os of a class are its disk's, as many in each phase as there are writes.
+            // All I/Os of a class are on its disk, in each phase as many as there are writes.
             let each = curve.at((CLASS_WRITES * classes) as f64).exp() * self.phases.len() as f64;
             let longer = match self.has_bottleneck {
                 true => 0.0,
@@ -280,24 +284,24 @@ impl LevelHypothesis {
     }
 }
 
-/// The time of batches of random reads: logarithms of both, by number.
+/// The time of batches of random reads as a function of their number; both as logarithms.
 struct Curve {
     points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    /// The logarithm of the time of so many reads: on straight lines between what was measured, and on from its ends.
+    /// The logarithm of the time of `reads` reads: interpolated between the measurements, and extrapolated beyond them.
     fn at(&self, reads: f64) -> f64 {
         let at = reads.max(1.0).ln();
         let next = self.points.iter().position(|(from, _)| *from >= at).unwrap_or(self.points.len() - 1).max(1);
         let ((from, low), (to, high)) = (self.points[next - 1], self.points[next]);
-        // Fewer than were measured: each takes as long as in the smallest batch.
+        // Below the smallest batch, each read takes as long as in that batch.
         let slope = if at < from { 1.0 } else { (high - low) / (to - from) };
         low + slope * (at - from)
     }
 }
 
-/// Where chunks are, if that is known, and a block of a write is part of one.
+/// The places of the chunks, if they are known and a block of a write lies in one chunk.
 fn known_places(known: &KnownArray) -> Option<Places> {
     let (pattern, chunk, phase) =
         (known.pattern_bytes.as_ref()?, known.chunk_bytes.as_ref()?, known.phase_bytes.as_ref()?);
@@ -322,7 +326,7 @@ impl Batches {
         Batches { block, blocks: (sampler.device().bytes / block).max(1) }
     }
 
-    /// The times at which so many requests are done.
+    /// The times at which `count` requests are done, in nanoseconds.
     async fn run(&self, sampler: &mut Sampler, kind: ProbeAccess, count: usize) -> Result<Vec<f64>, EarlyEnd> {
         let any = |sampler: &mut Sampler| sampler.rng.below(self.blocks) * self.block;
         self.done(sampler, kind, |sampler| (0..count).map(|_| any(sampler)).collect()).await
@@ -339,7 +343,7 @@ impl Batches {
         Ok(sampler.run(draw).await?.into_iter().flatten().collect())
     }
 
-    /// By how much longer writes of one class take than as many of all, in logarithms.
+    /// The excess of writes of one class over as many of all classes, in logarithms.
     async fn one_class(&self, sampler: &mut Sampler, places: Places, known: &KnownArray) -> Result<Trimmed, EarlyEnd> {
         let classes = known.classes.as_ref().map_or(&[][..], |claim| &claim.value);
         let count = classes.iter().max().map_or(0, |most| most + 1) as u64;

@@ -1,5 +1,4 @@
-//! The yardstick: how long a burst takes that one disk (one mirror) does alone, measured again and again, as the device
-//! may be busier now than it was.
+//! The yardstick: the time of a burst on one disk (one mirror), measured repeatedly, because the device's load may change.
 
 use super::sampler::{EarlyEnd, Sampler};
 use super::statistic::{gap_trimmed, median, spread, time_reached};
@@ -7,34 +6,34 @@ use super::thresholds::{BURST_MAX, BURST_MIN, SPREAD_MAX, SPREAD_MIN, SPREAD_WAN
 use crate::probe::known::{DeviceClass, Unmeasurable};
 use std::collections::VecDeque;
 
-/// References that it begins with, and that are kept.
+/// References at the beginning.
 const REFERENCES: usize = 10;
-/// See [`REFERENCES`].
+/// References that are kept, at most.
 const REFERENCES_MAX: usize = 24;
-/// Fresh references that show a drift, when their median is so many of its spreads off: by chance one in ten thousand is.
+/// Fresh references that are measured to detect a drift.
 const FRESH: usize = 5;
-/// See [`FRESH`].
+/// There is a drift when the median of the fresh references is off by more than this many of its spreads: by chance,
+/// one in ten thousand is.
 const DRIFTED_SPREADS: f64 = 4.0;
-/// A burst that is lost altogether is run again so many times.
+/// Attempts at a burst of which too few requests succeed.
 const LOST_MAX: usize = 8;
-/// The golden section: multiples of it, modulo 1, are the most even sequence there is, so that few offsets see much of a
-/// pattern.
+/// The golden section: its multiples modulo 1 are the most even sequence, so that few offsets cover much of a pattern.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// A kind of burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// How the members answer.
+    /// How the members serve requests.
     pub device_class: DeviceClass,
-    /// Requests.
+    /// The number of requests.
     pub count: usize,
 }
 
 impl Burst {
-    /// The logarithm of its pace (time for each request) on places at `offset` from multiples of `stride`.
+    /// The logarithm of the pace (nanoseconds per request) on places at `offset` from multiples of `stride`.
     ///
     /// # Errors
-    /// Of [`Sampler::run`]; [`Unmeasurable::Errors`] when all requests fail again and again.
+    /// Those of [`Sampler::run`]; [`Unmeasurable::Errors`] when requests of each attempt fail.
     pub async fn pace(&self, sampler: &mut Sampler, stride: u64, offset: u64) -> Result<f64, EarlyEnd> {
         for _ in 0..LOST_MAX {
             let draw = |sampler: &mut Sampler| {
@@ -46,7 +45,7 @@ impl Burst {
                 DeviceClass::Flash { .. } => time_reached(&done),
             };
             if let Some(pace) = pace {
-                // All done at once take no time; a nanosecond has a logarithm.
+                // If all are done at once the pace is zero; a nanosecond has a logarithm.
                 return Ok(pace.max(1.0).ln());
             }
         }
@@ -54,41 +53,41 @@ impl Burst {
     }
 }
 
-/// Offsets into a stride, evenly spread however many are taken.
+/// Offsets into a stride, evenly spread whatever their number.
 #[derive(Clone, Copy, Debug)]
 pub struct Offsets {
     at: f64,
 }
 
 impl Offsets {
-    /// From somewhere on.
+    /// Offsets that begin at a random one.
     pub fn new(sampler: &mut Sampler) -> Offsets {
         Offsets { at: sampler.rng.uniform() }
     }
 
-    /// The next one: a multiple of `block` below `stride`.
+    /// The next offset: a multiple of `block` below `stride`.
     pub fn next_of(&mut self, stride: u64, block: u64) -> u64 {
         self.at = (self.at + GOLDEN).fract();
         ((self.at * (stride / block) as f64) as u64).min(stride / block - 1) * block
     }
 }
 
-/// References of one disk.
+/// Measurements of one disk, with which bursts are compared.
 #[derive(Clone, Debug)]
 pub struct Yardstick {
     /// The burst of each reference.
     pub burst: Burst,
-    /// A multiple of the pattern, as far as is known.
+    /// The distance of the reads: a multiple of the pattern, as far as is known.
     stride: u64,
     logs: VecDeque<f64>,
     offsets: Offsets,
 }
 
 impl Yardstick {
-    /// Measures a multiple of the pattern; on disks with as many requests a burst as it takes.
+    /// Measures a multiple of the pattern; on disks with larger and larger bursts until the spread is small enough.
     ///
     /// # Errors
-    /// [`Unmeasurable::TooNoisy`] when that does not help.
+    /// [`Unmeasurable::TooNoisy`] when the spread stays too large, and those of [`Burst::pace`].
     pub async fn new(sampler: &mut Sampler, burst: Burst, stride: u64) -> Result<Yardstick, EarlyEnd> {
         let mut yardstick = Yardstick { burst, stride, logs: VecDeque::new(), offsets: Offsets::new(sampler) };
         loop {
@@ -106,10 +105,10 @@ impl Yardstick {
         }
     }
 
-    /// Measures this multiple from now on, and forgets what it knew.
+    /// Measures this multiple from now on, and drops all earlier references.
     ///
     /// # Errors
-    /// Of [`Burst::pace`].
+    /// Those of [`Burst::pace`].
     pub async fn move_to(&mut self, sampler: &mut Sampler, stride: u64) -> Result<(), EarlyEnd> {
         self.stride = stride;
         self.logs.clear();
@@ -119,10 +118,10 @@ impl Yardstick {
         Ok(())
     }
 
-    /// One reference more; the oldest is forgotten.
+    /// Adds a reference; the oldest is dropped when there are too many.
     ///
     /// # Errors
-    /// Of [`Burst::pace`].
+    /// Those of [`Burst::pace`].
     pub async fn refresh(&mut self, sampler: &mut Sampler) -> Result<(), EarlyEnd> {
         let offset = self.offsets.next_of(self.stride, sampler.device().block);
         self.logs.push_back(self.burst.pace(sampler, self.stride, offset).await?);
@@ -132,10 +131,10 @@ impl Yardstick {
         Ok(())
     }
 
-    /// Has the pace of one disk changed? A few fresh references say so; if it has, all older ones are forgotten.
+    /// Whether the pace of one disk has changed, by a few fresh references; if so, all older ones are dropped.
     ///
     /// # Errors
-    /// Of [`Burst::pace`].
+    /// Those of [`Burst::pace`].
     pub async fn has_drifted(&mut self, sampler: &mut Sampler) -> Result<bool, EarlyEnd> {
         let (before, spread) = (self.log(), self.spread());
         let mut fresh = Vec::new();
@@ -151,12 +150,12 @@ impl Yardstick {
         Ok(has_drifted)
     }
 
-    /// The logarithm of the pace of one disk, in nanoseconds a request.
+    /// The logarithm of the pace of one disk, in nanoseconds per request.
     pub fn log(&self) -> f64 {
         median(&self.logs.iter().copied().collect::<Vec<_>>())
     }
 
-    /// Its spread from burst to burst.
+    /// The spread of that logarithm from burst to burst.
     pub fn spread(&self) -> f64 {
         spread(&self.logs.iter().copied().collect::<Vec<_>>()).clamp(SPREAD_MIN, SPREAD_MAX)
     }

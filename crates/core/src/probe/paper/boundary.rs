@@ -1,4 +1,4 @@
-//! Step 2: where one disk ends and the next begins, and the chunk (Denehy et al. 2004, section 2.3.2).
+//! Step 2: the boundaries between disks, and from them the chunk (Denehy et al. 2004, section 2.3.2).
 
 use super::cluster;
 use super::pattern::PatternScan;
@@ -6,32 +6,32 @@ use super::trial::{Halt, ScanPoint, TrialParameters, by_turns, mean, reads_at};
 use crate::probe::io::ProbeIo;
 use crate::rng::Rng;
 
-/// What the boundaries say.
+/// The boundaries of chunks, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Boundaries {
-    /// Where they are in the pattern, in bytes.
+    /// Their places in the pattern, in bytes.
     pub places: Vec<u64>,
-    /// The chunk: the greatest common divisor of their differences. (The paper says "the difference", which differs at the
-    /// ends of ZIGZAG's stripes.)
+    /// The chunk in bytes: the greatest common divisor of their differences. (The paper calls it "the difference",
+    /// which is not the chunk at the ends of ZIGZAG's stripes.)
     pub chunk_bytes: u64,
-    /// The first one, modulo the chunk.
+    /// The first boundary modulo the chunk, in bytes.
     pub phase_bytes: u64,
     /// The mean silhouette of all points, 0 to 1.
     pub confidence: f64,
 }
 
-/// The fast points must be faster than this share of the slow ones, or there is no boundary: two clusters are found in any
-/// noise. Chained declustering's 2:3 is the least contrast there is.
+/// The greatest ratio of fast to slow times for which there are boundaries: two clusters are found in any noise. The
+/// least contrast is chained declustering's, with 2:3.
 const CONTRAST_MAX: f64 = 0.85;
 
-/// 2 N reads take at least so many times as long as N on the same disk; an elevator makes it less than 2. On two disks they
-/// take as long as N on one.
+/// On one disk, 2 N reads take at least this many times as long as N; an elevator makes it less than 2. On two disks
+/// they take as long as N on one.
 const ONE_DISK_MIN: f64 = 1.4;
 
-/// For each place in the pattern: that block in N random patterns, and the block before it in N others.
+/// Measures each place in the pattern: that block in N random patterns, and the block before it in N others.
 ///
 /// # Errors
-/// When nothing is left to spend, or requests fail again and again.
+/// When the budget is spent, or requests fail repeatedly.
 pub async fn scan<K>(
     bench: &ProbeIo<K>,
     parameters: &TrialParameters,
@@ -50,8 +50,8 @@ pub async fn scan<K>(
     Ok(samples)
 }
 
-/// The fast cluster of two. Where all places are alike, all of them are boundaries if they are fast, and none otherwise: the
-/// pattern of step 1 says how long N reads of one disk take.
+/// The boundaries: the fast cluster of two. Where all places are alike, all of them are boundaries if they are fast,
+/// and none otherwise; the pattern of step 1 gives the time of N reads of one disk.
 pub fn boundaries(samples: &[ScanPoint], pattern: &PatternScan) -> Option<Boundaries> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clusters = cluster::two(&seconds);
@@ -84,7 +84,7 @@ mod tests {
     fn chunks_lie_between_boundaries() {
         assert_eq!(found(&[0, 4, 8, 12], 16, 0.5), Some((4, 0)));
         assert_eq!(found(&[3, 7, 11, 15], 16, 0.5), Some((4, 3)), "a partition that begins within a chunk");
-        // ZIGZAG of three disks, two blocks each: no boundary where the direction turns.
+        // ZIGZAG on three disks, with chunks of two blocks: no boundary where the direction turns.
         assert_eq!(found(&[2, 4, 8, 10], 12, 0.5), Some((2, 0)));
         assert_eq!(found(&[0, 2, 4], 6, 2.0 / 3.0), Some((2, 0)), "chained");
     }

@@ -1,10 +1,10 @@
-//! Clusters of times: two of them, or as many as there are. Exact, because times lie on a line.
+//! Clusters of times: two of them, or as many as there are. The result is exact, because times lie on a line.
 //!
-//! On a line the best two clusters are what lies below and above one cut, so every cut is tried: nothing depends on where
-//! a search begins. The variant of x-means (Pelleg & Moore, ICML 2000) that Denehy et al. 2004 mention is not described
-//! by them; ours cuts again and again as long as the Bayesian information criterion rises.
+//! On a line the best two clusters are the values below and above one cut, so every cut is tried, and nothing depends
+//! on where a search begins. Denehy et al. 2004 mention a variant of x-means (Pelleg & Moore, ICML 2000) without
+//! describing it; this one cuts again and again as long as the Bayesian information criterion rises.
 
-/// Which value is in which cluster.
+/// An assignment of values to clusters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clusters {
     /// The cluster of each value, in their order.
@@ -13,23 +13,23 @@ pub struct Clusters {
     pub means: Vec<f64>,
 }
 
-/// By how much times of one cluster vary, in logarithms: 3 %, somewhat more than means of a few trials do. It is given, not
-/// estimated, because the slowest cluster is two or three points above a broad bulk, and a spread that all clusters shared
-/// would be the bulk's.
+/// The spread of the times in one cluster, in logarithms: 3 %, somewhat more than that of the means of a few trials. It
+/// is given and not estimated, because the slowest cluster is two or three points above a broad bulk, and a common
+/// estimate would be the bulk's spread.
 const LOG_SPREAD: f64 = 0.03;
 
-/// What a cut costs on the criterion's scale, in logarithms of the count: a mean and a share more, half each.
+/// The parameters that a cut adds, a mean and a share; each costs half the logarithm of the count on the criterion's scale.
 const CUT_PARAMETERS: f64 = 2.0;
 
 impl Clusters {
-    /// The values of one cluster, by their numbers.
+    /// The indices of the values in one cluster.
     pub fn members(&self, cluster: usize) -> impl Iterator<Item = usize> + '_ {
         self.labels.iter().enumerate().filter(move |&(_, &label)| label == cluster).map(|(index, _)| index)
     }
 
-    /// How clearly a value is in its own cluster and not in the next: 1 for one at its mean, 0 for one half-way, below 0
-    /// for one that is nearer to another. (The simplified silhouette: distances to means, not to all others.) A single
-    /// cluster is clear.
+    /// How clearly a value belongs to its cluster and not to the next one: 1 for one at the mean, 0 for one half-way,
+    /// below 0 for one that is nearer to another cluster. (The simplified silhouette: distances to means, not to all
+    /// other values.) With a single cluster it is 1.
     pub fn silhouette(&self, index: usize, value: f64) -> f64 {
         let own = (value - self.means[self.labels[index]]).abs();
         let others = self.means.iter().enumerate().filter(|&(label, _)| label != self.labels[index]);
@@ -44,7 +44,7 @@ impl Clusters {
         sum / f64::from(count.max(1))
     }
 
-    /// From the ends of the runs of the sorted values.
+    /// Makes clusters of runs of the sorted values, given the ends of the runs.
     fn of_runs(values: &[f64], order: &[usize], ends: &[usize]) -> Clusters {
         let (mut labels, mut means, mut start) = (vec![0; values.len()], Vec::new(), 0);
         for (label, &end) in ends.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Clusters {
     }
 }
 
-/// The two clusters with the least squared distance to their means (k-means, k = 2). One, where all values are equal.
+/// The two clusters with the least squared distance to their means (k-means, k = 2); one cluster, if all values are equal.
 pub fn two(values: &[f64]) -> Clusters {
     let order = sorted(values);
     let run: Vec<f64> = order.iter().map(|&index| values[index]).collect();
@@ -65,7 +65,7 @@ pub fn two(values: &[f64]) -> Clusters {
     Clusters::of_runs(values, &order, &ends)
 }
 
-/// As many clusters as there are, of the logarithms of the values.
+/// Clusters of the logarithms of the values, as many as the criterion finds.
 ///
 /// # Panics
 /// When a value is zero or below.
@@ -78,7 +78,7 @@ pub fn many(values: &[f64]) -> Clusters {
     Clusters::of_runs(values, &order, &ends)
 }
 
-/// The greatest common divisor; that of nothing is 0.
+/// The greatest common divisor; 0 if there are no values.
 pub fn gcd(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0, |mut a, mut b| {
         while b > 0 {
@@ -102,7 +102,7 @@ struct Cut {
 }
 
 fn cut(run: &[f64]) -> Option<Cut> {
-    // Distances from the middle, so that squares of large times lose no digits.
+    // Relative to the middle, so that squares of large times lose no digits.
     let middle = run.get(run.len() / 2)?;
     let squares = |sum: f64, squares: f64, count: usize| (squares - sum * sum / count as f64).max(0.0);
     let (all, all_squares) = run.iter().map(|value| value - middle).fold((0.0, 0.0), |(s, q), v| (s + v, q + v * v));
@@ -120,7 +120,7 @@ fn cut(run: &[f64]) -> Option<Cut> {
     best
 }
 
-/// Cuts a run where that tells more than it costs, and its parts again; their ends, in order.
+/// Cuts a run, and its parts again, where the gain exceeds the cost; appends the ends of the parts, in order.
 fn part(run: &[f64], start: usize, ends: &mut Vec<usize>) {
     match cut(run).filter(|cut| tells_more(cut, run.len())) {
         Some(Cut { at, .. }) => {
@@ -131,7 +131,7 @@ fn part(run: &[f64], start: usize, ends: &mut Vec<usize>) {
     }
 }
 
-/// Does the criterion rise? (Pelleg & Moore 2000, section 3.2: Gaussian clusters of one spread, here a given one.)
+/// Whether the cut raises the criterion. (Pelleg & Moore 2000, section 3.2: Gaussian clusters of one spread, here a given one.)
 fn tells_more(cut: &Cut, count: usize) -> bool {
     let share = |part: usize| part as f64 * (part as f64 / count as f64).ln();
     let gained = (cut.whole - cut.parts) / (2.0 * LOG_SPREAD * LOG_SPREAD) + share(cut.at) + share(count - cut.at);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     proptest! {
-        /// No assignment of labels is better than the cut: all of them are tried.
+        /// All assignments of labels are tried: none is better than the cut.
         #[test]
         fn two_is_exact(values in proptest::collection::vec(0.0f64..10.0, 2..9)) {
             let squares = |labels: &dyn Fn(usize) -> usize| -> f64 {

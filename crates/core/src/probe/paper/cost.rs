@@ -1,8 +1,8 @@
-//! What the four steps cost, in requests (Denehy et al. 2004, section 2.4 and Figure 7).
+//! The cost of the four steps, in requests (Denehy et al. 2004, section 2.4 and Figure 7).
 
 use super::trial::TrialParameters;
 
-/// Requests of each step, where nothing fails and no cache takes the writes.
+/// The requests of each step, if none fails and no cache takes the writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepCost {
     /// Step 1: N R for each size up to the largest.
@@ -11,12 +11,12 @@ pub struct StepCost {
     pub boundary: u64,
     /// Step 3: 2 N R for each pair of chunks, a chunk with itself included.
     pub layout: u64,
-    /// Step 4: N reads, N of other traffic, N writes.
+    /// Step 4: N reads, N reads of other places, N writes.
     pub redundancy: u64,
 }
 
 impl StepCost {
-    /// For a pattern and a chunk of these sizes.
+    /// The cost for a pattern and a chunk of these sizes.
     pub fn of(parameters: &TrialParameters, pattern_bytes: u64, chunk_bytes: u64) -> StepCost {
         let (requests, repeats) = (parameters.requests as u64, parameters.repeats as u64);
         let chunks = pattern_bytes / chunk_bytes;
@@ -28,7 +28,7 @@ impl StepCost {
         }
     }
 
-    /// All steps.
+    /// The cost of all steps.
     pub fn total(&self) -> u64 {
         self.pattern + self.boundary + self.layout + self.redundancy
     }

@@ -7,36 +7,37 @@ use crate::probe::known::Claim;
 use crate::probe::library::canonical;
 use crate::rng::Rng;
 
-/// More chunks are not compared, each with each: half a million pairs.
+/// Chunks that are compared with each other, at most: half a million pairs.
 pub const CHUNKS_MAX: usize = 1024;
 
 /// The chunks of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
-    /// How many: 1 to [`CHUNKS_MAX`].
+    /// The number of chunks: 1 to [`CHUNKS_MAX`].
     pub count: usize,
-    /// The size of each.
+    /// The size of each, in bytes.
     pub bytes: u64,
-    /// Where the first one begins.
+    /// The first byte of the first chunk.
     pub phase_bytes: u64,
 }
 
-/// A chunk whose pairs with all others take more than this share of its own time is lost, not merely slow: its reads go to every
-/// other disk, so that both are one disk's reads twice over. Pairs of a slow disk take 0.54 of its own time behind an
-/// elevator (two disks instead of one), those of the lost one of figure 19 as modelled 0.72 or 1: the middle.
+/// A chunk is lost, not merely slow, if its pairs with all others take more than this share of its own time: its reads
+/// go to every other disk, so that both chunks of a pair load each other's disks. Pairs of a slow disk take 0.54 of its
+/// own time behind an elevator (two disks instead of one), those of the lost disk of figure 19 as modelled 0.72 or 1;
+/// this is the middle of 0.54 and 0.72.
 const LOST_MIN: f64 = 0.63;
 
 /// The mean time of every pair of chunks, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// A row for each chunk; the same above the diagonal as below.
+    /// One row per chunk; symmetric.
     pub rows: Vec<Vec<f64>>,
 }
 
-/// For each pair of chunks, a chunk with itself included: a block in the one in N random patterns, in the other in N others.
+/// Measures each pair of chunks (also of a chunk with itself): a block of one in N random patterns, of the other in N others.
 ///
 /// # Errors
-/// When nothing is left to spend, or requests fail again and again.
+/// When the budget is spent, or requests fail repeatedly.
 pub async fn scan<K>(
     bench: &ProbeIo<K>,
     parameters: &TrialParameters,
@@ -62,7 +63,7 @@ pub async fn scan<K>(
 }
 
 impl Matrix {
-    /// Every pair once, with its time.
+    /// Each pair once, with its time in seconds.
     pub fn pairs(&self) -> impl Iterator<Item = ((usize, usize), f64)> + '_ {
         let row = |(one, row): (usize, &'_ Vec<f64>)| {
             row.iter().enumerate().skip(one).map(|(other, &time)| ((one, other), time)).collect::<Vec<_>>()
@@ -70,19 +71,19 @@ impl Matrix {
         self.rows.iter().enumerate().flat_map(row)
     }
 
-    /// The time of each chunk with itself.
+    /// The time of each chunk with itself, in seconds.
     pub fn diagonal(&self) -> Vec<f64> {
         self.rows.iter().enumerate().map(|(chunk, row)| row[chunk]).collect()
     }
 
-    /// The classes: chunks of slow pairs lie together. The diagonal is among the values, so that there are slow ones where no
-    /// two chunks lie together. As sure as the share of pairs that agree with the classes.
+    /// The classes: chunks of slow pairs lie on the same disk. The diagonal is among the values, so that there are slow
+    /// ones even where no two chunks share a disk. The confidence is the share of pairs that agree with the classes.
     pub fn classes(&self) -> Claim<Vec<usize>> {
         self.grouped().0
     }
 
-    /// The class of the chunks that are slow with every other one, of a disk that is not there: nothing where there is none.
-    /// (Of two lost disks, both; the method cannot tell them apart.)
+    /// The class of the chunks that are slow with every other one, because their disk is missing; `None` if there is
+    /// none. (The chunks of two missing disks form one class; the method cannot separate them.)
     pub fn lost(&self) -> Option<usize> {
         self.grouped().1
     }
@@ -107,7 +108,7 @@ impl Matrix {
         (Claim::new(classes, confidence), class)
     }
 
-    /// Which chunks are slow with every other, while some of the others are not.
+    /// Marks the chunks that are slow with every other one, unless all chunks are.
     fn lost_chunks(&self, pairs: &[((usize, usize), f64)], slow: &[bool]) -> Vec<bool> {
         let mut lost = vec![true; self.rows.len()];
         for (&((one, other), seconds), &is_slow) in pairs.iter().zip(slow) {
@@ -123,7 +124,7 @@ impl Matrix {
 mod tests {
     use super::*;
 
-    /// As many times as a disk has more to do than half of all.
+    /// Times by the disk of each chunk: 2 on the same disk, 1.05 on different ones.
     fn matrix(disks: &[usize]) -> Matrix {
         let time = |one: &usize, other: &usize| if one == other { 2.0 } else { 1.05 };
         Matrix { rows: disks.iter().map(|one| disks.iter().map(|other| time(one, other)).collect()).collect() }
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(matrix(&[0, 1, 2, 3]).classes().value, [0, 1, 2, 3], "none but the diagonal");
     }
 
-    /// As above, but reads of one disk go to all others, and what they wait for in the host makes them slower by a factor.
+    /// As [`matrix`], but reads of the lost disk go to all others, and waiting in the host makes them slower by `factor`.
     fn degraded(disks: &[usize], lost: usize, factor: f64) -> Matrix {
         let time = |one: &usize, other: &usize| match (*one == lost, *other == lost) {
             (true, true) => 2.0 * factor,
@@ -158,7 +159,8 @@ mod tests {
         }
         assert_eq!(matrix(&[0, 1, 2, 3]).lost(), None);
         assert_eq!(matrix(&[0]).lost(), None, "one disk is slow with all there is");
-        // A disk so slow that its pairs are in the slow cluster: half of its own time each, as two disks share the reads.
+        // The disk is so slow that its pairs are in the slow cluster: half of its own time each, because two disks
+        // share the reads.
         let mut slow = matrix(&[0, 1, 2, 3]);
         (0..4).for_each(|chunk| (slow.rows[1][chunk], slow.rows[chunk][1]) = (2.1, 2.1));
         slow.rows[1][1] = 4.0;

@@ -1,33 +1,34 @@
 //! The level: which known layouts have these times and this ratio (Denehy et al. 2004, sections 2.3.4, 3.1, 3.2 and 5.1).
 //!
-//! Reads tell layouts apart by their classes, and chained declustering by a third level between "same disk" and "other
-//! disks": neighbours share one of their copies. What reads leave open, the cost of writes decides: 1 without redundancy, as
-//! many as copies, and two I/Os for each chunk that is read and written again with parities, or, where parities are
-//! reckoned anew from a whole stripe (Linux 2.4), as many as there are disks.
+//! Reads distinguish layouts by their classes, and chained declustering by a third time between "same disk" and "other
+//! disks": neighbours share one of their copies. Where reads leave several layouts, the cost of writes decides: 1
+//! without redundancy; the number of copies in a mirror; with parities, two I/Os for each chunk that is read and
+//! written again, or, where parities are recomputed from the whole stripe (Linux 2.4), the number of disks.
 
 use super::layout::Matrix;
 use crate::layout::LayoutKind;
 use crate::probe::known::{Claim, RedundancyLevel};
 use crate::probe::library::{self, LayoutFit};
 
-/// Times and ratios agree when they differ by no more than this, in logarithms: about 20 %, what an elevator and seeks of
-/// different lengths do to them.
+/// The greatest difference between times or ratios that agree, in logarithms: about 20 %, the effect of an elevator and
+/// of seeks of different lengths.
 const TOLERANCE: f64 = 0.25;
 
-/// By how much ratios are off what they should be, in logarithms: the root mean square over the arrays of figure 14 as they are
-/// modelled, behind an elevator or not, is 9 %.
+/// The spread of ratios around the expected ones, in logarithms: the root mean square over the arrays of figure 14 as
+/// they are modelled, behind an elevator or not, is 9 %.
 pub const LOG_SPREAD: f64 = 0.09;
 
-/// How often parities are reckoned anew from the whole stripe, whatever that costs: a choice, one in twenty. Linux 2.4 did so
-/// (section 4), and its RAID-6 for years after; controllers and later kernels read the old data and parities wherever
-/// that is less, which it is on all but the smallest arrays.
+/// The prior probability that parities are recomputed from the whole stripe, whatever that costs: a choice, one in
+/// twenty. Linux 2.4 did so (section 4), and its RAID-6 for years after; controllers and later kernels read the old
+/// data and parities wherever that is less work, which it is on all but the smallest arrays.
 const RECONSTRUCT_PRIOR: f64 = 0.05;
 
-/// In squares: more than what noise alone makes of one and the same prediction.
+/// A layout is left out if its mean square error exceeds that of the best one by more than this factor: noise alone
+/// makes less of one and the same prediction.
 const OFF_MAX: f64 = 2.0;
 
-/// The known layouts that have just these classes, and these times of pairs. Of two that may have them, one that is off by
-/// more than twice as much is left out: a few neighbours among many pairs tell chained declustering.
+/// The known layouts that have exactly these classes, and these times of pairs. Of two candidates, one whose mean square
+/// error is more than twice the other's is left out: a few neighbours among many pairs reveal chained declustering.
 pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<LayoutFit> {
     let times = times(matrix, classes);
     let found = library::fits(classes, None).into_iter().filter(|fit| has_times(fit, &times));
@@ -36,21 +37,21 @@ pub fn fits(matrix: &Matrix, classes: &[usize]) -> Vec<LayoutFit> {
     off.into_iter().filter(|&(_, off)| off <= OFF_MAX * least).map(|(fit, _)| fit).collect()
 }
 
-/// What the cost of writes says of the layouts that fit.
+/// The conclusion from the cost of writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelEvidence {
     /// The redundancy.
     pub level: Claim<RedundancyLevel>,
-    /// Disks that hold each chunk.
+    /// The number of disks that hold each chunk.
     pub copies: Claim<usize>,
-    /// Disks of the array.
+    /// The number of disks of the array.
     pub disks: Claim<usize>,
     /// The layouts of this level that may have this ratio.
     pub fits: Vec<LayoutFit>,
 }
 
-/// Which of the layouts that fit have this ratio of writes to reads: nothing where none has. Each claim is as sure as the share
-/// of all layouts' likelihood that agrees with it, so what they have in common is not in doubt.
+/// The level whose layouts, among those that fit, have this ratio of writes to reads; `None` where none has. The confidence of
+/// each claim is the share of all layouts' likelihood that agrees with it, so a property that all of them share is not in doubt.
 pub fn level(fits: &[LayoutFit], ratio: f64) -> Option<LevelEvidence> {
     let near: Vec<LayoutFit> =
         fits.iter().filter(|fit| squares_to(fit, ratio).any(|(_, off)| off <= TOLERANCE.powi(2))).copied().collect();
@@ -59,7 +60,7 @@ pub fn level(fits: &[LayoutFit], ratio: f64) -> Option<LevelEvidence> {
         fits.iter().filter(|fit| agrees(fit)).map(|fit| likelihood(fit, ratio)).sum::<f64>() / total
     };
     let level_sure = |fit: &LayoutFit| sure(&|other| level_of(other) == level_of(fit));
-    // The first of equals, which is the one of fewer disks.
+    // Of equals the first one is chosen, which has the fewest disks.
     let best = near.iter().rev().max_by(|one, other| level_sure(one).total_cmp(&level_sure(other)))?;
     let left: Vec<LayoutFit> = near.iter().filter(|fit| level_of(fit) == level_of(best)).copied().collect();
     let (copies, disks) = (library::copies_of(&left[0].layout), left[0].layout.disks());
@@ -71,17 +72,17 @@ pub fn level(fits: &[LayoutFit], ratio: f64) -> Option<LevelEvidence> {
     })
 }
 
-/// How likely this layout makes the ratio, up to a factor that all have in common: normal in logarithms around each cost.
+/// The likelihood of this layout given the ratio, up to a common factor: normal in logarithms around each cost.
 fn likelihood(fit: &LayoutFit, ratio: f64) -> f64 {
     squares_to(fit, ratio).map(|(prior, off)| prior * (-off / (2.0 * LOG_SPREAD * LOG_SPREAD)).exp()).sum()
 }
 
-/// For each cost it may have, how often that is, and the square of how far the ratio is from it in logarithms.
+/// Each cost that the layout may have: its prior probability, and the square of the ratio's distance from it in logarithms.
 fn squares_to(fit: &LayoutFit, ratio: f64) -> impl Iterator<Item = (f64, f64)> {
     costs_of(fit).into_iter().map(move |(prior, cost)| (prior, (ratio / cost).ln().powi(2)))
 }
 
-/// Its redundancy.
+/// The redundancy of the layout.
 pub fn level_of(fit: &LayoutFit) -> RedundancyLevel {
     let shape = fit.layout.shape();
     match (library::copies_of(&fit.layout), shape.parity) {
@@ -92,7 +93,7 @@ pub fn level_of(fit: &LayoutFit) -> RedundancyLevel {
     }
 }
 
-/// What a small write of it may cost, in reads, and how often it does.
+/// The costs that a small write may have, in reads, each with its prior probability.
 pub fn costs_of(fit: &LayoutFit) -> Vec<(f64, f64)> {
     let shape = fit.layout.shape();
     match (library::copies_of(&fit.layout), shape.parity) {
@@ -105,7 +106,8 @@ pub fn costs_of(fit: &LayoutFit) -> Vec<(f64, f64)> {
     }
 }
 
-/// The pairs of chunks and their times, in that of a chunk with itself. Without those of a lost disk, whose reads go to all others.
+/// The pairs of chunks and their times, relative to a chunk with itself. A lost disk's pairs are left out: its reads go
+/// to all others.
 fn times(matrix: &Matrix, classes: &[usize]) -> Vec<((usize, usize), f64)> {
     let lost = matrix.lost();
     let is_there = |chunk: usize| Some(classes[chunk]) != lost;
@@ -115,7 +117,7 @@ fn times(matrix: &Matrix, classes: &[usize]) -> Vec<((usize, usize), f64)> {
     pairs().map(|(pair, seconds)| (pair, seconds / unit)).collect()
 }
 
-/// Has each group of pairs that should take the same time that time, in the median?
+/// Whether each group of pairs that should take the same time does so, in the median.
 fn has_times(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> bool {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
     for &((one, other), time) in pairs {
@@ -132,13 +134,14 @@ fn has_times(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> bool {
     groups.iter_mut().all(agrees)
 }
 
-/// By how much the times of pairs are off: the mean of the squares, in logarithms.
+/// The mean square error of the times of pairs, in logarithms.
 fn squares_off(fit: &LayoutFit, pairs: &[((usize, usize), f64)]) -> f64 {
     let off = |&((one, other), time): &((usize, usize), f64)| (time / share(fit, one, other)).ln().powi(2);
     pairs.iter().map(off).sum::<f64>() / pairs.len().max(1) as f64
 }
 
-/// The time of a pair in that of a chunk with itself: the disks of one over those of both, as reads are shared evenly.
+/// The expected time of a pair, relative to a chunk with itself: the number of disks of one chunk divided by that of
+/// both, because reads are shared evenly.
 fn share(fit: &LayoutFit, one: usize, other: usize) -> f64 {
     let disks = |chunk: usize| -> Vec<usize> {
         let (data, at) = (fit.layout.shape().data as u64, fit.shift + chunk as u64);
@@ -162,7 +165,7 @@ mod tests {
         LayoutFit { layout: Layout::new(kind, Shape { data, parity }, disks).expect("such an array"), shift: 0 }
     }
 
-    /// The times that it should have, each a tenth off.
+    /// The expected times of the pairs, every second one a tenth too long.
     fn matrix(fit: &LayoutFit) -> Matrix {
         let chunks = fit.layout.pattern() as usize;
         let time =
@@ -201,12 +204,12 @@ mod tests {
 
     #[test]
     fn it_is_as_sure_as_what_is_usual_is_likelier() {
-        // Four disks: RAID-5 costs four either way, RAID-6 only where it reckons whole stripes.
+        // Four disks: RAID-5 costs four either way, RAID-6 only where it recomputes whole stripes.
         let four = [fit(LayoutKind::Raid5Ls, 3, 1, 4), fit(LayoutKind::Raid6Pq, 2, 2, 4)];
         let told = level(&four, 4.2).expect("a level");
         assert_eq!(told.level.value, RedundancyLevel::Raid5);
         assert!((0.93..0.97).contains(&told.level.confidence), "one in twenty: {told:?}");
-        // Six disks: what RAID-6 usually costs is a whole stripe of RAID-5.
+        // Six disks: the usual cost of RAID-6 is that of a whole stripe of RAID-5.
         let striped = matrix(&fit(LayoutKind::Raid0, 6, 0, 6));
         let six = fits(&striped, &striped.classes().value);
         let sure = |ratio: f64| level(&six, ratio).expect("a level").level.confidence;

@@ -8,11 +8,11 @@
 //! | 3 [`layout`] | a chunk of N random patterns, another chunk of N others | the slower of two clusters |
 //! | 4 [`redundancy`], [`level`] | N random reads, N random writes | their ratio, among the known layouts |
 //!
-//! Each trial is done R times; what counts is the mean time until all its requests are done. That makes it slow and fair:
-//! hundreds of thousands of requests, and no assumption but that reads of one disk take longer than those of two.
+//! Each trial is done R times; what counts is the mean time until all its requests are done. That makes the method slow, with
+//! hundreds of thousands of requests, but it assumes only that reads of one disk take longer than those of two.
 //!
-//! How the members answer ([`KnownArray::device_class`]) is not asked: the published method knows disks only. What it shows of a lost
-//! member is read off step 3, where its chunks are slow with every other; the paper looks at step 2 (its Figure 19).
+//! How the members serve requests ([`KnownArray::device_class`]) is not determined: the published method knows disks only. A
+//! lost member shows in step 3, where its chunks are slow with every other one; the paper uses step 2 (its Figure 19).
 
 pub mod boundary;
 pub mod cluster;
@@ -32,15 +32,15 @@ use crate::rng::Rng;
 use boundary::Boundaries;
 use layout::Chunks;
 
-/// A class this much slower or faster than the median is said to be: 10 %, three times what ten trials vary by.
+/// The factor from which a class counts as slower or faster than the median: 10 %, three times the variation of ten trials.
 const ODD_FACTOR: f64 = 1.1;
 
-/// The prober that goes through all four steps. What it is sure of is the silhouette of the cluster that decided, and the
-/// share of points that agree with the decision: see each step.
+/// The prober that takes all four steps. Its confidence is the silhouette of the deciding cluster, or the share of
+/// points that agree with the decision: see each step.
 ///
 /// # Panics
-/// When the parameters do not fit each other or the device: a block of whole device blocks, a step of whole blocks, and at
-/// least one request and one repeat.
+/// When the parameters do not fit each other or the device: a block must be whole device blocks, a step whole blocks,
+/// and there must be at least one request and one repeat.
 pub fn paper(device: ProbedDevice, parameters: TrialParameters, budget: ProbeBudget) -> Prober<KnownArray> {
     let TrialParameters { block_bytes, step_bytes, requests, repeats, .. } = parameters;
     assert!(block_bytes > 0 && block_bytes.is_multiple_of(device.block), "a block of {block_bytes} bytes");
@@ -67,7 +67,7 @@ async fn steps(bench: &ProbeIo<KnownArray>, parameters: &TrialParameters) -> Res
         bench.note(|known| known.unmeasurable = Some(Unmeasurable::Serial));
         return Ok(());
     }
-    // One stream of chance a step, so that a longer one does not shift the next.
+    // Each step has its own stream of random numbers, so that a longer step does not shift the next.
     let rng = |step: u64| Rng::stream(parameters.seed, step);
     bench.note(|known| known.stage = ProbeStage::Pattern);
     let samples = pattern::scan(bench, parameters, &mut rng(1)).await?;
@@ -96,10 +96,10 @@ fn points(samples: &[ScanPoint]) -> Vec<(u64, f64)> {
     samples.iter().map(|sample| (sample.bytes, sample.seconds)).collect()
 }
 
-/// Step 4: what writes cost, and which of the layouts that fit have that cost. The fast prober takes it, too.
+/// Step 4: measures the cost of writes, and selects the fitting layouts with this cost. The fast prober uses it, too.
 ///
 /// # Errors
-/// When nothing is left to spend, or requests fail again and again.
+/// When the budget is spent, or requests fail repeatedly.
 pub async fn tell_redundancy(
     bench: &ProbeIo<KnownArray>,
     parameters: &TrialParameters,
@@ -112,7 +112,7 @@ pub async fn tell_redundancy(
     Ok(())
 }
 
-/// Notes where chunks begin, and gives them: the whole pattern is one where there is no boundary.
+/// Notes where chunks begin, and returns the chunks: without boundaries the whole pattern is one chunk.
 fn chunks(bench: &ProbeIo<KnownArray>, found: Option<Boundaries>, pattern_bytes: u64) -> Chunks {
     let Some(Boundaries { chunk_bytes, phase_bytes, confidence, .. }) = found else {
         return Chunks { count: 1, bytes: pattern_bytes, phase_bytes: 0 };
@@ -149,7 +149,7 @@ fn note_layout(bench: &ProbeIo<KnownArray>, matrix: &layout::Matrix) {
     });
 }
 
-/// What a user should know of these classes, one of which may be lost.
+/// The findings about these classes, one of which may be lost.
 fn findings(classes: &Claim<Vec<usize>>, times: &[f64], lost: Option<usize>) -> Vec<Claim<ProbeFinding>> {
     let size = |class: usize| classes.value.iter().filter(|&&other| other == class).count();
     let sizes: Vec<usize> = (0..times.len()).map(size).collect();
@@ -173,7 +173,7 @@ fn note_redundancy(bench: &ProbeIo<KnownArray>, ratio: f64) {
         known.write_ratio = Some(Claim::new(ratio, 1.0));
         let Some(fits) = &known.fits else { return };
         let Some(told) = level::level(&fits.value, ratio) else { return };
-        // The layout must fit at all, and be this one of those that do. What was known before is no less sure now.
+        // The claim holds if a fitting layout exists and is this one. Values that were known before keep their confidence.
         let (known_fits, as_sure) = (fits.confidence, told.level.confidence);
         learn(&mut known.copies, told.copies.value, known_fits * told.copies.confidence);
         learn(&mut known.disks, told.disks.value, known_fits * told.disks.confidence);
@@ -200,7 +200,7 @@ mod tests {
     const CHUNK: u64 = 8192;
     const PHASE: u64 = 4096;
 
-    /// Three disks of 10 ms a request, the second of which takes `second_ms`.
+    /// Three disks with 10 ms per request, except the second, which takes `second_ms`.
     fn answers(requests: &[ProbeRequest], second_ms: u64) -> Answers {
         let mut busy = [0; 3];
         let serve = |request: &ProbeRequest| {

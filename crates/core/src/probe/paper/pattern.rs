@@ -1,26 +1,26 @@
-//! Step 1: the pattern's size (Denehy et al. 2004, section 2.3.1).
+//! Step 1: the size of the pattern (Denehy et al. 2004, section 2.3.1).
 
 use super::cluster;
 use super::trial::{Halt, ScanPoint, TrialParameters, mean, reads_at};
 use crate::probe::io::ProbeIo;
 use crate::rng::Rng;
 
-/// What the scan says.
+/// The result of the scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PatternScan {
-    /// The pattern's size.
+    /// The size of the pattern, in bytes.
     pub bytes: u64,
-    /// What N reads of it take, all on one disk (of a mirror: one pair).
+    /// The time in seconds of N reads at this distance, all on one disk (of a mirror: one pair).
     pub seconds: f64,
-    /// The mean silhouette of the slowest cluster, times the share of the size's multiples that are in it: where the divisor
-    /// has collapsed, most are not. 0 to 1.
+    /// The mean silhouette of the slowest cluster, times the share of the size's multiples that are in it: if the
+    /// divisor has collapsed, most of them are not. 0 to 1.
     pub confidence: f64,
 }
 
-/// For each size that is assumed: a block at the same random place of N random segments of that size.
+/// Measures each assumed size: a block at the same random place of N random segments of that size.
 ///
 /// # Errors
-/// When nothing is left to spend, or requests fail again and again.
+/// When the budget is spent, or requests fail repeatedly.
 pub async fn scan<K>(bench: &ProbeIo<K>, parameters: &TrialParameters, rng: &mut Rng) -> Result<Vec<ScanPoint>, Halt> {
     let largest = parameters.pattern_bytes_max.min(bench.device().bytes);
     let mut samples = Vec::new();
@@ -34,7 +34,7 @@ pub async fn scan<K>(bench: &ProbeIo<K>, parameters: &TrialParameters, rng: &mut
     Ok(samples)
 }
 
-/// The greatest common divisor of the sizes in the slowest cluster; nothing of an empty scan.
+/// The pattern: the greatest common divisor of the sizes in the slowest cluster; `None` of an empty scan.
 pub fn pattern(samples: &[ScanPoint]) -> Option<PatternScan> {
     let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
     let clusters = cluster::many(&seconds);

@@ -1,27 +1,27 @@
-//! Step 4: what writes cost (Denehy et al. 2004, sections 2.3.4 and 4).
+//! Step 4: the cost of writes (Denehy et al. 2004, sections 2.3.4 and 4).
 
 use super::trial::{Halt, TrialParameters, WriteGrowth, makespan, reads_at};
 use crate::probe::io::{ProbeAccess, ProbeIo, ProbeRequest};
 use crate::rng::Rng;
 
-/// What was measured.
+/// The measured times of reads and writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredRedundancy {
-    /// The time of a read, in seconds: that of the batch, by its requests.
+    /// The time of a read, in seconds: the batch's makespan divided by the number of its requests.
     pub read_seconds: f64,
-    /// How many writes, and the time of one, for each size of batch that was tried.
+    /// Number of writes and time of one write in seconds, for each batch that was tried.
     pub writes: Vec<(usize, f64)>,
 }
 
-/// Writes in less than this share of the time of reads go to a cache. The paper says "significantly" and that the threshold
-/// is difficult; without redundancy they take as long as reads, so it must be well below 1.
+/// Writes that take less than this share of the time of reads go to a cache. The paper says "significantly" and that
+/// the threshold is difficult; without redundancy writes take as long as reads, so it must be well below 1.
 const CACHED_BELOW: f64 = 0.7;
 
-/// More writes than so many times N are not tried: a cache that takes all of them is not overcome.
+/// The largest batch of writes, in multiples of N: a cache that takes all of them is not overcome.
 const GROWTH_MAX: usize = 256;
 
 impl WriteGrowth {
-    /// How many writes come after so many.
+    /// The number of writes of the batch after one of `writes`.
     pub fn next(self, writes: usize) -> usize {
         match self {
             WriteGrowth::Doubling => writes * 2,
@@ -31,16 +31,16 @@ impl WriteGrowth {
 }
 
 impl MeasuredRedundancy {
-    /// The time of writes in reads, of the last and largest batch of them.
+    /// The time of a write relative to a read, in the last and largest batch of writes.
     pub fn ratio(&self) -> f64 {
         self.writes.last().map_or(f64::NAN, |(_, seconds)| seconds / self.read_seconds)
     }
 }
 
-/// N random reads, then as many writes, and more as long as a cache takes them.
+/// Measures N random reads, then as many writes, and more as long as a cache takes them.
 ///
 /// # Errors
-/// When nothing is left to spend, or requests fail again and again.
+/// When the budget is spent, or requests fail repeatedly.
 pub async fn measure<K>(
     bench: &ProbeIo<K>,
     parameters: &TrialParameters,
@@ -58,7 +58,7 @@ pub async fn measure<K>(
     let mut found = MeasuredRedundancy { read_seconds, writes: Vec::new() };
     let mut count = parameters.requests;
     while count <= parameters.requests * GROWTH_MAX {
-        // Traffic in between, so that nothing of the last batch is in a cache: all over the device, and not timed.
+        // Untimed reads all over the device, so that nothing of the last batch is left in a cache.
         let traffic = reads_at(bench, parameters, rng, (0, block), |_| 0);
         makespan(bench, traffic).await?;
         let seconds = per_request(makespan(bench, random(ProbeAccess::Rewrite, count, rng)).await?, count);
@@ -77,7 +77,7 @@ mod tests {
     use crate::probe::io::{Answers, ProbeBudget, ProbedDevice, Prober, RequestTiming};
     use crate::units::Nanos;
 
-    /// A disk on which a read takes 10 ms, a write 40 ms, but the first `cached` writes of each batch none.
+    /// A disk on which a read takes 10 ms, a write 40 ms, but the first `cached` writes of each batch no time.
     fn measured(growth: WriteGrowth, cached: usize) -> MeasuredRedundancy {
         let device = ProbedDevice { bytes: 1 << 30, block: 512, depth: usize::MAX };
         let parameters = TrialParameters { requests: 100, ..TrialParameters::PUBLISHED };

@@ -1,41 +1,41 @@
-//! Trials: what all four steps have in common. A batch of requests at random places, again and again, and its mean time.
+//! Trials, the common part of all four steps: a batch of random requests, repeated, and its mean time.
 
 use crate::probe::io::{ProbeIo, ProbeRequest, Spent};
 use crate::rng::Rng;
 
-/// How writes become more, until they no longer vanish in a cache.
+/// How batches of writes grow until they no longer fit in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteGrowth {
-    /// Twice as many (Denehy et al. 2004, section 2.3.4).
+    /// Each batch has twice as many writes (Denehy et al. 2004, section 2.3.4).
     Doubling,
-    /// So many more (the same, section 4).
+    /// Each batch has this many more writes (the same source, section 4).
     Fixed(usize),
 }
 
-/// What the paper leaves to whoever runs it.
+/// The parameters that the paper leaves open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialParameters {
-    /// N: requests of a trial (in steps 2 and 3, twice as many).
+    /// N: the requests of a trial (in steps 2 and 3, twice as many).
     pub requests: usize,
-    /// R: trials of a point.
+    /// R: the trials of a point.
     pub repeats: usize,
-    /// A block, which is what is read: a multiple of the device's.
+    /// The size of a read in bytes, a multiple of the device's block.
     pub block_bytes: u64,
-    /// The largest pattern that is tried.
+    /// The largest pattern that is tried, in bytes.
     pub pattern_bytes_max: u64,
-    /// From one pattern that is tried to the next: a multiple of the block.
+    /// The difference between patterns that are tried, in bytes: a multiple of the block.
     pub step_bytes: u64,
-    /// Step 4 stays in so many bytes from the start of the device (section 4: as few as possible).
+    /// The region of step 4, from the start of the device on, in bytes (section 4: as small as possible).
     pub region_bytes: u64,
-    /// Whether step 4 is taken, which writes (what lies there already), and how writes become more.
+    /// How writes grow in step 4, which writes data that lie there already; `None`: step 4 is not taken.
     pub writes: Option<WriteGrowth>,
-    /// Of all places.
+    /// The seed of all random places.
     pub seed: u64,
 }
 
 impl TrialParameters {
-    /// About as the paper has it, which says no more than "approximately 500 outstanding requests" (section 2.3) and leaves
-    /// R out; blocks of 4 KiB (section 2.3.1). Ten repeats make Figure 7's "few millions" and "few days" come out.
+    /// Close to the paper, which only states "approximately 500 outstanding requests" (section 2.3) and blocks of 4 KiB
+    /// (section 2.3.1), and does not state R. Ten repeats reproduce Figure 7's "few millions" and "few days".
     pub const PUBLISHED: TrialParameters = TrialParameters {
         requests: 500,
         repeats: 10,
@@ -51,18 +51,18 @@ impl TrialParameters {
 /// One point of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScanPoint {
-    /// The pattern that was assumed, or the place in it.
+    /// The pattern size that was assumed, or the place in the pattern, in bytes.
     pub bytes: u64,
-    /// The mean time of a trial.
+    /// The mean time of a trial, in seconds.
     pub seconds: f64,
 }
 
 /// Why a step ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// Nothing is left to spend.
+    /// The budget is spent, or a stop was asked for.
     Spent,
-    /// A trial failed again and again.
+    /// A trial failed in each attempt.
     Failed,
 }
 
@@ -72,13 +72,13 @@ impl From<Spent> for Halt {
     }
 }
 
-/// A trial in which a request failed is done again, so often.
+/// Attempts at a trial in which a request fails, the first included.
 const TRIES_MAX: usize = 3;
 
 /// The time of one trial, in seconds.
 ///
 /// # Errors
-/// When nothing is left to spend, or requests of it failed each time.
+/// When the budget is spent, or a request fails in each attempt.
 pub async fn makespan<K>(bench: &ProbeIo<K>, requests: Vec<ProbeRequest>) -> Result<f64, Halt> {
     for _ in 0..TRIES_MAX {
         let answers = bench.run(requests.clone()).await?;
@@ -89,10 +89,10 @@ pub async fn makespan<K>(bench: &ProbeIo<K>, requests: Vec<ProbeRequest>) -> Res
     Err(Halt::Failed)
 }
 
-/// The mean time of so many trials, each with requests of its own.
+/// The mean time of `repeats` trials in seconds, each with requests of its own.
 ///
 /// # Errors
-/// As [`makespan`].
+/// Those of [`makespan`].
 pub async fn mean<K>(
     bench: &ProbeIo<K>,
     repeats: usize,
@@ -105,11 +105,11 @@ pub async fn mean<K>(
     Ok(sum / repeats.max(1) as f64)
 }
 
-/// So many reads of a block at `offset` in each of as many random ones of the consecutive segments of this size that begin
-/// at `start`. (With replacement: of thousands of segments, twice the same is rare.)
+/// N reads of a block at `offset` in random segments of this size; the segments are consecutive and begin at `start`.
+/// (They are drawn with replacement: among thousands of segments, a repetition is rare.)
 ///
 /// # Panics
-/// When not even one segment lies on the device.
+/// When the device has no room for a segment.
 pub fn reads_at<K>(
     bench: &ProbeIo<K>,
     parameters: &TrialParameters,
@@ -125,8 +125,8 @@ pub fn reads_at<K>(
     (0..parameters.requests).map(|_| read()).collect()
 }
 
-/// Both lists as one, by turns: requests "in parallel" have no order, and a mirror that gives each to its idler copy would
-/// balance one list after the other, and not both.
+/// Merges both lists by turns. Requests "in parallel" have no order, but a mirror that gives each to its idler copy
+/// would balance one list after the other, and not both together.
 pub fn by_turns(one: Vec<ProbeRequest>, other: Vec<ProbeRequest>) -> Vec<ProbeRequest> {
     one.into_iter().zip(other).flat_map(|(one, other)| [one, other]).collect()
 }

@@ -1,5 +1,6 @@
-//! Adaptive: waits, then sends requests that grow while the disk stays idle (Amvrosiadis et al., DSN'12, V-C: none of
-//! these beats one well-chosen size).
+//! Adaptive: waits, then sends requests that grow while the disk stays idle.
+//!
+//! Amvrosiadis et al. (DSN'12, V-C) found that none of these beats one well-chosen size.
 
 use super::pattern::{IdlePattern, IntervalPolicy};
 use crate::units::Bytes;
@@ -7,7 +8,7 @@ use crate::units::Bytes;
 /// A pattern that is the same in every idle interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptive {
-    /// What it does.
+    /// The pattern of each idle interval.
     pub pattern: IdlePattern,
 }
 

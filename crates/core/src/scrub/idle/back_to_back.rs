@@ -1,9 +1,9 @@
-//! Back to back: the next request as soon as the last one has ended, whoever else uses the disk.
+//! Back to back: sends the next request as soon as the last one has ended, whatever the foreground does.
 
 use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
 
-/// No idle policy at all: the fastest scrub, and the worst neighbour.
+/// Not an idle policy at all: the fastest scrub, and the worst neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct BackToBack {
     /// The size of one request.

@@ -1,4 +1,4 @@
-//! Fixed delay: the classical rate limit. A pause after each request, blind to the foreground.
+//! Fixed delay: the classical rate limit, a pause after each request, whatever the foreground does.
 
 use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos};
@@ -6,7 +6,7 @@ use crate::units::{Bytes, Nanos};
 /// Pauses for `delay` after each request of `size` bytes (Amvrosiadis et al., DSN'12, IV-B: 0 to 256 ms).
 #[derive(Clone, Copy, Debug)]
 pub struct FixedDelay {
-    /// From the end of one request to the start of the next.
+    /// The pause from the end of one request to the start of the next.
     pub delay: Nanos,
     /// The size of one request.
     pub size: Bytes,

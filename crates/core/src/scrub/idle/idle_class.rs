@@ -1,5 +1,7 @@
-//! Idle class: what Linux's CFQ scheduler did for requests of the idle class, the paper's baseline (Amvrosiadis et al.,
-//! DSN'12, Table III): after 10 ms without foreground requests, 64 KiB at a time.
+//! Idle class: the wait and the size that Linux's CFQ scheduler used for requests of the idle class.
+//!
+//! It is the baseline of Amvrosiadis et al. (DSN'12, Table III): after 10 ms without foreground requests, 64 KiB at a
+//! time.
 
 use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
 use crate::units::{Bytes, Nanos};

@@ -1,23 +1,25 @@
-//! What a run has learnt of a disk and of those who use it, for the next one: its text form, there and back. No file is
-//! touched here.
+//! What a run has learnt of a disk and its foreground, for the next run: its text form, there and back.
+//!
+//! No file is touched here.
 //!
 //! ```text
 //! scrubjay learnt 1               the format's version
 //! at 1763722222                   unix seconds
-//! idle 214 33.000                 so many idle intervals of this bucket of a `DurationHistogram`
-//! followers 12 40.000 44.1 ...    of this octave of lengths so many ended; by service, how many lost by that
-//! worst 10 10 12.5 ...            the most who lost by one collision, by service
-//! service there 3 5100000 ...     of this size, by where the head is: sixteen service times of late, in nanoseconds
-//! clock 5c1f5e0e-...              the clock that tells the times of the next three: the boot, on Linux
-//! beat 1 30.100 75.000            others work by a period of so many seconds: the evidence in nats, and of how many ends
-//! young 0.000 0.612 ...           by part of the period: how many intervals ended there, and how many its age let expect
-//! old 3.000 0.311 ...             the same of intervals older than half a period
+//! idle 214 33.000                 the number of idle intervals in this bucket of a `DurationHistogram`
+//! followers 12 40.000 44.1 ...    octave, its intervals; by service time, the (weighted) number of requests that lost
+//! worst 10 10 12.5 ...            by service time: the greatest (weighted) number of requests that lost by one collision
+//! service there 3 5100000 ...     position of the head, index of the size: sixteen recent service times, in nanoseconds
+//! clock 5c1f5e0e-...              the clock that the next three lines refer to: the boot, on Linux
+//! beat 1 30.100 75.000            a period in seconds by which programs work: the evidence in nats, and of how many ends
+//! young 0.000 0.612 ...           by part of the period: intervals that ended there, and the number expected by their age
+//! old 3.000 0.311 ...             the same counts for intervals older than half a period
 //! checksum 1c291ca3               CRC-32C of all lines above
 //! ```
 //!
-//! It tells how a plan begins, and never what may be lost: each run keeps its own account. What was learnt a week ago counts
-//! half, and all of it no more than two hundred intervals do: what is seen now soon outweighs it. (With a thousand the mean so
-//! far came to 1.2 of the goal where another load had come meanwhile; with two hundred, to 1.01.)
+//! It determines how a plan begins, and never how much may be lost: each run keeps its own account. What was learnt a
+//! week ago counts half, and all of it counts for at most two hundred intervals, so that new observations soon outweigh
+//! it. (With a thousand, the mean so far reached 1.2 of the goal where the load had changed meanwhile; with two
+//! hundred, 1.01.)
 
 use super::{DiskHead, Observed, ServiceTimes};
 use crate::units::{Nanos, UnixSeconds};
@@ -26,22 +28,22 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 
 const MAGIC: &str = "scrubjay learnt 1";
-/// What was learnt so long ago counts half, in seconds.
+/// The age at which what was learnt counts half, in seconds.
 const HALF_LIFE: f64 = 7.0 * 86_400.0;
-/// No more than so many idle intervals are remembered.
+/// The idle intervals of an earlier run count as at most this many.
 const INTERVALS_MAX: f64 = 200.0;
 /// The longest name of a clock, in bytes.
 const CLOCK_MAX: usize = 64;
-/// No count is higher, nor any number of those who queue.
+/// The largest number that is accepted in a text, except in times.
 const COUNT_MAX: f64 = 1e12;
 
-/// The longest text that is one, in bytes.
+/// The longest valid text, in bytes.
 pub const BYTES_MAX: usize = 128 << 10;
 
-/// See the module's text.
+/// What a run has learnt, for the next one; see the module's text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Learnt {
-    /// When.
+    /// The date at which it was learnt.
     pub at: UnixSeconds,
     clock: String,
     beat: Option<Beat>,
@@ -51,52 +53,53 @@ pub struct Learnt {
     services: Vec<(DiskHead, usize, Vec<u64>)>,
 }
 
-/// A period by which others work.
+/// A period by which programs send requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beat {
-    /// How long it is.
+    /// The length of the period.
     pub period: Nanos,
-    /// How much better than age alone it has foretold the ends of idle intervals, in nats.
+    /// The score in nats: how much better than age alone it has predicted the ends of idle intervals.
     pub score: f64,
-    /// How many ends that were.
+    /// The number of those ends.
     pub ends: f64,
-    /// Of young intervals and of old ones, by part of the period: how many ended there, and how many were expected to.
+    /// For young intervals and for old ones, by part of the period: the number that ended there, and the number expected.
     pub parts: [Vec<[f64; 2]>; 2],
 }
 
 impl Learnt {
-    /// What `seen` tells, and the beat that the policy believes.
+    /// What `seen` holds, and the beat that the policy believes.
     pub fn of(seen: &Observed, beat: Option<Beat>, at: UnixSeconds) -> Learnt {
         let (followers, worst) = seen.workload.followers.kept();
         let (idle, services) = (seen.workload.idle.kept().collect(), seen.service.kept());
         Learnt { at, clock: String::new(), beat, idle, followers, worst, services }
     }
 
-    /// The same, with the name of the clock that told the times: without one no beat is written. Up to 64 letters, digits and
-    /// hyphens.
+    /// Adds the name of the clock to which the beat refers: without one no beat is written. Up to 64 letters, digits
+    /// and hyphens; another name counts as none.
     pub fn told_by(self, clock: &str) -> Learnt {
         let is_name =
             clock.len() <= CLOCK_MAX && clock.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         Learnt { clock: if is_name { clock.to_owned() } else { String::new() }, ..self }
     }
 
-    /// What of it holds by the clock of this name: a beat only if that has told it.
+    /// The part that holds for the clock of this name: the beat is dropped if it refers to another.
     pub fn by(self, clock: &str) -> Learnt {
         let beat = self.beat.filter(|_| self.clock == clock);
         Learnt { beat, ..self }
     }
 
-    /// The beat, if it is remembered.
+    /// The beat, if one is known.
     pub fn beat(&self) -> Option<&Beat> {
         self.beat.as_ref()
     }
 
-    /// Is there something to be remembered?
+    /// Is there anything to recall?
     pub fn is_any(&self) -> bool {
         !self.idle.is_empty() || !self.services.is_empty()
     }
 
-    /// What is still believed of it at `now`, which is the date `today`. `held_max`: see [`ServiceTimes::held_up_to`].
+    /// The observations to begin with at `now`, which is the date `today`; older ones count less. `held_max`: see
+    /// [`ServiceTimes::held_up_to`].
     pub fn recalled(&self, now: Nanos, today: UnixSeconds, held_max: Option<Nanos>) -> Observed {
         let mut seen = Observed { service: ServiceTimes::held_up_to(held_max), ..Observed::default() };
         let age = today.0.saturating_sub(self.at.0) as f64;
@@ -134,7 +137,7 @@ impl Learnt {
     }
 }
 
-/// Of idle intervals, by the rows of a [`Beat`].
+/// The names of the rows of a [`Beat`], by age of the intervals.
 const AGES: [&str; 2] = ["young", "old"];
 
 fn name(head: DiskHead) -> &'static str {
@@ -152,7 +155,7 @@ impl fmt::Display for Learnt {
     }
 }
 
-/// A text is not what a run has learnt: it is cut short, damaged, or of another version.
+/// A text is not a valid [`Learnt`]: it is cut short, damaged, or of another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotLearnt;
 
@@ -228,7 +231,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::units::Bytes;
 
-    /// A disk with seeks of 8 ms, idle for 10 to 500 ms, then three come 20 ms apart.
+    /// A disk with seeks of 8 ms, idle for 10 to 500 ms, after which three requests arrive 20 ms apart.
     fn seen() -> Observed {
         let (mut seen, mut rng) = (Observed::default(), Rng::new(1));
         let ms = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
@@ -314,7 +317,7 @@ mod tests {
             assert!(sealed(&body.replacen(was, is, 1)).is_err(), "{is}");
         }
         assert!(["", "checksum 00000000", MAGIC].iter().all(|text| text.parse::<Learnt>().is_err()));
-        // What lies outside of what there is is left out.
+        // Indices that do not exist are ignored.
         let odd =
             format!("{MAGIC}\nat 5\nidle 99999 5\nfollowers 99 1\nworst 1\nservice there 99 5 5\nservice away 0\n");
         let recalled = sealed(&odd).unwrap().recalled(Nanos::ZERO, UnixSeconds(5), None);

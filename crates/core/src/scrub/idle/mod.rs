@@ -1,8 +1,8 @@
-//! Idle policies: when may the next request of the scrub start, and how large may it be?
+//! Idle policies: when may the next scrub request start, and how large may it be?
 //!
-//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here, its `mod` and `use` below, and one row
-//! of [`POLICIES`]. One that decides once an idle interval is an [`IntervalPolicy`] (model: `waiting.rs`); one that decides anew
-//! at each request is an [`IdlePolicy`] (model: `fixed_delay.rs`).
+//! The scrubber observes ([`Observed`]); a policy only decides. A new policy is one file here, its `mod` and `use`
+//! below, and one row of [`POLICIES`]. A policy that decides once per idle interval is an [`IntervalPolicy`] (model:
+//! `waiting.rs`); one that decides at each request is an [`IdlePolicy`] (model: `fixed_delay.rs`).
 
 mod adaptive;
 mod back_to_back;
@@ -41,116 +41,117 @@ pub use waiting::Waiting;
 use crate::units::{Bytes, Nanos};
 use std::fmt;
 
-/// While requests are outstanding, how soon to look again at the latest, whatever the wait: a millisecond.
+/// The shortest time after which to look again while foreground requests are outstanding, even if the wait is shorter.
 const LOOK_AGAIN_MIN: Nanos = Nanos::from_millis(1);
 
-/// The disk as it stands at the moment of a decision.
+/// The state of the disk at the moment of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskView {
-    /// The moment.
+    /// The moment of the decision.
     pub now: Nanos,
     /// Foreground requests at the disk, as far as is known.
     pub outstanding: u64,
-    /// Since when the disk has been free of foreground requests; meaningless while some are outstanding.
+    /// The time since which the disk has been free of foreground requests; meaningless while some are outstanding.
     pub idle_since: Nanos,
-    /// When our last request ended; zero before the first.
+    /// The time at which the last scrub request ended; zero before the first.
     pub own_finished: Nanos,
-    /// How long it took.
+    /// The service time of the last scrub request.
     pub own_service: Nanos,
-    /// The size of our last request of this idle interval; `None` before the first.
+    /// The size of the last scrub request of this idle interval; `None` before the first.
     pub own_size: Option<Bytes>,
-    /// Where the head is for our next request.
+    /// Where the head is for the next scrub request.
     pub head: DiskHead,
 }
 
 impl DiskView {
-    /// When the disk will have been idle for `wait`.
+    /// The time at which the disk will have been idle for `wait`.
     fn ready_after(&self, wait: Nanos) -> Nanos {
         if self.outstanding > 0 {
-            // It cannot be sooner, even if the last of them ends at this very moment.
+            // The disk cannot be idle sooner, even if the last of them ends at this very moment.
             return self.now.saturating_add(wait.max(LOOK_AGAIN_MIN));
         }
         self.idle_since.saturating_add(wait)
     }
 }
 
-/// A policy's answer: the next request may start at `not_before`, and `size` is the most that it may read.
+/// The answer of a policy: the next scrub request may start at `not_before`, and read at most `size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Not before this; in the past or now: at once.
+    /// The earliest start; in the past or now: at once.
     pub not_before: Nanos,
-    /// At most this many bytes.
+    /// The largest size, in bytes.
     pub size: Bytes,
 }
 
-/// For how long a policy would decide the same.
+/// How long a policy would decide the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// From this moment on the decision may be another one.
+    /// The time from which the decision may be another one.
     pub until: Nanos,
-    /// And after so many requests, 1 or more: the policy may then learn from them.
+    /// The number of requests, 1 or more, after which it may be another one, because the policy may learn from them.
     pub requests: u64,
 }
 
 /// Why no request is sent at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitReason {
-    /// Somebody else uses the disk.
+    /// A foreground request is at the disk.
     InUse,
-    /// The disk has not been idle for long enough; so long it must have been, where that is known.
+    /// The disk has not been idle for long enough; the idle time required, where that is known.
     Idleness(Option<Nanos>),
-    /// The last request was not long enough ago.
+    /// Less than this pause has passed since the last scrub request ended.
     Pause(Nanos),
-    /// A request would cost more than is left of the budget.
+    /// A request would cost more than the budget left.
     Budget,
-    /// At each size requests take longer than any request of others may lose.
+    /// Requests of every size would delay a foreground request beyond the max goal.
     TooSlow,
 }
 
-/// What a policy is set to at the moment, for the report and the forecast.
+/// The current settings of a policy, for the report and the forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyState {
-    /// How long the disk must have been idle before the first request of an idle interval.
+    /// How long the disk must have been idle before the first scrub request of an idle interval.
     pub wait: Nanos,
     /// The size of one request.
     pub size: Bytes,
     /// The share of the time, once the wait is over, in which a request is at the disk: 0..=1.
     pub duty: f64,
-    /// From the end of one request to the start of the next.
+    /// The time from the end of one request to the start of the next.
     pub pause: Nanos,
     /// Are requests sent in idle intervals only?
     pub in_idle_only: bool,
     /// Is this still the cautious beginning, before enough of the workload has been seen?
     pub cautious: bool,
-    /// Of the total cost of delays in the plan, the share that is the penalty for breaking the goal for the maximum: 0..=1.
+    /// The share of the total cost of delays in the plan that is the penalty for breaking the max goal: 0..=1.
     pub for_max: f64,
 }
 
 impl PolicyState {
-    /// Back to back, in requests of `size`.
+    /// Requests of `size`, back to back.
     const fn back_to_back(size: Bytes) -> PolicyState {
         let (wait, pause) = (Nanos::ZERO, Nanos::ZERO);
         PolicyState { wait, size, duty: 1.0, pause, in_idle_only: false, cautious: false, for_max: 0.0 }
     }
 }
 
-/// Decides when the next request of the scrub may start, and how large it may be.
+/// Decides when the next scrub request may start, and how large it may be.
 ///
-/// What an author has to know:
-/// - [`IdlePolicy::decide`] is also asked while the foreground is at the disk (`outstanding > 0`). A `not_before` in the past sends a
-///   request beside it; a policy that waits for idle time answers with a moment in the future then (`DiskView::ready_after`).
-/// - It is asked whenever a request might start, and when the pump wants to know how long to sleep: the same question may
-///   come many times, and the answer may change nothing.
-/// - [`Decision::size`] is rounded down to whole blocks of the disk, and up to one. It never exceeds [`IdlePolicy::size_max`]: buffers
-///   are made of that size.
-/// - [`IdlePolicy::learn`] comes after every event. What takes long is done there only now and then.
-/// - `Debug` shows every parameter: a test compares it with what the policy's row says that it heeds.
+/// For authors of policies:
+/// - [`IdlePolicy::decide`] is also called while foreground requests are at the disk (`outstanding > 0`). A
+///   `not_before` in the past sends a request all the same; a policy that waits for idle time then returns a time in
+///   the future (`DiskView::ready_after`).
+/// - It is called whenever a request might start, and when the pump computes how long to sleep: the same call may come
+///   many times, and must change nothing.
+/// - [`Decision::size`] is rounded down to whole blocks of the disk, and up to one. It never exceeds
+///   [`IdlePolicy::size_max`]: buffers have that size.
+/// - [`IdlePolicy::learn`] is called after every event. Expensive work should be done there only now and then.
+/// - `Debug` shows every parameter: a test compares it with the `heeds` of the policy's row.
 pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same decision.
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision;
 
-    /// `decision` lets a request start now. For how long will the policy decide the same, if each request is sent when the one
-    /// before has ended, and no foreground request arrives? The simulator skips ahead by it.
+    /// `decision` lets a request start now. How long will the policy decide the same, if each request is sent when the
+    /// one before has ended, and no foreground request arrives? The simulator skips that time.
     fn stays(&self, decision: Decision, view: &DiskView, seen: &Observed) -> Stay {
         let _ = (decision, view, seen);
         Stay { until: Nanos::MAX, requests: 1 }
@@ -167,23 +168,23 @@ pub trait IdlePolicy: fmt::Debug + Send {
         }
     }
 
-    /// What is known has changed; a policy that tunes itself does it here.
+    /// The observations have changed; a policy that tunes itself does it here.
     fn learn(&mut self, now: Nanos, seen: &Observed) {
         let _ = (now, seen);
     }
 
-    /// What it is set to.
+    /// The current settings.
     fn state(&self) -> PolicyState;
 
-    /// The largest request that it will ask for.
+    /// The largest request that the policy will ask for.
     fn size_max(&self) -> Bytes;
 
-    /// The period by which others work, if one is believed: all that a policy knows and [`Observed`] does not hold.
+    /// The period by which other programs work, if one is believed. It is all that a policy knows and [`Observed`] does not hold.
     fn beat(&self) -> Option<Beat> {
         None
     }
 
-    /// Begins with that of an earlier run, on the same clock.
+    /// Starts with the period of an earlier run, on the same clock.
     fn recall(&mut self, beat: &Beat) {
         let _ = beat;
     }

@@ -1,44 +1,44 @@
-//! What the scrubber has seen of the disk and its users: the ground on which policies decide.
+//! Observations of the disk and its foreground: the input of every policy.
 
 use super::{Followers, ServiceTimes, Slowdown};
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 
-/// Beyond this many idle intervals the past counts half: a workload of last month does not drown tonight's.
+/// Beyond this many idle intervals the past counts half, so that a workload of last month does not outweigh tonight's.
 const INTERVALS_MAX: f64 = 50_000.0;
 
 /// Everything observed so far.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The foreground.
+    /// The foreground's requests and idle intervals.
     pub workload: ObservedWorkload,
-    /// Our own requests.
+    /// The service times of the scrub's own requests.
     pub service: ServiceTimes,
-    /// What the foreground lost.
+    /// The time that the foreground lost.
     pub slowdown: Slowdown,
 }
 
-/// The foreground as seen: requests, and the idle intervals between them.
+/// The foreground as observed: requests, and the idle intervals between them.
 ///
 /// An idle interval runs from the completion of the last outstanding foreground request to the next arrival.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedWorkload {
-    /// Foreground requests, in all.
+    /// The number of foreground requests so far.
     pub requests: u64,
     /// Lengths of the idle intervals that have ended.
     pub idle: DurationHistogram,
     /// The sum of all idle intervals that have ended.
     pub idle_total: Nanos,
-    /// How many idle intervals have ended, in all.
+    /// The number of idle intervals that have ended so far.
     pub intervals: u64,
-    /// The length of the last of them.
+    /// The length of the last idle interval that has ended.
     pub idle_last: Nanos,
-    /// Who came after them.
+    /// The requests that followed the ends of idle intervals.
     pub followers: Followers,
 }
 
 impl ObservedWorkload {
-    /// Counts arrivals.
+    /// Counts `count` arrivals.
     pub fn add_requests(&mut self, count: u32) {
         self.requests += u64::from(count);
         self.followers.came(count);

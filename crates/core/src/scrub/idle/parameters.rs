@@ -1,7 +1,8 @@
-//! Parameters: all that idle policies can be set to. Each policy heeds some of it ([`super::PolicyKind::heeds`]).
+//! Parameters: all settings of the idle policies. Each policy uses some of them ([`super::PolicyKind::heeds`]).
 //!
-//! A new parameter is a variant here, its place in [`Parameter::ALL`], a field of [`PolicyParameters`] with its default, and an arm
-//! of [`Parameter::row`]. Options on the command line, keys of settings files, help and reports come of that.
+//! A new parameter is a variant here, its place in [`Parameter::ALL`], a field of [`PolicyParameters`] with its
+//! default, and an arm of [`Parameter::row`]. Options on the command line, keys of settings files, help and reports are
+//! made from that.
 
 use super::{Cutoff, Goal, GoalForm};
 use crate::units::{Bytes, Nanos};
@@ -9,29 +10,29 @@ use crate::units::{Bytes, Nanos};
 /// One parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// The mean slowdown allowed.
+    /// The mean slowdown that is allowed.
     Slowdown,
-    /// The slowdown allowed to any one request.
+    /// The slowdown that is allowed to any one foreground request.
     SlowdownMax,
-    /// The slowdown that one request in 100 may exceed.
+    /// The slowdown that one foreground request in 100 may exceed.
     SlowdownP99,
-    /// When the mean is to be kept.
+    /// When the mean must be kept.
     GoalForm,
     /// The idle time before the first request.
     Wait,
     /// The pause after each request.
     Delay,
-    /// The size of a request, or of the first one.
+    /// The size of a request, or of the first one if they grow.
     Request,
     /// How long a predicted interval must be.
     Cutoff,
-    /// How long a predicted interval must be, as a percentile of predictions.
+    /// How long a predicted interval must be, as a percentile of predictions: 0..=100.
     Percentile,
-    /// The share of the idle intervals that is used.
+    /// The share of the idle intervals that is used, the longest first: 0..=1.
     Share,
-    /// How many times as large as the one before each request is.
+    /// The size of a request as a multiple of the one before, 1 or more.
     Factor,
-    /// Bytes added to each next request.
+    /// Bytes added to each next request, after the growth by [`Parameter::Factor`].
     Plus,
     /// The idle time from which requests are of the largest size.
     SwapAfter,
@@ -39,18 +40,18 @@ pub enum Parameter {
     RequestMax,
 }
 
-/// What there is to say of a parameter.
+/// The description of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct ParameterRow {
-    /// Its name: the option, the key of a settings file, and what reports call it.
+    /// Its name: the option, the key of a settings file, and the name in reports.
     pub name: &'static str,
     /// A line of help.
     pub about: &'static str,
-    /// Under which heading the help has it.
+    /// The heading under which the help lists it.
     pub heading: &'static str,
     /// The values that it takes.
     pub takes: ParameterRange,
-    /// Another one that sets the same.
+    /// Another parameter that sets the same field.
     pub instead_of: Option<Parameter>,
     get: fn(&PolicyParameters) -> Option<ParameterValue>,
     set: fn(&mut PolicyParameters, ParameterValue),
@@ -59,37 +60,37 @@ pub struct ParameterRow {
 /// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterRange {
-    /// A time; nothing, too.
+    /// A time, zero included.
     Time,
-    /// A time that is more than nothing.
+    /// A time above zero.
     TimeNotZero,
-    /// The size of a request, in bytes. Which of them a disk takes, whoever plays the policy checks.
+    /// The size of a request, in bytes. The caller checks which sizes the disk accepts.
     RequestSize,
-    /// Bytes.
+    /// A number of bytes.
     Size,
-    /// A number between two others.
+    /// A number within a range.
     Number {
-        /// What it counts, for the help: one word in capitals.
+        /// The unit, for the help: one word in capitals.
         unit: &'static str,
-        /// The least.
+        /// The least value allowed.
         least: f64,
-        /// The most.
+        /// The greatest value allowed.
         most: f64,
     },
-    /// When a mean goal is to be kept.
+    /// When a mean goal must be kept.
     GoalForm,
 }
 
-/// What a parameter is set to.
+/// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValue {
     /// A time.
     Time(Nanos),
-    /// A size.
+    /// A size in bytes.
     Size(Bytes),
     /// A number without a unit.
     Number(f64),
-    /// When a mean goal is to be kept.
+    /// When a mean goal must be kept.
     GoalForm(GoalForm),
 }
 
@@ -106,7 +107,7 @@ pub struct PolicyParameters {
     pub request: Option<Bytes>,
     /// [`Parameter::Cutoff`] or [`Parameter::Percentile`].
     pub cutoff: Cutoff,
-    /// [`Parameter::Share`]; 0 to 1.
+    /// [`Parameter::Share`]; 0..=1.
     pub share: f64,
     /// [`Parameter::Factor`]; 1 or more.
     pub factor: f64,
@@ -123,7 +124,7 @@ impl Default for PolicyParameters {
         PolicyParameters {
             goal: Goal::default(),
             wait: Nanos::from_millis(100),
-            // A choice: with requests of 1 MiB about half of the time of a disk of 100 MB/s.
+            // A choice: with requests of 1 MiB it uses about half of the time of a disk of 100 MB/s.
             delay: Nanos::from_millis(16),
             request: None,
             // The paper's `AR (80th)`.
@@ -139,7 +140,7 @@ impl Default for PolicyParameters {
 }
 
 impl PolicyParameters {
-    /// What a parameter is set to; `None` where it is not set.
+    /// The value of a parameter; `None` if it is not set.
     pub fn get(&self, parameter: Parameter) -> Option<ParameterValue> {
         (parameter.row().get)(self)
     }
@@ -152,16 +153,16 @@ impl PolicyParameters {
         (parameter.row().set)(self, value);
     }
 
-    /// What these are set to, by name; what is not set is left out.
+    /// The values of these parameters, by name; a parameter that is not set is left out.
     pub fn named_values(&self, parameters: &[Parameter]) -> Vec<(&'static str, ParameterValue)> {
         let named = |parameter: &Parameter| Some((parameter.name(), self.get(*parameter)?));
         parameters.iter().filter_map(named).collect()
     }
 
-    /// The defaults, but for what was given.
+    /// The defaults, except for the values given.
     ///
     /// # Panics
-    /// As [`PolicyParameters::set`].
+    /// If a value is of another kind than its parameter takes, as [`PolicyParameters::set`].
     pub fn with(given: &[(Parameter, ParameterValue)]) -> PolicyParameters {
         let mut parameters = PolicyParameters::default();
         for &(parameter, value) in given {
@@ -190,12 +191,12 @@ impl Parameter {
         Parameter::RequestMax,
     ];
 
-    /// Its name: the option, the key of a settings file, and what reports call it.
+    /// Its name: the option, the key of a settings file, and the name in reports.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// What there is to say of it.
+    /// The description of this parameter.
     pub fn row(self) -> ParameterRow {
         const GROWTH: ParameterRow = ParameterRow { heading: "Growth", ..BASE };
         const PREDICTION: ParameterRow = ParameterRow { heading: "Prediction", ..BASE };
@@ -317,7 +318,7 @@ impl Parameter {
     }
 }
 
-/// What a row has that does not say otherwise: a time, under "When".
+/// The defaults of a row: a time, under "When".
 const BASE: ParameterRow = ParameterRow {
     name: "",
     about: "",
@@ -364,7 +365,7 @@ impl ParameterRange {
 }
 
 impl GoalForm {
-    /// Both.
+    /// All forms.
     pub const ALL: [GoalForm; 2] = [GoalForm::Strict, GoalForm::Average];
 
     /// Its name on the command line and in reports.

@@ -1,41 +1,41 @@
-//! Pattern: all that happens in one idle interval, decided when it begins. The simplest policies are no more than that.
+//! Patterns: all that happens in one idle interval, decided when it begins. The simplest policies are just that.
 //!
-//! A pattern can be played request by request, as the scrubber does, or reckoned up for a whole interval at once, as the
-//! trace study does millions of times. A test of the simulator asserts that both come to the same.
+//! A pattern can be played request by request, as the scrubber does, or computed for a whole interval at once, as the
+//! trace study does millions of times. A test of the simulator asserts that both have the same result.
 
 use super::{Decision, DiskView, IdlePolicy, Observed, PolicyState};
 use crate::units::{Bytes, Nanos, SECTOR_BYTES};
 use std::fmt;
 
-/// A wait, and then requests back to back until somebody comes.
+/// A wait, and then requests back to back until the next arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdlePattern {
     /// How long the disk must have been idle before the first request; [`Nanos::MAX`]: no request at all.
     pub wait: Nanos,
     /// The size of the first request.
     pub first: Bytes,
-    /// What becomes of the size after it.
+    /// How the size changes after the first request.
     pub growth: RequestGrowth,
 }
 
 /// How requests grow within one idle interval (Amvrosiadis et al., DSN'12, V-C).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequestGrowth {
-    /// Not at all.
+    /// All requests have the same size.
     Fixed,
-    /// Each is `factor` times the last one and `plus` more, but at most `max`. The paper's exponential approach has a
-    /// `plus` of zero, its linear one has not.
+    /// Each request is `factor` times the last one and `plus` more, but at most `max`. The paper's exponential approach
+    /// has a `plus` of zero, its linear one has not.
     By {
         /// At least 1.
         factor: f64,
-        /// Added to each.
+        /// Bytes added to each request, after the growth by `factor`.
         plus: Bytes,
-        /// No larger than this.
+        /// The largest size, in bytes.
         max: Bytes,
     },
     /// From an idle time of `after` on, requests of `to` (the paper's swapping, t').
     Swap {
-        /// Since the beginning of the idle interval.
+        /// The idle time, from the beginning of the interval.
         after: Nanos,
         /// The larger size.
         to: Bytes,
@@ -43,12 +43,12 @@ pub enum RequestGrowth {
 }
 
 impl IdlePattern {
-    /// Nothing in this interval.
+    /// Sends nothing in this interval.
     pub const NEVER: IdlePattern =
         IdlePattern { wait: Nanos::MAX, first: Bytes(SECTOR_BYTES), growth: RequestGrowth::Fixed };
 
-    /// The size of the next request after one of `last` (`None`: the first), with the disk idle for `idle_for`. Whole
-    /// sectors.
+    /// The size of the next request after one of `last` (`None`: it is the first), with the disk idle for `idle_for`.
+    /// Whole sectors.
     pub fn next_size(&self, last: Option<Bytes>, idle_for: Nanos) -> Bytes {
         match (self.growth, last) {
             (RequestGrowth::Swap { after, to }, _) if idle_for >= after => to,
@@ -60,7 +60,7 @@ impl IdlePattern {
         }
     }
 
-    /// The largest request.
+    /// The largest request of this pattern.
     pub fn size_max(&self) -> Bytes {
         match self.growth {
             RequestGrowth::Fixed => self.first,
@@ -68,7 +68,7 @@ impl IdlePattern {
         }
     }
 
-    /// Will the size stay `size` for the rest of the interval, the disk having been idle for `idle_for`?
+    /// Will the size stay `size` for the rest of the interval, if the disk has been idle for `idle_for`?
     pub fn is_steady(&self, size: Bytes, idle_for: Nanos) -> bool {
         match self.growth {
             RequestGrowth::Fixed => true,
@@ -78,20 +78,21 @@ impl IdlePattern {
     }
 }
 
-/// A policy that decides what it does in an idle interval when that begins.
+/// A policy that decides at the beginning of an idle interval what it does in it.
 ///
-/// What an author has to know: [`IntervalPolicy::pattern`] is asked once an interval by the exact simulator, and at every decision by
-/// [`IntervalAdapter`], which plays it request by request; between two calls of [`IntervalPolicy::ended`] it must give the same.
+/// For authors of policies: [`IntervalPolicy::pattern`] is called once an interval by the exact simulator, and at every
+/// decision by [`IntervalAdapter`], which plays it request by request; between two calls of [`IntervalPolicy::ended`]
+/// it must return the same.
 pub trait IntervalPolicy: fmt::Debug + Send {
-    /// What it does in the idle interval that begins now. Pure.
+    /// The pattern for the idle interval that begins now. Pure.
     fn pattern(&self) -> IdlePattern;
 
-    /// An idle interval has ended. A policy that learns does it here.
+    /// An idle interval of length `idle` has ended. A policy that learns does it here.
     fn ended(&mut self, idle: Nanos) {
         let _ = idle;
     }
 
-    /// The largest request of any pattern that it may ever give: buffers are made of that size.
+    /// The largest request of any pattern that the policy may ever return: buffers have that size.
     fn size_max(&self) -> Bytes;
 }
 

@@ -1,5 +1,6 @@
-//! Predicted: fires only in idle intervals that are predicted to be long (Amvrosiadis et al., DSN'12, V-B: Auto-Regression,
-//! alone and after a wait; ACD is what they tried first).
+//! Predicted: sends only in idle intervals that are predicted to be long.
+//!
+//! Amvrosiadis et al. (DSN'12, V-B): Auto-Regression, alone and after a wait; ACD is what they tried first.
 
 use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
 use super::prediction::{Method, Prediction};
@@ -8,15 +9,15 @@ use crate::units::{Bytes, Nanos};
 /// How long a predicted interval must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cutoff {
-    /// Longer than this.
+    /// A predicted length above this.
     Length(Nanos),
-    /// Longer than so many of the predictions made so far, in hundredths of a percent: 0..=10 000. The paper's
-    /// `AR (80th)` is 8000.
+    /// A predicted length above this percentile of the predictions made so far, in hundredths of a percent: 0..=10 000.
+    /// The paper's `AR (80th)` is 8000.
     Percentile(u16),
 }
 
 /// Waits, then sends requests of one size back to back, in intervals whose predicted length is above the cutoff. Sends
-/// nothing as long as nothing can be predicted.
+/// nothing until a prediction is possible.
 #[derive(Clone, Debug)]
 pub struct Predicted {
     prediction: Prediction,
@@ -26,7 +27,7 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    /// Before the first interval. A `wait` of zero is the paper's plain Auto-Regression.
+    /// A policy before the first interval. A `wait` of zero is the paper's plain Auto-Regression.
     ///
     /// # Panics
     /// When a percentile is above 100 %.
@@ -71,7 +72,7 @@ mod tests {
 
     const SIZE: Bytes = Bytes::kib(64);
 
-    /// After intervals that swing slowly between 10 ms and 1 s: is the next one fired in?
+    /// Intervals that swing slowly between 10 ms and 1 s: the length of each in ms, and whether the policy sent in it.
     fn fired(method: Method, cutoff: Cutoff, wait: Nanos) -> Vec<(u64, bool)> {
         let mut policy = Predicted::new(method, cutoff, wait, SIZE);
         let millis = |i: u32| (505.0 + 495.0 * (f64::from(i) * std::f64::consts::TAU / 100.0).sin()) as u64;

@@ -1,27 +1,28 @@
-//! Predicting the next idle interval's length from those that have ended: what Amvrosiadis et al. (DSN'12, V-B) tried
-//! against plain waiting.
+//! Prediction of the next idle interval's length from those that have ended.
+//!
+//! It is what Amvrosiadis et al. (DSN'12, V-B) tried against plain waiting.
 
 use crate::stats::{Acd, AutoRegression, RunningAutocovariance};
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
-/// Nothing is predicted from fewer intervals. The order of a first autoregression is 15 at most then.
+/// The number of intervals below which nothing is predicted. The order of a first autoregression is 15 at most then.
 const INTERVALS_MIN: u64 = 32;
-/// A model is fitted again when there is one interval more for every eight: some twenty times while they grow tenfold.
+/// A model is fitted again when the number of intervals has grown by one in this many: some twenty times while it grows tenfold.
 const REFIT_PART: u64 = 8;
 /// The highest order of an autoregression: what R would consider for 2.5 million intervals (10 log10 n).
 const ORDER_MAX: usize = 64;
-/// ACD is fitted to so many intervals of late. Its likelihood has no sums to keep: it needs the intervals themselves.
+/// The number of recent intervals that ACD is fitted to. Its likelihood has no sums to keep: it needs the intervals themselves.
 const WINDOW: usize = 4096;
-/// Of so many predictions, evenly spread over all that were made, the percentiles are taken: 1 % off in rank.
+/// The number of predictions, evenly spread over all that were made, of which the percentiles are taken: 1 % off in rank.
 const SAMPLE: usize = 2048;
 
 /// Predicts, after each idle interval, the length of the next one.
 ///
 /// The paper fitted its models to a whole trace, with R, and then predicted that trace's intervals. A scrubber does not
-/// know the future: here each prediction, and the model it rests on, come from the intervals before it alone. Weights
-/// and means move while the past is short, and percentiles are of the predictions *made*, by the models of their time:
-/// where the mean drifts, predictions are not above the q-th percentile in 100 - q of 100 cases, as the paper's are.
+/// know the future: here each prediction, and its model, come from the intervals before it alone. Weights and means
+/// move while the past is short, and percentiles are of the predictions *made*, by the models of their time: where the
+/// mean drifts, predictions are not above the q-th percentile in 100 - q of 100 cases, as the paper's are.
 ///
 /// Memory is bounded: at most 70 KiB, whatever was added.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ pub struct Prediction {
     made: ThinnedSample,
 }
 
-/// How to predict.
+/// A method of prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// AR(p) over all intervals so far, its order p (at most 64) by Akaike's criterion: see [`AutoRegression`].
@@ -43,7 +44,7 @@ pub enum Method {
 }
 
 impl Prediction {
-    /// Before the first interval.
+    /// A prediction before the first interval.
     pub fn new(method: Method) -> Prediction {
         let method = match method {
             Method::AutoRegressive => {
@@ -54,8 +55,8 @@ impl Prediction {
         Prediction { method, intervals: 0, refit_at: INTERVALS_MIN, next: None, made: ThinnedSample::default() }
     }
 
-    /// Takes note of an idle interval that has ended, and predicts the next one: O(p), or O(1) for ACD. The model is
-    /// fitted again whenever there are an eighth more intervals than last time.
+    /// Adds an idle interval that has ended, and predicts the next one: O(p), or O(1) for ACD. The model is fitted
+    /// again whenever there are an eighth more intervals than last time.
     pub fn add(&mut self, idle: Nanos) {
         self.method.add(idle.as_secs_f64());
         self.intervals += 1;
@@ -69,17 +70,17 @@ impl Prediction {
         }
     }
 
-    /// How long the next idle interval is expected to be, in seconds, at least zero. `None` before the 32nd interval,
-    /// and with ACD as long as all of them were empty.
+    /// The expected length of the next idle interval, in seconds, at least zero. `None` before the 32nd interval, and
+    /// with ACD as long as all of them were empty.
     pub fn next(&self) -> Option<f64> {
         self.next
     }
 
     /// The `q`-th percentile (0..=100) of the predictions made so far, the next one included, in seconds: between two of
-    /// them in proportion, as R's `quantile()`. Exact of the first 2048; later of at least 1024, evenly spread over all.
+    /// them in proportion, as R's `quantile()`. Exact for the first 2048; later from at least 1024, evenly spread over all.
     ///
-    /// Buckets would not do: after short intervals an autoregression says the same to the third digit each time, and the
-    /// percentiles lie in the fourth.
+    /// A histogram would not do: after short intervals an autoregression predicts the same to the third digit each
+    /// time, and the percentiles differ in the fourth.
     ///
     /// # Panics
     /// When `q` is not in 0..=100.
@@ -89,7 +90,7 @@ impl Prediction {
     }
 }
 
-/// A model with what it must know of the past.
+/// A model with the past that it needs.
 #[derive(Clone, Debug)]
 enum RunningModel {
     AutoRegressive { past: RunningAutocovariance, model: Option<AutoRegression> },
@@ -112,7 +113,7 @@ impl RunningModel {
         }
     }
 
-    /// Fits the model anew; keeps the last one where that cannot be done.
+    /// Fits the model again; keeps the last one where that fails.
     fn refit(&mut self) {
         match self {
             RunningModel::AutoRegressive { past, model } => {
@@ -137,8 +138,7 @@ impl RunningModel {
     }
 }
 
-/// Every so-manieth of a stream of numbers: all at first; when there is no room, every second is dropped, and of those to
-/// come as well.
+/// Every n-th of a stream of numbers: all at first; when there is no room, every second one is dropped, and n doubles.
 #[derive(Clone, Debug)]
 struct ThinnedSample {
     seen: u64,
@@ -161,7 +161,7 @@ impl ThinnedSample {
             return;
         }
         if self.in_time.len() == SAMPLE {
-            // This one's turn comes under the doubled spacing too: SAMPLE is even.
+            // This value remains a multiple of the doubled spacing, because SAMPLE is even.
             self.every *= 2;
             let mut index = 0;
             self.in_time.retain(|_| {
@@ -235,7 +235,7 @@ mod tests {
             regressive.add(Nanos::from_secs_f64(seconds));
             acd.add(Nanos::from_secs_f64(seconds));
         }
-        let (fitted, seen) = (&intervals[..36], &intervals[..38]); // fitted at 32, at 36, and then at 40
+        let (fitted, seen) = (&intervals[..36], &intervals[..38]); // the model is fitted at 32, 36 and 40 intervals
         let expected = AutoRegression::fit(fitted, None).unwrap().predict(seen).max(0.0);
         assert!((regressive.next().unwrap() - expected).abs() < 1e-6);
         let model = Acd::fit(fitted).unwrap();

@@ -1,39 +1,39 @@
-//! The slowdown actually caused: what the foreground had to wait for requests of ours.
+//! The slowdown actually caused: the time that the foreground waited for scrub requests.
 
 use crate::stats::DurationHistogram;
 use crate::units::Nanos;
 
-/// Two figures. `total` is the rest of our request's service, for each foreground request that arrived while it was at
-/// the disk: that much is certain. `queue_total` is the whole of it, with those who found a longer queue because of us:
-/// exact on a disk that serves first come, first served, an estimate on others, and zero where completions are not
-/// seen.
+/// The delays of the foreground, in two figures. `total` is the rest of the scrub request's service time, for each
+/// foreground request that arrived while it was at the disk: that much is certain. `queue_total` is the whole delay,
+/// with requests that found a longer queue because of it: exact on a disk that serves first come, first served, an
+/// estimate on others, and zero where completions are not seen.
 #[derive(Clone, Debug, Default)]
 pub struct Slowdown {
-    /// Of all requests that arrived while one of ours was at the disk.
+    /// The total delay of all requests that arrived while a scrub request was at the disk.
     pub total: Nanos,
-    /// Of all requests, the ones queued behind those included.
+    /// The total delay of all requests, those queued behind included.
     pub queue_total: Nanos,
-    /// The foreground is told of by counters, which date it by the looks at them: all that is here is about so.
+    /// Is the foreground known from counters only? Its times are then those of the samples, and all figures here are approximate.
     pub is_estimate: bool,
     /// Are completions seen at all, so that `queue_total` means something?
     pub is_queue_seen: bool,
-    /// Of the most delayed one, queue included.
+    /// The longest delay of one request, queue included.
     pub max: Nanos,
-    /// How many requests arrived while one of ours was at the disk, and had to wait for it.
+    /// Collisions: requests that arrived while a scrub request was at the disk, and had to wait for it.
     pub collisions: u64,
-    /// Their delays by length.
+    /// The delays of `collisions` by length.
     pub histogram: DurationHistogram,
-    /// The delays of all requests that were delayed, those queued behind included; empty where completions are not seen.
+    /// The delays of all delayed requests by length, those queued behind included; empty where completions are not seen.
     pub queue_histogram: DurationHistogram,
-    /// The greatest that the mean so far ever was, from the [`Slowdown::JUDGED_FROM_REQUESTS`]th request on.
+    /// The greatest mean so far at any moment, from the [`Slowdown::JUDGED_FROM_REQUESTS`]th request on.
     pub mean_worst: Nanos,
 }
 
 impl Slowdown {
-    /// The mean of fewer requests is chance.
+    /// The number of requests from which the mean is judged; the mean of fewer is chance.
     pub const JUDGED_FROM_REQUESTS: u64 = 300;
 
-    /// Counts one request that was delayed.
+    /// Counts one collision.
     pub fn add(&mut self, delay: Nanos) {
         self.total += delay;
         self.max = self.max.max(delay);
@@ -41,7 +41,8 @@ impl Slowdown {
         self.histogram.add(delay);
     }
 
-    /// Counts what each of `count` requests lost in all, if anything: behind ours, and behind others that we delayed.
+    /// Counts `count` requests of which each lost `delay` in all, zero included: behind the scrub's requests, and
+    /// behind others that these delayed.
     pub fn add_with_queue(&mut self, delay: Nanos, count: u32) {
         self.queue_total += Nanos(delay.0 * u64::from(count));
         self.max = self.max.max(delay);
@@ -51,30 +52,30 @@ impl Slowdown {
         }
     }
 
-    /// What the foreground lost in all: with the queue where that is seen. Budgets are held to this.
+    /// The total delay of the foreground: with the queue where that is seen. Budgets are held to this.
     pub fn lost(&self) -> Nanos {
         if self.is_queue_seen { self.queue_total } else { self.total }
     }
 
-    /// How many lost more than this, with the queue where that is seen. Those are counted too that lost less by no more than a
-    /// bucket of the histogram is wide (4.4 %).
+    /// The number of requests that lost more than `most`, with the queue where that is seen. It includes requests that
+    /// lost less by up to the width of a histogram's bucket (4.4 %).
     pub fn longer_than(&self, most: Nanos) -> u64 {
         above(if self.is_queue_seen { &self.queue_histogram } else { &self.histogram }, most)
     }
 
-    /// Of those who arrived while one of ours was at the disk, likewise.
+    /// The number of collisions that cost more than `most`, as exact as [`Slowdown::longer_than`].
     pub(super) fn met_longer_than(&self, most: Nanos) -> u64 {
         above(&self.histogram, most)
     }
 
-    /// Takes note of the mean so far, of so many requests.
+    /// Records the mean so far, over `requests` requests.
     pub(crate) fn note_mean(&mut self, requests: u64) {
         if requests >= Slowdown::JUDGED_FROM_REQUESTS {
             self.mean_worst = self.mean_worst.max(Nanos(self.lost().0 / requests));
         }
     }
 
-    /// The mean of it over *all* foreground requests, in seconds; zero when there were none.
+    /// The mean over *all* foreground requests, in seconds; zero if there were none.
     pub fn mean_seconds(&self, requests: u64) -> f64 {
         if requests == 0 { 0.0 } else { self.lost().as_secs_f64() / requests as f64 }
     }

@@ -1,4 +1,4 @@
-//! The table of idle policies: each by name, with what it heeds and how it is made. A new policy is a file and a row.
+//! The table of idle policies: for each its name, its parameters and how it is made. A new policy is a file and a row.
 
 use super::{
     Adaptive, BackToBack, Budget, FixedDelay, Goal, IdleClass, IdlePattern, IdlePolicy, IntervalAdapter,
@@ -14,25 +14,25 @@ pub struct PolicyKind {
     pub name: &'static str,
     /// A line of help.
     pub about: &'static str,
-    /// The parameters that change what it does, in the order of reports.
+    /// The parameters that affect it, in the order of reports.
     pub heeds: &'static [Parameter],
-    /// The size of a request, or of the first one, where none is given.
+    /// The size of a request, or of the first one, if none is given.
     pub request: Bytes,
-    /// How it treats others who use the disk.
+    /// How it treats the foreground.
     pub regard: Regard,
-    /// Is it offered for scrubs of real disks? The others are there to be studied.
+    /// Is it offered for scrubs of real disks? The others are for study only.
     pub is_offered: bool,
     make: Make,
 }
 
-/// How a policy treats others who use the disk.
+/// How a policy treats the foreground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regard {
-    /// It sends while they do not, so it must see them.
+    /// It sends while the foreground is idle, so it must detect it.
     Idleness,
-    /// It pauses after each request, whether they are there or not.
+    /// It pauses after each request, whatever the foreground does.
     Pauses,
-    /// None.
+    /// It ignores the foreground.
     None,
 }
 
@@ -44,16 +44,16 @@ enum Make {
     Interval(fn(&PolicyParameters) -> Box<dyn IntervalPolicy>),
 }
 
-/// A policy that was made.
+/// A policy, ready for use.
 #[derive(Debug)]
 pub enum MadePolicy {
-    /// One that decides at every request.
+    /// A policy that decides at every request.
     EachRequest(Box<dyn IdlePolicy>),
-    /// One that decides when an idle interval begins.
+    /// A policy that decides when an idle interval begins.
     Interval(Box<dyn IntervalPolicy>),
 }
 
-/// Every idle policy there is.
+/// All idle policies.
 pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "budget",
@@ -141,10 +141,10 @@ pub const POLICIES: &[PolicyKind] = &[
     },
 ];
 
-/// What the rows of policies for real disks have in common.
+/// The defaults of a row for real disks.
 const OFFERED: PolicyKind = PolicyKind { is_offered: true, ..STUDIED };
 
-/// What most rows have in common.
+/// The defaults of a row.
 const STUDIED: PolicyKind = PolicyKind {
     name: "",
     about: "",
@@ -155,7 +155,7 @@ const STUDIED: PolicyKind = PolicyKind {
     make: Make::Interval(|_| Box::new(IdleClass)),
 };
 
-/// Requests that grow begin with the idle class's (Amvrosiadis et al., DSN'12, V-C).
+/// Requests that grow begin with the size of the idle class (Amvrosiadis et al., DSN'12, V-C).
 const FIRST_OF_GROWING: Bytes = Bytes::kib(64);
 
 fn first(with: &PolicyParameters) -> Bytes {
@@ -195,7 +195,7 @@ impl fmt::Debug for PolicyKind {
     }
 }
 
-/// A policy and what it is set to: as a value, to be kept, sent and made a policy of as often as one is needed.
+/// A policy and its parameters as a value, which can be stored and sent, and from which policies can be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyConfig {
     kind: &'static PolicyKind,
@@ -203,7 +203,7 @@ pub struct PolicyConfig {
 }
 
 impl PolicyConfig {
-    /// This policy, set to these.
+    /// The configuration of a policy; a request size that is not given is the policy's own.
     pub fn new(kind: &'static PolicyKind, parameters: PolicyParameters) -> PolicyConfig {
         let request = Some(parameters.request.unwrap_or(kind.request));
         PolicyConfig { kind, parameters: PolicyParameters { request, ..parameters } }
@@ -221,12 +221,12 @@ impl PolicyConfig {
         PolicyConfig::new(kind, PolicyParameters { request: Some(request), ..PolicyParameters::default() })
     }
 
-    /// Its row.
+    /// The policy's row of the table.
     pub fn kind(&self) -> &'static PolicyKind {
         self.kind
     }
 
-    /// What it is set to.
+    /// The policy's parameters.
     pub fn parameters(&self) -> &PolicyParameters {
         &self.parameters
     }
@@ -242,7 +242,7 @@ impl PolicyConfig {
         }
     }
 
-    /// A new policy of this kind, which is asked at every request.
+    /// A new policy of this kind that decides at every request.
     ///
     /// # Panics
     /// When a percentile is above 100 %.
@@ -253,7 +253,7 @@ impl PolicyConfig {
         }
     }
 
-    /// The goal, if it has one.
+    /// The slowdown goal, if the policy has one.
     pub fn goal(&self) -> Option<Goal> {
         self.kind.heeds.contains(&Parameter::Slowdown).then_some(self.parameters.goal)
     }
@@ -266,7 +266,7 @@ impl PolicyConfig {
         }
     }
 
-    /// What it is set to, by the names of the parameters; for a policy that heeds none, what it does.
+    /// The parameters that the policy uses, by name; for a policy without parameters, its fixed wait and request size.
     pub fn named_values(&self) -> Vec<(&'static str, ParameterValue)> {
         if let ([], MadePolicy::Interval(policy)) = (self.kind.heeds, self.make()) {
             let IdlePattern { wait, first, .. } = policy.pattern();
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Requests of sizes that no policy has by default.
+    /// Request sizes that differ from every policy's defaults.
     fn others() -> PolicyParameters {
         let (request, request_max) = (Some(Bytes::kib(96)), Bytes::mib(3));
         PolicyParameters { request, request_max, ..PolicyParameters::default() }
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(PolicyKind::named("oracle"), None, "nobody in core knows the future");
     }
 
-    /// What a row says that it heeds changes the policy, and what it does not say does not.
+    /// A parameter changes a policy if and only if the policy's row lists it in `heeds`.
     #[test]
     fn each_policy_heeds_what_its_row_says() {
         for kind in POLICIES {

@@ -1,5 +1,6 @@
-//! Waiting: wait until the disk has been idle for t, then back to back until a foreground request arrives
-//! (Golding et al. '95; Amvrosiadis et al., DSN'12, V-B: it beats every predictor they tried).
+//! Waiting: waits until the disk has been idle for t, then sends back to back until a foreground request arrives.
+//!
+//! Golding et al. '95; Amvrosiadis et al. (DSN'12, V-B): it beats every predictor they tried.
 
 use super::pattern::{IdlePattern, IntervalPolicy, RequestGrowth};
 use crate::units::{Bytes, Nanos};

@@ -1,8 +1,8 @@
-//! Tours: in which order the segments of a disk are visited.
+//! Tours: the order in which the segments of a disk are visited.
 //!
-//! A disk is divided into *regions*, each region into *segments* ([`Grid`]). An order is a permutation of the segments,
-//! total in both directions, and nothing else: what was already verified, escalation and request sizes are the
-//! scrubber's business. A new order is one file here and one row in [`OrderKind::ALL`].
+//! A disk is divided into *regions*, and each region into *segments* ([`Grid`]). A scan order is a permutation of the
+//! segments, defined in both directions, and nothing else: the scrubber keeps track of verified sectors, escalation and
+//! request sizes. A new order is one file here and one row in [`OrderKind::ALL`].
 
 mod oldest;
 mod sequential;
@@ -15,23 +15,23 @@ pub use staggered::Staggered;
 use crate::units::{Bytes, SectorRange, UnixSeconds};
 use std::fmt;
 
-/// The paper's artefact and Schroeder, Damouras & Gill (FAST'10): 128 MiB keeps the gain of staggering.
+/// The size of a region. 128 MiB keeps the gain of staggering (the paper's artefact; Schroeder, Damouras & Gill, FAST'10).
 pub const REGION_BYTES: Bytes = Bytes::mib(128);
-/// Anything up to 32 MiB detects equally early (Schroeder et al., FAST'10); 8 MiB keeps a hard disk near its
-/// sequential speed.
+/// The size of a segment. Any size up to 32 MiB detects equally early (Schroeder et al., FAST'10); 8 MiB keeps a hard
+/// disk near its sequential speed.
 pub const SEGMENT_BYTES: Bytes = Bytes::mib(8);
 
 /// The place of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentPlace {
-    /// Which region of the disk, from 0.
+    /// The index of its region on the disk, from 0.
     pub region: u64,
-    /// Which segment of that region, from 0.
+    /// Its index in that region, from 0.
     pub segment: u64,
 }
 
-/// How a disk is divided: regions of equal size from sector 0 on, the last one clipped, each of segments of equal
-/// size, the last one clipped.
+/// The division of a disk into regions of equal size from sector 0 on, and of each region into segments of equal size;
+/// the last of each is clipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     disk: SectorRange,
@@ -40,7 +40,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The most regions that a coverage map is kept for.
+    /// Regions of a coverage map, at most.
     pub const REGIONS_MAX: u64 = 1 << 20;
 
     /// Divides a disk of `disk_sectors` sectors.
@@ -70,17 +70,17 @@ impl Grid {
         self.segment_sectors
     }
 
-    /// How many regions, at least 1.
+    /// The number of regions, at least 1.
     pub fn region_count(&self) -> u64 {
         self.disk.count().div_ceil(self.region_sectors)
     }
 
-    /// How many segments a region has: the rounds of a staggered tour.
+    /// The number of segments in a region that is not clipped: the rounds of a staggered tour.
     pub fn segments_per_region(&self) -> u64 {
         self.region_sectors.div_ceil(self.segment_sectors)
     }
 
-    /// How many steps a tour has. Some of them may be empty: the last region may be short of segments.
+    /// The number of steps of a tour. Some of them may be empty: the last region may have fewer segments.
     pub fn step_count(&self) -> u64 {
         self.region_count() * self.segments_per_region()
     }
@@ -113,7 +113,7 @@ impl Grid {
     }
 }
 
-/// A scan order: a permutation of the grid's segments, total in both directions.
+/// A scan order: a permutation of the grid's segments, defined in both directions.
 pub trait ScanOrder: fmt::Debug + Send {
     /// The segment visited at `step`, for `step < grid.step_count()`.
     fn place_at(&self, grid: &Grid, step: u64) -> SegmentPlace;
@@ -122,7 +122,7 @@ pub trait ScanOrder: fmt::Debug + Send {
     fn step_of(&self, grid: &Grid, place: SegmentPlace) -> u64;
 }
 
-/// A scan order as users know it: a row of the table [`OrderKind::ALL`].
+/// A scan order that users can choose: a row of the table [`OrderKind::ALL`].
 #[derive(Clone, Copy)]
 pub struct OrderKind {
     name: &'static str,
@@ -142,27 +142,27 @@ impl OrderKind {
         make: |_| Box::new(Staggered),
     };
 
-    /// The regions whose last complete verification is longest ago first.
+    /// Regions in the order of their last complete verification, the least recent first.
     pub const OLDEST: OrderKind = OrderKind {
         name: "oldest",
         about: "What was read longest ago comes first",
         make: |verified| Box::new(OldestFirst::new(verified)),
     };
 
-    /// Every order there is.
+    /// All scan orders.
     pub const ALL: [OrderKind; 3] = [OrderKind::SEQUENTIAL, OrderKind::STAGGERED, OrderKind::OLDEST];
 
-    /// The order itself. `verified` says of each region when it was last verified completely (zero: never).
+    /// Creates the order. `verified` holds, per region, the date of its last complete verification (zero: never).
     pub fn order(self, verified: &[UnixSeconds]) -> Box<dyn ScanOrder> {
         (self.make)(verified)
     }
 
-    /// Its name on the command line and in reports.
+    /// The order's name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// A line of help.
+    /// A line of help about the order.
     pub const fn about(self) -> &'static str {
         self.about
     }
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::units::Sector;
 
-    /// Every order over every small grid: each sector exactly once, both directions agree.
+    /// Every order on every small grid visits each sector exactly once, and both directions agree.
     #[test]
     fn every_order_is_a_permutation_of_every_small_grid() {
         for kind in OrderKind::ALL {

@@ -1,9 +1,9 @@
-//! Oldest first: the regions whose last complete verification is longest ago come first (SnapRAID's plan, by region).
+//! Oldest first: regions in the order of their last complete verification (SnapRAID's plan, by region).
 
 use super::{Grid, ScanOrder, SegmentPlace};
 use crate::units::UnixSeconds;
 
-/// A permutation of the regions, fixed when the tour begins; inside a region, ascending.
+/// A permutation of the regions, fixed when the tour begins; segments of a region are visited in ascending order.
 #[derive(Clone, Debug)]
 pub struct OldestFirst {
     regions: Vec<u32>,
@@ -11,7 +11,7 @@ pub struct OldestFirst {
 }
 
 impl OldestFirst {
-    /// Sorts the regions by the date of their last complete verification; never (zero) first, then by address.
+    /// Sorts the regions by the date of their last complete verification: never verified (zero) first; ties by address.
     pub fn new(verified: &[UnixSeconds]) -> OldestFirst {
         let mut regions: Vec<u32> = (0..verified.len() as u32).collect();
         regions.sort_by_key(|&region| verified[region as usize]);

@@ -1,8 +1,8 @@
-//! Sequential: ascending addresses. What md, ZFS (within a pass), btrfs and the drives' own self-tests do.
+//! Sequential: ascending addresses, as md, ZFS (within a pass), btrfs and the drives' own self-tests do.
 
 use super::{Grid, ScanOrder, SegmentPlace};
 
-/// Segment after segment from the first sector to the last.
+/// All segments from the first sector to the last.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequential;
 

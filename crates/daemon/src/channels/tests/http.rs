@@ -10,7 +10,7 @@ use std::sync::mpsc;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 
-/// Sends by ntfy, and gives what became of it and what the server heard.
+/// Sends by ntfy; returns the outcome, and what the server received.
 fn by_ntfy(server: ScriptedServer, message: &MessageRow) -> (Result<DeliveryReceipt, DeliveryError>, String) {
     let channels = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{}/topic\"", server.port));
     let outcome = channels.deliver(message, &sender());
@@ -20,7 +20,7 @@ fn by_ntfy(server: ScriptedServer, message: &MessageRow) -> (Result<DeliveryRece
 fn said_by(answer: &str) -> String {
     let (outcome, _) = by_ntfy(ScriptedServer::http(answer), &message("ntfy"));
     let error = outcome.expect_err("it is an error").to_string();
-    // The port is another one each time.
+    // The port differs each time.
     let (_, rest) = error.strip_prefix("http://127.0.0.1:").expect("it names the server").split_once(": ").unwrap();
     rest.to_owned()
 }

@@ -1,4 +1,4 @@
-//! Mail, by a server that is scripted and by a sendmail that is a script. By a real server: `tests/mail.rs`.
+//! Mail by a scripted server and by a scripted sendmail. `tests/mail.rs` has tests with a real server.
 
 use super::super::email::EmailSettings;
 use super::super::mail::{self, MailHeads};
@@ -8,7 +8,7 @@ use super::super::sendmail::SendmailRoute;
 use super::*;
 use std::fs;
 
-/// Up to the mail.
+/// The dialogue up to the mail.
 const TO_DATA: [(&str, &str); 5] = [
     ("", "220 test ESMTP"),
     ("EHLO [127.0.0.1]", "250-test\r\n250 SIZE 1000000"),

@@ -1,4 +1,4 @@
-//! Channels among servers and programs that do what a test says.
+//! Channels tested with scripted servers and programs.
 
 mod http;
 mod mail;
@@ -10,7 +10,7 @@ use scrubjay_core::units::UnixSeconds;
 use scrubjay_watch::facts::{DiskFacts, DiskKey, MediaKind};
 use scrubjay_watch::incident::{IncidentKey, IncidentKind, IncidentSubject, MessageReason, Urgency};
 
-/// Settings as a person writes them.
+/// Parses settings as a person writes them.
 fn settings(text: &str) -> ChannelSettings {
     toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
 }

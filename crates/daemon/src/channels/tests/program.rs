@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A program that does what the script says. Made by another process: see `smartctl::run`.
+/// A program that runs the script. It is copied by another process, for the reason in `smartctl::run`.
 pub(super) fn script(folder: &TempDir, script: &str) -> PathBuf {
     let written = file(folder, "written", &format!("#!/bin/sh\n{script}\n"), 0o755);
     let path = folder.path().join("program");
@@ -84,7 +84,7 @@ fn one_that_hangs_is_killed_with_what_it_started() {
         script(&folder, &format!("sleep infinity & echo $! >'{}.new'; mv '{0}.new' '{0}'; wait", place.display()));
     let mut channels = channels(&format!("[exec]\nprogram = {program:?}"));
     channels.bound = Duration::from_millis(100);
-    // However slow this machine is: it is given twice the time until its child was seen.
+    // On a slow machine the time is doubled until the child was seen.
     let child = loop {
         let error = channels.deliver(&message("exec"), &sender()).unwrap_err();
         if let Ok(child) = fs::read_to_string(&place) {
@@ -94,7 +94,7 @@ fn one_that_hangs_is_killed_with_what_it_started() {
         channels.bound *= 2;
         channels.bound = channels.bound.min(DELIVERY_MAX);
     };
-    // Gone, or dead and not yet waited for by whoever takes in orphans.
+    // It is gone, or dead and not yet reaped by the process that adopts orphans.
     let is_alive = || match fs::read_to_string(format!("/proc/{}/stat", child.trim())) {
         Ok(stat) => !stat.contains(") Z "),
         Err(_) => false,

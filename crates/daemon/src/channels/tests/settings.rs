@@ -1,9 +1,9 @@
-//! Settings, and what becomes of them.
+//! Settings: which are refused, and their fingerprints.
 
 use super::super::secret::tests::file;
 use super::*;
 
-/// As the settings of the whole daemon will hold them.
+/// A struct that has the settings as the daemon's whole settings do.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Outer {

@@ -1,4 +1,4 @@
-//! Timers, cron and smartd, as distributions install them.
+//! Timers, cron and smartd as distributions install them.
 
 use super::super::fixture::MachineFiles;
 use super::*;
@@ -44,7 +44,7 @@ fn timers_count_when_they_are_enabled_and_not_masked() {
             pair("zfs-scrub-monthly@tank.timer", "monthly"),
         ]
     );
-    // The owner's own time, dropped in.
+    // A drop-in file with the owner's own time.
     machine.file("etc/systemd/system/xfs_scrub_all.timer.d/own.conf", "[Timer]\nOnCalendar=\nOnCalendar=Sat 02:00");
     assert_eq!(who(&machine)[1].1, "Sat 02:00");
     machine.remove("run/systemd");

@@ -1,4 +1,4 @@
-//! Surveys of machines that were built, or recorded.
+//! Surveys of built and of recorded machines.
 
 use super::super::fixture::MachineFiles;
 use super::super::seen::SeenDisk;
@@ -108,7 +108,8 @@ fn two_paths_are_one_disk_and_twins_are_two() {
     assert_eq!(seen.disks.len(), 2);
     assert_eq!(seen.warnings, ["sdc is another path to sda: it is read by the first path"]);
     assert_eq!(seen.arrays[0].members[0].disk.as_deref(), Some("sda"), "arrays know it by the path that is kept");
-    // Two disks in one bridge that gives both the same names are no paths, nor are two with one WWN and two serial numbers.
+    // Two disks in a bridge that gives both the same names are not two paths; nor are two with one WWN and two serial
+    // numbers.
     let machine = MachineFiles::new();
     for unit in 0..2 {
         let name = ["sda", "sdb"][unit];
@@ -164,7 +165,7 @@ fn bays_are_those_of_the_enclosure_and_their_lights_are_found() {
     let light = disk(&seen, "sdb").locate.clone().unwrap();
     super::super::bays::locate(&light, true).unwrap();
     assert_eq!(std::fs::read_to_string(light).unwrap(), "1\n");
-    // Bay 7 of two enclosures is not one bay.
+    // Bays 7 of two enclosures are different bays.
     bay("1:0:12:0", "Slot 07", 3);
     let seen = look(&machine);
     assert_eq!(disk(&seen, "sdb").facts.bay.as_deref(), Some("07 of enclosure 2d3f"));

@@ -11,7 +11,7 @@ use scrubjay_watch::rows::WatchRow;
 pub fn keep_array(database: &Connection, facts: &ArrayFacts) -> Result<()> {
     let ArrayFacts { key, name, level, redundancy, members, activity, layout, check_sectors } = facts;
     let kind = layout.map(|(layout, _)| layout.kind().name());
-    // Disks of an array are 256 at most.
+    // An array has at most 256 disks.
     let data = layout.map(|(layout, _)| signed(layout.shape().data as u64));
     let parity = layout.map(|(layout, _)| signed(layout.shape().parity as u64));
     let disks = layout.map(|(layout, _)| signed(layout.disks() as u64));

@@ -14,7 +14,7 @@ pub fn keep_disk(database: &Connection, row: &DiskRow) -> Result<()> {
     let DiskRow { facts, counters, word, smart_read, unknown_since, service_first, service_last } = row;
     let DiskFacts { key, name, model, serial, bay, controller, media, sectors } = facts;
     let DriveWord { passed, nvme_warning, spare_low, used, is_self_test_failed } = word;
-    // The one that it replaces takes its counters with it.
+    // The row that it replaces takes its counters with it.
     put(
         database,
         "disk",

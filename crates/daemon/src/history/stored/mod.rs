@@ -1,6 +1,6 @@
 //! The watch's rows in their tables: each kind has a file that keeps, removes and loads it.
 //!
-//! Every row is taken apart field by field, without `..`: a field that is new to the watch and has no column does not compile.
+//! Every row is destructured field by field, without `..`: a new field of the watch without a column does not compile.
 
 mod array;
 mod disk;
@@ -12,7 +12,7 @@ mod reading;
 use rusqlite::{Connection, Result, params};
 use scrubjay_watch::rows::{RowKey, WatchRow};
 
-/// Puts a row in the place of the one that has its key.
+/// Stores a row in place of the one with its key.
 pub fn keep(database: &Connection, row: &WatchRow) -> Result<()> {
     match row {
         WatchRow::Host(row) => host::keep_host(database, row),
@@ -26,7 +26,7 @@ pub fn keep(database: &Connection, row: &WatchRow) -> Result<()> {
     }
 }
 
-/// Removes a row, if it is there.
+/// Removes a row, if it exists.
 pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
     let removed = match key {
         RowKey::Host => database.execute("DELETE FROM host", []),
@@ -54,7 +54,7 @@ pub fn remove(database: &Connection, key: &RowKey) -> Result<()> {
     removed.map(drop)
 }
 
-/// All of them.
+/// Loads all rows.
 pub fn load(database: &Connection) -> Result<Vec<WatchRow>> {
     let mut rows = host::load_host(database)?;
     rows.extend(disk::load_disks(database)?);

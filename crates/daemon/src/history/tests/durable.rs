@@ -1,4 +1,4 @@
-//! Whatever is acknowledged is there after a kill, and a full disk is said to be full and harms nothing.
+//! Acknowledged data survive a kill, and a full disk is reported as such and does no harm.
 
 use super::samples::{database, disk, later, message, reading_row};
 use crate::history::{HistoryDatabase, HistoryError};
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The child's file.
+/// The variable that names the child's file.
 const CHILD_FILE: &str = "SCRUBJAY_TEST_HISTORY_FILE";
 
 fn step(history: &mut HistoryDatabase, number: u64) -> Result<(), HistoryError> {
@@ -23,7 +23,7 @@ fn step(history: &mut HistoryDatabase, number: u64) -> Result<(), HistoryError> 
     history.keep(later(number), &rows, &[RowKey::Message(number - 1)])
 }
 
-/// How far it is, by the rows; they agree with each other.
+/// How far the child came, by its rows; they agree with each other.
 fn reached(history: &HistoryDatabase) -> u64 {
     let rows = history.rows().unwrap();
     if rows.is_empty() {
@@ -46,7 +46,7 @@ fn integrity(history: &HistoryDatabase) -> String {
     history.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }
 
-/// Keeps rows until it is killed, when it is run as the child of the test below; else it has nothing to do.
+/// As the child of the test below, keeps rows until it is killed; else does nothing.
 #[test]
 fn the_child_keeps_until_it_is_killed() {
     let Some(path) = std::env::var_os(CHILD_FILE).map(PathBuf::from) else { return };
@@ -72,7 +72,7 @@ fn kill_after(path: &Path, acknowledged: u64) -> u64 {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // What it said before the kill arrived.
+    // Its reports before the kill arrive.
     while let Some(number) = heard() {
         last = number;
     }

@@ -1,4 +1,4 @@
-//! What follows from the rows, and what the pump tells besides, is found in the events.
+//! Events follow from the rows and from the pump's further reports.
 
 use super::samples::{NOW, array_row, database, disk_row, incident, key, later, message};
 use crate::history::{HistoryDatabase, HistoryEventKind};
@@ -24,7 +24,7 @@ fn a_disk_is_what_it_is_whatever_the_kernel_calls_it() {
     let (_folder, mut history) = database();
     history.keep(NOW, &[disk_row("ZL2", "sda"), disk_row("ZL3", "sdb")], &[]).unwrap();
     history.note_presence(later(10), &key("ZL2"), true).unwrap();
-    // After a boot they have changed their names.
+    // After a boot the disks have other names.
     history.keep(later(60), &[disk_row("ZL2", "sdb"), disk_row("ZL3", "sda")], &[]).unwrap();
     history.keep(later(70), &[disk_row("ZL2", "sdb")], &[]).unwrap();
     history.note_presence(later(80), &key("ZL2"), false).unwrap();
@@ -55,7 +55,7 @@ fn a_new_disk_in_the_place_of_one_that_left_replaces_it_and_disks_that_change_pl
     let (_folder, mut history) = database();
     let disks = [disk_row("A", "sda"), disk_row("B", "sdb"), disk_row("C", "sdc")];
     history.keep(NOW, &[&[array_row(&["sda", "sdb", "sdc"])], &disks[..]].concat(), &[]).unwrap();
-    // Names and places change, members do not.
+    // Names and places change, but not the members.
     history
         .keep(later(1), &[disk_row("A", "sdb"), disk_row("B", "sda"), array_row(&["sdb", "sda", "sdc"])], &[])
         .unwrap();
@@ -64,14 +64,14 @@ fn a_new_disk_in_the_place_of_one_that_left_replaces_it_and_disks_that_change_pl
         told(history, 1000).into_iter().filter(|event| event.0 == HistoryEventKind::DiskReplaced).collect::<Vec<_>>()
     };
     assert_eq!(replaced(&history), []);
-    // C is pulled out; the new disk has its name, and comes before the array has it.
+    // C is pulled out; the new disk gets its name, and appears before the array has it.
     history.note_presence(later(3), &key("C"), false).unwrap();
     history.keep(later(4), &[disk_row("D", "sdc")], &[]).unwrap();
     history.keep(later(5), &[array_row(&["sda", "sdb", "sdc"])], &[]).unwrap();
     history.keep(later(6), &[disk_row("D", "sdc")], &[]).unwrap();
     let expected = line(HistoryEventKind::DiskReplaced, "sdc", "D takes the place of C in tank");
     assert_eq!(replaced(&history), std::slice::from_ref(&expected));
-    // The array is made smaller: D moves to where B was, and B leaves; then it is made larger, by E.
+    // The array shrinks: D moves to B's place, and B leaves; then it grows, by E.
     history.keep(later(7), &[array_row(&["sda", "sdc"])], &[]).unwrap();
     history.keep(later(8), &[disk_row("E", "sde"), array_row(&["sda", "sdc", "sde"])], &[]).unwrap();
     assert_eq!(replaced(&history), [expected], "nobody took a place that another left");
@@ -179,7 +179,7 @@ fn a_pass_is_entered_once_and_unreadable_sectors_come_and_go() {
         service_nanos: 4_000_000,
         ..PassReport::default()
     };
-    // Four of the eight were written over, four more were found behind them.
+    // Four of the eight were overwritten, four more were found behind them.
     history.note_pass(later(100), &disk, &report(1, &[SectorRange::at(1004, 8)]), NOW).unwrap();
     history.note_pass(later(130), &disk, &report(1, &[SectorRange::at(1004, 8)]), NOW).unwrap();
     let findings: Vec<(u64, u64, UnixSeconds, Option<UnixSeconds>)> = history

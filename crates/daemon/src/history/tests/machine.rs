@@ -1,4 +1,4 @@
-//! The machine itself: one that is restored of the file goes on as the one that wrote it.
+//! A watch that is restored from the file continues like the one that wrote it.
 
 use super::samples::{NOW, database, disk, later};
 use crate::history::{HistoryDatabase, HistoryEventKind};
@@ -16,7 +16,7 @@ fn settings() -> WatchSettings {
     WatchSettings { channels, ..WatchSettings::default() }
 }
 
-/// A pump that keeps rows in the file and in memory, reads SMART of a disk that becomes worse, and delivers every other message.
+/// A pump that keeps rows in the file and in memory, reads SMART of a disk that gets worse, and delivers every other message.
 fn pump(watch: &mut Watch, now: UnixSeconds, history: &mut HistoryDatabase, memory: &mut BTreeMap<RowKey, WatchRow>) {
     watch.handle(now, WatchEvent::Tick);
     while let Some(op) = watch.poll_op() {
@@ -52,7 +52,7 @@ fn a_machine_that_is_restored_of_the_file_goes_on_as_the_one_that_wrote_it() {
     for hour in 0..24 * 6 {
         pump(&mut watch, later(hour * HOUR), &mut history, &mut memory);
         if hour % 24 == 23 {
-            // It is killed, and comes back.
+            // It is killed and restarted.
             drop(history);
             history = HistoryDatabase::open(&folder.path().join("history.db")).unwrap();
             let rows: BTreeMap<RowKey, WatchRow> =

@@ -1,4 +1,4 @@
-//! Readings over time: what is kept of them, how it becomes less, and how large the file is after a year.
+//! Readings over time: which are kept, how they are thinned, and the size of the file after a year.
 
 use super::samples::{NOW, database, disk_row, key, later, message};
 use crate::history::{CounterPoint, HistoryDatabase, HistoryEventKind};
@@ -51,7 +51,7 @@ fn temperatures_are_hourly_for_a_month_then_daily() {
     }
     assert_eq!((points[10].min, points[10].max, points[33].max), (21, 21, 44));
     assert!(points.windows(2).all(|pair| pair[0].at < pair[1].at));
-    // The clock is set back into a day that is thinned already.
+    // The clock is set back into a day that was thinned already.
     history.note_smart(points[0].at, &key("ZL2"), &smart(0, 57)).unwrap();
     history.thin(end).unwrap();
     let first = history.temperatures(&key("ZL2"), UnixSeconds(0)).unwrap()[0];
@@ -87,7 +87,7 @@ fn a_clock_that_is_set_back_or_far_ahead_breaks_nothing_and_deletes_nothing() {
     let events = history.events(100, None).unwrap();
     assert!(events.windows(2).all(|pair| pair[0].number > pair[1].number), "the order of writing");
     assert_eq!(events.iter().filter(|event| event.kind == HistoryEventKind::PassFinished).count(), 3);
-    // What the clock of tomorrow said does not keep today from being written once a day only.
+    // Readings dated tomorrow by a wrong clock do not prevent that today's are kept once a day only.
     for hour in 0..4 {
         history.note_smart(later(HOUR * hour), &key("ZL2"), &smart(5, 30)).unwrap();
     }
@@ -113,7 +113,7 @@ fn of_what_has_no_end_the_newest_stay_and_what_is_open_stays_whatever_its_age() 
         );
         history.connection.execute_batch(&sql).unwrap();
     };
-    // Disk 1003 is the one that was not forgotten.
+    // Disk 1003 is not forgotten.
     fill("event (at, kind, disk, subject, words)", "i, 'pass-finished', 1003, 'sda', ''");
     fill("message_history", "i, 'email', 'test', 'notice', '', '', i, 0, i, i");
     fill("incident_history", "i, 'disk', i, 'health', i, NULL, iif(i > 5, i, NULL), 'notice', 1, ''");
@@ -133,7 +133,7 @@ fn of_what_has_no_end_the_newest_stay_and_what_is_open_stays_whatever_its_age() 
     assert_eq!(count("SELECT min(at) / 86400 FROM counter_reading"), 101_000 - 4199);
 }
 
-/// Counters of a disk that is dying: nearly every reading says something new.
+/// Counters of a dying disk: nearly every reading has a change.
 fn dying(rng: &mut Rng, reading: u64) -> SmartFacts {
     let mut attributes: Vec<AtaAttribute> = [5, 187, 188, 197, 198, 199]
         .map(|id| AtaAttribute { id, raw: reading * 3 / 4 + rng.below(4) * u64::from(id % 3) })
@@ -142,8 +142,8 @@ fn dying(rng: &mut Rng, reading: u64) -> SmartFacts {
     SmartFacts { attributes, ..SmartFacts::default() }
 }
 
-/// A year of so many disks, with a reading every four hours, a pass a month, and a message and a row kept at each; how large the
-/// file is in bytes.
+/// A year of `disks` disks, with a reading every four hours, a pass a month, and a message and a row kept at each;
+/// returns the file's size in bytes first.
 fn year(disks: u64) -> (u64, usize, HistoryDatabase, tempfile::TempDir) {
     let (folder, mut history) = database();
     history.connection.pragma_update(None, "synchronous", "OFF").unwrap();
@@ -176,7 +176,7 @@ fn year(disks: u64) -> (u64, usize, HistoryDatabase, tempfile::TempDir) {
     (size, kept, history, folder)
 }
 
-/// With `SCRUBJAY_TEST_HISTORY_DISKS=60` it is the year of a large host (docs/history.md has the figure), which takes minutes.
+/// With `SCRUBJAY_TEST_HISTORY_DISKS=60` it is the year of a large host (docs/history.md has the figure), and takes minutes.
 #[test]
 fn a_year_of_a_disk_takes_little_space() {
     let disks = std::env::var("SCRUBJAY_TEST_HISTORY_DISKS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Tests of the history: what goes in comes out, whatever happens to the process, the disk or the clock.
+//! Tests of the history: what is stored is restored, whatever happens to the process, the disk or the clock.
 
 mod durable;
 mod follows;

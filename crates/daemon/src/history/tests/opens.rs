@@ -1,4 +1,4 @@
-//! Opening: the file is made for its owner only, and what is not ours, newer or damaged is refused and left as it is.
+//! Opening: the file is made for its owner only; one that is foreign, newer or damaged is refused and left as it is.
 
 use super::samples::{NOW, database, disk_row, later, reading_row};
 use crate::history::opening::{KNOWN, migrate};
@@ -18,7 +18,7 @@ fn refused(path: &Path) -> HistoryError {
     error
 }
 
-/// A file with a thousand disks that nobody has open.
+/// A file with a thousand disks that no process has open.
 fn closed(folder: &tempfile::TempDir) -> PathBuf {
     let path = folder.path().join("history.db");
     let mut history = HistoryDatabase::open(&path).unwrap();
@@ -80,12 +80,12 @@ fn a_damaged_file_is_refused_by_its_name_and_never_deleted() {
     let path = closed(&folder);
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     let pages = file.metadata().unwrap().len() / 4096;
-    // Pages in the middle that were overwritten; the header is whole.
+    // Pages in the middle are overwritten; the header is intact.
     (pages / 2..pages / 2 + 4).for_each(|page| file.write_all_at(&[0xa5; 4096], page * 4096).unwrap());
     let error = refused(&path);
     assert!(matches!(error, HistoryError::Damaged { .. }), "{error:?}");
     assert!(error.to_string().contains("move it away"), "{error}");
-    // And one that was cut off.
+    // A file that was cut off.
     fs::remove_file(&path).unwrap();
     let path = closed(&folder);
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(20 * 4096 + 100).unwrap();
@@ -107,7 +107,7 @@ fn a_value_that_nobody_wrote_is_damage_and_no_panic() {
     ] {
         let sql = format!("SAVEPOINT before; UPDATE {table} SET {column} = {value}");
         history.connection.execute_batch(&sql).unwrap();
-        // The look of `rows` is a transaction of its own; here it must be without.
+        // `rows` reads in a transaction of its own; here there must be none.
         let error = crate::history::stored::load(&history.connection).unwrap_err();
         let error = HistoryError::of(Path::new("history.db"), error);
         assert!(matches!(error, HistoryError::Damaged { .. }), "{column}: {error:?}");

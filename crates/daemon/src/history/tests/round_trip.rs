@@ -1,11 +1,11 @@
-//! What is kept comes back, bit for bit; all of it or nothing.
+//! What is kept is restored, bit for bit; all of it or nothing.
 
 use super::samples::{NOW, database, draws, later};
 use proptest::prelude::*;
 use scrubjay_watch::rows::{RowKey, WatchRow};
 use std::collections::BTreeMap;
 
-/// A row as something that can be compared, numbers that are none included.
+/// A row in comparable form, with the bits of floats that may be no numbers.
 fn bits(row: &WatchRow) -> (WatchRow, Vec<u32>) {
     let mut plain = row.clone();
     let mut floats = Vec::new();
@@ -34,7 +34,7 @@ proptest! {
         let rows = draw.rows();
         history.keep(NOW, &rows, &[]).unwrap();
         prop_assert_eq!(by_key(&history.rows().unwrap()), by_key(&rows));
-        // Others come, some in the place of these.
+        // Other rows are kept, some in place of these.
         let mut more = other.rows();
         if let (Some(WatchRow::Disk(new)), WatchRow::Disk(old)) = (more.get_mut(1), &rows[1]) {
             new.facts.key = old.facts.key.clone();

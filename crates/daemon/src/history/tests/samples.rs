@@ -1,4 +1,4 @@
-//! Rows for tests: plain ones, and any.
+//! Rows for tests: plain ones, and arbitrary ones.
 
 use crate::history::HistoryDatabase;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 pub const NOW: UnixSeconds = UnixSeconds(1_773_000_000);
 
-/// One in a clean folder.
+/// A data base in an empty folder.
 pub fn database() -> (TempDir, HistoryDatabase) {
     let folder = tempfile::tempdir().unwrap();
     let database = HistoryDatabase::open(&folder.path().join("history.db")).unwrap();
@@ -56,7 +56,7 @@ pub fn disk(key: &str, name: &str) -> DiskRow {
     }
 }
 
-/// That of a disk of which so many sectors are read.
+/// The reading row of a disk of which `done` sectors are read.
 pub fn reading_row(key: &str, done: u64) -> WatchRow {
     let passes = PassHistory { done, ..PassHistory::new(31_251_759_104, NOW) };
     let reading = ReadingRow { passes, failed_sessions: 0, refused: None, forecast: None };
@@ -110,7 +110,7 @@ pub fn message(number: u64, body: &str) -> MessageRow {
     }
 }
 
-/// Any values, one after the other, round and round.
+/// Arbitrary values, one after the other, repeatedly.
 #[derive(Clone, Debug)]
 pub struct Draw {
     numbers: Vec<u64>,
@@ -143,7 +143,7 @@ pub fn draws() -> impl Strategy<Value = Draw> {
 impl Draw {
     pub fn number(&mut self) -> u64 {
         self.at += 1;
-        // Mixed by the turn: values do not come again in the same places.
+        // Mixed by the round, so that values do not recur in the same places.
         self.numbers[self.at % self.numbers.len()].rotate_left((self.at / self.numbers.len()) as u32)
     }
 
@@ -186,7 +186,7 @@ impl Draw {
     }
 
     fn run(&mut self) -> SectorRange {
-        // A sum of all of them has a number.
+        // The sum of all must not overflow.
         let start = self.number() >> 1;
         SectorRange::at(start, self.number() >> 16)
     }

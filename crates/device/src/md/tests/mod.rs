@@ -1,4 +1,4 @@
-//! Tries stepping, making way, putting back and refusing on a model of md.
+//! Tests stepping, giving way, putting back and refusing on a model of md.
 
 mod model;
 
@@ -31,7 +31,7 @@ fn stepper(array: &ModelArray, folder: &Path) -> MdStepper {
     MdStepper::new(Box::new(array.clone()), guard, MdGuard::path(folder, "some key"), array.with(|state| state.sectors))
 }
 
-/// A verifier, and what it found.
+/// A verifier, and its findings.
 struct Checked {
     verifier: MdVerifier,
     log: MdLog,
@@ -137,7 +137,7 @@ fn read_errors_that_md_repairs_are_counted_by_member() {
     assert_eq!(checked.ask(5 * CHUNK, 6 * CHUNK), VerifyOutcome::Clean);
 }
 
-/// Members of a mirror, of which some hold something else in a page.
+/// Members of a mirror, of which some have other data in a page.
 fn copies(members: usize, sectors: u64, others: &[usize], page: u64) -> MemberFiles {
     let file = |place: usize| {
         let file = tempfile::tempfile().unwrap();
@@ -152,7 +152,7 @@ fn copies(members: usize, sectors: u64, others: &[usize], page: u64) -> MemberFi
 
 #[test]
 fn what_does_not_agree_is_made_to_agree_only_where_md_takes_the_right_one_for_right() {
-    // Two copies: nothing tells which, and it was asked for. Of three, md spreads the first: not if that is the odd one out.
+    // Of two copies, it is unknown which is right, and repair was requested. Of three, md spreads the first, unless that one differs.
     for (members, others, is_repaired) in [(2, &[1][..], true), (3, &[1], true), (3, &[0], false), (3, &[0, 1], true)] {
         let array = ModelArray::new("raid1", members, 1024, 0);
         array.with(|state| state.wrong = [64].into());
@@ -170,7 +170,7 @@ fn what_does_not_agree_is_made_to_agree_only_where_md_takes_the_right_one_for_ri
         drop(checked.verifier);
         assert_at_rest(&array);
     }
-    // Without being asked, and without members to look at, nothing is made to agree.
+    // Without a request, and without members to read, nothing is repaired.
     for (files, is_repairing) in [(copies(2, 1024, &[1], 64), false), (MemberFiles::default(), true)] {
         let array = ModelArray::new("raid1", 2, 1024, 0);
         array.with(|state| state.wrong = [64].into());
@@ -223,7 +223,7 @@ fn a_check_that_somebody_began_in_between_goes_first() {
     let array = raid6();
     let mut checked = checked(&array);
     assert_eq!(checked.ask(0, CHUNK), VerifyOutcome::Clean);
-    // It would stop at our sync_max for ever.
+    // Another check would stop at the scrub's sync_max for ever.
     array.with(model::ModelState::interrupt);
     array.write("sync_action", "check").unwrap();
     array.read("sync_completed").unwrap();
@@ -254,7 +254,7 @@ fn a_check_that_was_cut_short_counts_for_nothing() {
     assert!(stepper.poll().is_none() && stepper.poll().is_none());
     array.with(model::ModelState::interrupt);
     assert!(matches!(stepper.poll(), Some(Err(StepObstacle::CutShort))));
-    // Somebody interrupts it and begins one of his own, behind our end.
+    // Another program interrupts it and begins a check of its own, behind the end of the range.
     stepper.begin(SectorRange::new(0, 8 * CHUNK), SyncAction::Check).unwrap();
     assert!(stepper.poll().is_none());
     array.with(model::ModelState::interrupt);
@@ -310,7 +310,7 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
         let array = array.clone();
         move |name: &str| (name == "md0").then(|| Box::new(array.clone()) as Box<dyn MdKnobs>)
     };
-    // Whatever it was doing: resting, on its way, about to begin; the knobs of its owner are not the usual ones.
+    // Whether it was resting, running or about to begin; its owner's knobs do not have the default values.
     for looks in 0..6 {
         let array = raid6();
         array.write("sync_max", "4096").unwrap();
@@ -326,7 +326,7 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
         assert_eq!(array.knobs(), ("idle".to_owned(), 1024, Some(4096)), "{looks}");
         assert_eq!(put_back_with(folder.path(), &boot, open(&array)), Vec::<String>::new());
     }
-    // Somebody has begun a check since: it is not undone, only let go beyond our end.
+    // Another program has begun a check since: it is not ended, but let run beyond the scrub's end.
     let array = raid6();
     let mut killed = stepper(&array, folder.path());
     killed.begin(SectorRange::new(0, CHUNK), SyncAction::Check).unwrap();
@@ -338,7 +338,7 @@ fn what_a_killed_scrub_left_is_put_back_once_and_other_boots_are_forgotten() {
     assert_eq!(array.knobs(), ("check".to_owned(), CHUNK, None));
     array.with(model::ModelState::interrupt);
     put_back_with(folder.path(), &boot, open(&array));
-    // After a boot nothing is known of it.
+    // After a boot there is nothing to put back.
     let array = raid6();
     let mut killed = stepper(&array, folder.path());
     killed.begin(SectorRange::new(0, CHUNK), SyncAction::Check).unwrap();

@@ -1,4 +1,4 @@
-//! A model of md's knobs, as drivers/md/md.c has them: a check advances whenever somebody looks.
+//! A model of md's knobs, after drivers/md/md.c: a check advances whenever `sync_completed` is read.
 
 use super::super::knobs::MdKnobs;
 use scrubjay_core::units::Nanos;
@@ -6,40 +6,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// An array. A clone is a handle on the same.
+/// An array. A clone is a handle on the same array.
 #[derive(Clone, Default)]
 pub struct ModelArray(pub Arc<Mutex<ModelState>>);
 
-/// How it is.
+/// The state of an array.
 #[derive(Default)]
 pub struct ModelState {
-    /// Files that only say something.
+    /// Files with constant contents.
     pub files: BTreeMap<String, String>,
     pub sectors: u64,
     pub chunk: u64,
-    /// Pages, by their first sector, that do not agree.
+    /// Pages that do not agree, by their first sector.
     pub wrong: BTreeSet<u64>,
-    /// Places at which a member fails to read a page, and md writes it anew.
+    /// Positions at which a member fails to read a page, and md rewrites it.
     pub failing: BTreeSet<u64>,
     pub action: String,
     pub min: u64,
     pub max: Option<u64>,
-    /// How far a check is; none: it has not begun yet.
+    /// Position of the check; `None`: it has not begun yet.
     pub at: Option<u64>,
     pub mismatches: u64,
     pub begun: Vec<u64>,
-    /// What it was told to do, so far.
+    /// The actions that were requested so far.
     pub actions: Vec<String>,
-    /// So many writes to `sync_min` find it busy.
+    /// How many writes to `sync_min` will find it busy.
     pub busy: u32,
-    /// The check passes over everything: nothing is read.
+    /// The check skips everything: nothing is read.
     pub skips: bool,
     /// The check does not move.
     pub hangs: bool,
-    /// What members have read.
+    /// Sectors that each member has read.
     pub read: u64,
     pub errors: u64,
-    /// What is written anew is not counted as errors.
+    /// Rewritten sectors are not counted as errors.
     pub is_silent: bool,
     pub rewritten: u64,
 }
@@ -47,7 +47,7 @@ pub struct ModelState {
 const STRIDE: u64 = 128;
 
 impl ModelArray {
-    /// At rest, of two or more members.
+    /// An array at rest, with two or more members.
     pub fn new(level: &str, members: usize, sectors: u64, chunk: u64) -> ModelArray {
         let mut state = ModelState { sectors, chunk, action: "idle".to_owned(), ..ModelState::default() };
         let mut say = |file: &str, text: &str| state.files.insert(file.to_owned(), text.to_owned());
@@ -85,7 +85,7 @@ impl ModelArray {
 }
 
 impl ModelState {
-    /// The sync thread goes a stride further.
+    /// Advances the sync thread by a stride.
     fn advance(&mut self) {
         if self.action == "idle" || self.hangs {
             return;
@@ -113,7 +113,7 @@ impl ModelState {
         }
     }
 
-    /// Somebody, or md itself, interrupts the check.
+    /// Another program, or md itself, interrupts the check.
     pub fn interrupt(&mut self) {
         if self.action != "idle" {
             self.min = self.at.unwrap_or(0);

@@ -3,13 +3,13 @@
 use super::*;
 use crate::nbd::wire::answer;
 
-/// An answer to an option.
+/// A reply to an option.
 fn reply(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
     let head = [0x0003_e889_0455_65a9_u64.to_be_bytes().to_vec(), option.to_be_bytes().to_vec()].concat();
     [&head, &kind.to_be_bytes()[..], &(data.len() as u32).to_be_bytes(), data].concat()
 }
 
-/// The kind of each answer in `bytes`.
+/// The kind of each reply in `bytes`.
 fn kinds(mut bytes: &[u8]) -> Vec<u32> {
     let mut kinds = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk::<20>() {
@@ -21,7 +21,7 @@ fn kinds(mut bytes: &[u8]) -> Vec<u32> {
     kinds
 }
 
-/// A peer that has been greeted.
+/// A peer after the greeting.
 fn greeted(tls: TlsMode) -> Peer {
     let mut peer = Peer::with(Export::new("vol", SIZE, 65536, false), tls);
     peer.send(&hello());

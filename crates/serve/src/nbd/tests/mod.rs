@@ -1,4 +1,4 @@
-//! The protocol's tests: a client made of bytes, and a session over memory.
+//! Tests of the NBD protocol: a client made of bytes, and a session over memory.
 
 mod handshake;
 mod streams;
@@ -14,10 +14,10 @@ use scrubjay_core::volume::member::ArrayMachine;
 use scrubjay_device::completion::Outgoing;
 use std::sync::Arc;
 
-/// The size of the device: not a whole number of anything but blocks.
+/// The size of the device in bytes: a multiple of blocks of 512 bytes, and of nothing larger.
 const SIZE: u64 = (1 << 20) + 512;
 
-/// A client's side of the connection: what it sends, and what comes back.
+/// A session with its volume, as a client sees it: bytes go in, and bytes come back.
 struct Peer {
     session: NbdSession,
     array: MemoryArray,
@@ -33,14 +33,14 @@ impl Peer {
         Peer { session: NbdSession::new(Arc::new(export), tls), array }
     }
 
-    /// A peer that is past the handshake, with all there is to agree on.
+    /// A peer after the handshake, with everything agreed on.
     fn structured() -> Peer {
         let mut peer = Peer::new();
         peer.send(&[&hello(), &structured_go("vol")[..]].concat());
         peer
     }
 
-    /// A peer that is past the handshake, with nothing agreed on.
+    /// A peer after the handshake, with nothing agreed on.
     fn simple() -> Peer {
         let mut peer = Peer::new();
         peer.send(&[&hello(), &go("vol")[..]].concat());
@@ -69,21 +69,21 @@ impl Peer {
         }
     }
 
-    /// What is ready to be sent to the client.
+    /// The bytes ready to be sent to the client.
     fn take(&mut self) -> Vec<u8> {
         let outgoing = self.session.take_output(Outgoing::default());
         outgoing.slices().collect::<Vec<_>>().concat()
     }
 }
 
-/// A buffer in which others' bytes stand.
+/// A buffer that still has the contents of another use.
 fn used(len: usize) -> Buffer {
     let mut buffer = Buffer::zeroed(len);
     buffer.fill(0x55);
     buffer
 }
 
-/// The client's flags: both that there are.
+/// The client's flags: both that exist.
 fn hello() -> [u8; 4] {
     3u32.to_be_bytes()
 }
@@ -96,7 +96,7 @@ fn text(text: &str) -> Vec<u8> {
     [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// INFO or GO, with no wishes.
+/// INFO or GO, with requests for these information items.
 fn wish(option: u32, name: &str, wishes: &[u16]) -> Vec<u8> {
     let wishes = std::iter::once(wishes.len() as u16).chain(wishes.iter().copied());
     let wishes: Vec<u8> = wishes.flat_map(u16::to_be_bytes).collect();
@@ -113,13 +113,13 @@ fn contexts(option: u32, name: &str, queries: &[&str]) -> Vec<u8> {
     opt(option, &[vec![text(name), count], queries.iter().map(|query| text(query)).collect()].concat().concat())
 }
 
-/// Structured replies, allocation, and go.
+/// Structured replies, allocation queries, and GO.
 fn structured_go(name: &str) -> Vec<u8> {
     let allocation = contexts(option::SET_META_CONTEXT, name, &["base:allocation"]);
     [opt(option::STRUCTURED_REPLY, &[]), allocation, go(name)].concat()
 }
 
-/// A request without its payload; the cookie tells its number.
+/// A request without its payload; its cookie depends on its number.
 fn request(number: u16, flags: u16, offset: u64, len: u32) -> Vec<u8> {
     let mut bytes = wire::REQUEST_MAGIC.to_be_bytes().to_vec();
     bytes.extend(flags.to_be_bytes());
@@ -138,7 +138,7 @@ fn cookie(number: u16) -> u64 {
     0xc00c_1e00_0000_0000 + u64::from(number)
 }
 
-/// The head of a simple reply to a command.
+/// The header of a simple reply to a command.
 fn simple(number: u16, errno: u32) -> Vec<u8> {
     [&wire::SIMPLE_REPLY_MAGIC.to_be_bytes()[..], &errno.to_be_bytes(), &cookie(number).to_be_bytes()].concat()
 }

@@ -1,10 +1,10 @@
-//! Streams of bytes, cut anywhere, and streams that mean nothing.
+//! Streams of bytes: valid ones, cut anywhere, and arbitrary ones.
 
 use super::*;
 use crate::nbd::{BYTES_IN_FLIGHT_MAX, PAYLOAD_MAX};
 use proptest::prelude::*;
 
-/// A client's stream: a handshake and requests, most of which make sense.
+/// A client's stream: a handshake and requests, most of them valid.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let handshake = prop_oneof![
         Just(go("vol")),
@@ -27,7 +27,7 @@ fn one_request() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// What the server says to a stream that comes in pieces. `lends`: long payloads are received into their buffers.
+/// The server's replies to a stream that comes in pieces. `lends`: long payloads are received straight into their buffers.
 fn answered(stream: &[u8], cuts: &[usize], lends: bool) -> Vec<u8> {
     let mut peer = Peer::new();
     let mut answered = Vec::new();

@@ -150,7 +150,7 @@ fn clients_may_set_fua_on_anything_and_lengths_may_be_zero() {
         assert_eq!(peer.send(&request(number, flag::FUA, 0, len)), simple(number, 0), "{number}");
     }
     assert_eq!(peer.send(&request(WRITE_ZEROES, flag::NO_HOLE, 0, 512)), simple(WRITE_ZEROES, 0));
-    // More than one payload: only payloads have a limit.
+    // These requests are longer than a payload may be: the limit does not apply to them.
     let mut peer = Peer::with(Export::new("vol", 1 << 28, 65536, false), TlsMode::Off);
     peer.send(&[&hello(), &go("vol")[..]].concat());
     assert_eq!(peer.send(&request(WRITE_ZEROES, 0, 0, 1 << 28)), simple(WRITE_ZEROES, 0));

@@ -1,4 +1,4 @@
-//! The page of a small sample, and of traces whose tour is known.
+//! Tests of the page on a small sample, and on traces whose tour is known.
 
 use super::super::SweepSetup;
 use super::*;
@@ -9,7 +9,7 @@ use scrubjay_trace::Periods;
 
 const SETUP: SweepSetup = SweepSetup { disk: Bytes(1_000_000_000_000), disks: 300, seed: 5 };
 
-/// A request of 4 ms every second by day, nobody by night; so many days.
+/// A request of 4 ms every second for the first 12 hours of each day, and none in the other 12.
 fn days(days: u64) -> Vec<ForegroundRequest> {
     let seconds = (0..days).flat_map(|day| (0..43_200).map(move |second| day * 86_400 + second));
     seconds.map(|second| ForegroundRequest { at: Nanos::from_secs(second), service: Nanos::from_millis(4) }).collect()
@@ -54,8 +54,9 @@ fn on_a_trace_the_page_is_in_hours() {
     let (sweep, tour) = (Sweep::of(SETUP), run.pace.period(1e12) / 3600.0);
     // Only the night between the two days is long enough: 12 of 36 hours, at 84 MB/s.
     assert!((9.0..11.0).contains(&tour), "{tour}");
-    // An error of the days waits for 12 hours in the mean and then for half of 3.3, one of the night for that half and,
-    // once in seven, for the days: 10.8 hours, where an even tour of that length would take 5.
+    // An error of the day waits for 12 hours in the mean and then for half of 3.3 hours; one of the night for half of
+    // 3.3 hours and, once in seven, for the day as well: 10.8 hours, where an even tour of the same period would take
+    // 5.
     let sequential = find(&run.cases, OrderKind::SEQUENTIAL, EscalationScope::None).nearline;
     assert!((sequential.disk_mean - 10.8).abs() < 4.0 * sequential.standard_error, "{sequential:?}");
     let page = page(&sweep, &[run]);

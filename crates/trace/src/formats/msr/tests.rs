@@ -1,4 +1,4 @@
-//! Lines of the format, plain and odd.
+//! Tests of valid and unusual lines.
 
 use super::*;
 use crate::formats::by_name;
@@ -14,7 +14,7 @@ fn fast(text: &[u8]) -> RecordSink {
     record_sink
 }
 
-/// What the trait's own method makes of it, with the plain path alone.
+/// The result of the trait's own method, which uses only the plain path.
 fn plain(text: &[u8]) -> RecordSink {
     struct Plain(Msr);
     impl TextFormat for Plain {
@@ -90,7 +90,7 @@ fn what_is_no_row() {
             TextLine::Malformed(reason),
             "{line}"
         );
-        // Among good rows, so that the fast path meets it.
+        // Among good rows, so that the fast path encounters it.
         let text = format!("{}{line}\n{}", ROW, ROW.repeat(4));
         assert_same(text.as_bytes());
         assert_eq!(fast(text.as_bytes()).malformed.examples[0].place, SourcePlace::Line(2));
@@ -103,7 +103,7 @@ fn what_is_no_row() {
     assert_eq!(fast(b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\n").malformed.count, 0);
 }
 
-/// A row, often a good one, sometimes with something wrong in it.
+/// A row: often a good one, sometimes with something wrong in it.
 fn rows() -> impl Strategy<Value = Vec<u8>> {
     let time = prop_oneof![8 => 116_444_736_000_000_000u64..=300_912_176_737_095_516, 1 => any::<u64>()];
     let names = ["usr,1", "hm,0", "prxy,10", "a-host-of-13-,1", "a-host-of-14-b,1", ",1", "x,", "web,2,"];
@@ -178,7 +178,7 @@ proptest! {
     }
 }
 
-/// A sink whose bytes can be looked at afterwards.
+/// A sink whose bytes can be read afterwards.
 #[derive(Clone, Default)]
 struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 

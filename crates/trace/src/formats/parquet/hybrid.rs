@@ -1,34 +1,34 @@
-//! Parquet's hybrid of runs and packed bits: how it writes indices into dictionaries, and which values are null.
+//! Decodes Parquet's hybrid of runs and packed bits, used for dictionary indices and for which values are null.
 //!
 //! Specification: Apache Parquet, Encodings.md, "Run Length Encoding / Bit-Packing Hybrid (RLE = 3)".
 
 use bytes::Bytes;
 
-/// Small numbers, all of the same width in bits.
+/// A sequence of small numbers of the same width in bits.
 pub(super) struct Hybrid {
     data: Bytes,
-    /// Where the next run begins.
+    /// The offset of the next run.
     at: usize,
     width: u32,
     run: HybridRun,
 }
 
-/// A part of the numbers.
+/// A run of numbers.
 enum HybridRun {
-    /// The same number, so many times.
+    /// The same number, `left` times.
     Same { value: u32, left: usize },
-    /// Packed from the lowest bit of byte `start` on: `next` of them were taken, `left` are left.
+    /// Numbers packed from the lowest bit of byte `start` on: `next` of them were taken, `left` are left.
     Packed { start: usize, next: usize, left: usize },
 }
 
 impl Hybrid {
-    /// Numbers of `width` bits; `None`: no number has so many.
+    /// The numbers of `width` bits in `data`; `None`: `width` exceeds 32.
     pub(super) fn new(data: Bytes, width: u8) -> Option<Hybrid> {
         let run = HybridRun::Same { value: 0, left: 0 };
         (width <= 32).then_some(Hybrid { data, at: 0, width: width.into(), run })
     }
 
-    /// Appends the next `count` numbers to `out`; `None`: there are not that many.
+    /// Appends the next `count` numbers to `out`; `None`: there are fewer.
     pub(super) fn read(&mut self, count: usize, out: &mut Vec<u32>) -> Option<()> {
         let mut wanted = count;
         while wanted > 0 {
@@ -52,7 +52,7 @@ impl Hybrid {
         Some(())
     }
 
-    /// The run that begins here.
+    /// The run that begins at `at`.
     fn run_next(&mut self) -> Option<HybridRun> {
         let header = self.header()?;
         let count = usize::try_from(header >> 1).ok()?;
@@ -63,7 +63,7 @@ impl Hybrid {
             self.at += bytes;
             return Some(HybridRun::Same { value: u32::from_le_bytes(value), left: count });
         }
-        // Groups of eight numbers, so of `width` bytes.
+        // Groups of eight numbers take `width` bytes.
         let (start, bytes) = (self.at, count.checked_mul(self.width as usize)?);
         self.at = self.at.checked_add(bytes)?;
         Some(HybridRun::Packed { start, next: 0, left: count.checked_mul(8)? })
@@ -91,7 +91,7 @@ fn unpack(data: &[u8], width: usize, range: std::ops::Range<usize>, out: &mut Ve
     }
     let mask = (1u64 << width) - 1;
     let number = |word: [u8; 8], bit: usize| (u64::from_le_bytes(word) >> (bit % 8) & mask) as u32;
-    // Where eight bytes can be loaded at once, they hold the number, whatever its first bit.
+    // As long as eight bytes can be loaded at once, they contain the number, whatever its first bit.
     let whole = (data.len().saturating_sub(7) * 8).checked_div(width).unwrap_or(0).clamp(range.start, range.end);
     out.extend((range.start..whole).map(|index| {
         let bit = index * width;
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_specification() {
-        // Encodings.md: 0 to 7 in three bits each, one group.
+        // Encodings.md: 0 to 7 in three bits each, as one group.
         let data = [0x03, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!(read(&data, 3, &[8]), Some((0..8).collect()));
         assert_eq!(read(&data, 3, &[1, 4, 3]), Some((0..8).collect()));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn runs_and_groups_follow_each_other() {
-        // 200 times 300 in nine bits, then a group of eight.
+        // 300 in nine bits, 200 times, then a group of eight.
         let mut data = vec![0x90, 0x03, 0x2c, 0x01, 0x03];
         let packed = (0..8u128).fold(0, |bits, number| bits | (number * 60) << (9 * number));
         data.extend(&packed.to_le_bytes()[..9]);

@@ -1,10 +1,10 @@
-//! A column of numbers.
+//! Reads a column of numbers.
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::Int64Type;
 use parquet::errors::{ParquetError, Result};
 
-/// The number of a row without one.
+/// Stands for a missing number.
 pub(super) const NULL: i64 = i64::MIN;
 
 /// One column of one row group.
@@ -14,7 +14,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers in `column`; `None`: it holds something else.
+    /// The numbers in `column`; `None`: it has another type.
     pub(super) fn new(column: ColumnReader) -> Option<Numbers> {
         match column {
             ColumnReader::Int64ColumnReader(column) => Some(Numbers { column, levels: Vec::new() }),
@@ -22,7 +22,7 @@ impl Numbers {
         }
     }
 
-    /// Replaces `out` by the next `rows` rows, [`NULL`] where there is no number.
+    /// Replaces the contents of `out` by the next `rows` rows, with [`NULL`] where there is no number.
     pub(super) fn read(&mut self, rows: usize, out: &mut Vec<i64>) -> Result<()> {
         out.clear();
         self.levels.clear();
@@ -36,7 +36,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Moves the values to the rows that have one, by their levels.
+    /// Moves the values to the rows that have one, by their definition levels.
     fn spread(&self, values: usize, out: &mut Vec<i64>) {
         let mut value = values;
         out.resize(self.levels.len(), NULL);

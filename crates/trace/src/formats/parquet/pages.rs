@@ -1,5 +1,6 @@
-//! The pages of a column, decompressed here and not by the `parquet` crate: that one makes room for as many bytes as a
-//! page says it has, up to 2 GiB, before it looks whether they are there.
+//! Decompresses the pages of a column here and not in the `parquet` crate, to limit memory.
+//!
+//! The crate allocates as many bytes as a page claims to have, up to 2 GiB, before it checks whether they are there.
 
 use super::source::{PAGE_BYTES_MAX, ParquetSource};
 use bytes::Bytes;
@@ -10,12 +11,12 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
 
-/// What the length of a text takes; a number takes twice as much.
+/// The least size of a value in a dictionary, in bytes: a text's length. A number takes twice as much.
 const VALUE_BYTES_MIN: u64 = 4;
 
 /// The pages of one column of one row group.
 pub(super) struct Pages {
-    /// As they are in the file: the crate is told that they are not compressed.
+    /// The pages as stored: the crate is told that they are not compressed.
     packed: SerializedPageReader<ParquetSource>,
     codec: Codec,
 }
@@ -31,7 +32,7 @@ impl Pages {
     /// The pages of `column`, which has `rows` rows.
     ///
     /// # Errors
-    /// When they are nowhere, or compressed in a way that is not known here.
+    /// If they are outside the file, or compressed with an unknown codec.
     pub(super) fn new(source: &Arc<ParquetSource>, column: &ColumnChunkMetaData, rows: usize) -> Result<Pages> {
         let codec = Codec::new(column.compression())?;
         let column = column.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
@@ -88,10 +89,10 @@ impl Codec {
         }
     }
 
-    /// A page as it was before it was compressed; its first `levels` bytes were not.
+    /// A page decompressed; its first `levels` bytes are not compressed.
     fn unpacked(&mut self, page: &Bytes, levels: usize) -> Result<Bytes> {
         let (levels, packed) = page.split_at_checked(levels).ok_or_else(|| bad("levels longer than their page"))?;
-        // What holds no value at all may be no compressed data either.
+        // If there are no values, there may be no compressed data either.
         if packed.is_empty() {
             return Ok(page.clone());
         }
@@ -111,7 +112,8 @@ impl Codec {
     }
 }
 
-/// The crate makes room for as many values as a dictionary says it has. None takes less than a text's length.
+/// Checks the number of values that a dictionary claims, for which the crate allocates memory. Each value takes at
+/// least 4 bytes.
 fn check_dictionary(values: u32, bytes: usize) -> Result<()> {
     if u64::from(values) * VALUE_BYTES_MIN > bytes as u64 {
         return Err(bad(&format!("a dictionary of {values} values in {bytes} bytes")));
@@ -150,7 +152,7 @@ mod tests {
     fn a_page_may_not_say_that_it_is_huge() {
         let zeros = vec![0; PAGE_BYTES_MAX + 1];
         let zstd = zstd::bulk::compress(&zeros, 1).unwrap();
-        // Snappy's data begins with the length: here of 1 GiB, and nothing of it follows.
+        // Snappy's data begin with the length: here 1 GiB, followed by nothing.
         let snappy = vec![0x80, 0x80, 0x80, 0x80, 0x04, 0x00];
         for (compression, page) in [(Compression::SNAPPY, snappy), (Compression::ZSTD(Default::default()), zstd)] {
             let error = Codec::new(compression).unwrap().unpacked(&page.into(), 0).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Reads a table: some thousand rows of each column at a time, put together as records.
+//! Reads a table: some thousand rows of each column at a time, combined to records.
 
 use super::numbers::Numbers;
 use super::pages::Pages;
@@ -19,9 +19,9 @@ use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// So many rows are read at a time: all columns of them, and the records, stay in a core's own cache.
+/// The number of rows read at a time: all their columns, and the records, stay in a core's own cache.
 const BATCH: usize = 4096;
-/// The number of a kind that is none.
+/// The number for an unknown kind.
 const KIND_UNKNOWN: u32 = KINDS.len() as u32;
 /// The kinds by their numbers.
 const KIND_OF: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Discard, RequestKind::Flush];
@@ -30,17 +30,17 @@ const KIND_OF: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, Reques
 pub(super) struct TableReader {
     source: Arc<ParquetSource>,
     metadata: ParquetMetaData,
-    /// Where each of [`COLUMNS`] is in the file.
+    /// The place of each of [`COLUMNS`] in the file, if it is there.
     places: [Option<FoundColumn>; 6],
     group: Option<RowGroup>,
-    /// The row group after the current one.
+    /// The index of the row group after the current one.
     group_next: usize,
-    /// Rows read.
+    /// The number of rows read so far.
     rows: u64,
     batch: RowBatch,
 }
 
-/// Where a column is.
+/// The place of a column in the file.
 #[derive(Clone, Copy)]
 struct FoundColumn {
     index: usize,
@@ -49,7 +49,7 @@ struct FoundColumn {
 
 /// The columns of a row group.
 struct RowGroup {
-    /// Rows not yet read.
+    /// The number of rows not yet read.
     left: u64,
     arrivals: Numbers,
     devices: Texts,
@@ -101,7 +101,7 @@ impl TableReader {
         self.group()?.map(|group| group.read(batch, devices)).transpose()
     }
 
-    /// Nothing comes after an error: a page may have been left half read.
+    /// Ends reading after an error, because a page may be half read.
     fn end(&mut self) {
         self.group = None;
         self.group_next = self.metadata.num_row_groups();
@@ -133,7 +133,7 @@ impl Reader for TableReader {
 }
 
 impl RowGroup {
-    /// Begins to read row group `number`.
+    /// Starts reading row group `number`.
     fn new(
         source: &Arc<ParquetSource>,
         metadata: &ParquetMetaData,
@@ -167,7 +167,7 @@ impl RowGroup {
         })
     }
 
-    /// Reads the next rows of all columns; returns how many.
+    /// Reads the next rows of all columns; returns their number.
     fn read(&mut self, batch: &mut RowBatch, devices: &mut Devices) -> Result<usize> {
         let rows = self.left.min(BATCH as u64) as usize;
         self.arrivals.read(rows, &mut batch.arrivals)?;
@@ -190,13 +190,13 @@ impl RowGroup {
 }
 
 impl RowBatch {
-    /// Appends the rows to the sink's records; `rows_before` came before them.
+    /// Appends the rows to the sink's records; `rows_before` rows came before them.
     fn records(&self, rows_before: u64, sink: &mut RecordSink) {
         let rows = self.arrivals.len();
         let (arrivals, devices, kinds) = (&self.arrivals[..rows], &self.devices[..rows], &self.kinds[..rows]);
         let (offsets, lengths) = (&self.offsets[..rows], &self.lengths[..rows]);
         let responses = &self.responses[..rows];
-        // One look at all rows costs less than one at each while it is put together.
+        // One check of all rows costs less than a check of each while records are assembled.
         let signs = (0..rows).fold(0, |signs, row| signs | arrivals[row] | offsets[row] | lengths[row]);
         let is_clean = signs >= 0 && kinds.iter().all(|&kind| kind < KIND_UNKNOWN) && !devices.contains(&NULL);
         let record = |row: usize| Record {
@@ -219,7 +219,7 @@ impl RowBatch {
         }
     }
 
-    /// Why a row is no record.
+    /// The reason why a row is malformed.
     fn fault(&self, row: usize) -> Option<&'static str> {
         match () {
             () if self.arrivals[row] < 0 => Some("arrival_ns is null or negative"),
@@ -232,7 +232,7 @@ impl RowBatch {
     }
 }
 
-/// Refuses files whose columns may mean something else.
+/// Refuses files of a newer schema version, whose columns may have another meaning.
 fn check_version(metadata: &ParquetMetaData) -> Result<()> {
     let told = metadata.file_metadata().key_value_metadata();
     let version = told.into_iter().flatten().find(|pair| pair.key == SCHEMA_KEY).and_then(|pair| pair.value.as_deref());
@@ -242,7 +242,7 @@ fn check_version(metadata: &ParquetMetaData) -> Result<()> {
     }
 }
 
-/// Refuses columns at negative places: asked for their bytes, the crate would panic.
+/// Refuses columns at negative offsets, for which the crate would panic.
 fn check_places(metadata: &ParquetMetaData) -> Result<()> {
     let mut columns = metadata.row_groups().iter().flat_map(|group| group.columns());
     let is_negative = |column: &ColumnChunkMetaData| {
@@ -255,7 +255,7 @@ fn check_places(metadata: &ParquetMetaData) -> Result<()> {
     }
 }
 
-/// Finds [`COLUMNS`] among a file's.
+/// Finds [`COLUMNS`] among the file's columns.
 fn find(metadata: &ParquetMetaData) -> Result<[Option<FoundColumn>; 6]> {
     let schema = metadata.file_metadata().schema_descr();
     let mut places = [None; 6];
@@ -281,9 +281,9 @@ fn absent(column: usize) -> ParquetError {
     ParquetError::General(format!("no column {}; a trace has {needed} and may have {}", COLUMNS[column], COLUMNS[5]))
 }
 
-/// Calls into the `parquet` crate, whose panics become errors: of a corrupt page it asserts here and there what it
-/// should check (a number of more than ten bytes in a delta encoding, for one), and pages cannot be looked through
-/// before it does. Whoever asks drops what the panic may have left half done, so nothing unsound is seen afterwards.
+/// Calls into the `parquet` crate and turns panics into errors: for a corrupt page it sometimes asserts what it should
+/// check (for one, a number of more than ten bytes in a delta encoding), and pages cannot be checked before it decodes
+/// them. Callers drop whatever a panic may have left half done, so nothing unsound is seen afterwards.
 fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let said = said(&*panic);
@@ -291,17 +291,17 @@ fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it cannot be decoded")
 }
 
-/// The crate's error as ours.
+/// Converts the crate's error.
 fn corrupt(place: SourcePlace, error: ParquetError) -> TraceError {
     let what = match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
-            // What was found in the file, not what befell it.
+            // These kinds are about the file's contents; others are I/O errors.
             Ok(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => error.to_string(),
             Ok(error) => return TraceError::Io(*error),
             Err(error) => error.to_string(),

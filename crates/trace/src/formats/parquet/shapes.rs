@@ -1,7 +1,6 @@
-//! The structures of a Parquet file's footer and of its pages' headers, as far as their fields are written in different
-//! ways.
+//! The types of fields in a Parquet file's footer and in its page headers, for the check in `thrift`.
 //!
-//! Specification: Apache Parquet, parquet.thrift of version 2.12. What is not told here may be anything.
+//! Specification: Apache Parquet, parquet.thrift of version 2.12. Fields that are not listed here may have any type.
 
 use super::thrift::{Fields, ThriftKind};
 use ThriftKind::{Byte, Bytes, Double, List, Number, Struct, Truth};
@@ -55,7 +54,7 @@ const SCHEMA_ELEMENT: Fields = &[
     (10, Struct(LOGICAL_TYPE)),
 ];
 
-/// Each of its fields is a structure, most of them empty.
+/// `LogicalType`: each field is a structure, most of them empty.
 const LOGICAL_TYPE: Fields = &[
     (1, Struct(&[])),
     (2, Struct(&[])),
@@ -79,7 +78,7 @@ const LOGICAL_TYPE: Fields = &[
 
 const TIME: Fields = &[(1, Truth), (2, Struct(EMPTY_STRUCTS))];
 
-/// `TimeUnit`, `ColumnOrder`: which field there is, is all they say.
+/// `TimeUnit`, `ColumnOrder`: only which field is present matters.
 const EMPTY_STRUCTS: Fields = &[(1, Struct(&[])), (2, Struct(&[])), (3, Struct(&[]))];
 
 const KEY_VALUE: Fields = &[(1, Bytes), (2, Bytes)];

@@ -1,4 +1,4 @@
-//! A file as the `parquet` crate wants to read it.
+//! A file in the form in which the `parquet` crate reads it.
 
 use super::shapes::{FOOTER, PAGE};
 use super::thrift::struct_bytes;
@@ -9,35 +9,35 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex};
 
-/// What a file ends with, after the length of its footer.
+/// The magic at the end of a file, after the length of its footer.
 const MAGIC: &[u8] = b"PAR1";
-/// The bytes of both.
+/// The number of bytes of the footer's length and the magic.
 const TAIL_BYTES: usize = 8;
-/// A page's header is looked for in so many bytes, and then in so many: nearly all fit into the former. What makes others
-/// long are the least and the greatest text of a page.
+/// The numbers of bytes in which a page's header is looked for, first and second try: nearly all fit the first. Others
+/// are longer because of the least and the greatest text of their page.
 const HEADER_BYTES: [usize; 2] = [512, 64 << 10];
 
-/// Larger pages are refused, so that six columns, each with a dictionary and a page, stay below 200 MiB. Writers make pages
-/// of about 1 MiB; some, one of each row group, which may then have two million rows.
+/// The largest page accepted, in bytes, so that six columns, each with a dictionary and a page, stay below 200 MiB.
+/// Writers make pages of about 1 MiB; some make one per row group, which may then have two million rows.
 pub(super) const PAGE_BYTES_MAX: usize = 16 << 20;
 
-/// A file read in parts, a column's pages at a time.
+/// A file that is read in parts, a column's pages at a time.
 pub(super) struct ParquetSource {
     file: Arc<Mutex<Seekable>>,
     length: u64,
 }
 
 impl ParquetSource {
-    /// All of a file.
+    /// The source of a whole file.
     pub(super) fn new(mut file: Seekable) -> io::Result<ParquetSource> {
         let length = file.seek(SeekFrom::End(0))?;
         Ok(ParquetSource { file: Arc::new(Mutex::new(file)), length })
     }
 
-    /// What the file says of its tables and columns.
+    /// The footer, which describes tables and columns.
     ///
     /// # Errors
-    /// When it has no footer that can be decoded.
+    /// If there is no footer that can be decoded.
     pub(super) fn footer(&self) -> Result<Bytes> {
         let bad = |what: &str| Err(ParquetError::General(what.to_owned()));
         let Some(end) = self.length.checked_sub(TAIL_BYTES as u64) else {
@@ -69,7 +69,7 @@ impl Length for ParquetSource {
 impl ChunkReader for ParquetSource {
     type T = PageHeader;
 
-    /// The header of the page that begins at `start`: nothing else is read this way.
+    /// The header of the page that begins at `start`; the crate reads nothing else this way.
     fn get_read(&self, start: u64) -> Result<PageHeader> {
         Ok(PageHeader { file: self.file.clone(), at: start, bytes: None })
     }
@@ -91,7 +91,7 @@ impl ChunkReader for ParquetSource {
     }
 }
 
-/// The header of a page. It is read when the first byte is asked for: sometimes none is.
+/// The header of a page. It is read when its first byte is asked for, because sometimes none is.
 pub(super) struct PageHeader {
     file: Arc<Mutex<Seekable>>,
     at: u64,
@@ -119,14 +119,14 @@ impl Read for PageHeader {
             None => self.bytes.insert(self.load()?),
         };
         match bytes.read(buffer)? {
-            // To the crate no bytes are as good as some: it would go on.
+            // The crate treats zero bytes like any other number and would continue.
             0 if !buffer.is_empty() => Err(io::Error::new(ErrorKind::UnexpectedEof, "the header of a page ends early")),
             read => Ok(read),
         }
     }
 }
 
-/// A file from some place on.
+/// A file from some offset on.
 pub(super) struct FilePart {
     file: Arc<Mutex<Seekable>>,
     at: u64,

@@ -1,4 +1,4 @@
-//! Tests of both directions.
+//! Tests of the reader and the writer.
 
 use super::schema::{CLOCK_KEY, SCHEMA_KEY};
 use super::*;
@@ -18,7 +18,7 @@ use scrubjay_core::units::{Bytes, Nanos};
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 
-/// A destination whose bytes can be looked at.
+/// A destination whose bytes can be read afterwards.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -32,7 +32,7 @@ impl Write for Shared {
     }
 }
 
-/// The file of `records`, handed over in parts of `part`.
+/// The file of `records`, written in parts of `part` records.
 fn write(records: &[Record], devices: &Devices, part: usize) -> io::Result<Vec<u8>> {
     let sink = Shared::default();
     let mut writer = writer(Box::new(sink.clone()));
@@ -51,13 +51,13 @@ fn read(file: Vec<u8>) -> Result<RecordSink, TraceError> {
     Ok(record_sink)
 }
 
-/// The records with their devices' names: ids are only good within one reading.
+/// The records with their devices' names, because ids are only valid within one reading.
 fn named(records: &[Record], devices: &Devices) -> Vec<(Record, String)> {
     let named = |&record: &Record| (Record { device: DeviceId(0), ..record }, devices.name(record.device).to_owned());
     records.iter().map(named).collect()
 }
 
-/// Some devices, one of them with a name that is not ASCII.
+/// Some devices, one of them with a non-ASCII name.
 fn devices() -> Devices {
     let mut devices = Devices::default();
     for name in ["sda", "", "m\u{fc}ll 7", "a,b\"c\n"] {
@@ -66,7 +66,7 @@ fn devices() -> Devices {
     devices
 }
 
-/// Any number a column can hold, small ones more often.
+/// Any number that a column can hold, small ones more often.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..5, 0u64..1 << 40, Just(i64::MAX as u64), 0..i64::MAX as u64]
 }
@@ -112,12 +112,12 @@ proptest! {
         if let Some(cut) = cut {
             file.truncate(cut.index(file.len()));
         }
-        // Whatever it says: what cannot be told from sound data is read.
+        // Any result is fine, because some corruptions cannot be told from sound data.
         let _ = read(file);
     }
 }
 
-/// Records that a trace could hold.
+/// Records as a trace could have them.
 fn many(count: u64) -> Vec<Record> {
     let record = |number: u64| Record {
         arrival: Nanos(1_200_000_000_000_000_000 + number * 1_000_003),
@@ -161,7 +161,7 @@ fn the_metadata_tells_version_and_clock() {
     }
 }
 
-/// Writes a table as somebody else would: `fill` gets each column in turn.
+/// Writes a table in the way of other programs: columns are put one after another.
 struct Foreign {
     file: SerializedFileWriter<Vec<u8>>,
 }
@@ -172,7 +172,7 @@ impl Foreign {
         Foreign { file: SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties)).unwrap() }
     }
 
-    /// One row group of one `None` or value per row and column, texts and numbers.
+    /// Writes one row group; each column has a value or `None` for each row.
     fn group(&mut self, columns: &[Column]) {
         let mut group = self.file.next_row_group().unwrap();
         for column in columns {
@@ -205,7 +205,7 @@ fn put<T: DataType>(writer: &mut parquet::file::writer::SerializedColumnWriter<'
     writer.typed::<T>().write_batch(&values, Some(&levels), None).unwrap();
 }
 
-/// All columns in another order, all optional, one of no interest.
+/// All columns in another order, all optional, and one that is not used.
 const FOREIGN: &str = "optional int64 length; optional binary kind (UTF8); optional int64 hash; optional int64 offset; \
                        optional int64 arrival_ns; optional binary device (UTF8);";
 
@@ -280,7 +280,8 @@ fn a_page_of_which_the_crate_panics_is_corrupt() {
     let texts = || Column::Texts(vec![Some("read"); 100]);
     table.group(&[numbers(), texts(), numbers(), numbers(), numbers(), texts()]);
     let mut file = table.finish();
-    // Blocks of 256 in four parts: so begin delta encoded numbers. How many they are is a number without an end now.
+    // Delta-encoded numbers begin so: blocks of 256 in four parts. The number of values after it becomes an endless
+    // varint.
     let blocks = [0x80, 0x02, 0x04];
     let at = file.windows(3).position(|window| window == blocks).unwrap() + blocks.len();
     file[at..at + 12].fill(0xff);
@@ -293,7 +294,7 @@ fn a_page_of_which_the_crate_panics_is_corrupt() {
 #[test]
 fn a_header_of_a_page_may_not_be_without_end() {
     let sound = write(&many(100), &devices(), 100).unwrap();
-    // The first field of the first page's header is a list now, of two thousand million truth values, or of texts.
+    // The first field of the first page's header becomes a list of two thousand million booleans, or of texts.
     for kind in [0xf1, 0xf8] {
         let mut file = sound.clone();
         file[4..11].copy_from_slice(&[0x19, kind, 0xff, 0xff, 0xff, 0xff, 0x07]);
@@ -310,7 +311,7 @@ fn a_dictionary_may_not_say_that_it_is_huge() {
     let texts = || Column::Texts(vec![Some("read"); 100]);
     table.group(&[numbers(), texts(), numbers(), numbers(), numbers(), texts()]);
     let mut file = table.finish();
-    // Headers of dictionaries (field 7 of a page's) begin with the number of values: 100, and then 8191.
+    // Headers of dictionaries (field 7 of a page header) begin with the number of values: 100, changed to 8191.
     let (header, huge) = ([0x4c, 0x15, 0xc8, 0x01], [0x4c, 0x15, 0xfe, 0x7f]);
     let places: Vec<usize> = (0..file.len() - 4).filter(|&at| file[at..at + 4] == header).collect();
     places.iter().for_each(|&at| file[at..at + 4].copy_from_slice(&huge));

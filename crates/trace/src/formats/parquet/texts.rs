@@ -1,4 +1,4 @@
-//! A column of few different texts, read as numbers: a text is looked at once per dictionary, not once per row.
+//! Reads a column with few different texts, as numbers: each text is looked up once per dictionary, not once per row.
 
 use super::hybrid::Hybrid;
 use bytes::{Buf, Bytes};
@@ -6,7 +6,7 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
 
-/// The number of a row without a text.
+/// Stands for a missing text.
 pub(super) const NULL: u32 = u32::MAX;
 
 /// One column of one row group.
@@ -16,15 +16,15 @@ pub(super) struct Texts {
     /// The numbers of the dictionary's texts.
     dictionary: Vec<u32>,
     page: Option<Body>,
-    /// Rows of the page not yet read.
+    /// The number of rows of the page not yet read.
     left: usize,
     levels: Vec<u32>,
     values: Vec<u32>,
 }
 
-/// What is left of a page.
+/// The unread part of a page.
 struct Body {
-    /// Which rows have a text; `None`: all.
+    /// The rows that have a text; `None`: all.
     levels: Option<Hybrid>,
     values: Values,
 }
@@ -44,7 +44,8 @@ impl Texts {
         Texts { pages, is_optional, dictionary, page: None, left: 0, levels, values }
     }
 
-    /// Replaces `out` by the next `rows` rows, each as the number that `number_of` gives to its text, or [`NULL`].
+    /// Replaces the contents of `out` by the next `rows` rows: for each text the number that `number_of` returns, or
+    /// [`NULL`].
     pub(super) fn read(
         &mut self,
         rows: usize,
@@ -106,7 +107,7 @@ impl Texts {
         Ok(())
     }
 
-    /// Goes to the next page.
+    /// Reads the next page.
     fn turn(&mut self, number_of: &mut impl FnMut(&[u8]) -> Result<u32>) -> Result<()> {
         match self.pages.get_next_page()?.ok_or_else(short)? {
             Page::DictionaryPage { mut buf, num_values, .. } => {
@@ -138,11 +139,11 @@ impl Texts {
         Ok(())
     }
 
-    /// Begins a page of `rows` rows whose values are in `data`.
+    /// Starts a page of `rows` rows whose values are in `data`.
     fn begin(&mut self, rows: u32, levels: Option<Hybrid>, mut data: Bytes, encoding: Encoding) -> Result<()> {
         let values = match encoding {
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
-                // A page in which all is null may have no data at all.
+                // A page with only nulls may have no data at all.
                 let width = data.try_get_u8().unwrap_or(0);
                 Values::Indices(Hybrid::new(data, width).ok_or_else(|| bad("indices of more than 32 bits"))?)
             }
@@ -155,7 +156,7 @@ impl Texts {
     }
 }
 
-/// Moves the values that begin at `first` to the rows that have one, by their levels; the others become [`NULL`].
+/// Moves the values from `first` on to the rows that have one, by their levels; the others become [`NULL`].
 fn spread(out: &mut Vec<u32>, first: usize, levels: &[u32]) {
     let mut value = out.len();
     out.resize(first + levels.len(), NULL);
@@ -169,7 +170,7 @@ fn spread(out: &mut Vec<u32>, first: usize, levels: &[u32]) {
     }
 }
 
-/// Takes a text, or whatever else comes after its length in four bytes.
+/// Takes a text, or other bytes, stored after its length of four bytes.
 fn plain(data: &mut Bytes) -> Result<Bytes> {
     let length = data.try_get_u32_le().map_err(|_| short())? as usize;
     if data.len() < length {

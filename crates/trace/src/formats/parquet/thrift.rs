@@ -1,36 +1,38 @@
-//! A look through Thrift's compact protocol before the `parquet` crate decodes it. The crate takes a list's word for its
-//! length, and goes through two thousand million elements that take no bytes, or that a file has not got.
+//! Checks structures in Thrift's compact protocol before the `parquet` crate decodes them.
+//!
+//! The crate trusts the length of a list, and would iterate over two thousand million elements that take no bytes, or
+//! that the file does not have.
 //!
 //! Specification: Apache Thrift, doc/specs/thrift-compact-protocol.md.
 
-/// The structures of Parquet are not half as deep.
+/// The greatest depth of structures; those of Parquet are less than half as deep.
 const DEPTH_MAX: u32 = 16;
 
-/// What a field holds, as far as the way it is written tells.
+/// The type of a field, as far as the encoding shows it.
 #[derive(Clone, Copy)]
 pub(super) enum ThriftKind {
-    /// True or false.
+    /// A boolean.
     Truth,
     /// A number of eight bits.
     Byte,
-    /// A whole number of any other size, or of an enumeration.
+    /// A whole number of more than eight bits, or of an enumeration.
     Number,
-    /// A number with a fraction.
+    /// A floating-point number.
     Double,
-    /// A text, or other bytes.
+    /// A text or other bytes.
     Bytes,
-    /// A structure; a union is one, too.
+    /// A structure; a union is encoded as one, too.
     Struct(Fields),
     /// A list.
     List(&'static ThriftKind),
 }
 
-/// The fields of a structure that are known, by their numbers.
+/// The known fields of a structure, by number.
 pub(super) type Fields = &'static [(i16, ThriftKind)];
 
-/// How many bytes the structure takes that `data` begins with. `None`: it is not whole; a field of `known` is written as
-/// something else, which the crate would not see; or it has lists of truth values, which are the ones that take no bytes,
-/// and which neither footers nor headers of pages have.
+/// The number of bytes of the structure at the beginning of `data`. `None`: it is incomplete; a field of `known` has
+/// another type, which the crate would not notice; or it has a list of booleans, the only elements without bytes, which
+/// neither footers nor page headers have.
 pub(super) fn struct_bytes(data: &[u8], known: Fields) -> Option<usize> {
     let mut walk = ThriftWalk { rest: data };
     walk.fields(known, DEPTH_MAX)?;
@@ -42,7 +44,7 @@ struct ThriftWalk<'a> {
 }
 
 impl ThriftWalk<'_> {
-    /// Passes the fields of a structure, and its end.
+    /// Skips the fields of a structure, and its end.
     fn fields(&mut self, known: Fields, depth: u32) -> Option<()> {
         let mut id = 0i16;
         loop {
@@ -50,14 +52,14 @@ impl ThriftWalk<'_> {
             if head & 0x0f == 0 {
                 return Some(());
             }
-            // Its distance from the field before, or its own number, in zigzag.
+            // The distance from the previous field's number, or the number itself, in zigzag.
             id = match head >> 4 {
                 0 => i16::try_from(self.number()?).ok().map(|coded| coded >> 1 ^ -(coded & 1))?,
                 distance => id.checked_add(distance.into())?,
             };
             let kind = known.iter().find(|(known, _)| *known == id).map(|(_, kind)| *kind);
             match (head & 0x0f, kind) {
-                // A truth value is told by its type.
+                // The type of a boolean is its value.
                 (1 | 2, None | Some(ThriftKind::Truth)) => {}
                 (1 | 2, Some(_)) | (_, Some(ThriftKind::Truth)) => return None,
                 (written, kind) => self.value(written, kind, depth)?,
@@ -65,7 +67,7 @@ impl ThriftWalk<'_> {
         }
     }
 
-    /// Passes a value that takes at least a byte and is of this kind, if that is known.
+    /// Skips a value that takes at least a byte, and checks its type if `kind` is known.
     fn value(&mut self, written: u8, kind: Option<ThriftKind>, depth: u32) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match (written, kind) {
@@ -93,7 +95,7 @@ impl ThriftWalk<'_> {
         }
     }
 
-    /// Passes a list, all of whose elements are of this kind, if that is known.
+    /// Skips a list, and checks the type of its elements if `kind` is known.
     fn list(&mut self, kind: Option<ThriftKind>, depth: u32) -> Option<()> {
         let head = self.byte()?;
         let length = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
@@ -175,7 +177,7 @@ mod tests {
             wrong[at] = other;
             assert_eq!(struct_bytes(&wrong, known), None, "{other:#x} at {at}");
         }
-        // The same numbers of fields, but not told by their distances: 1, and 2 in zigzag.
+        // The same field numbers, not as distances: 1 and 2 in zigzag.
         assert_eq!(struct_bytes(&[0x05, 0x02, 0x02, 0x0c, 0x04, 0x00, 0x00], known), Some(7));
         assert_eq!(struct_bytes(&[0x05, 0x04, 0x02, 0x00], known), None);
     }

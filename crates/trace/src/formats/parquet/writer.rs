@@ -1,4 +1,4 @@
-//! Writes a table.
+//! Writes records as a table.
 
 use super::schema::{CLOCK_KEY, COLUMNS, KINDS, SCHEMA_KEY, SCHEMA_VERSION};
 use crate::reader::{OutputStream, Writer};
@@ -15,26 +15,27 @@ use scrubjay_core::units::Nanos;
 use std::io;
 use std::sync::Arc;
 
-/// So many rows are gathered to a row group: 48 MiB of memory to write, 1 MiB a column to read.
+/// The number of rows in a row group: takes 48 MiB of memory to write, and 1 MiB per column to read.
 const GROUP_ROWS: usize = 1 << 20;
-/// So many values are handed over at a time.
+/// The number of values passed to the crate at a time.
 const SLICE: usize = 8192;
-/// The usual level: higher ones gain a few per cent, and reading is as fast.
+/// The usual compression level: higher ones save a few per cent, and reading is equally fast.
 const ZSTD_LEVEL: i32 = 3;
-/// A trace that begins later than 1990 counts from 1970: a relative one would have to begin twenty years after it began.
+/// A trace that begins later than 1990 is taken to count from 1970: a relative clock would have to start twenty years
+/// before the trace.
 const ABSOLUTE_FROM: Nanos = Nanos::from_secs(631_152_000);
 
 /// Writes a table to a sink.
 pub(super) struct TableWriter {
     state: WriterState,
-    /// The devices' names by their ids.
+    /// The devices' names by id.
     names: Vec<ByteArray>,
     group: Vec<Record>,
     /// The arrival of the first record.
     first: Option<Nanos>,
 }
 
-/// The file: opened with the first records, since a writer can fail and its beginning cannot.
+/// The file. It is started with the first records, because only then can an error be returned.
 enum WriterState {
     New(Option<OutputStream>),
     Open(SerializedFileWriter<OutputStream>),
@@ -46,7 +47,7 @@ impl TableWriter {
         TableWriter { state: WriterState::New(Some(sink)), names: Vec::new(), group: Vec::new(), first: None }
     }
 
-    /// The file, begun if it was not.
+    /// The file, started if it was not.
     fn file(&mut self) -> io::Result<&mut SerializedFileWriter<OutputStream>> {
         if let WriterState::New(sink) = &mut self.state {
             let sink = sink.take().ok_or_else(|| io::Error::other("the file could not be begun"))?;
@@ -59,7 +60,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes what was gathered as a row group.
+    /// Writes the gathered records as a row group.
     fn flush(&mut self) -> io::Result<()> {
         let group = std::mem::take(&mut self.group);
         let names = std::mem::take(&mut self.names);
@@ -103,7 +104,7 @@ impl Writer for TableWriter {
     }
 }
 
-/// The columns.
+/// The schema of the table.
 fn schema() -> Type {
     let column = |name: &str| {
         let is_text = matches!(name, "device" | "kind");
@@ -118,7 +119,7 @@ fn schema() -> Type {
     Type::group_type_builder("trace").with_fields(columns).build().expect("a valid schema")
 }
 
-/// How the columns are written: so that reading is fast.
+/// The encodings of the columns, chosen for fast reading.
 fn properties() -> WriterProperties {
     let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("a level that zstd has");
     let path = |name: &str| ColumnPath::from(name);
@@ -129,7 +130,7 @@ fn properties() -> WriterProperties {
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_created_by(concat!("scrubjay ", env!("CARGO_PKG_VERSION")).to_owned());
     for name in ["arrival_ns", "offset", "length", "response_ns"] {
-        // There are few different lengths; should there be many, they are written as the other numbers are.
+        // Lengths have few different values; if there are many, they are encoded like the other numbers.
         properties = properties
             .set_column_dictionary_enabled(path(name), name == "length")
             .set_column_encoding(path(name), Encoding::DELTA_BINARY_PACKED);
@@ -157,7 +158,7 @@ fn write_group<W: io::Write + Send>(
     write_numbers(columns, records, |record| record.response.map(|response| number(response.0)).transpose())
 }
 
-/// Writes the next column: numbers, or none.
+/// Writes the next column, of numbers or missing numbers.
 fn write_numbers<W: io::Write + Send>(
     columns: &mut SerializedRowGroupWriter<'_, W>,
     records: &[Record],
@@ -178,7 +179,7 @@ fn write_numbers<W: io::Write + Send>(
     column.close()
 }
 
-/// Writes the next column: texts.
+/// Writes the next column, of texts.
 fn write_texts<'a, W: io::Write + Send>(
     columns: &mut SerializedRowGroupWriter<'_, W>,
     records: &'a [Record],
@@ -194,7 +195,7 @@ fn write_texts<'a, W: io::Write + Send>(
     column.close()
 }
 
-/// A number as the format has it: signed, since every reader of tables has those.
+/// The number as a column value: signed, because every table reader has signed integers.
 fn number(value: u64) -> Result<i64> {
     i64::try_from(value).map_err(|_| ParquetError::General(format!("{value} is too great for a column of numbers")))
 }

@@ -1,4 +1,4 @@
-//! Classes from nothing: each chunk is probed under a hammer on one chunk of each class, until it is late.
+//! Classes without the library: each chunk is probed under a hammer on one chunk of each class, until it is late.
 
 use super::places::Places;
 use crate::probe::fast::evidence::Doubt;
@@ -6,37 +6,36 @@ use crate::probe::fast::hammer::Hammer;
 use crate::probe::fast::sampler::{EarlyEnd, Sampler};
 use crate::probe::library;
 
-/// Probes of one hammer: some at least, and more when there are more disks on which they may lie.
+/// Probes of one hammer, at least and at most: more when there are more disks on which they may lie.
 const PROBES: (usize, usize) = (3, 8);
 
-/// Patterns of more chunks are not taken apart: as many as 64 disks with a parity have.
+/// Chunks of a pattern that is classified, at most: as many as 64 disks with a parity have.
 const CHUNKS_MAX: usize = 4096;
-/// What no known layout has must be found twice in a row, as one wrong answer makes any layout an unknown one: so many times
-/// it is looked for again.
+/// Attempts, at most, to find classes of no known layout twice in a row: one wrong answer makes any layout an unknown one.
 const TRIES: usize = 3;
-/// Hammers with [`PROBES`] at least that ask again for what was found,
+/// Hammers, with the fewest probes of [`PROBES`] each, that check the classes.
 const CHECKS: usize = 12;
-/// and answers that may differ then: a stranger's. Where mirrors choose a copy by chance, up to a third of them does, and two
-/// chunks with a disk in common may have been taken for one class: of mirrors none may differ.
+/// Answers of the check that may differ, by another program's disturbance. Where mirrors choose a copy by chance, up to
+/// a third of them does, and two chunks with a disk in common may be in one class: for mirrors none may differ.
 const DIFFERENT_MAX: usize = 2;
 
-/// Classes that were found.
+/// The classes that were found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundClasses {
     /// The class of each chunk.
     pub classes: Vec<usize>,
-    /// The class of the chunks that wait for every other one.
+    /// The class of the chunks that wait for every other one, if there are any.
     pub lost: Option<usize>,
-    /// How sure all of it is.
+    /// The confidence that all of it is right.
     pub confidence: f64,
 }
 
-/// Finds the classes, whatever they are. Nothing when there are too many chunks, or the answers are not the same when they
-/// are asked for again, or the chunks of a lost member are not as many as those of others: what waits for all others is
-/// something else then (of two parities, chunks that wait for all but one).
+/// Determines the classes without any assumption. `None` when there are too many chunks, the answers differ when they
+/// are checked, or a lost member's chunks are not as many as those of others: then they wait for another reason (with
+/// two parities, chunks that wait for all but one).
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn find(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -68,13 +67,13 @@ pub async fn find(
     Ok((different(sampler, hammer, places, &found).await? <= different_max).then_some(found))
 }
 
-/// Are all classes of the same size?
+/// Whether all classes are of the same size.
 fn is_even(classes: &[usize]) -> bool {
     let size = |class: usize| classes.iter().filter(|other| **other == class).count();
     classes.iter().all(|class| size(*class) == size(classes[0]))
 }
 
-/// Asks again: how many answers are not as they were.
+/// Checks the classes: the number of answers that differ from them.
 async fn different(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -103,7 +102,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
     while let Some(&first) = pending.first() {
         let probes = (PROBES.0 + found.len()).min(PROBES.1);
         let late = together(sampler, hammer, places, first, &pending[1..], probes, &mut doubt).await?;
-        // There are several classes: a chunk that waits for all of them is no class's.
+        // There are several classes, so a chunk that waits for all of them belongs to none.
         let waits_for_all = found.is_empty() && chunks > 2 && late.len() + 1 == pending.len();
         if waits_for_all {
             lost.push(first);
@@ -113,7 +112,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
         pending.retain(|chunk| *chunk != first && !late.contains(chunk));
         found.push(std::iter::once(first).chain(late).collect());
         if found.len() == 2 {
-            // Lost chunks wait for the first class, too, and were taken for its own.
+            // Lost chunks wait for the first class, too, and were counted as its members.
             let suspects = found[0][1..].to_vec();
             let both = together(sampler, hammer, places, first, &suspects, PROBES.0, &mut doubt).await?;
             found[0].retain(|chunk| !both.contains(chunk));
@@ -129,7 +128,7 @@ async fn classify(sampler: &mut Sampler, hammer: Hammer, places: Places) -> Resu
     Ok(FoundClasses { classes, lost, confidence: doubt.confidence() })
 }
 
-/// Which of some chunks lie together with one.
+/// The chunks that lie on the same disk as `at`.
 async fn together(
     sampler: &mut Sampler,
     hammer: Hammer,

@@ -1,4 +1,4 @@
-//! Classes by the library: which known layout do a few hammers leave over, and does it stand when all of it is tested?
+//! Classes by the library: a few hammers select a known layout, which must then pass a test of all its chunks.
 
 use super::places::Places;
 use crate::layout::Layout;
@@ -7,27 +7,27 @@ use crate::probe::fast::sampler::{EarlyEnd, Sampler};
 use crate::probe::fast::thresholds::DECIDED;
 use crate::probe::library::{self, canonical};
 
-/// Hammers to choose by; each leaves a part of what was there.
+/// Hammers for the selection, at most; each excludes a part of the remaining layouts.
 const ROUNDS_MAX: usize = 48;
-/// So many hammers in a row that could not divide what is left have shown that it is all the same.
+/// Hammers in a row that cannot divide the remaining layouts, after which these count as equal.
 const IDLE_MAX: usize = 4;
-/// Chunks that are considered as probes of a hammer,
+/// Chunks that are considered as probes of a hammer, of each kind.
 const CONSIDERED: usize = 24;
-/// and that are probed: few enough not to hold each other up.
+/// Probes of a hammer, at most: few enough not to delay each other.
 const PROBES: usize = 5;
-/// Probes of one hammer in the last test, where each lies on a disk of its own or all lie on the hammer's.
+/// Probes of a hammer in the final test, at most; there each lies on a disk of its own, or all lie on the hammer's.
 const TESTED: usize = 12;
-/// Passes of that test: of few classes, one says too little.
+/// Passes of the final test, at most: of few classes, one pass gives too little evidence.
 const PASSES_MAX: usize = 3;
-/// A probe is asked only if at least this share of what is left (by probability) disagrees about it.
+/// The least share of the remaining layouts (by probability) that must disagree about a probe for it to be read.
 const DIVIDED_MIN: f64 = 0.003;
 
-/// Classes that passed the test.
+/// The classes of a layout that passed the test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accepted {
     /// The class of each chunk.
     pub classes: Vec<usize>,
-    /// Log-odds.
+    /// The log-odds that they are right.
     pub odds: f64,
 }
 
@@ -48,11 +48,11 @@ impl Hypothesis {
     }
 }
 
-/// Finds the known layout that it is. Nothing when it is none, or does not behave like any: the test is against what one
-/// disk and two disks do, never against the next best layout.
+/// Determines the known layout of the array. `None` when there is none, or its chunks do not behave as they should: the
+/// test compares them with one disk and two disks, never with the next best layout.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn find(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -94,7 +94,7 @@ fn best_odds(live: &[Hypothesis]) -> f64 {
     live.iter().map(|hypothesis| hypothesis.odds).fold(f64::MIN, f64::max)
 }
 
-/// Chunks about which those that are left disagree most: do they lie together with `at`?
+/// The chunks about which the remaining layouts disagree most: whether they lie on the same disk as `at`.
 fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize) -> Vec<usize> {
     let best = best_odds(live);
     let leader = live.iter().max_by(|a, b| a.odds.total_cmp(&b.odds)).expect("some are left");
@@ -117,8 +117,8 @@ fn dividing(sampler: &mut Sampler, live: &[Hypothesis], at: usize, chunks: usize
     scored.into_iter().take(PROBES).map(|(_, chunk)| chunk).collect()
 }
 
-/// Tests every chunk against a chunk of its class, and every class against every other: the log-odds of the weakest class.
-/// Nothing when one of them fails.
+/// Tests every chunk against a chunk of its class, and every class against every other: the log-odds of the weakest
+/// class, or `None` when one fails.
 async fn tested(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -144,8 +144,8 @@ async fn tested(
     Ok(Some(support.into_iter().fold(f64::MAX, f64::min)))
 }
 
-/// Tests a class: against all of its own, and one of each later class. The chunks with what each adds to the log-odds;
-/// nothing when one is not where it should be.
+/// Tests a class against all its chunks, and against one of each later class: the tested chunks, with the log-odds that
+/// each adds. `None` when one is not on the disk where it should be.
 async fn tested_one(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -171,7 +171,7 @@ async fn tested_one(
     Ok(Some(found))
 }
 
-/// Probes once, and those that are not as expected until they are known.
+/// Probes each chunk once, and those with an unexpected answer until the answer is definite.
 async fn asked(
     sampler: &mut Sampler,
     hammer: Hammer,

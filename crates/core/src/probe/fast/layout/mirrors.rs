@@ -1,4 +1,4 @@
-//! Whose disks mirrors are on: pairs of their own, or each shared with the mirrors beside it.
+//! Whether mirrors have pairs of disks of their own, or share each disk with the neighbouring mirrors.
 
 use super::places::Places;
 use crate::layout::LayoutKind;
@@ -6,30 +6,30 @@ use crate::probe::fast::hammer::Hammer;
 use crate::probe::fast::sampler::{EarlyEnd, Sampler};
 use crate::probe::fast::thresholds::{APART, HAMMERS_MAX, TOGETHER};
 
-/// Hammers on all classes but one, which is another one each time, after which the answer is looked at.
+/// The numbers of hammers, on all classes except a random one, after which the test may end.
 const HAMMERS: [usize; 3] = [8, 16, 24];
-/// Of so many probes of disks of their own no more than one is late, by somebody else's reads. (Of shared ones most are late, or
-/// half of them where the nearest copy is read.)
+/// Disks are a class's own if at most one probe in this many is late, by other reads. (If they are shared, most probes
+/// are late, or half of them where the nearest copy is read.)
 const LATE_ONE_IN: usize = 8;
-/// Reads of such a hammer on each class, for each copy: enough to hold up a probe.
+/// Reads of such a hammer on each class, per copy: enough to delay a probe.
 const READS: usize = 5;
 
-/// What hammers on all other classes said of one's disks.
+/// Whether classes have disks of their own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MirrorDisks {
-    /// Each class has its own, with these log-odds.
+    /// Each class has disks of its own, with these log-odds.
     Own(f64),
-    /// They are shared.
+    /// Classes share disks, with these log-odds.
     Shared(f64),
-    /// Now this, now that: by the way in which copies are chosen it cannot be seen.
+    /// The answers contradict each other, because of the way in which copies are chosen.
     Unclear,
 }
 
-/// Does a class share its disks with others? All others are hammered at once, and one of its chunks is probed. On disks of its
-/// own it is early.
+/// Determines whether classes share disks: all classes except one are hammered at once, and a chunk of that one is
+/// probed, which is early on disks of its own.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn disks(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -64,12 +64,12 @@ pub async fn disks(
     Ok(MirrorDisks::Unclear)
 }
 
-/// Which kinds share disks as these do, where each chunk of the pattern is a class: hammers on the two chunks that share a
-/// chunk's disks hold it up. And the log-odds. Nothing where none does. (Chained: Hsiao & DeWitt 1990. Of three disks all are
-/// alike.)
+/// The kinds of layout that share disks as this array does, with the log-odds; `None` if there is none. Each chunk of
+/// the pattern must be a class: a chunk is delayed by hammers on the two chunks that share its disks. (Chained: Hsiao &
+/// DeWitt 1990. On three disks all kinds are alike.)
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn kind(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -79,7 +79,7 @@ pub async fn kind(
     if chunks == 3 {
         return Ok(Some((vec![LayoutKind::Chained, LayoutKind::Near], f64::MAX)));
     }
-    // Chunk i of near copies lies on disks 2 i and 2 i + 1 of an odd count: beside it lie those half the count away.
+    // Chunk i of near copies lies on disks 2 i and 2 i + 1 of an odd number: it shares them with the chunks half the number away.
     for (kind, beside) in [(LayoutKind::Chained, 1), (LayoutKind::Near, chunks.div_ceil(2))] {
         if kind == LayoutKind::Near && chunks.is_multiple_of(2) {
             continue;

@@ -1,5 +1,6 @@
-//! The fourth step: which chunks of the pattern lie together, by the library of known layouts if one of them stands the test,
-//! from nothing otherwise.
+//! The fourth step: which chunks of the pattern lie on the same disk.
+//!
+//! The answer is a known layout if one of them passes the test; otherwise the chunks are classified without the library.
 
 mod free;
 mod known;
@@ -13,21 +14,21 @@ use free::FoundClasses;
 use known::Accepted;
 use places::Places;
 
-/// What was found out.
+/// The classes of the chunks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classes {
     /// The class of each chunk of the pattern, numbered by their first chunks.
     pub classes: Vec<usize>,
-    /// The class of chunks that wait for every other one.
+    /// The class of chunks that wait for every other one, if there are any.
     pub lost: Option<usize>,
-    /// How sure that is.
+    /// The confidence in the classes.
     pub confidence: f64,
 }
 
-/// Finds it out. Nothing when the answers are not the same twice: there are no classes then, and no chunks.
+/// Determines the classes. `None` when the answers are not the same twice: there are no classes then, and no chunks.
 ///
 /// # Errors
-/// Of [`Sampler::run`].
+/// Those of [`Sampler::run`].
 pub async fn find(
     sampler: &mut Sampler,
     hammer: Hammer,
@@ -39,7 +40,7 @@ pub async fn find(
         return Ok(Some(Classes { classes, lost: None, confidence: probability(odds) }));
     }
     let found = free::find(sampler, hammer, places, copies).await?;
-    // Nothing that is known stands for the chunks here: the classes are no surer than they are.
+    // No known layout supports the chunks here, so the confidence in them limits that in the classes.
     let sure = places.chunk.confidence;
     Ok(found.map(|FoundClasses { classes, lost, confidence }| Classes {
         classes,

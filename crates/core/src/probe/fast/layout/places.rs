@@ -1,4 +1,4 @@
-//! Where the chunks of a pattern are, for hammers and bursts.
+//! The places of the chunks of a pattern, for hammers and bursts.
 
 use crate::probe::fast::boundary::ChunkResult;
 use crate::probe::fast::sampler::Sampler;
@@ -6,37 +6,37 @@ use crate::probe::fast::sampler::Sampler;
 /// The chunks of a pattern, numbered from its phase on.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// What one is.
+    /// The size of a chunk, and where the first one begins.
     pub chunk: ChunkResult,
-    /// The pattern's size in bytes: whole chunks.
+    /// The size of the pattern in bytes: whole chunks.
     pub pattern: u64,
 }
 
 impl Places {
-    /// How many chunks a pattern has.
+    /// The number of chunks in a pattern.
     pub fn chunks(&self) -> usize {
         (self.pattern / self.chunk.bytes) as usize
     }
 
-    /// Some block of a chunk, as bytes of the pattern.
+    /// A random block of a chunk, as bytes of the pattern.
     pub fn some(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
         self.whole(sampler, chunk) % self.pattern
     }
 
-    /// Some block of a chunk of any pattern of the device.
+    /// A random block of a chunk in a random pattern of the device.
     pub fn anywhere(&self, sampler: &mut Sampler, chunk: usize) -> u64 {
         let pattern = sampler.rng.below(self.patterns(sampler));
         self.of_pattern(sampler, pattern, chunk)
     }
 
-    /// Some block of a chunk of this pattern.
+    /// A random block of a chunk in this pattern.
     pub fn of_pattern(&self, sampler: &mut Sampler, pattern: u64, chunk: usize) -> u64 {
-        // Not wrapped round: chunks of one pattern are those behind its phase.
+        // Without wrapping round: the chunks of one pattern follow its phase.
         let last = sampler.device().bytes - sampler.device().block;
         (pattern * self.pattern + self.whole(sampler, chunk)).min(last)
     }
 
-    /// Whole patterns of the device, chunks that begin in one and end in the next among them.
+    /// The number of whole patterns on the device, counted from the phase on; at least 1.
     pub fn patterns(&self, sampler: &Sampler) -> u64 {
         (sampler.device().bytes / self.pattern).saturating_sub(1).max(1)
     }
@@ -47,7 +47,7 @@ impl Places {
         self.chunk.phase + chunk as u64 * self.chunk.bytes + within
     }
 
-    /// Some block of each of these chunks.
+    /// A random block of each of these chunks, as bytes of the pattern.
     pub fn some_of_each(&self, sampler: &mut Sampler, chunks: &[usize]) -> Vec<u64> {
         chunks.iter().map(|&chunk| self.some(sampler, chunk)).collect()
     }

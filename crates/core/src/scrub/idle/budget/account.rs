@@ -1,67 +1,68 @@
-//! The account: what the foreground was to lose so far, and what it lost.
+//! The account: what the foreground may have lost so far, and what it lost.
 //!
-//! Every request of the foreground earns the goal, and every delay spends. Two things hang on it. The *rate* says how much
-//! the plan may spend in a second of idleness: what is being earned in one, and what was saved, spread over as long again
-//! as has passed, a working day at most; so a burst that earns much at a stroke is used up evenly over what follows, and not
-//! before it is earned (the causal form of the taut string: the greatest convex curve under what was earned). And the
-//! *fence*: whatever the plan believes, nothing is sent that could cost more than is left.
+//! Every foreground request earns the goal, and every delay spends. The account yields two limits. The *rate* is how
+//! much the plan may spend in a second of idle time: the income per second of idle time, and the savings spread over as
+//! much idle time as has passed, a working day at most. So the earnings of a burst are used up evenly over what
+//! follows, and not before they are earned (the causal form of the taut string: the greatest convex curve under the
+//! earnings). The *fence*: whatever the plan expects, nothing is sent that could cost more than the budget left.
 
 use super::goal::{Goal, GoalForm};
 use crate::units::Nanos;
 
 /// The share of the goal that is aimed at; the rest absorbs chance.
 const AIM: f64 = 0.97;
-/// Of so many requests no more than half of what they earn is spent: little is known yet of what is to come.
+/// At this number of requests half of the earnings may be spent, and less before: little is known yet of the load.
 const CAUTION: f64 = 200.0;
-/// Before that many requests were seen, the account is as if it were so many.
+/// Until this number of requests was seen, the account counts as many.
 const WARM_UP_REQUESTS: f64 = Goal::WARM_UP_REQUESTS as f64;
-/// Savings are spread over no less idle time than that, in seconds,
+/// Savings are spread over at least this much idle time, in seconds.
 const SPREAD_MIN: f64 = 60.0;
-/// and no more: a busy day after a quiet week goes by its own income. With a bound of half of that 51 MB/s are read of hplajw
-/// at a goal of 0.5 ms, with twice as much 56; but the busy day then reads half of what it might.
+/// Savings are spread over at most this much idle time, in seconds: a busy day after a quiet week must live on its own
+/// income. With half of this bound 51 MB/s are read of hplajw at a goal of 0.5 ms, with twice as much 56; but the busy
+/// day then reads half of what it might.
 const SPREAD_MAX: f64 = 28_800.0;
-/// What is overspent is to be made up in this share of the idle time so far.
+/// An overdraft is to be made up in this share of the idle time so far.
 const MAKE_UP_SHARE: f64 = 0.25;
-/// However much was overspent, the plan may spend this share of what is earned: in the longest idle intervals a delay is so
-/// unlikely that it should not be the plan that forbids it, only the fence.
+/// However large the overdraft, the plan may spend this share of the mean earnings per second: in the longest idle
+/// intervals a delay is so unlikely that only the fence should forbid it, and not the plan.
 const RATE_MIN: f64 = 0.1;
-/// However much was saved, no more is spent in a second than so many times what is earned in one.
+/// However large the savings, the plan spends at most this multiple of the mean income per second.
 const RATE_MAX: f64 = 4.0;
-/// One collision may begin a burst that loses more than was left. Half of such a debt is forgiven in a day, or one misfortune
-/// would end the scrub.
+/// The time in which half of a debt is forgiven, in seconds. One collision may begin a burst that loses more than the
+/// budget left, and without forgiveness one such misfortune would end the scrub.
 const HALF_LIFE: f64 = 86_400.0;
-/// Where the mean is to be kept at the end only, a collision may cost this share of what was earned so far more than that.
+/// Under [`GoalForm::Average`] the losses may exceed the earnings by this share of the earnings so far.
 const CREDIT_SHARE: f64 = 0.04;
-/// And no less than so many requests earn.
+/// Under [`GoalForm::Average`] the losses may exceed the earnings at least by what this many requests earn.
 const CREDIT_REQUESTS: f64 = 100.0;
-/// The rates are reckoned anew whenever there was so much more idle time.
+/// The rates are recomputed whenever the idle time (counted up to [`SPREAD_MAX`]) has grown by this share.
 const RATES_STEP: f64 = 0.002;
-/// Earnings by idle time: so many blocks.
+/// The number of blocks in which earnings are kept, at most.
 const BLOCKS: usize = 64;
-/// The shortest of them, in seconds of idleness.
+/// The idle time of the shortest block, in seconds.
 const BLOCK_MIN: f64 = 1.0;
 
-/// See the module's text. All amounts are seconds that the foreground loses.
+/// The account of one run; see the module's text. All amounts are seconds of delay.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    /// For each request.
+    /// The earnings of one foreground request.
     goal: f64,
     form: GoalForm,
     earnings: Earnings,
-    /// Requests in a second of idleness: over all the time, the last two [`SPREAD_MAX`] of it at most, and over the later
-    /// half of that.
+    /// Foreground requests per second of idle time: over the whole of it, at most the last two [`SPREAD_MAX`], and over
+    /// the later half of that.
     rates: [f64; 2],
-    /// The idle time, in seconds, from which on they are reckoned anew.
+    /// The idle time, in seconds, at which `rates` are recomputed.
     rates_until: f64,
     requests: u64,
     lost: f64,
     forgiven: f64,
-    /// When `forgiven` was reckoned.
+    /// The time at which `forgiven` was computed.
     at: Nanos,
 }
 
 impl Account {
-    /// Nothing earned, nothing spent.
+    /// An account with no earnings and no losses.
     pub(super) fn new(goal: Nanos, form: GoalForm) -> Account {
         let (earnings, goal) = (Earnings::default(), goal.as_secs_f64());
         Account {
@@ -77,7 +78,7 @@ impl Account {
         }
     }
 
-    /// Takes note of how things stand: requests of the foreground, idle time that has ended, and what was lost, in all.
+    /// Records the totals so far: foreground requests, time in idle intervals that have ended, and delay caused.
     pub(super) fn update(&mut self, now: Nanos, requests: u64, idle: Nanos, lost: Nanos) {
         self.forgiven = self.forgiven_by(now);
         self.at = self.at.max(now);
@@ -100,12 +101,12 @@ impl Account {
         self.forgiven + debt * faded
     }
 
-    /// What all requests so far were to lose, in seconds.
+    /// The earnings of all requests so far, or of the warm-up if that is more, in seconds.
     pub(super) fn earned(&self) -> f64 {
         self.goal * (self.requests as f64).max(WARM_UP_REQUESTS)
     }
 
-    /// What may be lost before as many requests were seen.
+    /// The earnings that are credited before any request was seen, in seconds.
     pub(super) fn warm_up(&self) -> f64 {
         self.goal * WARM_UP_REQUESTS
     }
@@ -115,12 +116,12 @@ impl Account {
         self.lost - self.forgiven > self.earned()
     }
 
-    /// May something be sent that can cost so much?
+    /// May a request be sent that can cost up to `cost` seconds?
     pub(super) fn allows(&self, now: Nanos, cost: f64) -> bool {
         self.lost + cost <= self.earned() + self.credit() + self.forgiven_by(now)
     }
 
-    /// What may be lost before it is earned.
+    /// How far the losses may exceed the earnings, in seconds.
     fn credit(&self) -> f64 {
         match self.form {
             GoalForm::Strict => 0.0,
@@ -128,14 +129,14 @@ impl Account {
         }
     }
 
-    /// What may be spent in a second of idleness when `reserve` is to be left.
+    /// The delay that may be caused in a second of idle time if `reserve` seconds are to be left.
     pub(super) fn rate(&self, reserve: f64) -> f64 {
         let time = self.earnings.idle;
         let [all, late] = self.rates.map(|rate| self.goal * rate);
         let aim = AIM * self.requests as f64 / (self.requests as f64 + CAUTION);
         let saved = aim * self.earned() + self.forgiven - self.lost - reserve;
         let spread = time.clamp(SPREAD_MIN, SPREAD_MAX) * if saved < 0.0 { MAKE_UP_SHARE } else { 1.0 };
-        // A burst longer ago than half of the time is income no more, only savings; the first few requests are paid already.
+        // A burst in the older half of the time counts as savings and no longer as income; the warm-up was credited in advance.
         let is_warm = self.requests as f64 > WARM_UP_REQUESTS;
         let income = match self.form {
             _ if !is_warm => 0.0,
@@ -147,12 +148,12 @@ impl Account {
     }
 }
 
-/// Requests by idle time, in blocks that become longer as time goes on.
+/// Foreground requests by idle time, in blocks that become longer as time goes on.
 #[derive(Clone, Debug)]
 struct Earnings {
-    /// The last one is being filled.
+    /// All blocks, the oldest first; the last one is being filled.
     blocks: Vec<Block>,
-    /// The idle time after which a block is full, in seconds.
+    /// The idle time at which a block is full, in seconds.
     length: f64,
     requests: f64,
     idle: f64,
@@ -171,7 +172,7 @@ impl Default for Earnings {
 }
 
 impl Earnings {
-    /// Takes note of the sums so far.
+    /// Adds what has come since the last call; both arguments are totals.
     fn update(&mut self, requests: f64, idle: f64) {
         let last = self.blocks.last_mut().expect("one is being filled");
         last.requests += requests - self.requests;
@@ -193,7 +194,7 @@ impl Earnings {
         self.blocks.push(Block::default());
     }
 
-    /// Requests in a second of idleness, as [`Account::rates`].
+    /// Foreground requests per second of idle time, as [`Account::rates`] has them.
     fn rates(&self) -> [f64; 2] {
         let late = (0.5 * self.idle).min(SPREAD_MAX);
         [self.rate_of_last(2.0 * late), self.rate_of_last(late)]
@@ -220,8 +221,8 @@ mod tests {
 
     const GOAL: Nanos = Nanos::from_millis(1);
 
-    /// Plays requests that come after idle times, spending what the rate says; gives the account and, after each, what was
-    /// lost as a share of what was earned.
+    /// Plays loads of (requests, idle seconds before them), spending at the rate; returns the account and, after each
+    /// load, the share of the earnings that was lost.
     fn played(loads: impl IntoIterator<Item = (u64, f64)>) -> (Account, Vec<f64>) {
         let mut account = Account::new(GOAL, GoalForm::Strict);
         let (mut requests, mut idle, mut lost, mut shares) = (0, 0.0, 0.0, Vec::new());

@@ -1,58 +1,58 @@
-//! The goal of a budget: how much the foreground may lose, and when that is to hold.
+//! The goal of a budget: how much the foreground may lose, and when the mean must be kept.
 
 use crate::scrub::idle::service::{SIZE_MIN, ServiceEstimate};
 use crate::units::{Bytes, Nanos};
 
-/// What the foreground may lose at the most.
+/// How much time the foreground may lose by waiting for scrub requests, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// On average over all foreground requests.
+    /// The mean over all foreground requests.
     pub mean: Nanos,
-    /// Each of them.
+    /// The most that one foreground request may lose; about one in 10,000 exceeds it.
     pub max: Nanos,
-    /// If given: all but one in a hundred of them.
+    /// The most that all but one in a hundred foreground requests may lose; `None`: no such goal.
     pub p99: Option<Nanos>,
-    /// Of the mean: when it is to be kept.
+    /// When the mean must be kept.
     pub form: GoalForm,
 }
 
-/// When a mean goal is to be kept.
+/// When a mean goal must be kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GoalForm {
-    /// The mean of all requests *so far*, at every moment from a warm-up of some hundred requests on: whoever stops the clock
-    /// at any time finds it kept.
+    /// The mean of all requests *so far* must be kept at every moment, from a warm-up of some hundred requests on: it
+    /// holds whenever the clock is stopped.
     #[default]
     Strict,
-    /// The mean of all requests at the end. On the way what later requests will earn may be spent: up to one part in 25 of
-    /// what was earned so far.
+    /// The mean of all requests must be kept at the end. On the way the earnings of later requests may be spent: up to
+    /// one part in 25 of those so far, or what a hundred requests earn.
     Average,
 }
 
 impl Goal {
-    /// Before that many foreground requests the mean may be above the goal, but no more is lost than these would earn: else
-    /// nothing could be sent until the first few have paid for it.
+    /// The length of the warm-up, in foreground requests. Before that the mean may be above the goal, but no more is
+    /// lost than these would earn; otherwise nothing could be sent until the first few have paid for it.
     pub const WARM_UP_REQUESTS: u64 = 100;
 
-    /// Of the requests so far, so many may lose more than `p99`.
+    /// The share of the requests so far that may lose more than `p99`.
     pub const P99_SHARE: f64 = 0.01;
 
-    /// To be kept at every moment.
+    /// A goal that is to be kept at every moment, without one for the 99th percentile.
     pub const fn new(mean: Nanos, max: Nanos) -> Goal {
         Goal { mean, max, p99: None, form: GoalForm::Strict }
     }
 
-    /// The same, and no more than one in a hundred is to lose more than this.
+    /// This goal, with another one for the 99th percentile.
     pub const fn p99(self, p99: Option<Nanos>) -> Goal {
         Goal { p99, ..self }
     }
 
-    /// The same, kept in another form.
+    /// This goal, kept in another form.
     pub const fn form(self, form: GoalForm) -> Goal {
         Goal { form, ..self }
     }
 
-    /// May a request of this size be sent at all? The smallest may, if it holds others up for longer than any may lose only now and
-    /// then: any request of anybody does on such a disk.
+    /// May a request of this size be sent at all? The smallest may if its mean is within the max goal, even if it
+    /// exceeds that now and then: so does any request on such a disk.
     pub(super) fn allows_size(&self, size: Bytes, service: &ServiceEstimate) -> bool {
         let usual = if size == SIZE_MIN { service.mean } else { service.most };
         service.held(usual) <= self.max.as_secs_f64()

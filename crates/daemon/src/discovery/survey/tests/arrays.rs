@@ -1,4 +1,4 @@
-//! Arrays: md and btrfs that were built, and those of a recorded machine.
+//! Arrays of md and btrfs that were built, and those of a recorded machine.
 
 use super::*;
 use scrubjay_core::layout::LayoutKind;
@@ -10,14 +10,14 @@ fn array<'s>(survey: &'s HostSurvey, name: &str) -> &'s ArrayFacts {
     survey.arrays.iter().find(|array| array.name == name).expect(name)
 }
 
-/// Level, map and sectors of a chunk, how many may be lost yet, of how many; what it is at.
+/// Level, layout and sectors of a chunk, redundancy left, full redundancy, and activity.
 fn summary(survey: &HostSurvey, name: &str) -> (String, Option<(LayoutKind, u64)>, i64, u32, ArrayActivity) {
     let array = array(survey, name);
     let map = array.layout.map(|(layout, chunk)| (layout.kind(), chunk));
     (array.level.clone(), map, array.redundancy_left(), array.redundancy, array.activity)
 }
 
-/// Disk, is it in sync, where do its data begin: by place.
+/// By place: the disk, whether it is in sync, and the start of its data.
 fn places(survey: &HostSurvey, name: &str) -> Vec<(Option<String>, bool, u64)> {
     let members = array(survey, name).members.iter();
     members.map(|member| (member.disk.clone(), member.is_in_sync, member.data_start)).collect()
@@ -63,7 +63,7 @@ fn what_is_missing_thrown_out_or_being_filled_is_not_in_sync() {
     );
     let nothing = (None, false, 0);
     assert_eq!(places(&seen, "md6"), [at("sda", true, 2048), nothing.clone(), nothing, at("sdc", false, 2048)]);
-    // Another disk is filled for one that is still there: the old one counts.
+    // A disk is filled as a replacement of one that is still present: the old one counts.
     machine.md("md7", "raid1", 0, &[("sda", "0", IN_SYNC), ("sdb", "0", "spare,replacement")]);
     machine.set("md7", "md/raid_disks", "1");
     assert_eq!(places(&look(&machine), "md7"), [at("sda", true, 2048)]);
@@ -126,7 +126,7 @@ fn below_encryption_the_disk_is_known_but_not_where_its_data_begin() {
     let seen = look(&machine);
     assert_eq!(array(&seen, "md0").members[0].disk.as_deref(), Some("sda"));
     assert_eq!(summary(&seen, "md0").1, None);
-    // A multipath device is all of the disk.
+    // A path has the whole disk.
     machine.file(&format!("{crypt}/dm/uuid"), "mpath-3500");
     assert_eq!(summary(&look(&machine), "md0").1, Some((LayoutKind::Raid5Ls, 128)));
     assert_eq!(places(&look(&machine), "md0")[0], at("sda", true, 4096));
@@ -169,7 +169,7 @@ fn btrfs_with_a_missing_device_is_degraded() {
     assert_eq!(seen.warnings.len(), 2, "{:?}", seen.warnings);
     assert!(seen.warnings[0].contains("some of its data are single, most are RAID1"));
     assert!(seen.warnings[1].contains("3 write errors, 1 corruption errors on device 2"));
-    // What is lost with one disk is lost, however many copies of the rest there are.
+    // One copy that is lost with one disk decides, however many copies the rest has.
     machine.file(&format!("{TANK}/allocation/metadata/dup/used_bytes"), "9000");
     assert_eq!(look(&machine).arrays[0].redundancy, 0);
 }
@@ -185,7 +185,7 @@ fn btrfs_tells_what_it_is_doing() {
     machine.file(&format!("{TANK}/exclusive_operation"), "balance paused");
     assert_eq!(activity(), ArrayActivity::Idle);
     let socket = format!("/var/lib/btrfs/scrub.progress.{}", &TANK[13..]);
-    machine.file(&socket, ""); // left by one that was killed
+    machine.file(&socket, ""); // left by a process that was killed
     assert_eq!(activity(), ArrayActivity::Idle);
     machine.file("proc/net/unix", &format!("Num RefCount\n0000: 00000002 00000000 00010000 0001 01 26 {socket}"));
     assert_eq!(activity(), ArrayActivity::Checking);
@@ -198,7 +198,8 @@ fn btrfs_on_one_device_is_no_array() {
     assert!(look(&machine).arrays.is_empty());
 }
 
-/// A Debian guest with Linux 6.12 (tests/fixtures/record-tree.sh): nine md arrays, a btrfs, what `mdadm -E` said as comments.
+/// A Debian guest with Linux 6.12 (tests/fixtures/record-tree.sh): nine md arrays, a btrfs, the output of `mdadm -E` as
+/// comments.
 const GUEST: &str = include_str!("../../../../tests/fixtures/guest-md.tree");
 
 #[test]
@@ -214,19 +215,19 @@ fn a_recorded_machine_is_seen_as_mdadm_made_it() {
     };
     of("mirror", "RAID1", Some((LayoutKind::Raid1, 8)), 1, 1, Idle);
     of("md1", "RAID5", Some((LayoutKind::Raid5Ls, 128)), 1, 1, Checking);
-    of("md2", "RAID6", Some((LayoutKind::Raid6Md, 1024)), 1, 2, Idle); // one was thrown out
+    of("md2", "RAID6", Some((LayoutKind::Raid6Md, 1024)), 1, 2, Idle); // one was removed
     of("md3", "RAID10", Some((LayoutKind::Raid1, 1024)), 0, 1, Rebuilding);
     of("md4", "RAID10", Some((LayoutKind::Near, 1024)), 1, 1, Idle);
     of("md5", "RAID10", Some((LayoutKind::Chained, 1024)), 1, 1, Idle);
     of("md6", "RAID10", None, 1, 1, Idle); // far copies
     of("md7", "RAID0", Some((LayoutKind::Raid0, 1024)), 0, 0, Idle);
     of("md8", "RAID1", Some((LayoutKind::Rotating, 8)), 2, 2, Idle);
-    of("md9", "RAID5", Some((LayoutKind::Raid5La, 1024)), 0, 1, Idle); // one was never there
+    of("md9", "RAID5", Some((LayoutKind::Raid5La, 1024)), 0, 1, Idle); // one was never present
     of("tank", "btrfs RAID1", None, 1, 1, Idle);
     assert_eq!(seen.warnings, [""; 0]);
 }
 
-/// Where the data of each member begin, and at which place it is, by its superblock.
+/// The starts of the members' data, and their places, by their superblocks.
 #[test]
 fn superblocks_say_the_same_of_places_and_starts() {
     let machine = MachineFiles::recorded(GUEST);
@@ -245,7 +246,7 @@ fn superblocks_say_the_same_of_places_and_starts() {
         let array = seen.arrays.iter().find(|array| Some(&array.key) == said(device, "Array UUID").as_ref()).unwrap();
         let role = said(device, "Device Role").unwrap();
         let Some(place) = role.strip_prefix("Active device ") else { continue };
-        // Version 1.0 keeps its superblock at the end, and does not say that the data begin at 0.
+        // Version 1.0 has its superblock at the end, and does not mention that the data begin at 0.
         let offset = said(device, "Data Offset").map_or(0, |words| words.split(' ').next().unwrap().parse().unwrap());
         let member = &array.members[place.parse::<usize>().unwrap()];
         if member.is_in_sync {
