@@ -1,7 +1,7 @@
-# Scrubjay's doors: `make demo` shows it, `make test` proves it, `make smoke` a little of it. All the rest is cargo's.
+# Scrubjay's entry points: `make demo` shows it, `make test` runs all tests, `make smoke` a short selection. For all else use cargo.
 .PHONY: help demo binary test smoke linker cargo
 
-# Where rustup puts cargo, for shells that were not told.
+# Where rustup installs cargo, for shells without it in their PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 help: ## lists the targets
@@ -21,7 +21,7 @@ test: cargo ## everything that must hold; as root it also installs the Debian pa
 smoke: cargo ## the daily loop: format, tidy, the unit tests, a few storms
 	@cargo xtask test smoke
 
-# What cargo itself needs. Everything else is seen to by `cargo xtask test`.
+# Requirements of cargo itself. `cargo xtask test` installs everything else.
 cargo: linker
 	@command -v cargo >/dev/null || { echo 'No cargo here. Get Rust from https://rustup.rs' >&2; exit 1; }
 

@@ -1,10 +1,10 @@
 #!/bin/bash
-# `bench disk` on devices that are slow, broken, shared, small or none, beside fio: counts and words, never how fast.
+# `bench disk` on devices that are slow, broken, shared, small or absent, and beside fio: checks counts and messages, never speed.
 #
 #   bench-disk.sh              the checks; a minute
 #   bench-disk.sh --measure [fast|slow] [OPTION...]
-#                              beside fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py, whose options follow):
-#                              prints, decides nothing
+#                              compared with fio, on a fast file and on a disk of 8 ms, medians of 5 (./bench-fio.py, whose options
+#                              follow): prints figures, and checks nothing
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, FUSE, loop devices, fio, jq and what faulty-disk needs.
 set -euo pipefail

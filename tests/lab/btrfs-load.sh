@@ -1,11 +1,11 @@
 #!/bin/bash
-# What checking a mounted btrfs costs those who use it: by `btrfs scrub`, and by a scrub within its budget.
+# What checking a mounted btrfs costs the foreground: by `btrfs scrub`, and by a scrub within its budget.
 #
-#   btrfs-load.sh [SECONDS]   SECONDS (40) of load for each figure, and three times as long beside a scrub, which has to learn first
+#   btrfs-load.sh [SECONDS]   SECONDS (40) of load for each figure, and three times as many beside a scrub, which has to learn first
 #
-# A RAID-1 of two disks with one head each (4 ms a seek, 60 MB/s), read in bursts: 20 reads of 4 KiB, then 400 ms of thought. Prints the
-# figures; checks what the scrub says it cost against its budget, and against fio. Exit: 0 all checks hold, 1 one does not, 77 cannot be
-# run here. Needs root, loop devices, mkfs.btrfs, fio, jq and what ./faulty-disk needs.
+# A RAID-1 of two disks with one head each (4 ms a seek, 60 MB/s), read in bursts: 20 reads of 4 KiB, then a pause of 400 ms. Prints
+# the figures; checks the slowdown that the scrub reports against its budget, and against fio. Exit: 0 all checks hold, 1 one does not,
+# 77 cannot be run here. Needs root, loop devices, mkfs.btrfs, fio, jq and what ./faulty-disk needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

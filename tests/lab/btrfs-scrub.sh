@@ -1,5 +1,5 @@
 #!/bin/bash
-# A mounted btrfs as the target of the scrub: what is wrong is found, repaired by the kernel, and named by its files.
+# A mounted btrfs as the target of the scrub: damage is found, repaired by the kernel, and reported with the names of its files.
 #
 #   btrfs-scrub.sh            on this machine's kernel
 #   btrfs-scrub.sh --guest    on that of a virtual machine (./guest)

@@ -1,5 +1,5 @@
-# What the lab tests share, to be sourced: what they need, where they work, how they check. Expects $here (this folder);
-# gives $scrubjay (the binary) and, after begin, $work (a folder of their own, where they are then).
+# Functions that the lab tests share, to be sourced: requirements, a work folder, and checks. Expects $here (this folder);
+# sets $scrubjay (the binary) and, after begin, $work (a folder of the test's own, which is its current directory then).
 # shellcheck shell=bash disable=SC2154,SC2034
 scrubjay=$(realpath -m "${SCRUBJAY:-$here/../../target/release/scrubjay}")
 failed=0 checked=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What contrib/ holds, as far as a tool here can say: the rules fire and are over, and every metric and field that is named there is one.
+# The files in contrib/, as far as tools can check them: alert rules fire and resolve, and each metric and field in them exists.
 # Usage: contrib.sh. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs promtool, jq, curl, python3.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

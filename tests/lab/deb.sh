@@ -1,12 +1,12 @@
 #!/bin/bash
 # The Debian package in a clean Debian: installed, upgraded, removed and purged in a folder of its own; then as a service of a
-# virtual machine whose init is systemd.
+# virtual machine with systemd as its init.
 #
-#   deb.sh [PACKAGE]           PACKAGE: the newest of target/debian, if not given (`cargo xtask deb` makes it)
+#   deb.sh [PACKAGE]           PACKAGE: by default the newest in target/debian (`cargo xtask deb` makes it)
 #   deb.sh --inside            the checks in the machine
 #
-# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, mmdebstrap, Debian's packages for the first run (the
-# clean Debian is kept in ${XDG_CACHE_HOME:-~/.cache}/scrubjay-deb), and what ./guest needs; uses lintian if it is there.
+# Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, mmdebstrap, Debian's archive for the first run (the
+# clean Debian is kept in ${XDG_CACHE_HOME:-~/.cache}/scrubjay-deb), and what ./guest needs; uses lintian if it is installed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

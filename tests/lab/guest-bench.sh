@@ -1,6 +1,6 @@
 #!/bin/bash
-# `bench verify` on the disks that a virtual machine can have, and the read cache of a SCSI disk: off while it is measured, and put
-# back, also by the next one after `kill -9`. No timing decides: verdicts are looked at for what emulated disks cannot prove.
+# `bench verify` on the kinds of disk of a virtual machine, and the read cache of a SCSI disk: disabled for the measurement, and
+# restored afterwards, after `kill -9` by the next run. No check depends on timing; verdicts must claim nothing for emulated disks.
 #
 #   guest-bench.sh             starts the machine (./guest) and runs itself there
 #   guest-bench.sh --inside    the checks

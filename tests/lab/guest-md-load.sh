@@ -1,13 +1,13 @@
 #!/bin/bash
-# What md's check costs those who use the array: as the kernel runs it by itself, and as a scrub drives it within its budget.
+# What md's check costs the foreground of an array: as the kernel runs it by itself, and as a scrub drives it within its budget.
 #
 #   guest-md-load.sh [SECONDS]   starts the machine (./guest) and measures there, SECONDS (60) of load for each figure, and three times
-#                                as long beside a scrub, which has to learn first
+#                                as many beside a scrub, which has to learn first
 #
-# Two arrays, read in bursts (20 reads of 4 KiB, then 400 ms of thought): a RAID-1 of two disks without seeks, and a RAID-5 of four with
-# one head each (4 ms a seek, 60 MB/s). Prints the figures; checks what the scrub says it cost against its budget. Exit: 0 all checks
-# hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the virtual one shares: jq
-# mdadm fio and what ./faulty-disk needs.
+# Two arrays, read in bursts (20 reads of 4 KiB, then a pause of 400 ms): a RAID-1 of two disks without seeks, and a RAID-5 of four with
+# one head each (4 ms a seek, 60 MB/s). Prints the figures; checks the slowdown that the scrub reports against its budget. Exit: 0 all
+# checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the virtual machine
+# shares: jq mdadm fio and what ./faulty-disk needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A scrub of the kernel's own arrays in a virtual machine: md's check, driven in steps, finds what a plain check finds.
+# A scrub of md arrays in a virtual machine: md's check, driven in steps, finds what a plain check finds.
 #
 #   guest-md.sh                starts the machine (./guest) and runs the short form there: RAID-1 and RAID-6
 #   guest-md.sh long           all levels and orders, many planted damages, repaired read errors, 50 times kill -9
 #   guest-md.sh --inside FORM  the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the
-# virtual one shares: jq mdadm; for the long form what ./faulty-disk needs, too.
+# virtual machine shares: jq mdadm; for the long form what ./faulty-disk needs, too.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

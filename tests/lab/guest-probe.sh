@@ -1,13 +1,13 @@
 #!/bin/bash
-# What `probe` tells of the kernel's own arrays: md and dm over disks with one head each, in a virtual machine.
+# `probe` on arrays of md and dm over disks with one head each, in a virtual machine.
 #
 #   guest-probe.sh [long|writes]    starts the machine (./guest) and runs itself there
-#   guest-probe.sh --inside LENGTH  the checks: of dm; long: of md's arrays, too; writes: of what writes leave on md's members
+#   guest-probe.sh --inside LENGTH  the checks: of dm; long: of md arrays, too; writes: of what the probe's writes leave on md's members
 #
-# What is said with 99 % must be right, and no byte may be another. Whether anything is said is for people to read: on a busy
-# machine, in software, disks have times of their own, and an array may be declined. No timing decides a test.
+# What is claimed with 99 % must be right, and no byte may change. Whether anything is claimed is not checked: on a busy machine,
+# without KVM, disks have irregular times, and the probe may give no answer for an array. No check depends on timing.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest and ./faulty-disk need, and in this
-# machine's root, which the virtual one shares: jq mdadm dmsetup mkfs.ext4 openssl.
+# machine's root, which the virtual machine shares: jq mdadm dmsetup mkfs.ext4 openssl.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

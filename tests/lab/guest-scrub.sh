@@ -1,11 +1,11 @@
 #!/bin/bash
-# The scrubber on the disks that a virtual machine can have: for each kind exactly the bad sectors are found.
+# A scrub of each kind of disk that a virtual machine can have: it finds exactly the bad sectors.
 #
 #   guest-scrub.sh             starts the machine (./guest) and runs itself there
 #   guest-scrub.sh --inside    the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root,
-# which the virtual one shares: jq dmsetup cryptsetup-bin.
+# which the virtual machine shares: jq dmsetup cryptsetup-bin.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

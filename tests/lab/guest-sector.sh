@@ -1,13 +1,13 @@
 #!/bin/bash
-# What lies at a sector, in a virtual machine: files are found by their content on the raw disks, and `explain DISK SECTOR` must name
-# them, the role of the place in its array, what is free, and what is a file system's own.
+# The contents of a sector, in a virtual machine: files are found by their content on the raw disks, and `explain DISK SECTOR` must
+# name them, the role of the place in its array, free space, and a file system's own metadata.
 #
 #   guest-sector.sh                starts the machine (./guest) and runs the short form there: RAID-5, RAID-6, RAID-1
 #   guest-sector.sh long           every level and layout, more places, a partition, the device mapper
 #   guest-sector.sh --inside FORM  the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the
-# virtual one shares: jq mdadm sfdisk debugfs mkfs.xfs xfs_db dmsetup perl.
+# virtual machine shares: jq mdadm sfdisk debugfs mkfs.xfs xfs_db dmsetup perl.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

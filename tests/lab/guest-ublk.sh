@@ -1,13 +1,13 @@
 #!/bin/bash
-# A volume as a block device of the kernel's (`volume serve --ublk`) in a virtual machine: a file system on it, its server killed
-# under load and recovered without an error, members written over, who may have which device, what is left at the end.
+# A volume as a ublk block device (`volume serve --ublk`) in a virtual machine: a file system on it, its server killed under load and
+# recovered without an error, members overwritten, which server may have which device, and that nothing is left at the end.
 #
 #   guest-ublk.sh                starts the machine (./guest) and runs the short form there
-#   guest-ublk.sh long           over 40 kills, two with every request of the device under way; and its speed beside NBD's
+#   guest-ublk.sh long           over 40 kills, two with every request of the device under way; and its speed compared with NBD
 #   guest-ublk.sh --inside FORM  the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the
-# virtual one shares: fio jq mkfs.ext4 e2fsck fstrim blkdiscard; for the long form nbd-client.
+# virtual machine shares: fio jq mkfs.ext4 e2fsck fstrim blkdiscard; for the long form nbd-client.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

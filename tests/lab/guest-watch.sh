@@ -1,12 +1,12 @@
 #!/bin/bash
-# The watch on a Debian kernel: SATA and NVMe drives that answer smartctl, md arrays of which one has two members that are bad in
-# one stripe and the other has not, a member that fails. The calendar runs fast, for these tests only.
+# The watch on a Debian kernel: SATA and NVMe drives that answer smartctl; md arrays, one with two members that are bad in the same
+# stripe and one without; a member that fails. The calendar is accelerated, for these tests only.
 #
 #   guest-watch.sh             starts the machine (./guest) and runs itself there
 #   guest-watch.sh --inside    the checks
 #
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs what ./guest needs, and in this machine's root, which the
-# virtual one shares: jq mdadm smartmontools.
+# virtual machine shares: jq mdadm smartmontools.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The capture on a block device of this machine: sees exactly the requests that fio makes, and none of the idle class.
+# The capture on a block device of this machine: it records exactly the requests of fio, and none of the idle class.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, fio and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,12 +1,12 @@
 #!/bin/bash
-# What `probe` tells of arrays of disks with one head each, and of what is none, on this machine's loop devices (./array-disk): limits,
-# blocks of 4 KiB, small partitions, lost members, a busy disk, a file. And what its writes leave behind, also where it is killed.
+# `probe` on arrays of disks with one head each, and on devices that are no arrays, on loop devices of this machine (./array-disk):
+# limits, blocks of 4 KiB, small partitions, lost members, a busy disk, a file. Also what its writes leave behind, even after a kill.
 #
-#   host-probe.sh [RUNS]       so many probes of each; `ARRAYS=all` in the environment for more of them, KILLS=N for so many probes
+#   host-probe.sh [RUNS]       RUNS probes of each; in the environment, `ARRAYS=all` for more arrays, KILLS=N for the number of probes
 #                              that are killed amid their writes (8), ONLY=writes to begin with the writes
 #
-# What is said with 99 % must be right, and what is declined must have a reason. Whether anything is said is for people to read: no
-# timing decides a test. No byte may be another afterwards.
+# What is claimed with 99 % must be right, and what is declined must have a reason. Whether anything is claimed is not checked, and no
+# check depends on timing. No byte may have changed afterwards.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, gcc, fio and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

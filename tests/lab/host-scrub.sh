@@ -1,5 +1,5 @@
 #!/bin/bash
-# The scrubber on a real block device of this machine: finds exactly the bad sectors, survives being killed, shares no disk.
+# A scrub of a real block device of this machine: it finds exactly the bad sectors, survives kills, and allows no second scrub.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, ./faulty-disk and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What lies at a sector of a btrfs, an ext4, an XFS, or of a volume's member, on this machine: places are found by their content on the raw devices, and
-# `explain DISK SECTOR` must say what is there.
+# The contents of a sector of a btrfs, an ext4, an XFS, or of a volume's member, on this machine: places are found by their content
+# on the raw devices, and `explain DISK SECTOR` must name what is there.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, loop devices, btrfs and
 # XFS, mkfs.btrfs, mkfs.ext4, debugfs, mkfs.xfs, xfs_db, xfs_logprint, nbdcopy, perl and jq.
 set -euo pipefail

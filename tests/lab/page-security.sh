@@ -1,6 +1,6 @@
 #!/bin/bash
-# The page as an enemy meets it: without the key, under another name, from another page, with paths that climb, heads without an end,
-# and hundreds of connections that trickle; a disk whose model is a script. And its process: what it can open as another user.
+# Attacks on the page: without the key, by another name, from another page, with paths that leave its root, with endless headers, and
+# with hundreds of slow connections; a disk whose model is a script. Also what its process can open as another user.
 # Usage: page-security.sh. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, curl, python3, openssl, setpriv.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

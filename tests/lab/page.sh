@@ -1,7 +1,7 @@
 #!/bin/bash
-# The page in a real Chromium: machines of 1, 8 and 60 disks at the end of a modelled year, for which a stand-in answers as a watch does;
-# a recording, which says so; and a live watch over loop devices of which one has bad sectors. Screenshots lie in target/page/ afterwards;
-# readme.png of them is README's (docs/page.png).
+# The page in a real Chromium: hosts with 1, 8 and 60 disks at the end of a modelled year, where a stand-in answers in place of a watch;
+# a recording, which is marked as one; and a live watch over loop devices, one with bad sectors. Leaves screenshots in target/page/, of
+# which readme.png is the README's (docs/page.png).
 # Usage: page.sh. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, chromium, node with npm (which fetches
 # playwright-core and axe-core, some 12 MB, into target/page-tools), curl, jq, promtool and what faulty-disk needs.
 set -euo pipefail

@@ -1,9 +1,9 @@
 #!/bin/bash
-# The Python package, as its users get it: a wheel, checked, installed in a clean environment, tried by pytest.
-# Usage: python.sh                 the wheel around the library that the workspace's build made; no kills, no notebook
-#        python.sh long            the wheel as pip makes it of the sources, which compiles all anew; every test
+# The Python package as its users get it: a wheel, checked, installed in a clean environment, and tested by pytest.
+# Usage: python.sh                 the wheel of the library that the workspace's build made; no kills, no notebook
+#        python.sh long            the wheel that pip makes of the sources, which recompiles everything; every test
 #        python.sh fleet [WHAT]    figures of a fleet of 1,000 volumes, and kills: see crates/python/tests/fleet_long.py
-# Environment: SCRUBJAY, the command to compare with. Exit: 0 all holds, 1 something does not, 77 cannot be run here.
+# Environment: SCRUBJAY, the command to compare with. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 package=$root/crates/python

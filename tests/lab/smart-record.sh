@@ -1,9 +1,9 @@
 #!/bin/bash
-# Records what smartctl says of emulated drives: makes crates/daemon/tests/fixtures/recorded and altered anew.
+# Records the output of smartctl for emulated drives: the source of crates/daemon/tests/fixtures/recorded and altered.
 #
 #   smart-record.sh OUT        starts a guest; writes OUT/recorded/NAME.json, OUT/altered/NAME.json and OUT/exit-status.txt
 #
-# recorded: as the emulated drive answered. altered: smart-answers.c changed the drive's answer before smartctl saw it.
+# recorded: the answers of the emulated drive. altered: smart-answers.c changed the drive's answers before smartctl read them.
 # Needs: what `guest` needs, smartmontools >= 7.0, gcc
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A volume as other people's programs see it: nbdinfo, nbdcopy, nbdsh, qemu-img, qemu-io and fio over NBD.
+# A volume with third-party clients: nbdinfo, nbdcopy, nbdsh, qemu-img, qemu-io and fio over NBD.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs jq and those programs; no root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What small random writes of a volume cost its members, counted by the kernel: three reads, three writes, 3.4 bytes a byte.
+# What small random writes to a volume cost its members, counted by the kernel: three reads, three writes, 3.4 bytes per byte.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, losetup, fio, python3-libnbd and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

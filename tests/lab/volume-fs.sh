@@ -1,6 +1,7 @@
 #!/bin/bash
-# File systems on a volume whose members are written over while they are mounted: ext4 and btrfs never notice.
-# Usage: volume-fs.sh [ext4] [btrfs]. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, nbdfuse, losetup, mkfs.ext4, mkfs.btrfs and jq.
+# File systems on a volume whose members are overwritten while they are mounted: ext4 and btrfs see no error.
+# Usage: volume-fs.sh [ext4] [btrfs]. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, nbdfuse, losetup,
+# mkfs.ext4, mkfs.btrfs and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=check.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A volume two of whose members hang under load, are let go, and come back: its clients go on, they are taken back with what
-# they held, and all is right. One is a file of nbdfuse, the other a loop device on such a file; the servers behind them (nbdkit)
-# are stopped for a while, both at once.
+# A volume with two members that hang under load, are failed, and come back: its clients go on, and the members are taken back with
+# their contents, and are right. One is a file of nbdfuse, the other a loop device on such a file; their servers (nbdkit) are
+# suspended for a while, both at once.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, FUSE, loop devices, nbdkit, nbdfuse,
 # python3-libnbd and jq. Takes a minute: a member may owe an answer for 30 s.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A volume whose server is killed while two clients write, again and again: fio, which verifies what it wrote as it goes,
-# and one that remembers what was acknowledged and looks for it after each kill.
+# A volume whose server is killed again and again while two clients write: fio, which verifies its writes as it goes, and a client
+# (./acked.py) that records which writes were acknowledged, and checks them after each kill.
 # Usage: volume-kill.sh [TIMES [CHUNK]]. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs jq, fio and
 # python3-libnbd; no root.
 set -euo pipefail

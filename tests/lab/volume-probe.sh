@@ -1,7 +1,7 @@
 #!/bin/bash
-# What `probe` tells of arrays behind real queues: disks with one head each, joined by a volume, seen as a block device.
-# Usage: volume-probe.sh [RUNS], so many of each array; nine of ten must be right, each within three minutes. One array for
-# each kind of answer; with ARRAYS=all in the environment others that are to give the same answers, too.
+# `probe` on arrays with real queues: disks with one head each, joined by a volume, as a block device.
+# Usage: volume-probe.sh [RUNS], the number of runs for each array; nine of ten must be right, each within three minutes. One array for
+# each kind of answer; with ARRAYS=all in the environment further arrays that must give the same answers.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, ./faulty-disk, fio and jq.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

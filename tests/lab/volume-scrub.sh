@@ -1,6 +1,6 @@
 #!/bin/bash
-# A served volume as the target of the scrub: what dd wrote over its members is found and healed, beside a client that
-# works; the scrub and the server are killed in the midst of it, and it goes on.
+# A served volume as the target of the scrub: what dd overwrote on its members is found and repaired, beside a working client; the
+# scrub and the server are killed amid that, and it is resumed.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs jq and fio; no root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

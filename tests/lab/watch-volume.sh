@@ -1,6 +1,6 @@
 #!/bin/bash
-# The watch and a served volume: its scrub is begun, stopped and gone on with like that of a disk, one at a time with the
-# reading of its members; what it heals is told of the volume, and of no disk; the server and the daemon are killed.
+# The watch and a served volume: its scrub is started, stopped and resumed like that of a disk, and never runs at the same time as the
+# reading of its members; repairs are reported for the volume, and for no disk; the server and the daemon are killed.
 # Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, loop devices, jq, fio and sqlite3.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The watch from nothing: three disks of which one has bad sectors are found, read and told of, by a real mail server and an
-# HTTP receiver; alerts are proven; servers are down, wrong or refuse; the daemon is killed again and again, its disk is full,
-# the clock goes back a day. The calendar runs fast (a day in some seconds), for these tests only.
+# The watch from scratch: three disks, one with bad sectors, are found, read and reported by a real mail server and an HTTP receiver;
+# channels are proven; servers are down, wrong or refuse; the daemon is killed again and again, its disk is full, and the clock is set
+# back by a day. The calendar is accelerated (a day in some seconds), for these tests only.
 # Usage: watch.sh [KILLS]. Exit: 0 all checks hold, 1 one does not, 77 cannot be run here. Needs root, jq, openssl, sqlite3 and
 # what faulty-disk needs.
 set -euo pipefail

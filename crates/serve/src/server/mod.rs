@@ -89,7 +89,7 @@ impl Server {
         self.bind(address, false)
     }
 
-    /// Listens for commands. Returns the address likewise.
+    /// Listens for control clients. Returns the address, with the port that the kernel chose for port 0.
     ///
     /// # Errors
     /// [`BindError`].
