@@ -1,56 +1,55 @@
-//! How many lose time when one request of ours is met: learned from the ends of idle intervals, met or not, of as many as can be
-//! followed at a time.
+//! Followers: how many requests lose time by one collision, learnt at the ends of idle intervals.
 //!
-//! Who ends an interval while a request of ours is at the disk waits for the rest of it, up to its service s, and so do those
-//! behind, as long as the delay is not used up by the idle time between them. A request that comes after G of such gaps
-//! waits for what is left of the rest beyond G. If the rest may be anything up to s, all together lose
-//! `s / 2 * sum over them of (1 - G / s)^2`, those left out for whom G is s or more: so many times what the first one does.
-//! That is exact where requests come when they come; where a program waits for each answer before it asks again, it comes later
-//! instead, and fewer lose.
+//! The ends need not be collisions; up to eight intervals are followed at a time. A request that ends an interval while
+//! a scrub request is at the disk waits for the rest of its service time s. So do those behind it, until the idle time
+//! between them has used up the delay: a request that comes after gaps of G in all waits for the rest less G. If the
+//! rest is equally likely to be anything up to s, all together lose `s / 2 * sum over them of (1 - G / s)^2`, without
+//! those whose G is s or more: the sum is the multiple of what the first one loses. That is exact for arrivals at fixed
+//! times. A program that waits for each answer before its next request sends that later, and fewer lose.
 //!
-//! How many follow depends on how long the interval was: who comes after seconds brings a burst with him, who comes after
-//! milliseconds is in the midst of one. So it is kept by the octave of the interval's length.
+//! How many follow depends on how long the interval was: an arrival after seconds begins a burst, one after
+//! milliseconds is in the middle of one. So the sums are kept by the octave of the interval's length.
 
 use crate::units::Nanos;
 
-/// Intervals shorter than the first octave are not followed: nothing is sent in them.
+/// The shortest length of the first octave, in seconds. Shorter intervals are not followed: nothing is sent in them.
 const FIRST: f64 = 100e-6;
-/// 100 us to a month of idleness.
+/// The number of octaves: 100 us to a month of idleness.
 const OCTAVES: usize = 35;
-/// The service times for which it is reckoned, in seconds.
+/// The service times for which the sums are kept, in seconds.
 const SERVICES: [f64; 5] = [1e-3, 4e-3, 16e-3, 64e-3, 256e-3];
-/// So many intervals are followed at a time.
+/// The number of intervals that are followed at a time, at most.
 const OPEN_MAX: usize = 8;
-/// What is seen of one octave is mixed with what is seen of all, as if that had been seen in so many ends more.
+/// The mean over all octaves is mixed into each octave with the weight of this many ends.
 const SHRINKAGE: f64 = 3.0;
 
-/// What an earlier run has seen counts for no more ends than that.
+/// The ends that an earlier run observed count as at most this many.
 const RECALLED_MAX: f64 = 30.0;
 
-/// Before anything is seen, so many are imagined to come together.
+/// The size of the burst that is imagined before anything is seen, in requests that come at once.
 const WORST_IMAGINED: f64 = 8.0;
-/// With each interval the most who came together counts by so much less.
+/// The share by which the worst burst and the imagined one fade with each interval followed.
 const FADING: f64 = 1.0 / 64.0;
 
-/// See the module's text.
+/// Followers by length of the idle interval; see the module's text.
 #[derive(Clone, Debug)]
 pub struct Followers {
     octaves: [Octave; OCTAVES],
     all: Octave,
-    /// By service: the greatest sum of late.
+    /// By service time: the greatest recent sum.
     worst: [f64; SERVICES.len()],
-    /// What is left of [`WORST_IMAGINED`].
+    /// What is left of the imagined burst, [`WORST_IMAGINED`] at first.
     imagined: f64,
-    /// Intervals that have ended a short time ago.
+    /// Intervals that ended a short time ago, still followed.
     open: Vec<OpenInterval>,
 }
 
-/// What followed the intervals of one octave.
+/// The followers of the intervals of one octave.
 #[derive(Clone, Copy, Debug, Default)]
 struct Octave {
-    /// So many of them.
+    /// The number of these intervals; it fades.
     ends: f64,
-    /// By service: the sum over all who came after.
+    /// By service time: the sum of (1 - G / s)^2 over all requests that followed.
     sums: [f64; SERVICES.len()],
 }
 
@@ -77,7 +76,7 @@ impl Octave {
     }
 }
 
-/// Where a service time lies among those that are reckoned for: how far from one to the next.
+/// Where a service time lies in [`SERVICES`]: the index below it, and the share of the way to the next (0..=1).
 fn place(service: f64) -> (usize, f64) {
     let low = SERVICES[1..SERVICES.len() - 1].iter().take_while(|&&next| next <= service).count();
     let (from, to) = (SERVICES[low], SERVICES[low + 1]);
@@ -91,7 +90,7 @@ fn octave_of(age: f64) -> usize {
 }
 
 impl Followers {
-    /// An idle interval has ended.
+    /// Records that an idle interval has ended.
     pub(super) fn ended(&mut self, length: Nanos) {
         let length = length.as_secs_f64();
         let Followers { octaves, all, worst, imagined, open } = self;
@@ -111,7 +110,8 @@ impl Followers {
         }
         let octave = octave_of(length);
         if open.len() == OPEN_MAX {
-            // In the midst of a burst the shortest says least; one of many alike is followed to its end.
+            // The shortest followed tells least, because it is in the middle of a burst; of several alike, one is
+            // followed to its end.
             let shortest = (0..OPEN_MAX).min_by_key(|&one| open[one].octave).filter(|&one| open[one].octave < octave);
             let Some(shortest) = shortest else { return };
             open.swap_remove(shortest);
@@ -119,7 +119,7 @@ impl Followers {
         open.push(OpenInterval { octave, gap: 0.0, sums: [0.0; SERVICES.len()] });
     }
 
-    /// So many have come.
+    /// Records that `count` requests have arrived.
     pub(super) fn came(&mut self, count: u32) {
         let count = f64::from(count);
         for one in &mut self.open {
@@ -130,7 +130,7 @@ impl Followers {
         }
     }
 
-    /// Everything seen so far counts `keep` times as much from now on.
+    /// Weights everything seen so far by `keep`, 0..=1.
     pub(super) fn fade(&mut self, keep: f64) {
         for octave in self.octaves.iter_mut().chain([&mut self.all]) {
             octave.ends *= keep;
@@ -138,15 +138,15 @@ impl Followers {
         }
     }
 
-    /// All of it but the intervals under way, as lists of numbers: by octave, and the most.
+    /// What the next run needs, without the intervals still followed: by octave the ends and the sums, and the worst sums.
     pub(super) fn kept(&self) -> (Vec<(usize, Vec<f64>)>, Vec<f64>) {
         let octaves = self.octaves.iter().enumerate().filter(|(_, octave)| octave.ends > 0.0);
         let numbers = |octave: &Octave| [octave.ends].into_iter().chain(octave.sums).collect();
         (octaves.map(|(place, octave)| (place, numbers(octave))).collect(), self.worst.to_vec())
     }
 
-    /// Takes note of what was kept: of few ends, for a wrong guess of who comes with the first is dear. What is not of this form
-    /// is left out.
+    /// Adds what an earlier run kept. It counts as few ends, because a wrong number of followers is expensive.
+    /// Malformed items are ignored.
     pub(super) fn recall(&mut self, octaves: &[(usize, Vec<f64>)], worst: &[f64], keep: f64) {
         let all: f64 = octaves.iter().filter_map(|(_, numbers)| numbers.first()).sum();
         let keep = keep.min(RECALLED_MAX / all.max(1.0));
@@ -160,25 +160,25 @@ impl Followers {
                 octave.sums.iter_mut().zip(sums).for_each(|(sum, one)| *sum += keep * one);
             }
         }
-        // What was imagined is known by now, as after so many intervals. But a load that sends bursts may have come since.
+        // The imagined burst fades as it would have after as many intervals. But a load that sends bursts may have come since.
         self.imagined *= (1.0 - FADING).powf(keep * all);
         self.worst.iter_mut().zip(worst).for_each(|(known, &kept)| *known = known.max(kept));
     }
 
-    /// As [`Followers::behind`], for the largest burst of late, whatever the interval's length; no less than what is still imagined while
-    /// little was seen.
-    pub(super) fn worst(&self, service: f64) -> f64 {
-        self.worst_seen(service).max(self.imagined)
+    /// As [`Followers::behind`], but for the largest recent burst after an interval of any length, and no less than is
+    /// still imagined while little was seen.
+    pub(super) fn worst_or_imagined(&self, service: f64) -> f64 {
+        self.worst(service).max(self.imagined)
     }
 
-    /// As [`Followers::behind`], for the largest burst of late that was seen.
-    pub(super) fn worst_seen(&self, service: f64) -> f64 {
+    /// As [`Followers::behind`], but for the largest recent burst that was seen.
+    pub(super) fn worst(&self, service: f64) -> f64 {
         let (low, share) = place(service);
         self.worst[low] + (self.worst[low + 1] - self.worst[low]) * share
     }
 
-    /// How many times what the one loses who ends an interval of this length, in seconds, all lose together by a request of
-    /// ours that takes `service` seconds: 1 or more.
+    /// The delay of all requests together as a multiple of the delay of the one that ends the interval, 1 or more.
+    /// `length` is that of the interval, and `service` the service time of the scrub request, both in seconds.
     pub(super) fn behind(&self, length: f64, service: f64) -> f64 {
         let (low, share) = place(service);
         let of = |octave: &Octave| octave.sums[low] + (octave.sums[low + 1] - octave.sums[low]) * share;
@@ -198,7 +198,7 @@ mod tests {
         for _ in 0..50 {
             followers.ended(Nanos::from_millis(5));
             followers.came(1);
-            // Forty, a millisecond of idleness apart.
+            // Forty requests, 50 us of idle time apart.
             followers.ended(Nanos::from_millis(500));
             followers.came(1);
             for _ in 1..40 {
@@ -226,7 +226,7 @@ mod tests {
             followers.ended(Nanos::from_millis(5));
             followers.came(1);
         }
-        // 1 + (1 - 5 / 16)^2 + ...: fifty of them come while one is followed.
+        // 1 + (1 - 5 / 16)^2 + ...: fifty intervals end while one is followed.
         assert!((followers.behind(0.005, 0.016) - 1.62).abs() < 0.1, "{}", followers.behind(0.005, 0.016));
         assert!(followers.open.len() <= OPEN_MAX && size_of::<Followers>() < 4096);
     }

@@ -1,78 +1,78 @@
-//! How long a request of ours takes, by size: learnt from our own completions.
+//! Service times: how long a scrub request takes, by size, learnt from the scrub's own completions.
 //!
-//! And how long it holds up others. At a disk that is the same: who comes waits for its end. A step of md's check takes a quarter of a
-//! second, and most of it is spent on notes of how far the check is, while others are served: what is known of such requests is
-//! how long they hold up anybody at the most.
+//! And how long it delays arrivals. At a disk that is the same, because an arrival waits for its end. A step of md's
+//! check takes a quarter of a second, and spends most of it on recording its progress while others are served: of such
+//! requests the longest delay of an arrival is known beforehand.
 
 use crate::scrub::disk_server::ServiceModel;
 use crate::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 
-/// The smallest request worth sending: below 64 KiB a hard disk's time does not fall (Amvrosiadis et al., DSN'12,
-/// Fig. 4).
+/// The smallest request worth sending: below 64 KiB a hard disk's service time does not fall (Amvrosiadis et al.,
+/// DSN'12, Fig. 4).
 pub(super) const SIZE_MIN: Bytes = Bytes::kib(64);
-/// 64 KiB to 4 MiB, the paper's span (V-C), in steps of 2.
+/// The request sizes: 64 KiB to 4 MiB, the paper's span (V-C), in steps of 2.
 pub(super) const SIZES: [Bytes; 7] =
     [SIZE_MIN, Bytes::kib(128), Bytes::kib(256), Bytes::kib(512), Bytes::mib(1), Bytes::mib(2), Bytes::mib(4)];
-/// The estimate of a size rests on so many completions of late.
+/// The number of recent completions on which the estimate of a size rests, at most.
 const WINDOW: usize = 128;
-/// One in so many of them is left out, the longest first: a disk that had to spin up, or to try again, says nothing about
-/// the next request.
+/// One in this many completions of a window is left out, the longest first: a disk that had to spin up, or to retry,
+/// says nothing about the next request.
 const OUTLIER_OF: usize = 64;
-/// The longest of them, one in so many, are priced by themselves, once there are two.
+/// The longest completions of a window, one in this many, are priced as a case of their own, once there are two.
 const TAIL_OF: usize = 8;
-/// And count for no more than so many times the usual.
+/// In that case a completion counts for at most this multiple of the usual service time.
 const TAIL_MAX: f64 = 32.0;
-/// A size takes too long if more than one in so many does.
+/// A size takes too long if more than one in this many of its completions does.
 const MOST_OF: usize = 16;
-/// So many service times of a size are kept for the next run.
+/// The number of service times of a size that are kept for the next run.
 const KEPT: usize = 16;
-/// What takes so many times as long as most is a stray: it says nothing about the size.
+/// A completion that takes more than this multiple of `most` is a stray: it says nothing about the size.
 const STRAY: f64 = 2.0;
-/// So many of them are remembered, of so many completions.
+/// Stray service times remembered, at most, and only those of the last [`STRAYS_OF`] completions.
 const STRAYS: usize = 64;
 const STRAYS_OF: u64 = 16384;
-/// A size that was not tried for so long is known no better than one never tried: what made it slow may be over.
+/// A size that was not tried for this long is known no better than one never tried: the cause of its slowness may be over.
 const STALE: Nanos = Nanos::from_secs(600);
-/// No completion counts for longer: a year, so that sums have room.
+/// A longer service time counts as this: a year, so that sums have room.
 const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
-/// Nor for less than that: nothing is infinitely fast.
+/// A shorter service time counts as this: no request takes no time.
 const SERVICE_MIN: Nanos = Nanos(1000);
-/// Before anything is known: the authors' drive.
+/// The estimate before anything is known: the authors' drive.
 const PRIOR: ServiceLine = ServiceLine {
     positioning: ServiceModel::ULTRASTAR_15K450.positioning.0 as f64 / 1e9,
     per_byte: ServiceModel::ULTRASTAR_15K450.per_mib.0 as f64 / 1e9 / (1 << 20) as f64,
 };
-/// An estimate for a size never tried is raised by this much before it is held against the max goal. A guess that errs
-/// on the side of smaller requests.
+/// The estimated service time of an untried size is raised by this factor before it is compared with the max goal. A
+/// guess that errs on the side of smaller requests.
 const UNTRIED_MARGIN: f64 = 1.25;
 
-/// Where a disk's head is when a request of ours is sent.
+/// Where a disk's head is when a scrub request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskHead {
-    /// Elsewhere: the foreground was at the disk since our last request, or that ended elsewhere. The request pays for a seek.
+    /// Elsewhere: the foreground was at the disk since the last scrub request, or that ended elsewhere. The request
+    /// pays for a seek.
     Away,
-    /// Where it begins, as far as is known.
+    /// Where the request begins, as far as is known.
     There,
 }
 
-/// What is believed of a request of one size. In seconds.
+/// The estimated service time of a request of one size, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ServiceEstimate {
     /// The mean.
     pub(super) mean: f64,
-    /// A cautious upper value.
+    /// A cautious upper value: the longest recent one, without outliers.
     pub(super) high: f64,
-    /// Most take no longer.
+    /// The service time that one in [`MOST_OF`] requests exceeds, at most `high`.
     pub(super) most: f64,
-    /// What most take, and what the longest do: those who come while one of them is at the disk lose as much as if these two
-    /// were all.
+    /// The usual service time and that of the longest requests: arrivals during a request lose as much as if these two were all.
     pub(super) cases: [ServiceCase; 2],
-    /// The longest delay, in seconds, that one request causes; `None`: until it ends.
+    /// The longest delay, in seconds, that one request causes; `None`: to its end.
     pub(super) held_max: Option<f64>,
 }
 
-/// So many requests in all take so long.
+/// A service time, and the share of all requests that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ServiceCase {
     /// In seconds.
@@ -82,7 +82,7 @@ pub(super) struct ServiceCase {
 }
 
 impl ServiceEstimate {
-    /// Always the same.
+    /// The estimate for requests that always take `mean`, with a cautious upper value of `high`.
     pub(super) fn steady(mean: f64, high: f64) -> ServiceEstimate {
         ServiceEstimate {
             mean,
@@ -93,41 +93,41 @@ impl ServiceEstimate {
         }
     }
 
-    /// For how long one that takes `service` seconds holds up who comes at its beginning.
+    /// The delay, in seconds, of an arrival at the beginning of a request that takes `service` seconds.
     pub(super) fn held(&self, service: f64) -> f64 {
         self.held_max.map_or(service, |most| service.min(most))
     }
 
-    /// For so many seconds of a request that takes `service`, one who comes waits for all of `held_max` and not until its end; 0 at a disk.
-    pub(super) fn passed(&self, service: f64) -> f64 {
+    /// For how many seconds of a request that takes `service` an arrival waits `held_max` and not to its end; 0 at a disk.
+    pub(super) fn full_hold_time(&self, service: f64) -> f64 {
         service - self.held(service)
     }
 
-    /// The same and `more` seconds, if any.
+    /// The estimate for requests that take `more` seconds longer.
     fn plus(self, more: f64) -> ServiceEstimate {
         let cases = self.cases.map(|case| ServiceCase { service: case.service + more, ..case });
         ServiceEstimate { mean: self.mean + more, high: self.high + more, most: self.most + more, cases, ..self }
     }
 }
 
-/// Service times by request size.
+/// The service times of the scrub's requests, by size and by where the head is.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTimes {
     away: [CompletionWindow; SIZES.len()],
     there: [CompletionWindow; SIZES.len()],
-    /// By size; what [`ServiceTimes::of`] says.
+    /// By [`DiskHead`] and size: what [`ServiceTimes::of`] returns, except `held_max`.
     estimates: [[ServiceEstimate; SIZES.len()]; 2],
     strays: Strays,
-    /// Up to when they hold if nothing is added.
+    /// Until when `estimates` hold if nothing is added.
     estimates_until: Nanos,
     completions: u64,
     bytes: u64,
     latest: Nanos,
-    /// In seconds; none: to the end.
+    /// The longest delay, in seconds, that one request causes; `None`: to its end.
     held_max: Option<f64>,
 }
 
-/// The completions of late, in the order in which they came and by length, in nanoseconds.
+/// The recent completions of a size, in the order of their arrival and sorted by length, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 struct CompletionWindow {
     recent: VecDeque<u64>,
@@ -138,7 +138,7 @@ struct CompletionWindow {
 }
 
 impl CompletionWindow {
-    /// Would one more like this, at this time, change nothing but the time?
+    /// Would another completion of this length, at this time, change nothing but `latest`?
     fn is_all(&self, nanos: u64, at: Nanos) -> bool {
         let is_fresh = self.recent.len() == WINDOW && at.since(self.latest) <= STALE;
         is_fresh && self.sorted.first() == Some(&nanos) && self.sorted.last() == Some(&nanos)
@@ -173,14 +173,14 @@ impl CompletionWindow {
         });
     }
 
-    /// Which of them took longer than `max` seconds, and by how much on average.
+    /// The share of them that took longer than `max` seconds, and by how many seconds on average.
     fn over(&self, max: f64) -> ServiceCase {
         let over = &self.sorted[self.sorted.partition_point(|&nanos| nanos as f64 <= max * 1e9)..];
         mean_over(over.iter().map(|&nanos| nanos as f64 / 1e9), max, self.sorted.len() as f64)
     }
 
-    /// The longest by their first two moments: who comes while one of them is at the disk meets it in proportion to its
-    /// length, and loses half of that again.
+    /// The longest are represented by their first two moments: an arrival meets one in proportion to its length, and
+    /// loses half of that length on average.
     fn cases(&self) -> [ServiceCase; 2] {
         let (most, longest) = self.sorted.split_at(self.sorted.len() - self.sorted.len() / TAIL_OF);
         let seconds = |nanos: &u64| *nanos as f64 / 1e9;
@@ -197,10 +197,10 @@ impl CompletionWindow {
     }
 }
 
-/// How much longer the strays took than is usual: a disk that tries again does so whatever the size.
+/// How much longer the strays took than is usual: a disk that retries takes that much longer whatever the size.
 #[derive(Clone, Debug, Default)]
 struct Strays {
-    /// After how many completions, and seconds. The latest at the end.
+    /// The number of completions so far, and the seconds above the mean. The latest at the end.
     recent: VecDeque<(u64, f64)>,
     count: u64,
 }
@@ -214,7 +214,7 @@ impl Strays {
         self.count += 1;
     }
 
-    /// Of all requests, which take more than `more` seconds longer than is usual.
+    /// The share of all requests that take more than `more` seconds longer than is usual, and by how many seconds on average.
     fn over(&self, more: f64, completions: u64) -> ServiceCase {
         let first = self.recent.front().filter(|_| self.recent.len() == STRAYS).map_or(0, |&(at, _)| at);
         let since = completions.saturating_sub(STRAYS_OF).max(first);
@@ -223,7 +223,7 @@ impl Strays {
     }
 }
 
-/// Of `of`, how many these are, and by how much they are above `limit` on average.
+/// The share of `of` that these values are, and by how much they exceed `limit` on average.
 fn mean_over(values: impl Iterator<Item = f64>, limit: f64, of: f64) -> ServiceCase {
     let (count, sum) = values.fold((0.0, 0.0), |sums, value| (sums.0 + 1.0, sums.1 + value - limit));
     if count > 0.0 { ServiceCase { service: sum / count, share: count / of } } else { ServiceCase::default() }
@@ -240,7 +240,7 @@ impl ServiceLine {
         self.positioning + self.per_byte * size.0 as f64
     }
 
-    /// What is believed of a size that was not tried.
+    /// The estimate for a size that was not tried.
     fn guess(self, size: Bytes) -> ServiceEstimate {
         let mean = self.at(size);
         ServiceEstimate::steady(mean, mean * UNTRIED_MARGIN)
@@ -248,16 +248,16 @@ impl ServiceLine {
 }
 
 impl ServiceTimes {
-    /// None yet, of requests that hold up others for no longer than `held_max`, whatever they take; none: to their end.
+    /// No completions yet. `held_max`: the longest delay that one request causes, however long it takes; `None`: to its end.
     pub fn held_up_to(held_max: Option<Nanos>) -> ServiceTimes {
         ServiceTimes { held_max: held_max.map(Nanos::as_secs_f64), ..ServiceTimes::default() }
     }
 
-    /// Takes note of one clean completion at `at`. Sizes between two steps count for the nearest one.
+    /// Adds one clean completion at `at`. It counts for the nearest size, in proportion.
     pub fn add(&mut self, size: Bytes, head: DiskHead, service: Nanos, at: Nanos) {
         self.latest = self.latest.max(at);
         if size.0 * 4 < SIZE_MIN.0 * 3 {
-            return; // the last bit before something already verified: says nothing about the sizes we choose from
+            return; // the rest of a gap before something already verified: no size that a policy chooses
         }
         self.completions += 1;
         self.bytes += size.0;
@@ -293,20 +293,19 @@ impl ServiceTimes {
         let line = match (is_all_known, is_any(&there), is_any(&away)) {
             (true, ..) | (_, false, false) => PRIOR,
             (_, true, _) => line(&there),
-            // Nothing tells how long it takes where the head is: if not less than elsewhere, trying it will tell.
+            // No completion with the head there is known: it is assumed to need no positioning, and a trial corrects that.
             (_, false, true) => ServiceLine { positioning: 0.0, ..line(&away) },
         };
         let usual: [ServiceEstimate; SIZES.len()] =
             std::array::from_fn(|step| there[step].unwrap_or_else(|| line.guess(SIZES[step])));
-        // The seek is the same for all sizes.
+        // The seek takes the same time for all sizes.
         let seeks = away.iter().zip(&usual).filter_map(|(away, there)| Some(((*away)?.mean - there.mean).max(0.0)));
         let (count, sum) = seeks.fold((0.0, 0.0), |sums, one| (sums.0 + 1.0, sums.1 + one));
         let seek = if count > 0.0 { sum / count } else { 0.0 };
         [std::array::from_fn(|step| away[step].unwrap_or_else(|| usual[step].plus(seek))), usual]
     }
 
-    /// Takes note of `count` clean completions of one size that took as long, one right after the other, the earliest of
-    /// which ended at `at`.
+    /// Adds `count` clean completions of one size that took `service` each, back to back; the earliest ended at `at`.
     pub fn add_run(&mut self, size: Bytes, head: DiskHead, service: Nanos, mut at: Nanos, count: u64) {
         for left in (1..=count).rev() {
             let window = step_of(size).map(|step| &mut self.windows(head)[step]);
@@ -326,7 +325,7 @@ impl ServiceTimes {
         }
     }
 
-    /// Of each size that is known, by where the head is, [`KEPT`] service times that stand for all of late, in nanoseconds.
+    /// For each size that is known, by where the head is, [`KEPT`] quantiles of its recent service times, in nanoseconds.
     pub(super) fn kept(&self) -> Vec<(DiskHead, usize, Vec<u64>)> {
         let sides = [(DiskHead::Away, &self.away), (DiskHead::There, &self.there)];
         let windows = sides.into_iter().flat_map(|(head, windows)| (0..).zip(windows).map(move |one| (head, one)));
@@ -336,7 +335,7 @@ impl ServiceTimes {
         known.map(|(head, (step, window))| (head, step, quantiles(&window.sorted))).collect()
     }
 
-    /// Takes note of one that was kept, as if it had been seen at `now`. There may be no such size.
+    /// Adds a service time that an earlier run kept, as if it was completed at `now`. A `step` that does not exist is ignored.
     pub(super) fn recall(&mut self, head: DiskHead, step: usize, nanos: u64, now: Nanos) {
         let Some(window) = self.windows(head).get_mut(step) else { return };
         window.add(nanos.clamp(SERVICE_MIN.0, SERVICE_MAX.0), now);
@@ -345,23 +344,23 @@ impl ServiceTimes {
         self.estimate();
     }
 
-    /// No later than this a size that is known may be so no more, because that was too long ago.
+    /// The earliest time at which a size that is known now may be known no longer, because its completions are too old.
     pub(super) fn fresh_until(&self) -> Nanos {
         self.estimates_until
     }
 
-    /// How many bytes they read.
+    /// The number of bytes that all completions read.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
     }
 
-    /// How many completions were noted.
+    /// The number of completions added.
     pub fn completions(&self) -> u64 {
         self.completions
     }
 
-    /// Of the requests of `size`, which hold others up for longer than `max` seconds, and by how much: by those of this size, or by the
-    /// strays of any.
+    /// The share of the requests of `size` that delay arrivals by more than `max` seconds, and by how many seconds
+    /// more: from the completions of this size, or from the strays of any size, whichever is worse.
     pub(super) fn over(&self, size: Bytes, head: DiskHead, max: f64) -> ServiceCase {
         if self.held_max.is_some_and(|held| held <= max) {
             return ServiceCase::default();
@@ -373,31 +372,31 @@ impl ServiceTimes {
         if strays.share * strays.service > of_size.share * of_size.service { strays } else { of_size }
     }
 
-    /// How many strays there were.
+    /// The number of strays so far.
     pub(super) fn strays(&self) -> u64 {
         self.strays.count
     }
 
-    /// Was this size tried of late, often enough?
+    /// Was this size tried recently, and often enough?
     pub(super) fn is_known(&self, size: Bytes, head: DiskHead) -> bool {
         let windows = if head == DiskHead::Away { &self.away } else { &self.there };
         step_of(size).is_some_and(|step| self.fresh(&windows[step]).is_some())
     }
 
-    /// The next size up, if it was not tried of late, or held others up for more than `max` seconds then.
+    /// The next larger size, if it was not tried recently, or then delayed arrivals by more than `max` seconds.
     pub(super) fn unknown_above(&self, size: Bytes, head: DiskHead, max: f64) -> Option<Bytes> {
         let &above = SIZES.iter().find(|&&step| step > size)?;
         let service = self.of(above, head);
         (!self.is_known(above, head) || service.held(service.most) > max).then_some(above)
     }
 
-    /// The mean service time of a request of `size` that follows another, in seconds: measured, else by the line through
-    /// what was measured.
+    /// The mean service time, in seconds, of a request of `size` that follows another: measured, or from the line
+    /// through the sizes measured.
     pub fn mean(&self, size: Bytes) -> f64 {
         self.of(size, DiskHead::There).mean
     }
 
-    /// What is believed of a request of `size`.
+    /// The estimate for a request of `size`.
     pub(super) fn of(&self, size: Bytes, head: DiskHead) -> ServiceEstimate {
         let estimate = match step_of(size) {
             Some(step) if self.completions > 0 => self.estimates[head as usize][step],
@@ -406,24 +405,24 @@ impl ServiceTimes {
         ServiceEstimate { held_max: self.held_max, ..estimate }
     }
 
-    /// A cautious upper value of it, in seconds.
+    /// A cautious upper value of the service time of a request of `size`, in seconds.
     pub(super) fn high(&self, size: Bytes, head: DiskHead) -> f64 {
         self.of(size, head).high
     }
 
-    /// What is known of a size, unless that is long ago.
+    /// The estimate from a window, unless its completions are too old.
     fn fresh(&self, window: &CompletionWindow) -> Option<ServiceEstimate> {
         window.estimate.filter(|_| self.latest.since(window.latest) <= STALE)
     }
 }
 
-/// Which of [`SIZES`] it is: each is twice the one before.
+/// The index of a size in [`SIZES`]: each is twice the one before.
 fn step_of(size: Bytes) -> Option<usize> {
     let step = size.0.trailing_zeros().wrapping_sub(SIZE_MIN.0.trailing_zeros()) as usize;
     (SIZES.get(step) == Some(&size)).then_some(step)
 }
 
-/// Least squares through the measured sizes. With one only, that of the authors' drive, raised or lowered to meet it.
+/// Least squares through the measured sizes. With one size only, the authors' drive, scaled to it.
 fn line(known: &[Option<ServiceEstimate>; SIZES.len()]) -> ServiceLine {
     let points: Vec<(f64, f64)> =
         SIZES.iter().zip(known).filter_map(|(size, known)| Some((size.0 as f64, (*known)?.mean))).collect();

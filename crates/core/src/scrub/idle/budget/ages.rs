@@ -1,52 +1,52 @@
-//! What is known of idle intervals by age: how many reach it, and how likely they are to end there.
+//! Idle intervals by age: how many reach it, and how likely they are to end there.
 
 use crate::stats::{Cell, DurationHistogram, OctaveScale};
 
-/// Before anything is seen, so many idle intervals are imagined, with lengths spread evenly over the logarithm: a hazard
-/// of about 0.1/x at age x. They make the beginning cautious, and say what is to be expected beyond the longest interval
-/// ever seen. A guess; between 3 and 10 it hardly matters.
+/// The number of imagined idle intervals, which are added to those seen, with lengths spread evenly over the logarithm:
+/// a hazard of about 0.1/x at age x. They make the beginning cautious, and extend the prediction beyond the longest
+/// interval seen. A guess; between 3 and 10 it makes little difference.
 const IMAGINED: f64 = 6.0;
 /// The shortest imagined interval, in seconds.
 const IMAGINED_MIN: f64 = 1e-3;
-/// The longest is so many times all the idle time seen, for what is to come is thought to last about as long as what has
-/// passed. Were it a month from the beginning on, a plan with little to spend would save all of it for that month.
+/// The longest imagined interval as a multiple of all the idle time seen: the future is assumed to last about as long as
+/// the past. If it were a month from the beginning on, a plan with little to spend would save all of it for that month.
 const IMAGINED_MAX: f64 = 2.0;
-/// But no less than that, in seconds.
+/// The longest imagined interval is at least this long, in seconds.
 const IMAGINED_MAX_MIN: f64 = 60.0;
-/// What is seen at one age is mixed with what is seen around it as if that had been seen in so many ends more. Without
-/// it, ages at which nothing happens to have ended yet look safe: 20 % more is read with it, on the traces studied.
+/// The hazard around an age is mixed into that of the age with the weight of this many ends. Without it, ages at which
+/// nothing happens to have ended yet look safe: 20 % more is read with it, on the traces studied.
 const SHRINKAGE: f64 = 3.0;
 
-/// Each cell has so many parts of equal ratio.
+/// The number of parts of a cell; they have equal ratios.
 pub(super) const PARTS: usize = 4;
 
 /// Idle intervals by age, in cells that grow with the age.
 #[derive(Clone, Debug)]
 pub(super) struct Ages {
     cells: Vec<Age>,
-    /// The parts of cells.
+    /// The scale of the parts of cells.
     parts: OctaveScale,
-    /// Where each begins, in seconds.
+    /// The beginning of each part, in seconds.
     starts: Vec<f64>,
-    /// Intervals in all, the imagined ones included.
+    /// The number of all intervals, the imagined ones included.
     count: f64,
 }
 
-/// One cell.
+/// A cell: a range of ages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Age {
     /// Where it begins, in seconds of idleness.
     pub(super) start: f64,
     /// The time that all intervals seen spent in it, in seconds.
     pub(super) time_seen: f64,
-    /// How many intervals end before it.
+    /// The number of intervals that end before it.
     ended: f64,
-    /// The integral of that number over all ages before it.
+    /// The integral of `ended` over all ages before it.
     area: f64,
 }
 
 impl Ages {
-    /// From the lengths seen.
+    /// Computes the ages from the lengths of the intervals seen.
     pub(super) fn new(lengths: &DurationHistogram) -> Ages {
         let longest = (IMAGINED_MAX * lengths.moments().sum).max(IMAGINED_MAX_MIN);
         let is_imagined = |cell: &Cell| (IMAGINED_MIN..longest).contains(&cell.low);
@@ -71,7 +71,7 @@ impl Ages {
         as_seen.smooth()
     }
 
-    /// The same number of intervals, ended by what is seen at each age and around it.
+    /// The same intervals, with their ends redistributed by the hazard at each age and around it.
     fn smooth(self) -> Ages {
         let mut cells = self.cells.clone();
         let (mut ended, mut area) = (0.0, 0.0);
@@ -86,7 +86,7 @@ impl Ages {
         Ages { cells, ..self }
     }
 
-    /// Of the intervals that are as old as the start of a cell (not the last), what share ends in it.
+    /// The share of the intervals reaching the start of a cell (not the last) that end in it.
     fn ending(&self, cell: usize) -> f64 {
         let (here, next) = (self.cells[cell], self.cells[cell + 1]);
         let middle = 0.5 * (here.start + next.start);
@@ -116,22 +116,23 @@ impl Ages {
         part.min(PARTS * self.cells.len() - 1)
     }
 
-    /// Where a part begins, in seconds.
+    /// The beginning of a part, in seconds.
     pub(super) fn part_start(&self, part: usize) -> f64 {
         self.starts[part]
     }
 
-    /// How many intervals reach an age.
+    /// The number of intervals that reach an age in seconds.
     pub(super) fn reach(&self, age: f64) -> f64 {
         self.reach_spot(self.spot(age))
     }
 
-    /// The same of an age that was found.
+    /// The number of intervals that reach an age that was looked up.
     pub(super) fn reach_spot(&self, at: Spot) -> f64 {
         self.count - self.ended_at(at).0
     }
 
-    /// How many end by `age`, and the integral of that from zero to `age`; within a cell they are taken to lie evenly.
+    /// The number of intervals that end by `age`, and its integral from zero to `age`; within a cell the ends are taken
+    /// to lie evenly.
     fn ended_by(&self, age: f64) -> (f64, f64) {
         self.ended_at(self.spot(age))
     }
@@ -143,7 +144,7 @@ impl Ages {
         (cell.ended + into * slope, cell.area + into * (cell.ended + 0.5 * into * slope))
     }
 
-    /// The same ends, each counted `weight` times: a function of the age in seconds.
+    /// The same ends, each with a weight: a function of the age in seconds.
     pub(super) fn weighted(&self, weight: impl Fn(f64) -> f64) -> Weighted {
         let (mut sums, mut weights) = (Vec::with_capacity(self.cells.len()), Vec::with_capacity(self.cells.len()));
         let (mut ended, mut area) = (0.0, 0.0);
@@ -158,12 +159,12 @@ impl Ages {
         Weighted { sums, weights }
     }
 
-    /// An age, found among the cells.
+    /// Looks up an age in seconds among the cells.
     pub(super) fn spot(&self, age: f64) -> Spot {
         self.spot_in(age, self.cell_of(age))
     }
 
-    /// The same, looked for from the cell on at which `hint` stands; then it stands at that of the age.
+    /// Looks up an age in seconds, beginning at the cell `hint`, and sets `hint` to the cell found.
     pub(super) fn spot_near(&self, age: f64, hint: &mut usize) -> Spot {
         while self.cells.get(*hint + 1).is_some_and(|next| next.start <= age) {
             *hint += 1;
@@ -178,19 +179,18 @@ impl Ages {
         Spot { age, cell, into: (age - self.cells[cell].start).max(0.0) }
     }
 
-    /// What is left of a request of ours when an interval ends between two ages, summed up over all that do; it takes from the
-    /// one to the other.
-    pub(super) fn rest(&self, ends: &Weighted, from: Spot, to: Spot) -> f64 {
+    /// The remaining time of a request that runs from `from` to `to`, in seconds, summed over the ends between, by their weights.
+    pub(super) fn remaining(&self, ends: &Weighted, from: Spot, to: Spot) -> f64 {
         let (before, by) = (self.weighted_by(ends, from), self.weighted_by(ends, to));
         (by.1 - before.1 - (to.age - from.age) * before.0).max(0.0)
     }
 
-    /// How many end between two ages, counted as often as they count.
+    /// The number of intervals that end between two ages, by their weights.
     pub(super) fn ends(&self, ends: &Weighted, from: Spot, to: Spot) -> f64 {
         (self.weighted_by(ends, to).0 - self.weighted_by(ends, from).0).max(0.0)
     }
 
-    /// As [`Ages::ended_by`].
+    /// As [`Ages::ended_by`], with weights.
     fn weighted_by(&self, ends: &Weighted, at: Spot) -> (f64, f64) {
         let Spot { cell, into, .. } = at;
         let (ended, area) = ends.sums[cell];
@@ -206,7 +206,7 @@ impl Ages {
     }
 }
 
-/// An age in seconds: in which cell, and how far into it.
+/// An age in seconds, the cell in which it lies, and how many seconds into it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     pub(super) age: f64,
@@ -214,27 +214,27 @@ pub(super) struct Spot {
     pub(super) into: f64,
 }
 
-/// How many intervals end by an age, when not all ends count alike.
+/// The number of intervals that end by an age, with a weight for each.
 #[derive(Clone, Debug)]
 pub(super) struct Weighted {
-    /// By cell: before it, and the integral of that over all ages before.
+    /// By cell: the weighted number before it, and the integral of that over all ages before.
     sums: Vec<(f64, f64)>,
-    /// By cell: how many times an end in it counts.
+    /// By cell: the weight of an end in it.
     weights: Vec<f64>,
 }
 
 impl Weighted {
-    /// How many times an end in a cell counts.
+    /// The weight of an end in a cell.
     pub(super) fn weight(&self, cell: usize) -> f64 {
         self.weights[cell]
     }
 }
 
-/// What happens in a window of ages.
+/// The intervals in a window of ages.
 struct AgeWindow {
-    /// How many intervals end in it.
+    /// The number of intervals that end in it.
     ends: f64,
-    /// The time that all spend in it, in seconds.
+    /// The time that all intervals spend in it, in seconds.
     time: f64,
 }
 
@@ -249,7 +249,7 @@ mod tests {
         Ages::new(&histogram)
     }
 
-    /// Of the intervals that are as old as a cell, what share ends in a second.
+    /// The hazard in the cell of an age: the ends there for each second spent there.
     fn hazard(ages: &Ages, age: f64) -> f64 {
         let cell = ages.cell_of(age);
         let [from, to] = [cell, cell + 1].map(|cell| ages.cells()[cell].start);
@@ -291,10 +291,10 @@ mod tests {
 
     #[test]
     fn the_rest_is_what_is_left_when_an_interval_ends() {
-        // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which have to wait for 5 ms each.
+        // 3,000 ends spread evenly over 20 to 80 ms: 500 of them in 40 to 50 ms, which wait 5 ms each on average.
         let ages = ages((0..3000).map(|i| 0.02 + 0.06 * (f64::from(i) + 0.5) / 3000.0));
-        let rest = |weight: f64| ages.rest(&ages.weighted(|_| weight), ages.spot(0.04), ages.spot(0.05));
-        assert!((rest(1.0) / (500.0 * 0.005) - 1.0).abs() < 0.05, "{}", rest(1.0));
-        assert!((rest(3.0) / rest(1.0) - 3.0).abs() < 1e-9, "three queue behind each");
+        let remaining = |weight: f64| ages.remaining(&ages.weighted(|_| weight), ages.spot(0.04), ages.spot(0.05));
+        assert!((remaining(1.0) / (500.0 * 0.005) - 1.0).abs() < 0.05, "{}", remaining(1.0));
+        assert!((remaining(3.0) / remaining(1.0) - 3.0).abs() < 1e-9, "three queue behind each");
     }
 }

@@ -1,42 +1,42 @@
-//! The ratio of what was lost to what the plan foresaw (1/200 to 200): it corrects whatever the plan is wrong about, the requests that
-//! queue behind included.
+//! The ratio of the delay that was caused to the delay that the plan predicted (1/200 to 200).
+//!
+//! It corrects any error of the plan, the requests that queue behind included.
 
-/// Until collisions tell, the plan is believed as if it had been right in so many of them: one burst is not to be believed at
-/// once.
+/// The prior that the plan is right has the weight of this many collisions, so that one burst is not believed at once.
 const COLLISIONS_MIN: f64 = 30.0;
-/// Beyond so many collisions the past counts half.
+/// Beyond this many collisions the past counts half.
 const COLLISIONS_MAX: f64 = 500.0;
-/// It is never taken to be more wrong than so many times, either way.
+/// The ratio is limited to this, and to its inverse.
 const FACTOR_MAX: f64 = 200.0;
 
-/// What was lost beside what was foreseen, in seconds.
+/// Delay caused and delay predicted, in seconds.
 #[derive(Clone, Debug)]
 pub(super) struct Calibration {
     factor: f64,
     foreseen: f64,
     lost: f64,
-    /// What had been lost when it was looked at last.
-    told: f64,
+    /// The total delay caused at the last update, in seconds.
+    lost_at_update: f64,
 }
 
 impl Default for Calibration {
     fn default() -> Calibration {
-        Calibration { factor: 1.0, foreseen: 0.0, lost: 0.0, told: 0.0 }
+        Calibration { factor: 1.0, foreseen: 0.0, lost: 0.0, lost_at_update: 0.0 }
     }
 }
 
 impl Calibration {
-    /// How many times as much is lost as is foreseen.
+    /// The delay caused as a multiple of the delay predicted.
     pub(super) fn factor(&self) -> f64 {
         self.factor
     }
 
-    /// Intervals have ended: so much delay was foreseen for those who came; so much has been lost, in all, so far; a collision
-    /// costs `usual` seconds.
+    /// Adds intervals that have ended: `foreseen` is the delay predicted for them, `lost` the total caused so far, and
+    /// `usual` the cost of one collision, all in seconds.
     pub(super) fn update(&mut self, foreseen: f64, lost: f64, usual: f64) {
         self.foreseen += foreseen;
-        self.lost += lost - self.told;
-        self.told = lost;
+        self.lost += lost - self.lost_at_update;
+        self.lost_at_update = lost;
         if self.foreseen > COLLISIONS_MAX * usual {
             self.foreseen *= 0.5;
             self.lost *= 0.5;

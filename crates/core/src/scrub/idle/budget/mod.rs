@@ -1,37 +1,41 @@
-//! Budget: chooses when to send and how much at a time from the live histogram of idle intervals, so that the
-//! foreground is slowed down by no more than a stated mean and maximum.
+//! The idle policy `budget`: keeps the foreground's slowdown within a stated mean and maximum.
 //!
-//! Four parts. [`ages`] tells from the lengths of the idle intervals seen so far how many reach an age, and how many end
-//! there. [`schedule`] turns that into a plan: which size at which age reads most for the delay it causes, to whoever ends an
-//! interval and to those behind ([`super::Followers`]). [`phase`] tells when programs that work by the clock end them.
-//! [`account`] keeps books: every request of the foreground earns the goal,
-//! every delay spends. It says how much the plan may spend in a second of idleness, and is a fence besides: whatever the plan
-//! believes, nothing is sent that is likely to cost more than is left. So from some hundred requests on the mean *so far* is
-//! never above the goal by more than one request of ours has cost. That can be much: who is first in a burst the like of which
-//! was not seen, and is met, can cost the goal of hours. And where completions are not seen (the stat detector), those who queue
-//! behind are not counted. (Where nobody has come for twice as long as ever, requests that are short beside that time are sent
-//! whatever is left, or a load that stops would stop the scrub.)
+//! It chooses the time and the size of each request from the live histogram of idle intervals, in four parts. [`ages`]
+//! computes from their lengths how many intervals reach each age and how many end there. [`schedule`] turns that into a
+//! plan: the size and age at which a request reads most for the delay it causes, both to the request that ends the
+//! interval and to those queued behind it ([`super::Followers`]). [`phase`] finds when programs that run by the clock
+//! end intervals. [`account`] keeps the books: every foreground request earns the goal, every delay spends. It sets how
+//! much the plan may spend in a second of idle time.
 //!
-//! What may be lost is not lost for nothing: at the beginning half of it is kept for what is not known yet, and where a delay
-//! would buy a small part of what it usually does, it is not bought.
+//! The account is also a fence: whatever the plan expects, no request is sent that is likely to cost more than the
+//! budget left. So after some hundred requests the mean *so far* exceeds the goal by no more than the cost of one scrub
+//! request. That can be much: a collision with the first request of an unprecedented burst can cost what the goal
+//! allows in hours. The stat detector does not see completions, so requests queued behind are not counted there.
+//! (Exception: in *quiet* time, idle for twice as long as the longest interval so far, requests that are short relative
+//! to that time are sent even without budget. Otherwise a load that stops would stop the scrub.)
 //!
-//! Where a request is longer than it holds up anybody (a step of md's check, whose parts others pass between), its length says who
-//! meets it, and its hold what each of them loses: fences, prices and the max goal go by the hold.
+//! The budget is not spent for its own sake: at the beginning half of it is kept for what is still unknown, and no
+//! delay is bought that reads a small part of what a delay usually does.
 //!
-//! Waiting (Amvrosiadis et al., DSN'12, V-C) is the special case of one size from one age on. The plan reads about as much
-//! as the best such pair chosen in hindsight, and more where the age tells much (docs/papers.md); the paper's own attempts at
-//! growing sizes did not, because they grew by the count of requests and not by what is likely at each age. Where intervals
-//! have no memory there is nothing to tell ages apart, and what comes out is that a share of them is used (Mi et al., TOS
-//! 5(2): wait only if idle times vary).
+//! A request may take longer than it delays any arrival, such as a step of md's check, which lets others pass between
+//! its parts. Then its service time determines which arrivals it meets, and its hold what each of them loses: fences,
+//! prices and the max goal use the hold.
 //!
-//! The goal of the 99th percentile is a fence alone: a request that takes longer than that is sent only where, with all who
-//! are likely to meet it, no more than one in a hundred will have lost so much. What is sent else is shorter.
+//! Waiting (Amvrosiadis et al., DSN'12, V-C) is the special case of one size from one age on. The plan reads about as
+//! much as the best such pair chosen in hindsight, and more where the age predicts the end well (docs/papers.md). The
+//! paper's own attempts at growing sizes did not, because they grew by the count of requests and not by the hazard at
+//! each age. Where intervals have no memory, all ages are alike, and the plan uses a share of the intervals (Mi et al.,
+//! TOS 5(2): wait only if idle times vary).
 //!
-//! The max goal is a price and a fence. Of the requests of some size so many take longer than any of the foreground may lose,
-//! be it by the size or by chance (a disk that tries again); whoever meets one of those in its first moments loses too much.
-//! How likely that is at each age is known, and what it counts for in the plan makes it happen to one request in ten thousand.
-//! The fence: no request is sent of a size of which more than one in sixteen has lately taken longer; where even the smallest
-//! usually has, that one is tried seldom, for how else would it be known that it no longer does?
+//! The goal for the 99th percentile is only a fence: a request that takes longer than that goal is sent only if at most
+//! one in a hundred foreground requests exceeds the goal even when all that are likely to meet it do. Otherwise a
+//! shorter one is sent.
+//!
+//! The max goal is a price and a fence. Some requests of a size take longer than the max goal, because of the size or
+//! by chance (a disk that retries); an arrival in the first moments of one of those exceeds the goal. The probability
+//! of that at each age is known, and the penalty in the plan limits it to one foreground request in ten thousand. The
+//! fence: no request is sent of a size of which more than one in sixteen recently took longer. Where even the smallest
+//! usually does, it is tried rarely, to find out whether the disk has become faster.
 
 mod account;
 mod ages;
@@ -55,69 +59,73 @@ use phase::Phases;
 use price::Price;
 use schedule::{AgeAction, PlannedRequest, PriceLevel, Schedule};
 
-/// When the disk is idle for longer than ever, a request lasts at most this share of the time that it has been idle. With
+/// In quiet time the service time of a request is at most this share of the time the disk has been idle. With
 /// long-tailed idleness (hazard about 1/x at age x) that makes a collision about as unlikely. A guess.
 const QUIET_SHARE: f64 = 0.02;
-/// So much longer than the longest idle interval seen is longer than ever.
+/// Quiet time begins at this multiple of the longest idle interval seen.
 const QUIET_FACTOR: f64 = 2.0;
-/// But not less than that, in seconds.
+/// Quiet time begins no earlier than at this idle time, in seconds.
 const QUIET_MIN: f64 = 60.0;
-/// With debts it must be as long as that, too, in seconds.
+/// While the account is in debt, quiet time begins no earlier than at this idle time, in seconds.
 const QUIET_INDEBTED: f64 = 3600.0;
-/// At most this share of the foreground's requests may lose more than the max goal. The plan counts one that does as the goal for the
-/// mean divided by this share, in seconds.
+/// The share of the foreground requests that may lose more than the max goal. The plan's penalty for one that does is
+/// the goal for the mean divided by this share, in seconds, and more once some have.
 const BROKEN_SHARE: f64 = 1e-4;
-/// Where no size is within the max goal, the smallest is sent for this share of the time.
+/// Where no size is within the max goal, the smallest is sent for this share of the time (a service time above that
+/// goal counts as the goal).
 const LAST_RESORT_SHARE: f64 = 0.002;
-/// No delay is bought for less than this share of what was read for the usual one. What is saved may be worth more later, when
-/// idle intervals are short or a burst has cost much.
+/// No delay is bought that reads fewer bytes a second of delay than this share of the usual number. The savings may be
+/// worth more later, when idle intervals are short or a burst has cost much.
 const PRICE_SHARE: f64 = 0.1;
-/// So much of what was earned is left for a burst like the worst of late,
+/// The share of all earnings that is held in reserve, at most, for a burst like the worst recent one.
 const RESERVE_SHARE: f64 = 0.3;
-/// and no less than so many requests earn: until then, all that such a burst can cost.
+/// In [`Budget::cost`] the reserve's bound is at least what this many requests earn: until then, all that such a burst can cost.
 const RESERVE_REQUESTS: f64 = 1000.0;
-/// What a burst can cost that nobody has seen the like of: this share of what may be lost from the beginning on, of the smallest size.
+/// The assumed cost of a burst never seen before, at most, for the smallest size only: this share of the warm-up budget.
 const IMAGINED_SHARE: f64 = 0.5;
-/// Before anything is seen, so many foreground requests are imagined.
+/// The earnings of this many imagined foreground requests are added to the plan's budget, so that it is not zero at the start.
 const REQUESTS_IMAGINED: f64 = 16.0;
-/// Fewer requests than that make a cautious beginning.
+/// Below this number of foreground requests the policy reports itself as cautious.
 const REQUESTS_MIN: u64 = 32;
-/// Nothing can be planned before it is known how long a request takes. The first few are small ones, sent where the account
-/// can pay for them,
+/// The number of first scrub requests that may be sent without a plan: nothing can be planned before a service time is
+/// known. They are of the smallest size, and the account must be able to pay for them.
 const TRIES: u64 = 8;
-/// when one holds others up for at most this share of the time that the disk has been idle.
+/// Such a first request is sent when its hold is at most this share of the time the disk has been idle.
 const TRIES_SHARE: f64 = 0.1;
-/// One request in so many may be of a size not tried of late.
+/// One scrub request in this many may be a trial of a size not tried recently.
 const TRIAL_EVERY: u64 = 32;
-/// One in so many where a request holds others up for less than it takes: then a larger one costs little more, and few are sent.
+/// One scrub request in this many may be such a trial where requests delay arrivals for less than their service time:
+/// there a larger one costs little more, and few are sent.
 const TRIAL_EVERY_HELD: u64 = 4;
-/// If some of that size took longer than any may, only where no more than this share of the intervals ends meanwhile.
+/// A trial of a size that recently exceeded the max goal is sent only where at most this share of the intervals of that
+/// age end meanwhile.
 const TRIAL_RISK: f64 = 0.01;
-/// Where nothing is worth its price at any age, or nothing is left to spend, when to look again.
+/// How soon to decide again where nothing is worth its price at any age, or no budget is left.
 const LOOK_AGAIN: Nanos = Nanos::from_secs(1);
-/// The plan is made anew whenever the intervals have grown by an eighth, or by so many.
+/// A new plan is made whenever the number of intervals has grown by an eighth, or by this number.
 const INTERVALS_STEP: u64 = 8000;
-/// What may be spent is reckoned anew after each delay, and whenever the intervals have grown by such a part, or by so many.
+/// The budget is recomputed after each delay, and whenever the number of intervals has grown by one in this many, or by
+/// this number.
 const SPEND_STEP: u64 = 64;
 
-/// See the module's text.
+/// The idle policy `budget`; see the module's text.
 #[derive(Clone, Debug)]
 pub struct Budget {
     goal: Goal,
     setting: PolicyState,
     schedule: Schedule,
-    /// The idle time that the schedule knows of, in seconds.
+    /// The sum of the idle intervals that the schedule was made from, in seconds.
     idle: f64,
-    /// When it was made: intervals, completions, strays.
+    /// The counts when the schedule was made: intervals, completions, strays.
     solved_at: [u64; 3],
-    /// When so many intervals have ended, it is reckoned anew what may be spent.
+    /// The number of intervals at which the budget is recomputed.
     spend_at: u64,
     /// Idle intervals whose end was seen.
     intervals: u64,
-    /// What had been lost when it was looked at last.
+    /// The total delay caused, at the last update.
     lost: Nanos,
-    /// And how many had lost more than all but one in a hundred may.
-    late: u64,
+    /// The number of foreground requests that had lost more than the p99 goal, at the last delay.
+    over_p99: u64,
     calibration: Calibration,
     phases: Phases,
     price: Price,
@@ -125,13 +133,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Starts cautious.
+    /// A budget that has seen nothing; it starts cautious.
     pub fn new(goal: Goal) -> Budget {
         let setting = PolicyState { in_idle_only: true, cautious: true, ..PolicyState::back_to_back(SIZE_MIN) };
         let schedule =
             Schedule::new(Ages::new(&DurationHistogram::default()), Vec::new(), 0.0, PriceLevel::default(), |_, _| 1.0);
         let (account, calibration) = (Account::new(goal.mean, goal.form), Calibration::default());
-        let (solved_at, spend_at, lost, late, price) = ([0; 3], 0, Nanos::ZERO, 0, Price::default());
+        let (solved_at, spend_at, lost, over_p99, price) = ([0; 3], 0, Nanos::ZERO, 0, Price::default());
         let (idle, intervals) = (0.0, 0);
         let mut budget = Budget {
             goal,
@@ -142,7 +150,7 @@ impl Budget {
             spend_at,
             intervals,
             lost,
-            late,
+            over_p99,
             calibration,
             phases: Phases::default(),
             price,
@@ -152,31 +160,31 @@ impl Budget {
         budget
     }
 
-    /// The sizes whose requests hold nobody up for longer than any may lose, by all that is known.
+    /// The sizes whose requests, by all that is known, do not delay arrivals beyond the max goal.
     fn sizes<'a>(&self, head: DiskHead, seen: &'a Observed) -> impl DoubleEndedIterator<Item = Bytes> + use<'a> {
         let goal = self.goal;
         SIZES.into_iter().filter(move |&size| goal.allows_size(size, &seen.service.of(size, head)))
     }
 
-    /// From this age on, in seconds, nobody has come for longer than ever; with debts, that takes an hour.
+    /// The age at which quiet time begins, in seconds; in debt, an hour at least.
     fn quiet_from(&self, now: Nanos, seen: &Observed) -> f64 {
         let longest = QUIET_FACTOR * seen.workload.idle.moments().max;
         let least = if self.account.allows(now, 0.0) { QUIET_MIN } else { QUIET_INDEBTED };
         longest.max(least).max(seen.service.high(SIZE_MIN, DiskHead::Away) / QUIET_SHARE)
     }
 
-    /// When nobody has come for longer than ever, or at all: the largest size that is short beside that time; with debts, the
-    /// smallest, after an hour. It is not asked whether that could be paid for, or a load that stops would stop the scrub;
-    /// nor can it happen often that somebody comes then, for each time must be twice as long as the last one.
+    /// The size to send in quiet time: the largest that is short relative to the idle time; in debt, the smallest. The
+    /// account is not asked, because a load that stops would stop the scrub. Collisions are rare here, because quiet
+    /// time must be twice as long each time.
     fn quiet(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Option<Bytes> {
         let is_short = |size: &Bytes| seen.service.high(*size, view.head) <= idle_for * QUIET_SHARE;
         let largest = self.sizes(view.head, seen).rfind(is_short)?;
         Some(if self.account.allows(view.now, 0.0) { largest } else { SIZE_MIN })
     }
 
-    /// What a request can cost all together that is met at an age, in seconds: as much as usual at this age, or as the most who
-    /// came together of late; but once many requests have come that shall not take more than a share of what was earned, or one
-    /// burst would end the scrub.
+    /// The highest likely cost of a request that collides at an age, in seconds of delay, requests queued behind
+    /// included: the usual cost at this age, or that of the worst recent burst. Once many requests have come, the
+    /// latter is limited to a share of the earnings, because otherwise one burst would end the scrub.
     fn cost(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> f64 {
         let estimate = seen.service.of(size, head);
         let (service, held) = (estimate.high, estimate.held(estimate.high));
@@ -184,25 +192,26 @@ impl Budget {
         let followers = &seen.workload.followers;
         let few = RESERVE_REQUESTS * self.goal.mean.as_secs_f64();
         let reserve = (RESERVE_SHARE * self.account.earned()).max(few);
-        let mut worst = all(followers.worst(service)).min(reserve);
+        let mut worst = all(followers.worst_or_imagined(service)).min(reserve);
         if size == SIZE_MIN {
-            // What is only imagined does not keep the smallest from being sent as long as half of what is there from the beginning is
-            // left: else nobody would see who comes on a disk that takes its time.
+            // An imagined burst does not hold back the smallest size while half of the warm-up budget is left:
+            // otherwise the followers on a slow disk would never be observed.
             let imagined = IMAGINED_SHARE * self.account.warm_up();
-            worst = worst.min(all(followers.worst_seen(service)).max(imagined));
+            worst = worst.min(all(followers.worst(service)).max(imagined));
         }
         all(followers.behind(age, service)).max(worst)
     }
 
-    /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost` seconds in all? If the
-    /// size usually takes longer than that goal, all who meet it count; else the share of its requests that do.
+    /// Would at most one foreground request in a hundred exceed the p99 goal after a request that costs up to `cost`
+    /// seconds in all? If the size usually takes longer than that goal, all arrivals that meet it count; otherwise the
+    /// share of its requests that do.
     fn keeps_p99(&self, size: Bytes, head: DiskHead, cost: f64, seen: &Observed) -> bool {
         let Some(p99) = self.goal.p99.map(Nanos::as_secs_f64) else { return true };
         let service = seen.service.of(size, head);
         let held = service.held(service.high);
         let long = if held > p99 { 1.0 } else { over(size, head, p99, seen).share };
         let requests = seen.workload.requests.max(Goal::WARM_UP_REQUESTS) as f64;
-        self.late as f64 + long * cost / held <= Goal::P99_SHARE * requests
+        self.over_p99 as f64 + long * cost / held <= Goal::P99_SHARE * requests
     }
 
     /// The largest size up to `size` that the account can pay for.
@@ -214,36 +223,36 @@ impl Budget {
         })
     }
 
-    /// This disk cannot keep the max goal at any size. The smallest must be tried now and then, or it would never be known
-    /// that the disk has become faster again.
+    /// For a disk that cannot keep the max goal at any size: sends the smallest now and then, because otherwise nothing
+    /// would show that the disk has become faster again.
     fn last_resort(&self, view: &DiskView, seen: &Observed) -> Decision {
         let wait = seen.service.high(SIZE_MIN, view.head).min(self.goal.max.as_secs_f64()) / LAST_RESORT_SHARE;
         let wait = Nanos::from_secs_f64(wait);
         Decision { not_before: view.ready_after(wait).max(view.own_finished.saturating_add(wait)), size: SIZE_MIN }
     }
 
-    /// What the plan says, and the clock.
+    /// What the plan does at this age, corrected by the clock if a period is believed.
     fn act(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> AgeAction {
-        // While somebody is at the disk the plan will do: it is asked again when he leaves.
+        // While a foreground request is outstanding the plan is enough: the policy is asked again at its completion.
         match self.phases.clock(view.now, idle_for).filter(|_| view.outstanding == 0) {
             Some(clock) => self.schedule.at_clock(idle_for, seen.workload.intervals, view.head, clock),
             None => self.schedule.at(idle_for, seen.workload.intervals, view.head),
         }
     }
 
-    /// What the plan says now.
+    /// The plan's decision for now, before it is checked against the account.
     fn planned(&self, view: &DiskView, idle_for: f64, seen: &Observed) -> Decision {
         let AgeAction { size, until } = self.act(view, idle_for, seen);
         if let Some(size) = size {
             return Decision { not_before: view.ready_after(Nanos::ZERO).max(view.own_finished), size };
         }
-        // A nanosecond more: at that moment the age must be in the next part.
+        // One nanosecond later, so that the age then lies in the next part.
         let until = until.min(idle_for + LOOK_AGAIN.as_secs_f64());
         let wait = Nanos::from_secs_f64(until).saturating_add(Nanos(1));
         Decision { not_before: view.ready_after(wait), size: SIZE_MIN }
     }
 
-    /// The age, in seconds, from which on one of the first few requests may be sent whatever the plan says.
+    /// The age, in seconds, from which one of the first few requests may be sent without a plan.
     fn tries_from(&self, now: Nanos, seen: &Observed) -> Option<f64> {
         if seen.service.completions() >= TRIES {
             return None;
@@ -255,8 +264,8 @@ impl Budget {
         (is_try && self.account.allows(now, self.cost(SIZE_MIN, DiskHead::Away, age, seen))).then_some(age)
     }
 
-    /// Now and then the next size up, if it is not known: by a cautious guess it never looks worth it. Or if some of late took
-    /// longer than any may, for that may be over; but only where hardly anybody comes.
+    /// Now and then the next larger size: if it is unknown, because by its cautious estimate it would never be worth its price;
+    /// or if it recently exceeded the max goal, because that may have passed, but only where an arrival is very unlikely.
     fn trial(&self, size: Bytes, head: DiskHead, age: f64, seen: &Observed) -> Option<Bytes> {
         if !seen.service.completions().is_multiple_of(trial_every(seen)) {
             return None;
@@ -268,7 +277,7 @@ impl Budget {
         (service.held(service.mean) <= max && is_safe).then_some(above)
     }
 
-    /// Makes a new plan of what has been seen.
+    /// Makes a new plan from the observations.
     fn solve(&mut self, seen: &Observed) {
         let heads = [DiskHead::Away, DiskHead::There];
         let service =
@@ -280,25 +289,25 @@ impl Budget {
         });
         self.idle = seen.workload.idle.moments().sum;
         let behind = |age, service| seen.workload.followers.behind(age, service);
-        // The dearer, the more have lost so much already.
+        // The penalty rises with the number of requests that have already lost more than the max goal.
         let broken = seen.slowdown.met_longer_than(self.goal.max) as f64;
         let broken = broken / (1.0 + BROKEN_SHARE * seen.workload.requests as f64);
         let each = self.goal.mean.as_secs_f64() / BROKEN_SHARE * (1.0 + broken);
         let ages = Ages::new(&seen.workload.idle);
         self.schedule = Schedule::new(ages, requests.to_vec(), each, self.schedule.level(), behind);
-        self.spend(seen);
+        self.set_target(seen);
         let cautious = seen.workload.requests < REQUESTS_MIN;
         self.setting = PolicyState { in_idle_only: true, cautious, ..self.setting };
         if let Some((wait, size, duty)) = self.schedule.summary() {
             self.setting = PolicyState { wait: Nanos::from_secs_f64(wait), size, duty, ..self.setting };
-            // What is to be left depends on the size.
-            self.spend(seen);
+            // The reserve depends on the size.
+            self.set_target(seen);
         }
         self.setting.for_max = self.schedule.broken_share();
     }
 
-    /// Plans for what may be spent now.
-    fn spend(&mut self, seen: &Observed) {
+    /// Sets how much the current plan may spend.
+    fn set_target(&mut self, seen: &Observed) {
         self.spend_at = self.intervals + (self.intervals / SPEND_STEP).clamp(1, SPEND_STEP);
         let (size, age) = (self.setting.size, self.setting.wait.as_secs_f64());
         let reserve = self.cost(size, DiskHead::Away, age, seen).min(RESERVE_SHARE * self.account.earned());
@@ -307,29 +316,30 @@ impl Budget {
         let factor = self.calibration.factor();
         let target = (rate * self.idle + imagined) / factor;
         let price = self.price.usual(self.goal.mean.as_secs_f64());
-        self.schedule.spend(target, PRICE_SHARE * price * factor);
+        self.schedule.set_target(target, PRICE_SHARE * price * factor);
     }
 }
 
-/// Of the requests of `size`, which hold up whom they meet for longer than `max` seconds, and who is met by those. Where others pass
-/// them by, that is not told by how long they take: it is known of those who were met.
+/// The share of the requests of `size` that delay arrivals by more than `max` seconds, and for how many seconds from
+/// its start such a request does. Where the foreground passes a request, its service time does not show that: there the
+/// share of the collisions so far is used.
 fn over(size: Bytes, head: DiskHead, max: f64, seen: &Observed) -> ServiceCase {
     let service = seen.service.of(size, head);
-    if service.passed(service.mean) <= 0.0 {
+    if service.full_hold_time(service.mean) <= 0.0 {
         return seen.service.over(size, head, max);
     }
     let longer = seen.slowdown.met_longer_than(Nanos::from_secs_f64(max)) as f64;
     ServiceCase { service: service.mean, share: longer / (seen.slowdown.collisions.max(1)) as f64 }
 }
 
-/// One request in so many may be of a size not tried of late.
+/// One scrub request in this many may be of a size not tried recently.
 fn trial_every(seen: &Observed) -> u64 {
     let service = seen.service.of(SIZE_MIN, DiskHead::There);
-    if service.passed(service.mean) > 0.0 { TRIAL_EVERY_HELD } else { TRIAL_EVERY }
+    if service.full_hold_time(service.mean) > 0.0 { TRIAL_EVERY_HELD } else { TRIAL_EVERY }
 }
 
-/// What is so many now makes a new plan when it is so many.
-fn grown(now: u64, step_max: u64) -> u64 {
+/// The count at which a plan made at a count of `now` is replaced: an eighth more, and 1 to `step_max` more.
+fn next_due(now: u64, step_max: u64) -> u64 {
     now + (now / 8).clamp(1, step_max)
 }
 
@@ -338,7 +348,7 @@ impl IdlePolicy for Budget {
         let Some(largest) = self.sizes(view.head, seen).next_back() else { return self.last_resort(view, seen) };
         let idle_for = if view.outstanding == 0 { view.now.since(view.idle_since).as_secs_f64() } else { 0.0 };
         let planned = self.planned(view, idle_for, seen);
-        // What was chosen may have become too long since.
+        // The size that was planned may have become too slow since.
         let size = planned.size.min(largest);
         let size = self.trial(size, view.head, idle_for, seen).unwrap_or(size);
         let turn = match self.affordable(size, view, idle_for, seen) {
@@ -358,7 +368,7 @@ impl IdlePolicy for Budget {
         if view.outstanding > 0 {
             return turn;
         }
-        // A nanosecond more: at that moment it must be longer than ever.
+        // One nanosecond later, so that the age then exceeds the limit.
         let exceptions = [Some(quiet), tries];
         let exceptions = exceptions.into_iter().flatten().filter(|&from| idle_for <= from);
         let at = |from| view.idle_since.saturating_add(Nanos::from_secs_f64(from)).saturating_add(Nanos(1));
@@ -373,7 +383,7 @@ impl IdlePolicy for Budget {
         if self.sizes(view.head, seen).next().is_none() {
             return WaitReason::TooSlow;
         }
-        // Without a plan the start earns what it spends: idleness is all that it waits for.
+        // During the cautious start the planned wait means nothing, so the reason is idleness without a length.
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         match self.affordable(SIZE_MIN, view, idle_for, seen) {
             None => WaitReason::Budget,
@@ -390,7 +400,7 @@ impl IdlePolicy for Budget {
         };
         let idle_for = view.now.since(view.idle_since).as_secs_f64();
         let intervals = seen.workload.intervals;
-        // The age at which the plan, or what is sent when nobody has come for longer than ever, may be another.
+        // The age at which the plan, or the size for quiet time, may change.
         let (size, until) = match self.phases.clock(view.now, idle_for) {
             None => {
                 let AgeAction { size, until } = self.schedule.at(idle_for, intervals, view.head);
@@ -418,7 +428,7 @@ impl IdlePolicy for Budget {
             None => u64::MAX,
         };
         let is_trial = trial == every;
-        let solved = grown(self.solved_at[1], u64::MAX).saturating_sub(completions);
+        let solved = next_due(self.solved_at[1], u64::MAX).saturating_sub(completions);
         let is_learning =
             is_trial || self.account.is_fading() || !seen.service.is_known(decision.size, DiskHead::There);
         let is_learning = is_learning || view.head == DiskHead::Away;
@@ -432,11 +442,11 @@ impl IdlePolicy for Budget {
         let is_lost = slowdown.lost() > self.lost;
         self.lost = slowdown.lost();
         if let Some(p99) = self.goal.p99.filter(|_| is_lost) {
-            self.late = slowdown.longer_than(p99);
+            self.over_p99 = slowdown.longer_than(p99);
         }
         if seen.workload.intervals > self.intervals {
-            // The one that ended has the number of those before it.
-            let foreseen = self.schedule.rest(workload.idle_last.as_secs_f64(), self.intervals);
+            // An interval is numbered by the count of those before it.
+            let foreseen = self.schedule.expected_delay(workload.idle_last.as_secs_f64(), self.intervals);
             let ended = workload.intervals - self.intervals;
             let service = seen.service.of(self.setting.size, DiskHead::Away);
             let behind = workload.followers.behind(self.setting.wait.as_secs_f64(), service.mean);
@@ -454,11 +464,11 @@ impl IdlePolicy for Budget {
         let now = [self.intervals, seen.service.completions(), seen.service.strays()];
         let steps = [INTERVALS_STEP, u64::MAX, u64::MAX];
         let mut counts = now.into_iter().zip(self.solved_at).zip(steps);
-        if counts.any(|((now, then), step)| now >= grown(then, step)) {
+        if counts.any(|((now, then), step)| now >= next_due(then, step)) {
             self.solved_at = now;
             self.solve(seen);
         } else if is_lost || self.intervals >= self.spend_at {
-            self.spend(seen);
+            self.set_target(seen);
         }
     }
 

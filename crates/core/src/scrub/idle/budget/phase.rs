@@ -1,50 +1,49 @@
-//! The clock: programs that work by it end idle intervals at the same moments of each second, or minute.
+//! The clock: finds programs that end idle intervals at the same moments of each second, or minute.
 //!
-//! The age of an interval says when it is likely to end; beside that each part of a period ends more or fewer than it is told
-//! to. For some periods that daemons like, the ends in each part are counted, and how many were expected there by age alone:
-//! apart for intervals younger and older than half a period, for where nobody else has come for so long the clock is most of
-//! what is left.
-//! Where more end in all parts than their age says, or fewer, the ages are not known well, and that is not the clock's doing: parts
-//! are held against all of them.
-//! A period is believed when it has *foretold* the ends better than age alone did: each end is scored by what was known before
-//! it (a prequential likelihood), so that chance has nothing to fit.
+//! The age of an interval predicts when it is likely to end; in addition, each part of a period may have more or fewer
+//! ends than the age predicts. For some periods that daemons commonly use, the ends in each part are counted, and how
+//! many were expected there by age alone. Intervals younger and older than half a period are counted separately,
+//! because where no other request has come for so long, most of the rest come by the clock. If more intervals end in
+//! all parts than their age predicts, or fewer, the ages are not known well, and the clock is not the cause: so each
+//! part is compared with all of them. A period is believed once it has *predicted* the ends better than age alone did:
+//! each end is scored by what was known before it (a prequential likelihood), so that chance has nothing to fit.
 
 use super::ages::Ages;
 use crate::scrub::idle::Beat;
 use crate::units::Nanos;
 
-/// In seconds.
+/// The periods that are tested, in seconds.
 const PERIODS: [u64; 6] = [1, 2, 5, 10, 30, 60];
-/// Parts of each.
+/// The number of parts of each period.
 const BINS: usize = 128;
-/// Each part is believed to be like the others as if that had been seen so often, and the same at all ages likewise.
+/// The weight, in ends, of the prior that a part is like the others, and of the prior that it is the same at all ages.
 const PRIOR: f64 = 2.0;
-/// An interval of so many periods is old.
+/// An interval is old from this share of the period on.
 const OLD: f64 = 0.5;
-/// A period is believed from so many nats on, in all and for each end: chance makes few, and few are of no use.
+/// A period is believed from this score on, in nats: in all, and per end. Chance produces few nats, and few nats are of no use.
 const OPEN: [f64; 2] = [15.0, 0.4];
-/// Until so few are left.
+/// A period is no longer believed below this score, in nats: in all, or per end.
 const CLOSE: [f64; 2] = [8.0, 0.25];
-/// It never is further from it than that: a program may start tomorrow.
+/// The score of a period falls no lower than this, in nats, because a program may start tomorrow.
 const LEAST: f64 = -10.0;
-/// Where so many ends told of no period, only so many in a row of each so many are looked at.
+/// Once this many ends have shown no promising period, only `ROW` ends in a row of each `ROW` * `ROWS` are examined.
 const ENDS_LOOKED_AT: u64 = 2000;
 const ROW: u64 = 64;
 const ROWS: u64 = 64;
-/// The multipliers are reckoned anew after so many ends.
+/// The multipliers are recomputed after this number of ends.
 const ENDS_STEP: u64 = 8;
-/// What was seen counts half after so many seconds of idleness, or so many ends, whichever is later: programs drift.
+/// The past counts half after this many seconds of idle time, or `HALF_LIFE_ENDS` ends, whichever is later: programs drift.
 const HALF_LIFE: f64 = 1200.0;
 const HALF_LIFE_ENDS: f64 = 500.0;
-/// So many periods of an interval are followed part by part; what is longer is taken to be even.
+/// This many periods of an interval are followed part by part; the rest is taken to be even.
 const FOLLOWED: u64 = 2;
 
-/// See the module's text.
+/// All tested periods; see the module's text.
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
     phases: Vec<ClockPhase>,
-    /// Which of them is believed.
-    open: Option<usize>,
+    /// The index of the period that is believed.
+    believed: Option<usize>,
     is_promising: bool,
     ends: u64,
 }
@@ -54,23 +53,23 @@ struct ClockPhase {
     period: Nanos,
     /// Of young intervals, and of old ones.
     rows: [PhaseRow; 2],
-    /// How many times as many end in all parts as their age says: that is not the clock's doing.
+    /// The ratio of the ends in all parts to those that the ages predict; the clock is not the cause of it.
     level: f64,
-    /// What one end counts for; it grows, so that what was before counts for less.
+    /// The weight of one end; it grows, so that earlier ends count for less.
     weight: f64,
     score: f64,
-    /// The ends that it was made of.
+    /// The ends that `score` was made from; they fade.
     ends: f64,
-    is_open: bool,
+    is_believed: bool,
 }
 
-/// By part of the period.
+/// Counts by part of the period.
 #[derive(Clone, Debug)]
 struct PhaseRow {
     bins: Vec<Bin>,
-    /// How many times more likely than that it is that an interval ends there.
+    /// How many times likelier than by its age an interval is to end in each part.
     multipliers: Vec<f64>,
-    /// Their sums before each part; one more.
+    /// The sum of the multipliers before each part; one more than there are parts.
     sums: Vec<f64>,
 }
 
@@ -87,12 +86,12 @@ impl Default for PhaseRow {
     }
 }
 
-/// A period that is believed.
+/// A period that is believed, at a moment of an idle interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BelievedPeriod<'a> {
     phase: &'a ClockPhase,
     now: Nanos,
-    /// Of the interval, in seconds.
+    /// The age of the interval, in seconds.
     age: f64,
 }
 
@@ -105,14 +104,15 @@ impl Default for Phases {
             weight: 1.0,
             score: 0.0,
             ends: 0.0,
-            is_open: false,
+            is_believed: false,
         };
-        Phases { phases: PERIODS.map(phase).to_vec(), open: None, is_promising: false, ends: 0 }
+        Phases { phases: PERIODS.map(phase).to_vec(), believed: None, is_promising: false, ends: 0 }
     }
 }
 
 impl Phases {
-    /// An interval has ended at `now`, at an age of `length` seconds; nothing was to be sent before the age of `first`.
+    /// Records that an interval has ended at `now`, at an age of `length` seconds; nothing was to be sent before the
+    /// age of `first`.
     pub(super) fn update(&mut self, ages: &Ages, now: Nanos, first: f64, length: f64) {
         if length <= first {
             return;
@@ -130,13 +130,13 @@ impl Phases {
             }
         }
         self.is_promising = self.phases.iter().any(|phase| phase.score > CLOSE[0]);
-        let open = (0..PERIODS.len()).filter(|&index| self.phases[index].is_open);
-        self.open = open.max_by(|&one, &two| self.phases[one].score.total_cmp(&self.phases[two].score));
+        let believed = (0..PERIODS.len()).filter(|&index| self.phases[index].is_believed);
+        self.believed = believed.max_by(|&one, &two| self.phases[one].score.total_cmp(&self.phases[two].score));
     }
 
-    /// What is to be remembered of the period that is believed.
+    /// The period that is believed, for the next run.
     pub(super) fn kept(&self) -> Option<Beat> {
-        let phase = &self.phases[self.open?];
+        let phase = &self.phases[self.believed?];
         let kept = |row: &PhaseRow| {
             row.bins.iter().map(|bin| [bin.ends, bin.expected].map(|one| one / phase.weight)).collect()
         };
@@ -144,7 +144,7 @@ impl Phases {
         Some(Beat { period, score, ends, parts: phase.rows.each_ref().map(kept) })
     }
 
-    /// Begins with what was remembered. It is doubted soon if it does not hold any more.
+    /// Begins with the period of an earlier run. Its score is limited, so that it is soon doubted if it no longer holds.
     pub(super) fn recall(&mut self, beat: &Beat) {
         let parts = |row: &[[f64; 2]]| row.iter().map(|&[ends, expected]| Bin { ends, expected }).collect::<Vec<Bin>>();
         let is_whole = beat.parts.iter().all(|row| row.len() == BINS);
@@ -153,23 +153,23 @@ impl Phases {
         let keep = (2.0 * OPEN[0] / beat.score.max(1.0)).min(1.0);
         let phase = &mut self.phases[index];
         (phase.score, phase.ends) = (keep * beat.score, keep * beat.ends);
-        phase.is_open = phase.score > CLOSE[0] && phase.score > CLOSE[1] * phase.ends;
+        phase.is_believed = phase.score > CLOSE[0] && phase.score > CLOSE[1] * phase.ends;
         for (row, kept) in phase.rows.iter_mut().zip(&beat.parts) {
             row.bins = parts(kept);
         }
         phase.reckon();
-        self.is_promising = phase.is_open;
-        self.open = phase.is_open.then_some(index);
+        self.is_promising = phase.is_believed;
+        self.believed = phase.is_believed.then_some(index);
     }
 
-    /// The period that foretells most, if any is believed, for an interval of so many seconds.
+    /// The period that predicts most, if any is believed, for an interval of `age` seconds.
     pub(super) fn clock(&self, now: Nanos, age: f64) -> Option<BelievedPeriod<'_>> {
-        self.open.map(|open| BelievedPeriod { phase: &self.phases[open], now, age })
+        self.believed.map(|believed| BelievedPeriod { phase: &self.phases[believed], now, age })
     }
 }
 
 impl ClockPhase {
-    /// How many parts of its period have passed.
+    /// The position of `at` within the period, in parts.
     fn bins_at(&self, at: Nanos) -> f64 {
         (at.0 % self.period.0) as f64 / self.period.0 as f64 * BINS as f64
     }
@@ -178,18 +178,18 @@ impl ClockPhase {
         (self.bins_at(at) as usize).min(BINS - 1)
     }
 
-    /// How long it is from `at` to the end of its part, in seconds.
+    /// The time from `at` to the end of its part, in seconds.
     fn left(&self, at: Nanos) -> f64 {
         let bins = self.bins_at(at);
         ((bins.floor() + 1.0 - bins) * self.period.as_secs_f64() / BINS as f64).max(1e-9)
     }
 
-    /// The age from which on an interval is old, in seconds.
+    /// The age from which an interval is old, in seconds.
     fn old(&self) -> f64 {
         OLD * self.period.as_secs_f64()
     }
 
-    /// Which of the rows is of intervals of this age.
+    /// The index of the row for intervals of this age.
     fn row(&self, age: f64) -> usize {
         usize::from(age >= self.old())
     }
@@ -223,8 +223,8 @@ impl ClockPhase {
         self.ends = self.ends / fade + 1.0;
         self.rows[row].bins[end].ends += self.weight;
         self.weight *= fade;
-        let [all, each] = if self.is_open { CLOSE } else { OPEN };
-        self.is_open = self.score > all && self.score > each * self.ends;
+        let [all, each] = if self.is_believed { CLOSE } else { OPEN };
+        self.is_believed = self.score > all && self.score > each * self.ends;
     }
 
     fn reckon(&mut self) {
@@ -237,7 +237,7 @@ impl ClockPhase {
         let bins = || self.rows.iter().flat_map(|row| &row.bins);
         let sum = |value: fn(&Bin) -> f64| bins().map(value).sum::<f64>() + BINS as f64 * prior;
         self.level = sum(|bin| bin.ends) / sum(|bin| bin.expected);
-        // As likely as `else_` says, until more is seen.
+        // The multiplier is `else_` until more is seen.
         let likely = |seen: Bin, else_: f64| (seen.ends + prior * else_) / (seen.expected + prior);
         for bin in 0..BINS {
             let [young, old] = [0, 1].map(|row| {
@@ -254,14 +254,14 @@ impl ClockPhase {
 }
 
 impl PhaseRow {
-    /// What was seen in a part, and in those beside it.
+    /// The counts of a part, smoothed by those of its neighbours.
     fn around(&self, bin: usize) -> Bin {
         let near = [(bin + BINS - 1) % BINS, bin, (bin + 1) % BINS].map(|bin| self.bins[bin]);
         let of = |value: fn(Bin) -> f64| 0.25 * value(near[0]) + 0.5 * value(near[1]) + 0.25 * value(near[2]);
         Bin { ends: of(|bin| bin.ends), expected: of(|bin| bin.expected) }
     }
 
-    /// The sum of the multipliers of the first so many parts, from one period on to the next.
+    /// The sum of the multipliers of the first `bins` parts, which may go on into further periods.
     fn sum_to(&self, bins: f64) -> f64 {
         let (periods, within) = ((bins / BINS as f64).floor(), bins % BINS as f64);
         let bin = within as usize;
@@ -270,7 +270,7 @@ impl PhaseRow {
 }
 
 impl BelievedPeriod<'_> {
-    /// How many times more likely than its age says an interval is to end in the next `time` seconds.
+    /// How many times likelier than by its age an interval is to end in the next `time` seconds.
     pub(super) fn multiplier(&self, time: f64) -> f64 {
         let from = self.phase.bins_at(self.now);
         let bins = time / self.phase.period.as_secs_f64() * BINS as f64;
@@ -278,24 +278,24 @@ impl BelievedPeriod<'_> {
         if bins > 0.0 { (row.sum_to(from + bins) - row.sum_to(from)) / bins } else { 1.0 }
     }
 
-    /// It is never less, and never more.
+    /// The least and the greatest multiplier of any part.
     pub(super) fn range(&self) -> [f64; 2] {
         let multipliers = self.phase.rows.iter().flat_map(|row| &row.multipliers);
         multipliers.fold([f64::INFINITY, 0.0], |[least, most], &one| [least.min(one), most.max(one)])
     }
 
-    /// In how many seconds that may be another.
+    /// The time until the multiplier may change, in seconds.
     pub(super) fn until(&self) -> f64 {
         let (left, old) = (self.phase.left(self.now), self.phase.old() - self.age);
         if old > 0.0 { left.min(old) } else { left }
     }
 
-    /// How long a part of the period is, in seconds.
+    /// The length of a part of the period, in seconds.
     pub(super) fn width(&self) -> f64 {
         self.phase.period.as_secs_f64() / BINS as f64
     }
 
-    /// So many seconds later.
+    /// The same period `time` seconds later.
     pub(super) fn after(self, time: f64) -> Self {
         BelievedPeriod { now: self.now.saturating_add(Nanos::from_secs_f64(time)), age: self.age + time, ..self }
     }
@@ -307,7 +307,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::stats::DurationHistogram;
 
-    /// Intervals end when somebody comes: so often a second at any time, and each `beat` seconds to 4 ms.
+    /// Intervals end by arrivals: `rate` a second at random times, and one each `beat` seconds, within 4 ms.
     fn told(rate: f64, beat: Option<f64>, seconds: f64, seed: u64) -> Phases {
         let mut rng = Rng::new(seed);
         let (mut arrivals, mut at) = (Vec::new(), 0.0);
@@ -345,8 +345,8 @@ mod tests {
         assert!(alone.clock(Nanos::ZERO, 0.0).is_some(), "alone it is");
     }
 
-    /// Somebody comes by the clock each second, and somebody else at any time, ten times within a second or two: where the other
-    /// has been away for longer, hardly anybody comes but by the clock.
+    /// One program sends a request each second by the clock, and another ten within a second or two, at random times.
+    /// When the other one has paused for longer, nearly all arrivals are by the clock.
     #[test]
     fn old_intervals_go_by_the_clock() {
         let mut rng = Rng::new(1);

@@ -1,33 +1,33 @@
-//! What a delay usually buys: bytes read for each second that may be lost.
+//! The usual price of delay: bytes read for each second of delay that was earned.
 
 use super::goal::Goal;
 
-/// With each interval what was before counts by so much less: half after 4,000. A disk that was quiet for a week and is busy
-/// now cannot have what a delay bought then.
+/// The share by which the past fades with each interval: half after 4,000. A disk that was quiet for a week and is busy
+/// now cannot read as much for a delay as it did then.
 const FADING: f64 = std::f64::consts::LN_2 / 4000.0;
-/// It is reckoned as if so many requests had earned, until that many have.
+/// The price is computed as if at least this many requests had earned.
 const REQUESTS_MIN: f64 = Goal::WARM_UP_REQUESTS as f64;
 
-/// What was read, and how many requests of the foreground earned meanwhile.
+/// Bytes read, and foreground requests that earned meanwhile; both fade.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Price {
     bytes: f64,
     requests: f64,
-    /// What they were in all when it was looked at last.
-    told: [f64; 2],
+    /// The totals at the last update: bytes, requests.
+    at_update: [f64; 2],
 }
 
 impl Price {
-    /// So many intervals have ended since the last time; so much was read and so many have come, in all.
+    /// Adds what came since the last update, in which `ended` intervals ended; `bytes` read and `requests` are totals.
     pub(super) fn update(&mut self, ended: u64, bytes: u64, requests: u64) {
         let keep = (-FADING * ended as f64).exp();
-        let told = [bytes as f64, requests as f64];
-        self.bytes = self.bytes * keep + told[0] - self.told[0];
-        self.requests = self.requests * keep + told[1] - self.told[1];
-        self.told = told;
+        let totals = [bytes as f64, requests as f64];
+        self.bytes = self.bytes * keep + totals[0] - self.at_update[0];
+        self.requests = self.requests * keep + totals[1] - self.at_update[1];
+        self.at_update = totals;
     }
 
-    /// In bytes for a second, where each request earns `goal` seconds.
+    /// The price in bytes per second of delay, if each request earns `goal` seconds.
     pub(super) fn usual(&self, goal: f64) -> f64 {
         self.bytes / (goal * self.requests.max(REQUESTS_MIN))
     }

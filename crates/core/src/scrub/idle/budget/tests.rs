@@ -1,4 +1,4 @@
-//! What a budget decides, by what it has seen.
+//! Tests of the budget: its decisions, given observations.
 
 use super::*;
 use crate::rng::Rng;
@@ -17,7 +17,7 @@ fn seen(intervals: impl IntoIterator<Item = f64>, burst: u32) -> Observed {
     seen
 }
 
-/// When as much was lost as was to be.
+/// The state of a budget that has lost exactly what it aims at.
 fn solved(goal_ms: u64, mut seen: Observed) -> PolicyState {
     let mut budget = Budget::new(Goal { mean: Nanos::from_millis(goal_ms), ..Goal::default() });
     let spent = 970_000.0 * goal_ms as f64 * (seen.workload.requests as f64).powi(2);
@@ -26,7 +26,7 @@ fn solved(goal_ms: u64, mut seen: Observed) -> PolicyState {
     budget.state()
 }
 
-/// At 100 s, after so many milliseconds of idleness.
+/// The disk at 100 s, after `millis` of idleness.
 fn idle_for(millis: u64) -> DiskView {
     let now = Nanos::from_secs(100);
     let (idle_since, own_service) = (now - Nanos::from_millis(millis), Nanos::from_millis(10));
@@ -49,7 +49,7 @@ fn nothing_seen_is_cautious() {
 
 #[test]
 fn rare_long_intervals_allow_the_largest_size_without_a_pace() {
-    // A request between two intervals: a collision of 48/2 ms costs 8 ms a request.
+    // One request between two intervals: a collision of 48/2 ms costs 8 ms a request.
     let setting = solved(10, seen((0..150).map(|i| if i % 3 == 2 { 1.0 } else { 0.0002 }), 1));
     assert!(setting.size == Bytes::mib(4) && setting.duty > 0.99, "{setting:?}");
     assert!(setting.wait < Nanos::from_millis(10), "{:?}", setting.wait);
@@ -57,8 +57,8 @@ fn rare_long_intervals_allow_the_largest_size_without_a_pace() {
 
 #[test]
 fn memoryless_intervals_are_used_for_a_share_only() {
-    // Quantiles of an exponential distribution with a mean of 50 ms: age says nothing, so any ages will do, and small
-    // requests cost least.
+    // Quantiles of an exponential distribution with a mean of 50 ms: age predicts nothing, so any ages are equally
+    // good, and small requests cost least.
     let setting = solved(1, seen((1..1000).map(|i| -0.05 * (i as f64 / 1000.0).ln()), 1));
     let reached = (-setting.wait.as_secs_f64() / 0.05).exp();
     assert!(setting.size <= Bytes::kib(512) && setting.duty * reached < 0.5, "{setting:?}");
@@ -73,14 +73,14 @@ fn long_tails_are_waited_for() {
     assert!(setting.size >= Bytes::mib(1), "{setting:?}");
 }
 
-/// Idle intervals without memory. Each collision costs all who come twice what it costs the one who is hit.
+/// Idle intervals without memory. Each collision costs the foreground twice what it costs the request that ends the interval.
 #[test]
 fn what_those_behind_lose_is_learned_and_planned_for() {
     const INTERVALS: u64 = 10_000;
     let mut rng = Rng::new(1);
     let lengths: Vec<f64> = (0..INTERVALS).map(|_| rng.exponential(0.05)).collect();
     let length = |interval: u64| lengths[interval as usize];
-    let lost = |budget: &Budget, interval: u64| 2.0 * budget.schedule.rest(length(interval), interval);
+    let lost = |budget: &Budget, interval: u64| 2.0 * budget.schedule.expected_delay(length(interval), interval);
     let mut seen = seen([], 0);
     let mut budget = Budget::new(Goal::default());
     for interval in 0..INTERVALS {
@@ -92,7 +92,7 @@ fn what_those_behind_lose_is_learned_and_planned_for() {
     }
     let factor = budget.calibration.factor();
     assert!((1.9..2.1).contains(&factor), "{factor}");
-    budget.schedule.spend(0.97e-3 * INTERVALS as f64 / factor, 0.0);
+    budget.schedule.set_target(0.97e-3 * INTERVALS as f64 / factor, 0.0);
     let mean = (0..INTERVALS).map(|interval| lost(&budget, interval)).sum::<f64>() / INTERVALS as f64;
     assert!((0.9e-3..1.05e-3).contains(&mean), "inside the goal, and not for nothing: {mean} s a request");
 }
@@ -143,7 +143,7 @@ fn an_overspent_ledger_needs_long_idleness() {
 
 #[test]
 fn a_load_that_stops_does_not_stop_the_scrub() {
-    // All is spent, to the last request that could be paid for.
+    // All is spent, to the last request that the account could pay for.
     let mut seen = seen((0..300).map(|_| 0.05), 1);
     seen.slowdown.total = Nanos::from_millis(299);
     let mut budget = Budget::new(Goal::default());

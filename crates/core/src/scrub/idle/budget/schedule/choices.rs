@@ -1,28 +1,29 @@
-//! What can be sent at each age, and what comes of it: bytes read, and the time that others wait.
+//! The requests that can be sent at each age, and their outcome: bytes read, and delay caused.
 
 use super::super::ages::{Ages, Spot, Weighted};
 use crate::scrub::idle::DiskHead;
 use crate::scrub::idle::service::{ServiceCase, ServiceEstimate};
 use crate::units::Bytes;
 
-/// Requests are sent anywhere in a cell; these places, as shares of its width, stand for all.
+/// The places in a cell, as shares of its width, that stand for all moments at which a request may be sent in it.
 pub(super) const PLACES: [f64; 3] = [1.0 / 6.0, 3.0 / 6.0, 5.0 / 6.0];
-/// But one place does where a request lasts for longer than so many widths of the cell.
+/// Where a request takes longer than `NARROW` widths of the cell, the middle alone stands for all.
 pub(super) const MIDDLE: [f64; 1] = [1.0 / 2.0];
 pub(super) const NARROW: f64 = 8.0;
 
-/// One request that could be sent at some age.
+/// A request that could be sent at some age.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::scrub::idle::budget) struct PlannedRequest {
-    /// Its size.
+    /// The size of the request.
     pub(in crate::scrub::idle::budget) size: Bytes,
-    /// How long it takes, by where the head is; none: it must not be sent.
+    /// Its service time, by [`DiskHead`]; `None`: it must not be sent.
     pub(in crate::scrub::idle::budget) services: [Option<ServiceEstimate>; 2],
-    /// Which of them take longer than anybody may lose, and by how much, likewise.
+    /// By [`DiskHead`]: the share of such requests that exceeds the max goal, and for how many seconds an arrival loses
+    /// more than that.
     pub(in crate::scrub::idle::budget) over: [ServiceCase; 2],
 }
 
-/// What can be sent.
+/// The choices for one position of the head, with their outcomes.
 #[derive(Clone, Debug)]
 pub(super) struct PlanSide {
     pub(super) choices: Vec<Choice>,
@@ -33,39 +34,40 @@ pub(super) struct PlanSide {
 /// A request that may be sent.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// Of the requests.
+    /// The index of the [`PlannedRequest`].
     pub(super) index: u8,
     pub(super) bytes: f64,
     pub(super) service: ServiceEstimate,
-    /// Which take longer than anybody may lose; `share` is their share times the penalty for one who meets them, in seconds.
+    /// The requests that exceed the max goal; `share` is their share times the penalty for one arrival that meets them,
+    /// in seconds.
     pub(super) over: ServiceCase,
-    /// The ends of intervals, each counted as often as somebody loses what the request costs.
+    /// The ends of intervals, each weighted by the delay of all requests together as a multiple of that of the one that ends it.
     pub(super) ends: Weighted,
 }
 
-/// What comes of a request that is sent in a cell: over all intervals, from its middle.
+/// The outcome of a request that is sent in a cell, from its middle on, summed over all intervals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellOutcome {
     /// Bytes read.
     pub(super) gain: f64,
-    /// The expected delay of those who end an interval, and `broken`, in seconds.
+    /// The expected delay of the foreground, plus `broken`, in seconds.
     pub(super) cost: f64,
-    /// The penalty within `cost` for breaking the max goal.
+    /// The penalty within `cost` for breaking the max goal, in seconds.
     pub(super) broken: f64,
-    /// Where the next one is sent.
+    /// The age at which the next request is sent.
     pub(super) then: AgePlace,
 }
 
-/// In which cells what was sent at an age ended: what is sent at the next ends near them.
+/// The cells in which a request sent at one age ended, as starting points of the search for the next age.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hints {
-    /// On average.
+    /// For the mean service time.
     pub(super) then: usize,
-    /// By place and case.
+    /// For each place in the cell and each case of the service time.
     pub(super) ends: [[usize; 2]; PLACES.len()],
 }
 
-/// An age as told by cells: in the middle of one, or so far from it to the middle of the next, as a share of the way.
+/// An age relative to the cells: `share` of the way (0..=1) from the middle of `cell` to the middle of the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AgePlace {
     pub(super) cell: usize,
@@ -73,20 +75,20 @@ pub(super) struct AgePlace {
 }
 
 impl AgePlace {
-    /// What holds there, if it holds in the middle of each cell.
+    /// The value at this age, interpolated between the middles of cells.
     pub(super) fn of(self, values: impl Fn(usize) -> f64) -> f64 {
         let (near, far) = (values(self.cell), values(self.cell + 1));
         near + (far - near) * self.share
     }
 }
 
-/// The middle of a cell; the beginning of the last one.
+/// The middle of a cell, in seconds; for the last cell, its beginning.
 pub(super) fn middle(ages: &Ages, cell: usize) -> f64 {
     let cells = ages.cells();
     cells.get(cell + 1).map_or(cells[cell].start, |next| 0.5 * (cells[cell].start + next.start))
 }
 
-/// Where an age lies.
+/// Where an age lies between the middles of cells.
 pub(super) fn place(ages: &Ages, Spot { age, cell: at, .. }: Spot) -> AgePlace {
     let cell = if age < middle(ages, at) { at.saturating_sub(1) } else { at };
     if cell + 1 >= ages.cells().len() {
@@ -123,31 +125,31 @@ impl PlanSide {
         PlanSide { outcomes, choices }
     }
 
-    /// Of the choices in a cell.
+    /// The outcomes of all choices in a cell.
     pub(super) fn outcomes(&self, cell: usize) -> &[CellOutcome] {
         &self.outcomes[cell * self.choices.len()..][..self.choices.len()]
     }
 
-    /// What becomes of a choice in a cell, if one is made.
+    /// The choice with its outcome in a cell, if the act is one.
     pub(super) fn outcome(&self, cell: usize, act: u8) -> Option<(&Choice, &CellOutcome)> {
         Some((self.choices.get(usize::from(act))?, &self.outcomes(cell)[usize::from(act)]))
     }
 }
 
 impl Choice {
-    /// What is lost when it is sent at an age, summed up over all intervals.
+    /// The delay caused if it is sent at an age, in seconds, summed over all intervals.
     pub(super) fn lost(&self, ages: &Ages, at: Spot, hints: &mut [usize; 2]) -> f64 {
         let cases = self.service.cases.iter().zip(hints).filter(|(case, _)| case.share > 0.0);
         let lost = |(case, hint): (&ServiceCase, &mut usize)| {
-            let rest = ages.rest(&self.ends, at, ages.spot_near(at.age + case.service, hint));
-            let passed = self.service.passed(case.service);
-            let beyond = if passed > 0.0 { ages.rest(&self.ends, at, ages.spot(at.age + passed)) } else { 0.0 };
-            case.share * (rest - beyond)
+            let remaining = ages.remaining(&self.ends, at, ages.spot_near(at.age + case.service, hint));
+            let full = self.service.full_hold_time(case.service);
+            let beyond = if full > 0.0 { ages.remaining(&self.ends, at, ages.spot(at.age + full)) } else { 0.0 };
+            case.share * (remaining - beyond)
         };
         cases.map(lost).sum()
     }
 
-    /// The expected penalty, in seconds, for those who lose more than the max goal.
+    /// The expected penalty, in seconds, for arrivals that lose more than the max goal.
     pub(super) fn broken(&self, ages: &Ages, at: Spot) -> f64 {
         match self.over.share > 0.0 {
             true => self.over.share * ages.ends(&self.ends, at, ages.spot(at.age + self.over.service)),
@@ -155,12 +157,12 @@ impl Choice {
         }
     }
 
-    /// What one who meets it loses on average, wherever in it he comes: longer ones are met more often.
-    pub(super) fn rest(&self) -> f64 {
+    /// The mean delay of an arrival at a random moment of such requests, in seconds: longer ones are met more often.
+    pub(super) fn mean_delay(&self) -> f64 {
         let all = |of: &dyn Fn(f64) -> f64| -> f64 {
             self.service.cases.iter().map(|case| case.share * of(case.service)).sum()
         };
-        let lost = |service: f64| 0.5 * (service.powi(2) - self.service.passed(service).powi(2));
+        let lost = |service: f64| 0.5 * (service.powi(2) - self.service.full_hold_time(service).powi(2));
         all(&lost) / all(&|service| service)
     }
 }
@@ -173,10 +175,10 @@ impl CellOutcome {
         let (bytes, service) = (choice.bytes * ages.reach(middle(ages, cell)), choice.service.mean);
         let then = place(ages, ages.spot_near(middle(ages, cell) + service, &mut hints.then));
         if service < width {
-            // Who ends an interval in the cell meets one of as many as there is room for; or perhaps the only one.
+            // An arrival in the cell meets one of the requests that fill it, or, if the head is away, perhaps the only one.
             let over = choice.over.share * choice.over.service / service;
             let met = |each: f64| (ages.reach(start) - ages.reach(start + width)) * choice.ends.weight(cell) * each;
-            let [cost, broken] = [choice.rest() + over, over].map(met);
+            let [cost, broken] = [choice.mean_delay() + over, over].map(met);
             return match head {
                 DiskHead::There => CellOutcome { gain: bytes * width / service, cost, broken, then: next },
                 DiskHead::Away => {
@@ -185,7 +187,7 @@ impl CellOutcome {
                 }
             };
         }
-        // Where the cell is narrow beside the request, its middle stands for all of it.
+        // Where the cell is narrow relative to the request, its middle stands for all of it.
         let places = if service > NARROW * width { &MIDDLE[..] } else { &PLACES };
         let costs = places.iter().zip(&mut hints.ends).map(|(place, hints)| {
             let at = Spot { age: start + place * width, cell, into: place * width };
@@ -193,7 +195,7 @@ impl CellOutcome {
         });
         let sums = costs.fold([0.0; 2], |sums, costs| [sums[0] + (costs[0] + costs[1]), sums[1] + costs[1]]);
         let [cost, broken] = sums.map(|sum| sum / places.len() as f64);
-        // A request makes way, or it would follow itself for ever.
+        // The next cell at least, because otherwise a request would follow itself for ever.
         let then = if then.cell > cell { then } else { next };
         CellOutcome { gain: bytes, cost, broken, then }
     }

@@ -1,20 +1,21 @@
-//! Which size at which age of an idle interval: what reads most at a price for each second of delay.
+//! The schedule: which size to send at which age of an idle interval, to read most at a price for delay.
 //!
-//! A request of b bytes that takes s and is sent at age x is met by every interval that ends before x + s, and delays
-//! whoever ends it by the rest: over all intervals that costs the sum of `x + s - L` over their lengths L in x..x+s. It
-//! reads b in each interval that reaches x, and the next request can be sent at x + s. So the plan that reads most less what
-//! it costs is found from the oldest age backwards: at each age the best of nothing, or of a size and what is best at the
-//! age at which it ends.
+//! A request of b bytes that takes s and is sent at age x collides in every interval that ends before x + s, and delays
+//! the request that ends it by the rest: over all intervals that costs the sum of `x + s - L` over their lengths L in
+//! x..x+s. It reads b in each interval that reaches x, and the next request can be sent at x + s. So the plan with the
+//! most bytes read less the cost is computed from the oldest age backwards: at each age the best of sending nothing, or
+//! a size plus the value of the age at which it ends.
 //!
-//! A request pays for a seek if the head is elsewhere, as it is at the beginning of an interval. So there are two plans: one for
-//! a head that is away, which goes on with the other.
+//! A request pays for a seek if the head is elsewhere, as it is at the beginning of an interval. So there are two
+//! plans: the one for a head that is away continues with the other.
 //!
-//! It is the *end* of a request that meets an arrival: where intervals end at 50 ms, a request of 10 ms must not be sent
-//! from 40 ms on, though nothing ever ends there.
+//! A collision depends on the *end* of a request: where intervals end at 50 ms, a request of 10 ms must not be sent
+//! from 40 ms on, though no interval ends at 40 ms.
 //!
-//! A wait, a size and an evasion of ages at which intervals tend to end (a daemon that writes every 30 s) all come out of
-//! this; Waiting(t, b) is the plan that would be best if the hazard only fell, in one step. Plans for a ladder of prices are
-//! made at once; between two of them intervals take turns, so that any amount can be spent.
+//! A wait, a size and the avoidance of ages at which intervals tend to end (a daemon that writes every 30 s) all result
+//! from this; Waiting(t, b) is the best plan where the hazard only falls, in one step. There is a plan for each price
+//! of a ladder, made when it is needed; intervals alternate between two neighbouring plans, so that any amount can be
+//! spent.
 
 mod choices;
 mod price_plan;
@@ -31,55 +32,54 @@ use crate::units::Bytes;
 use choices::{Hints, PLACES, PlanSide};
 use price_plan::{CellTurn, PricePlan};
 
-/// The ladder of prices: from so many bytes for a second of delay, to 2^50 times that, in so many steps for each doubling; at
-/// the last one nothing is sent.
+/// The lowest price of the ladder, in bytes per second of delay. The ladder reaches 2^`DOUBLINGS` times that, with
+/// `STEPS` prices for each doubling; at the last rung nothing is sent.
 const PRICE_MIN: f64 = 1e3;
 const DOUBLINGS: usize = 50;
 const STEPS: usize = 8;
 const RUNGS: usize = DOUBLINGS * STEPS + 1;
-/// From this age on, in seconds, an interval takes turns within: its requests are short beside a part of a cell.
+/// The age, in seconds, from which the two plans alternate within an interval: requests are short relative to a part of a cell.
 const LONG: f64 = 2.0;
-/// What may be spent is spent anew when it has changed by this share.
+/// The price level is kept while the budget and the least price change by at most this share.
 const NEAR: f64 = 0.005;
-/// So many times it is looked for when the clock will allow what it does not now.
+/// The number of steps ahead, at most, in the search for a moment at which the clock allows a request.
 const LOOKS: usize = 32;
-/// Ages are told apart by no less, in seconds.
+/// The shortest span of ages at which decisions by the clock differ, in seconds.
 const LOOK_MIN: f64 = 1e-3;
-/// Which of two plans an interval takes is told by its number times this, modulo 1: the golden ratio spreads any share
-/// evenly.
+/// An interval's number times this, modulo 1, selects the plan that it takes: the golden ratio spreads any share evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// What to do from an age on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AgeAction {
-    /// A request of this size, again and again where the head is there; or nothing.
+    /// The size of the requests to send, back to back if the head is there; `None`: send nothing.
     pub(super) size: Option<Bytes>,
-    /// Until this age, in seconds; it may be infinite.
+    /// The age at which that ends, in seconds; it may be infinite.
     pub(super) until: f64,
 }
 
-/// Plans by age, from the cheapest delays to the dearest.
+/// Plans by age for each price, from the cheapest delays to the dearest.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     ages: Ages,
     /// The first part of the ages from [`LONG`] on.
     long: usize,
     requests: Vec<PlannedRequest>,
-    /// By where the head is.
+    /// The possible requests, by [`DiskHead`].
     sides: [PlanSide; 2],
-    /// By rung of the ladder; made when they are needed.
+    /// Plans by rung of the ladder; made when they are needed.
     plans: Vec<Option<PricePlan>>,
-    /// Where on the ladder what may be spent is spent.
+    /// The price level at which the budget is spent.
     level: PriceLevel,
-    /// What may be spent, and the least that a delay is to buy, when the level was found.
+    /// The budget and the least price for which `level` was found.
     asked: Option<[f64; 2]>,
 }
 
-/// A place on the ladder of prices: intervals take turns between the plans of the two rungs next to it.
+/// A place on the ladder of prices: intervals alternate between the plans of the two rungs next to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PriceLevel {
     rung: usize,
-    /// Of the intervals, so many take the next rung.
+    /// The share of the intervals that take the next rung: 0..1.
     share: f64,
 }
 
@@ -88,13 +88,13 @@ impl PriceLevel {
         PriceLevel { rung: level as usize, share: level - level.floor() }
     }
 
-    /// The rungs that are in use, and in which share of the intervals.
+    /// The rungs in use, each with its share of the intervals.
     fn rungs(self) -> impl Iterator<Item = (usize, f64)> {
         let both = [(self.rung, 1.0 - self.share), (self.rung + 1, self.share)];
         both.into_iter().filter(|&(_, share)| share > 0.0)
     }
 
-    /// Which rung the interval of this number takes.
+    /// The rung for the interval of this number.
     fn rung(self, interval: u64) -> usize {
         let turns = interval as f64 * GOLDEN;
         let turn = turns - (turns as u64) as f64;
@@ -103,11 +103,11 @@ impl PriceLevel {
 }
 
 impl Schedule {
-    /// The plans that read most. Nothing is sent before [`Schedule::spend`] says how much.
-    /// `behind` tells how many all together lose what the one loses who ends an interval of so many seconds by a request that
-    /// takes so many.
+    /// The best plans for these requests. Nothing is sent before [`Schedule::set_target`] sets the budget.
+    /// `behind` gives, for an interval length and a service time in seconds, the delay of all requests together as a
+    /// multiple of the delay of the one that ends the interval.
     /// `each`: the penalty, in seconds, for one request that loses more than the max goal.
-    /// Near `level` is where to look first for what to spend.
+    /// The search for the price begins near `level`.
     pub(super) fn new(
         ages: Ages,
         requests: Vec<PlannedRequest>,
@@ -122,20 +122,19 @@ impl Schedule {
         schedule
     }
 
-    /// What it was made of.
+    /// The idle intervals by age from which it was made.
     pub(super) fn ages(&self) -> &Ages {
         &self.ages
     }
 
-    /// Where on the ladder it is.
+    /// The price level in use.
     pub(super) fn level(&self) -> PriceLevel {
         self.level
     }
 
-    /// From now on those who end all the intervals known would wait for `target` seconds together, or for as much less as there
-    /// is to be had.
-    /// But no delay is bought for fewer bytes a second than `price_min`.
-    pub(super) fn spend(&mut self, target: f64, price_min: f64) {
+    /// Sets the price level so that over all known intervals the expected delay is `target` seconds, or less if there
+    /// is less to buy. No delay is bought for fewer than `price_min` bytes a second.
+    pub(super) fn set_target(&mut self, target: f64, price_min: f64) {
         let is_near = |(was, now): (f64, f64)| (now - was).abs() <= NEAR * was.abs();
         if self.asked.is_some_and(|asked| asked.into_iter().zip([target, price_min]).all(is_near)) {
             return;
@@ -143,7 +142,8 @@ impl Schedule {
         self.asked = Some([target, price_min]);
         let level_min = (price_min / PRICE_MIN).max(1.0).log2() * STEPS as f64;
         let level_min = level_min.min((RUNGS - 1) as f64);
-        // The dearer delays are, the less is spent, and at last nothing. Plans are made near the one in use, as few as can be.
+        // The higher the price, the less is spent, down to nothing. The search begins at the plan in use, to make as
+        // few plans as possible.
         let (mut low, mut high) = (level_min as usize, RUNGS - 1);
         let (mut probe, mut step) = (self.level.rung.clamp(low, high), 1);
         while low < high {
@@ -186,7 +186,7 @@ impl Schedule {
         })
     }
 
-    /// The plan of the interval of this number in a part of a cell. Long intervals are few: they take turns within.
+    /// The plan that the interval of this number uses in a part of a cell. Long intervals are few, so they alternate within.
     fn plan_of(&self, interval: u64, part: usize) -> Option<&PricePlan> {
         let turn = interval + part.saturating_sub(self.long) as u64;
         self.plans.get(self.level.rung(turn))?.as_ref()
@@ -207,7 +207,7 @@ impl Schedule {
         AgeAction { size: choice.map(|choice| self.requests[usize::from(choice.index)].size), until }
     }
 
-    /// The same when the clock tells more than the age: what to send now, or when to look again.
+    /// What to do at an age if a believed period corrects the hazard: the size to send now, or the age at which to look again.
     pub(super) fn at_clock(&self, age: f64, interval: u64, head: DiskHead, clock: BelievedPeriod) -> AgeAction {
         // Most intervals of a busy disk end before the first look.
         if age < LOOK_MIN && self.at(age, interval, head).size.is_none() {
@@ -224,15 +224,15 @@ impl Schedule {
             match size {
                 Some(_) if from > age => return AgeAction { size: None, until: from },
                 Some(_) => return AgeAction { size, until },
-                // A nanosecond more: then it is the next part.
+                // One nanosecond later, so that the age then lies in the next part.
                 None => from = until.min(from + then.until()) + 1e-9,
             }
         }
         AgeAction { size: None, until: from }
     }
 
-    /// Up to this age requests of `size` are sent again: whatever the clock says, or while all that could be sent would end in the
-    /// same part of its period.
+    /// The age up to which requests of `size` may be sent again: the end of the part of ages if the clock cannot change
+    /// the choice, otherwise the last age at which every request would end in the same part of the period.
     pub(super) fn until_clock(
         &self,
         age: f64,
@@ -245,7 +245,7 @@ impl Schedule {
         let choices = &self.sides[head as usize].choices;
         let longest = choices.iter().map(|choice| choice.service.mean).fold(0.0, f64::max);
         let sent = (0..).zip(choices).find(|(_, choice)| self.requests[usize::from(choice.index)].size == size);
-        // Were it the worst moment for this size, and the best for all others.
+        // Assumes the worst moment for this size, and the best for all others.
         let is_sure = sent.is_some_and(|(act, choice)| {
             let [least, most] = clock.range();
             let times = [choice.service.mean, choice.over.service];
@@ -255,8 +255,9 @@ impl Schedule {
         if is_sure { part_ends } else { part_ends.min(age + (clock.until() - longest).max(0.0)) }
     }
 
-    /// The best act at about `age`, and the age up to which that is one; `None`: never send again. `multiplier` of a time in seconds:
-    /// how many times likelier than the age says an interval is to end within it. `step`: for how many seconds sending nothing holds.
+    /// The best act at about `age`, and the age up to which it stays the best; `None`: never send again. `multiplier`
+    /// of a time in seconds: how many times likelier than by its age an interval is to end within it. `step`: how long
+    /// the act of sending nothing lasts, in seconds.
     fn look(
         &self,
         age: f64,
@@ -285,7 +286,7 @@ impl Schedule {
         Some((act, to))
     }
 
-    /// The ages that are taken to be one: a part, or where those are short some.
+    /// The span of ages that are treated as one: a part of a cell, or [`LOOK_MIN`] where parts are shorter.
     fn around(&self, age: f64) -> [f64; 2] {
         let part = self.ages.part_of(age);
         let [from, to] = [part, part + 1].map(|part| self.ages.part_start(part));
@@ -293,20 +294,20 @@ impl Schedule {
         if to - from < LOOK_MIN { [slot * LOOK_MIN, (slot + 1.0) * LOOK_MIN] } else { [from, to] }
     }
 
-    /// Of the intervals that are as old as `age`, what share ends in the next `time` seconds.
+    /// The share of the intervals of age `age` that ends in the next `time` seconds.
     pub(super) fn ending(&self, age: f64, time: f64) -> f64 {
         let [now, then] = [age, age + time].map(|age| self.ages.reach(age));
         if now > 0.0 { 1.0 - then / now } else { 1.0 }
     }
 
-    /// How long those who come at `age` of the interval of this number are expected to wait together, in seconds.
-    pub(super) fn rest(&self, age: f64, interval: u64) -> f64 {
+    /// The expected delay of all requests together, in seconds, if the interval of this number ends at `age`.
+    pub(super) fn expected_delay(&self, age: f64, interval: u64) -> f64 {
         let part = self.ages.part_of(age);
-        self.plan_of(interval, part).map_or(0.0, |plan| plan.rests[part / PARTS])
+        self.plan_of(interval, part).map_or(0.0, |plan| plan.expected_delays[part / PARTS])
     }
 
-    /// Of the total cost of delays at the price in use, the share that is the penalty for breaking the max goal: 0..=1; 0 where nothing is
-    /// ever sent.
+    /// The share of the total cost of delays, at the price in use, that is the penalty for breaking the max goal:
+    /// 0..=1; 0 where nothing is ever sent.
     pub(super) fn broken_share(&self) -> f64 {
         let plans = self.level.rungs().filter_map(|(rung, share)| Some((self.plans.get(rung)?.as_ref()?, share)));
         let [spent, broken] = plans.fold([0.0; 2], |[spent, broken], (plan, share)| {
@@ -315,8 +316,8 @@ impl Schedule {
         if spent > 0.0 { (broken / spent).min(1.0) } else { 0.0 }
     }
 
-    /// The first age at which something may be sent, the size that is sent for most of the time, and in which share of it
-    /// anything is, if anything ever is.
+    /// The first age at which something may be sent, in seconds, the size that is sent for most of the time, and the
+    /// share of that time in which requests are sent; `None`: nothing is ever sent.
     pub(super) fn summary(&self) -> Option<(f64, Bytes, f64)> {
         let mut times = vec![0.0; self.requests.len()];
         let (mut first, mut time) = (None, 0.0);
@@ -328,7 +329,7 @@ impl Schedule {
                 if of(DiskHead::Away as usize).is_some() {
                     first.get_or_insert(cell.start);
                 }
-                // What follows, if anything does.
+                // Most of the time the head is there; where nothing follows, the first request counts.
                 let choice = of(DiskHead::There as usize).or(of(DiskHead::Away as usize));
                 if let Some(choice) = choice.filter(|_| first.is_some()) {
                     times[usize::from(choice.index)] += cell.time_seen * share;

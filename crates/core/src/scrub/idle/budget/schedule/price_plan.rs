@@ -1,4 +1,4 @@
-//! The plan at one price: at each age the best of nothing, or of a request and what is best at the age at which it ends.
+//! The plan at one price: at each age the best of nothing, or of a request and the plan for the age at which it ends.
 
 use super::super::ages::{Ages, PARTS, Spot};
 use super::choices::{AgePlace, Choice, Hints, PlanSide, middle, place};
@@ -7,29 +7,30 @@ use crate::scrub::idle::DiskHead;
 /// The act of sending nothing in a cell.
 pub(super) const NOTHING: u8 = u8::MAX;
 
-/// What to do at one price.
+/// The plan at one price.
 #[derive(Clone, Debug)]
 pub(super) struct PricePlan {
-    /// In bytes for a second of delay.
+    /// In bytes per second of delay.
     pub(super) price: f64,
-    /// By where the head is.
+    /// What to send, by [`DiskHead`].
     pub(super) sides: [Acts; 2],
-    /// By cell: how long whoever ends an interval there and those behind are expected to wait together, in seconds.
-    pub(super) rests: Vec<f64>,
-    /// How long those who end all intervals wait together, and what counts for such time, in seconds.
+    /// By cell: the expected delay of all requests together, in seconds, if an interval ends there.
+    pub(super) expected_delays: Vec<f64>,
+    /// The expected delay over all intervals, plus penalties, in seconds.
     pub(super) spent: f64,
-    /// The part of it that is the penalty for breaking the max goal.
+    /// The part of `spent` that is the penalty for breaking the max goal.
     pub(super) broken: f64,
 }
 
-/// What to send.
+/// What to send at each age.
 #[derive(Clone, Debug)]
 pub(super) struct Acts {
     /// By cell, for a request that is sent anywhere in it: an index of the choices, or [`NOTHING`].
     pub(super) acts: Vec<u8>,
-    /// By part of a cell: who comes at the same age in each interval is not spread over a cell. Made when the plan is used.
+    /// By part of a cell, because arrivals at the same age in each interval are not spread over a cell. Made when the
+    /// plan is used.
     pub(super) turns: Vec<CellTurn>,
-    /// By cell, from its middle on: what is read less what it costs. One more than there are cells.
+    /// By cell, from its middle on: bytes read less the cost, in bytes. One more than there are cells.
     pub(super) values: Vec<f64>,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Acts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellTurn {
     pub(super) act: u8,
-    /// The first part thereafter in which something else is done.
+    /// The next part in which the act is another one.
     pub(super) until: u16,
 }
 
@@ -50,10 +51,10 @@ impl Acts {
 impl PricePlan {
     pub(super) fn nothing(cells: usize, price: f64) -> PricePlan {
         let sides = [Acts::nothing(cells), Acts::nothing(cells)];
-        PricePlan { price, sides, rests: vec![0.0; cells], spent: 0.0, broken: 0.0 }
+        PricePlan { price, sides, expected_delays: vec![0.0; cells], spent: 0.0, broken: 0.0 }
     }
 
-    /// What is best in each part of a cell.
+    /// The best act for each part of a cell.
     pub(super) fn refined(&self, ages: &Ages, sides: &[PlanSide; 2], head: DiskHead) -> Vec<CellTurn> {
         let (PlanSide { choices, .. }, acts) = (&sides[head as usize], &self.sides[head as usize].acts);
         let last = PARTS * (ages.cells().len() - 1);
@@ -63,7 +64,7 @@ impl PricePlan {
         let mut turns = vec![turn; usize::from(turn.until)];
         for part in (0..last).rev().filter(|_| self.price.is_finite()) {
             let (from, to) = (ages.part_start(part), ages.part_start(part + 1));
-            // Where a request is short beside a part, or cells around do the same, so does each part.
+            // Where a request is short relative to a part, or neighbouring cells have the same act, each part has it too.
             let cell = part / PARTS;
             let here = acts[cell];
             let is_alike = acts[cell.saturating_sub(1)..=cell + 1].iter().all(|&act| act == here);
@@ -82,8 +83,8 @@ impl PricePlan {
         turns
     }
 
-    /// The best act at an age: an index of the choices, or [`NOTHING`] until the age of `until`. `multiplier` of a time in seconds: how
-    /// many times likelier than the age says an interval is to end within it.
+    /// The best act at an age: an index of the choices, or [`NOTHING`] until the age of `until`. `multiplier` of a time
+    /// in seconds: how many times likelier than by its age an interval is to end within it.
     #[expect(clippy::too_many_arguments)]
     pub(super) fn best(
         &self,
@@ -113,14 +114,14 @@ impl PricePlan {
         best.1
     }
 
-    /// What reads most at a price.
+    /// The plan with the most bytes read less the cost at this price.
     pub(super) fn new(ages: &Ages, sides: &[PlanSide; 2], price: f64) -> PricePlan {
         let inner = ages.cells().len().saturating_sub(1);
         let mut plan = PricePlan::nothing(inner + 1, price);
-        // From each cell's middle on.
+        // The expected cost from each cell's middle on, by [`DiskHead`].
         let mut spent = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         for cell in (0..inner).rev() {
-            // A head that was away is there thereafter, perhaps in the same cell: what is sent then is chosen before.
+            // A head that was away is there afterwards, perhaps in the same cell, so that side is computed first.
             for side in [DiskHead::There as usize, DiskHead::Away as usize] {
                 let mut best = (plan.sides[side].values[cell + 1], spent[side][cell + 1], NOTHING);
                 let then = &plan.sides[DiskHead::There as usize].values;
@@ -139,11 +140,10 @@ impl PricePlan {
         plan
     }
 
-    /// Who will have to wait for how long.
+    /// Computes `rests` and `broken`.
     pub(super) fn foresee(&mut self, ages: &Ages, sides: &[PlanSide; 2]) {
         let inner = ages.cells().len().saturating_sub(1);
-        // In which share of the intervals that become so old the plan decides in the middle of a cell, with the head here or
-        // there.
+        // The share of the intervals of that age in which the plan decides in the middle of a cell, by [`DiskHead`].
         let mut shares = [vec![0.0; inner + 2], vec![0.0; inner + 2]];
         shares[DiskHead::Away as usize][0] = 1.0;
         for cell in 0..inner {
@@ -163,24 +163,24 @@ impl PricePlan {
         }
     }
 
-    /// The same for a choice that is made in a cell, in a share of the intervals.
+    /// Adds to `rests` the delays from a choice that is made in a cell, in a share of the intervals.
     pub(super) fn foresee_one(&mut self, ages: &Ages, cell: usize, share: f64, choice: &Choice, head: DiskHead) {
         let (cells, inner) = (ages.cells(), ages.cells().len() - 1);
         let service = choice.service.mean;
         let width = cells[cell + 1].start - cells[cell].start;
         if service < width && head == DiskHead::There {
-            self.rests[cell] += share * choice.ends.weight(cell) * choice.rest();
+            self.expected_delays[cell] += share * choice.ends.weight(cell) * choice.mean_delay();
             return;
         }
         if service < width {
-            // Only those few meet it who come in these seconds.
-            self.rests[cell] += share * choice.ends.weight(cell) * choice.rest() * service / width;
+            // Only the few arrivals in these seconds meet it.
+            self.expected_delays[cell] += share * choice.ends.weight(cell) * choice.mean_delay() * service / width;
             return;
         }
         let end = middle(ages, cell) + service;
-        // Those in the first half of the cell came before.
-        self.rests[cell] += 0.5 * share * choice.ends.weight(cell) * service;
+        // Intervals that end in the first half of the cell end before the request.
+        self.expected_delays[cell] += 0.5 * share * choice.ends.weight(cell) * service;
         let met = (cell + 1..=inner).map(|cell| (cell, middle(ages, cell))).take_while(|&(_, middle)| middle < end);
-        met.for_each(|(cell, middle)| self.rests[cell] += share * choice.ends.weight(cell) * (end - middle));
+        met.for_each(|(cell, middle)| self.expected_delays[cell] += share * choice.ends.weight(cell) * (end - middle));
     }
 }

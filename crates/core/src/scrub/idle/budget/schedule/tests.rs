@@ -1,4 +1,4 @@
-//! Plans are tried on the lengths that they were made of.
+//! Tests of the schedule: plans are tried on the lengths that they were made from.
 
 use super::*;
 use crate::rng::Rng;
@@ -21,7 +21,7 @@ fn requests() -> Vec<PlannedRequest> {
         .to_vec()
 }
 
-/// What each interval loses and reads when the same lengths come again as those that the plan was made of.
+/// What an interval loses, is expected to lose, and reads, on average, if the lengths that the plan was made from occur again.
 struct Tried {
     lost: f64,
     foreseen: f64,
@@ -32,7 +32,7 @@ fn schedule(lengths: &[f64], goal: f64) -> Schedule {
     let mut seen = DurationHistogram::default();
     lengths.iter().for_each(|&length| seen.add(Nanos::from_secs_f64(length)));
     let mut schedule = Schedule::new(Ages::new(&seen), requests(), 0.0, PriceLevel::default(), |_, _| 1.0);
-    schedule.spend(goal * lengths.len() as f64, 0.0);
+    schedule.set_target(goal * lengths.len() as f64, 0.0);
     schedule
 }
 
@@ -52,7 +52,7 @@ fn play(schedule: &Schedule, lengths: &[f64]) -> Tried {
             head = DiskHead::There;
             tried.lost += share * (age - length).max(0.0);
         }
-        tried.foreseen += share * schedule.rest(length, interval);
+        tried.foreseen += share * schedule.expected_delay(length, interval);
     }
     tried
 }
@@ -79,7 +79,7 @@ fn what_is_planned_is_what_is_lost() {
     for (load, lengths, least) in loads {
         let Tried { lost, foreseen, mib } = play(&schedule(&lengths, GOAL), &lengths);
         println!("{load}: lost {lost:.6}, foreseen {foreseen:.6}, {mib} MiB an interval");
-        // Within a cell a plan cannot tell where an even beat will be.
+        // Within a cell a plan does not know at which age an even beat ends the interval.
         assert!((0.4..=1.1).contains(&(lost / GOAL)), "{load}: lost {lost} s an interval");
         assert!((0.6..=1.6).contains(&(foreseen / lost)), "{load}: foreseen {foreseen}, lost {lost} s an interval");
         assert!(mib >= least, "{load}: {mib} MiB an interval");
@@ -96,7 +96,7 @@ fn the_less_may_be_spent_the_less_is_lost() {
         let lengths: Vec<f64> = (0..INTERVALS).map(|_| length(&mut rng)).collect();
         let mut schedule = schedule(&lengths, 4.0 * GOAL);
         let mut lost = |goal| {
-            schedule.spend(goal * INTERVALS as f64, 0.0);
+            schedule.set_target(goal * INTERVALS as f64, 0.0);
             play(&schedule, &lengths[..400]).lost
         };
         let lost: Vec<f64> = (0..12).map(|octave| lost(4.0 * GOAL * 0.5f64.powi(octave))).collect();
