@@ -48,6 +48,8 @@ pub enum ArrayIncident {
     Spoil,
     /// Something writes junk over one row of every so many stripes, the victims turning over all members.
     Plague(u64),
+    /// Bits of one row of every so many stripes flip, in the content, in the appendix, or in both.
+    Rot(u64),
     /// A disk begins to lose all that is written to its rows; the one that did before stops.
     Forget,
     /// What lies beside the rows of a member is damaged.
@@ -194,9 +196,11 @@ impl StormConfig {
                 ArrayIncident::Lose | ArrayIncident::Fail | ArrayIncident::Hang | ArrayIncident::Exchange => {
                     is_lossless
                 }
-                ArrayIncident::Spoil | ArrayIncident::Plague(_) | ArrayIncident::Forget | ArrayIncident::Blight => {
-                    is_faultless
-                }
+                ArrayIncident::Spoil
+                | ArrayIncident::Plague(_)
+                | ArrayIncident::Rot(_)
+                | ArrayIncident::Forget
+                | ArrayIncident::Blight => is_faultless,
                 ArrayIncident::Verify | ArrayIncident::ReadAll => false,
             };
             !is_left_out && cue.requests <= most
@@ -322,6 +326,9 @@ fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<ScheduledInc
     }
     for _ in 0..pick(rng, &[0, 0, 0, 1, 2]) {
         acts.push(ArrayIncident::Plague(pick(rng, &[1, 1, 2, 5])));
+    }
+    for _ in 0..pick(rng, &[0, 0, 0, 1, 3]) {
+        acts.push(ArrayIncident::Rot(pick(rng, &[1, 2, 5])));
     }
     for _ in 0..pick(rng, &[0, 0, 0, 1, 3]) {
         acts.push(ArrayIncident::Forget);

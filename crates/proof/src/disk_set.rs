@@ -1,8 +1,10 @@
 //! All the disks of an array: what is under way on them, when it ends, and how.
 
-use crate::beside;
-use crate::fault_budget::{Blow, FaultBudget, Row};
+mod in_place;
+
+use crate::fault_budget::{DamageKind, FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
+use crate::member_metadata;
 use crate::trace::StormLog;
 use scrubjay_core::index::{MemberIndex, RowIndex};
 use scrubjay_core::rng::Rng;
@@ -244,7 +246,7 @@ impl DiskSet {
         if self.disks[member].is_gone || !self.fault_budget.allows_beside(&self.disks, member) {
             return;
         }
-        let there = beside::pick(&self.geometry, &self.disks[member], &mut self.rng);
+        let there = member_metadata::pick(&self.geometry, &self.disks[member], &mut self.rng);
         let mut hurt = self.disks[member].clone();
         if self.rng.below(2) == 0 {
             hurt.spoil(there.start, there.end - there.start);
@@ -270,14 +272,14 @@ impl DiskSet {
     pub fn spoil(&mut self, now: Nanos) -> bool {
         let (block, row_bytes) = (self.geometry.block_bytes, self.geometry.row_bytes());
         let row = (self.rng.below(self.disks.len() as u64) as usize, self.rng.below(self.geometry.rows));
-        let blows = [(row, Blow::Failed)];
-        let may = self.fault_budget.stripe(row).is_some() && self.fault_budget.allows(&self.disks, &blows);
+        let damages = [(row, DamageKind::Failed)];
+        let may = self.fault_budget.stripe(row).is_some() && self.fault_budget.allows(&self.disks, &damages);
         if may && !self.disks[row.0].is_gone {
             let blocks = row_bytes / block;
             let first = self.rng.below(blocks);
             let len = (1 + self.rng.below(blocks - first)) * block;
             self.disks[row.0].spoil((self.geometry.chunk_offset(RowIndex(row.1)) + first * block).get(), len);
-            self.fall(now, &blows, &[(row, InjectedFault::Unreadable)]);
+            self.fall(now, &damages, &[(row, InjectedFault::Unreadable)]);
         }
         may
     }
@@ -288,24 +290,6 @@ impl DiskSet {
             Some(self.rng.below(self.disks.len() as u64 + 1) as usize).filter(|&member| member < self.disks.len());
         self.trace.say(now, || format!("DISK {member:?} FORGETS"));
         self.injector.forgetful = member;
-    }
-
-    /// Something that is not the volume writes junk over a row of every `step`-th stripe, as far as that may be; the victims
-    /// turn over all members, beginning anywhere.
-    pub fn plague(&mut self, now: Nanos, step: u64) {
-        let layout = self.geometry.layout;
-        let first = self.rng.below(layout.shape().slots() as u64);
-        for stripe in (0..self.geometry.stripes).step_by(step as usize) {
-            let place = layout.place(stripe, ((first + stripe / step) % layout.shape().slots() as u64) as usize);
-            let (row, offset) = ((place.disk, place.row), self.geometry.chunk_offset(RowIndex(place.row)));
-            let blows = [(row, Blow::Corrupt)];
-            if self.disks[place.disk].is_gone || !self.fault_budget.allows(&self.disks, &blows) {
-                continue;
-            }
-            let junk: Vec<u8> = (0..self.geometry.row_bytes()).map(|_| self.rng.bits() as u8).collect();
-            self.disks[place.disk].strike(offset.get(), &junk);
-            self.fall(now, &blows, &[(row, InjectedFault::Overwritten)]);
-        }
     }
 
     /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that are silently
@@ -533,12 +517,12 @@ impl DiskSet {
             self.disks[there].strike(at, data);
         }
         if !harm.planted.is_empty() {
-            self.fall(now, &harm.blows, &harm.planted);
+            self.fall(now, &harm.damages, &harm.planted);
         }
         if harm.is_refused { Err(DiskFault::Medium) } else { Ok(()) }
     }
 
-    fn fall(&mut self, now: Nanos, blows: &[(Row, Blow)], planted: &[(Row, InjectedFault)]) {
+    fn fall(&mut self, now: Nanos, damages: &[(Row, DamageKind)], planted: &[(Row, InjectedFault)]) {
         self.tally.faults += 1;
         for &(row, kind) in planted {
             let stripe = self.fault_budget.stripe(row);
@@ -551,10 +535,12 @@ impl DiskSet {
                 self.fault_budget.note_behind(row);
             }
         }
-        self.unseen.extend(blows.iter().map(|&(row, _)| row));
-        let is_silent = |&&(row, blow): &&(Row, Blow)| blow != Blow::Failed && self.fault_budget.is_half_written(row);
-        self.undecidable.extend(blows.iter().filter(is_silent).map(|&(row, _)| row));
-        self.fault_budget.note(now, &self.disks, blows);
+        self.unseen.extend(damages.iter().map(|&(row, _)| row));
+        let is_silent = |&&(row, damage): &&(Row, DamageKind)| {
+            damage != DamageKind::Failed && self.fault_budget.is_half_written(row)
+        };
+        self.undecidable.extend(damages.iter().filter(is_silent).map(|&(row, _)| row));
+        self.fault_budget.note(now, &self.disks, damages);
     }
 }
 

@@ -1,17 +1,17 @@
-//! The fault_budget of faults: keeps what is wrong within what a volume must survive, and knows where less is asked of it.
+//! The fault budget: keeps faults within what a volume must survive, and knows where a volume may lose data.
 //!
 //! In a stripe, at any time, at most one chunk is silently corrupt, and then at most m - 1 others have failed (their
 //! member is missing, or they cannot be read); with none silently corrupt, at most m have (Li & Lee 2014, section
-//! II-B). Over the budget, anything goes that cannot pass for an older state of the stripe: a write that was lost in
-//! one chunk too many is one that never was, and no array can know. With one data chunk and no versions there is a witness less,
-//! and m is one less where one is silently corrupt.
+//! II-B). With one data chunk and no versions there is one witness less, and m is one less where a chunk is silently
+//! corrupt. Over the budget, every fault is allowed that cannot pass for an older state of the stripe: a write that was
+//! lost in one chunk too many looks as if it had never been made, and no array can detect that.
 //!
 //! A crash in the middle of the writes of a stripe is no fault. But a stripe that is dirty when the volume crashes, and
-//! has anything wrong at that time (or until it is resynced), may lose chunks: what is missing or corrupt cannot be told
-//! from what was half written. There `Lost` is legal within the budget; and nowhere else, but for the exceptions in
-//! [`super`] (Hybrid-1's versions, a bare array's dirty regions).
+//! has anything wrong at that time (or until it is resynced), may lose chunks: what is missing or corrupt cannot be
+//! distinguished from what was half written. There `Lost` is legal within the budget, and nowhere else, except for the
+//! cases in [`super`] (Hybrid-1's versions, a bare array's dirty regions).
 
-use crate::beside;
+use crate::member_metadata;
 use scrubjay_core::index::RowIndex;
 use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::format::geometry::Geometry;
@@ -20,34 +20,34 @@ use scrubjay_sim::member_disk::MemberDisk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// A row of a member.
+/// A row of a member: disk and row number.
 pub type Row = (usize, u64);
 
-/// What is to happen to a row.
+/// How a fault damages a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blow {
-    /// It will look whole, and be old.
+pub enum DamageKind {
+    /// The row will look whole, but be old.
     Stale,
-    /// It will be wrong, and say so itself, if rows of this scheme say anything.
+    /// The row will be wrong, and show it by itself if rows of this scheme check themselves.
     Corrupt,
-    /// It will be unreadable.
+    /// The row will be unreadable.
     Failed,
 }
 
-/// Where what is wrong, and what is allowed to be.
+/// What is wrong with the array now, and which faults are still allowed.
 #[derive(Clone, Debug)]
 pub struct FaultBudget {
     geometry: Geometry,
     is_over_budget: bool,
-    /// Members that do not hold all that they should: missing, or being rebuilt.
+    /// By member: does it lack any of its data (missing, or being rebuilt)?
     pub lacking: Vec<bool>,
-    /// Rows whose last write is silently not what they hold, some of it or all.
+    /// Rows that silently do not hold their last write, in part or as a whole.
     stale: BTreeSet<Row>,
-    /// Rows that are wrong, or may be, although no block of the disk is any more: since when, and were they read since?
-    /// What is reckoned from a stale parity is as stale, and says so in its list. And where a data row carries a copy of
-    /// its neighbour's sum, its appendix is read and written alone, whatever the content beside it is.
+    /// Rows that are, or may be, wrong although no block of the disk is wrong any more: since when, and whether they were
+    /// read since. (What is computed from a stale parity is as stale, and its list says so. And where a data row carries
+    /// a copy of its neighbour's checksum, its appendix is read and written alone, whatever the content of the row is.)
     handed_on: BTreeMap<Row, (Nanos, bool)>,
-    /// Rows of which a read just returned another place's bytes, by stripe, until they are read again.
+    /// By stripe: the position whose last read returned another place's bytes, until it is read again.
     misread: BTreeMap<u64, usize>,
     /// Stripes that a crash found dirty, and that are not resynced yet.
     dirty: BTreeSet<u64>,
@@ -55,15 +55,15 @@ pub struct FaultBudget {
     ever_dirty: BTreeSet<u64>,
     /// Stripes whose chunks may be lost.
     losable: BTreeSet<u64>,
-    /// Data rows under Hybrid-1 whose version is older than that of their last write,
+    /// Data rows under Hybrid-1 whose version is older than that of their last write.
     behind: BTreeSet<Row>,
-    /// and the stripes of those that were then written over: the next version was counted from the old one, and names two
-    /// contents. Without a crash the other rows tell them apart; of a half-written stripe nothing does.
+    /// Stripes with a row of `behind` that was then overwritten: the next version was counted from the old one, and
+    /// names two contents. Without a crash the other rows distinguish them; in a half-written stripe nothing does.
     recounted: BTreeSet<u64>,
 }
 
 impl FaultBudget {
-    /// Of an array with nothing wrong.
+    /// The budget of an array with nothing wrong; if `is_over_budget`, one that allows too many faults.
     pub fn new(geometry: Geometry, is_over_budget: bool) -> FaultBudget {
         let lacking = vec![false; geometry.layout.disks()];
         FaultBudget {
@@ -81,25 +81,25 @@ impl FaultBudget {
         }
     }
 
-    /// May all these blows fall at once?
-    pub fn allows(&self, disks: &[MemberDisk], blows: &[(Row, Blow)]) -> bool {
-        let mut stripes: Vec<u64> = blows.iter().filter_map(|&(row, _)| self.stripe(row)).collect();
+    /// May all these faults be planted at once?
+    pub fn allows(&self, disks: &[MemberDisk], damages: &[(Row, DamageKind)]) -> bool {
+        let mut stripes: Vec<u64> = damages.iter().filter_map(|&(row, _)| self.stripe(row)).collect();
         stripes.sort_unstable();
         stripes.dedup();
-        stripes.into_iter().all(|stripe| self.bears(disks, stripe, blows, &self.lacking))
+        stripes.into_iter().all(|stripe| self.bears(disks, stripe, damages, &self.lacking))
     }
 
-    /// May what lies beside the rows of this member be damaged? See [`beside`].
+    /// May the metadata outside this member's rows be damaged? See [`beside`].
     pub fn allows_beside(&self, disks: &[MemberDisk], member: usize) -> bool {
         if self.lacking[member] {
             return false;
         }
         let is_active = |&other: &usize| !self.lacking[other] && !disks[other].is_gone;
         let whole = (0..disks.len()).filter(|other| *other != member && is_active(other));
-        let mut whole = whole.filter(|&other| beside::is_whole(&self.geometry, &disks[other])).peekable();
+        let mut whole = whole.filter(|&other| member_metadata::is_whole(&self.geometry, &disks[other])).peekable();
         whole.peek().is_some() && {
-            // What was wiped is as it was written, and says nothing any more.
-            let told = |other: usize| beside::newest(&self.geometry, &disks[other]);
+            // A wiped disk is intact, because its zeros are what was written, but it has no generations.
+            let told = |other: usize| member_metadata::newest(&self.geometry, &disks[other]);
             let newest = (0..disks.len())
                 .filter(is_active)
                 .map(told)
@@ -115,7 +115,7 @@ impl FaultBudget {
         }
         let mut lacking = self.lacking.clone();
         lacking[member] = true;
-        // Even over the budget an array is to be one that can be started.
+        // Even over the budget the array must remain startable.
         let layout = &self.geometry.layout;
         let is_missing = |stripe: u64, slot: &usize| lacking[layout.place(stripe, *slot).disk];
         let missing = |stripe: u64| (0..layout.shape().slots()).filter(|slot| is_missing(stripe, slot)).count();
@@ -125,35 +125,35 @@ impl FaultBudget {
         (0..self.geometry.stripes).all(|stripe| self.bears(disks, stripe, &[], &lacking))
     }
 
-    /// Such faults are known to be beyond this scheme, however few.
-    fn is_beyond(&self, slot: usize, blow: Blow) -> bool {
+    /// Is such a fault beyond this scheme, even a single one?
+    fn is_beyond(&self, slot: usize, damage: DamageKind) -> bool {
         let shape = self.geometry.layout.shape();
         match self.geometry.scheme {
-            Scheme::None => blow != Blow::Failed,
-            // Parities are not protected, and a chunk says nothing of itself.
-            Scheme::Pure => blow != Blow::Failed && slot >= shape.data,
+            Scheme::None => damage != DamageKind::Failed,
+            // Parities are not protected, and a chunk carries no checksum of its own.
+            Scheme::Pure => damage != DamageKind::Failed && slot >= shape.data,
             // A version may be used twice: docs/notes.md, "Second hole".
-            Scheme::Hybrid1 => blow == Blow::Stale && shape.data < shape.parity + 2,
+            Scheme::Hybrid1 => damage == DamageKind::Stale && shape.data < shape.parity + 2,
             Scheme::Hybrid2 | Scheme::Stamp => false,
         }
     }
 
-    /// Is a stripe with these blows within the budget? (Or, over it, not past telling?)
-    fn bears(&self, disks: &[MemberDisk], stripe: u64, blows: &[(Row, Blow)], lacking: &[bool]) -> bool {
+    /// Is a stripe with these faults within the budget? Over the budget: can it still not pass for an older state?
+    fn bears(&self, disks: &[MemberDisk], stripe: u64, damages: &[(Row, DamageKind)], lacking: &[bool]) -> bool {
         let shape = self.geometry.layout.shape();
         let (mut silent, mut failed, mut is_stale) = (0, 0, false);
         for slot in 0..shape.slots() {
             let place = self.geometry.layout.place(stripe, slot);
             let (row, disk) = ((place.disk, place.row), &disks[place.disk]);
-            let struck = blows.iter().filter(|&&(struck, _)| struck == row).map(|&(_, blow)| blow);
+            let struck = damages.iter().filter(|&&(struck, _)| struck == row).map(|&(_, damage)| damage);
             let (mut is_silent, mut is_failed) = (false, lacking[place.disk]);
-            for blow in struck {
-                if self.is_beyond(slot, blow) {
+            for damage in struck {
+                if self.is_beyond(slot, damage) {
                     return false;
                 }
-                is_silent |= blow != Blow::Failed;
-                is_failed |= blow == Blow::Failed;
-                is_stale |= blow == Blow::Stale;
+                is_silent |= damage != DamageKind::Failed;
+                is_failed |= damage == DamageKind::Failed;
+                is_stale |= damage == DamageKind::Stale;
             }
             let (offset, len) = (self.geometry.chunk_offset(RowIndex(place.row)), self.geometry.row_bytes());
             is_silent |=
@@ -174,24 +174,24 @@ impl FaultBudget {
         is_within || self.is_over_budget && !is_stale && (silent == 0 || self.geometry.scheme.checks_itself())
     }
 
-    /// These blows have fallen.
-    pub fn note(&mut self, now: Nanos, disks: &[MemberDisk], blows: &[(Row, Blow)]) {
+    /// Notes that these faults were planted.
+    pub fn note(&mut self, now: Nanos, disks: &[MemberDisk], damages: &[(Row, DamageKind)]) {
         let has_buddies = self.geometry.scheme.has_buddies();
-        for &(row, blow) in blows.iter().filter(|&&(_, blow)| blow != Blow::Failed) {
+        for &(row, damage) in damages.iter().filter(|&&(_, damage)| damage != DamageKind::Failed) {
             let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
             let is_parity = slot.is_some_and(|slot| slot >= self.geometry.layout.shape().data);
-            if blow == Blow::Stale {
+            if damage == DamageKind::Stale {
                 self.stale.insert(row);
             }
-            if if is_parity { blow == Blow::Stale } else { has_buddies } {
+            if if is_parity { damage == DamageKind::Stale } else { has_buddies } {
                 self.handed_on.insert(row, (now, false));
             }
         }
         self.doubt(disks);
     }
 
-    /// A whole row was written. A parity that was not read since it became stale was made anew from the data, and a data
-    /// row is compared with the lists before it is changed.
+    /// Notes a write of a whole row. It rights a data row, which is compared with the lists before it is changed, and a
+    /// parity that was not read since it became stale, because that one was computed from the data.
     pub fn note_write(&mut self, row: Row) {
         let slot = self.geometry.layout.slot_at(row.0, row.1).map(|(_, slot)| slot);
         let is_data = slot.is_some_and(|slot| slot < self.geometry.layout.shape().data);
@@ -203,7 +203,7 @@ impl FaultBudget {
         }
     }
 
-    /// The last write of this row left an older appendix there.
+    /// Notes that the last write of this row left an older appendix there.
     pub fn note_behind(&mut self, row: Row) {
         if self.geometry.scheme == Scheme::Hybrid1 {
             self.behind.insert(row);
@@ -215,18 +215,18 @@ impl FaultBudget {
         self.dirty.intersection(&self.recounted).copied()
     }
 
-    /// A row was found to be wrong, and repaired.
+    /// Notes that a row was found to be wrong, and repaired.
     pub fn note_repair(&mut self, row: Row) {
         self.behind.remove(&row);
         self.handed_on.remove(&row);
     }
 
-    /// Everything was verified, beginning then.
+    /// Notes that everything was verified, beginning at `begin`.
     pub fn note_verified(&mut self, begin: Nanos) {
         self.handed_on.retain(|_, (since, _)| *since >= begin);
     }
 
-    /// A read of this row returned another place's bytes; or what it should have.
+    /// Notes a read of this row, which returned what it should (`is_right`) or another place's bytes.
     pub fn note_read(&mut self, row: Row, is_right: bool) {
         self.handed_on.entry(row).and_modify(|(_, was_read)| *was_read = true);
         let Some((stripe, slot)) = self.geometry.layout.slot_at(row.0, row.1) else { return };
@@ -237,13 +237,13 @@ impl FaultBudget {
         }
     }
 
-    /// May the next read of this row go astray?
+    /// May the next read of this row be misdirected?
     pub fn allows_misread(&self, disks: &[MemberDisk], row: Row) -> bool {
         let Some(stripe) = self.stripe(row) else { return false };
-        !self.misread.contains_key(&stripe) && self.allows(disks, &[(row, Blow::Corrupt)])
+        !self.misread.contains_key(&stripe) && self.allows(disks, &[(row, DamageKind::Corrupt)])
     }
 
-    /// A member does not hold what it should any more. What is beyond the budget without it may be lost.
+    /// Notes that a member lacks data from now on. Stripes that are beyond the budget without it may be lost.
     pub fn lacks(&mut self, disks: &[MemberDisk], member: usize) {
         self.lacking[member] = true;
         let beyond = (0..self.geometry.stripes).filter(|&stripe| !self.bears(disks, stripe, &[], &self.lacking));
@@ -252,8 +252,8 @@ impl FaultBudget {
         self.doubt(disks);
     }
 
-    /// The volume has crashed while these stripes were being written, or held what was not flushed; the disks are what
-    /// the crash left.
+    /// Notes a crash while these stripes were being written, or held data that were not flushed; the disks are as the
+    /// crash left them.
     pub fn crash(&mut self, disks: &[MemberDisk], dirty: impl IntoIterator<Item = u64>) {
         self.misread.clear();
         self.dirty.extend(dirty);
@@ -263,12 +263,12 @@ impl FaultBudget {
         self.doubt(disks);
     }
 
-    /// Was this stripe half written when the array crashed, or may its chunks be lost?
+    /// Was this stripe half written at any crash, or may its chunks be lost?
     pub fn is_doubtful(&self, stripe: u64) -> bool {
         self.ever_dirty.contains(&stripe) || self.losable.contains(&stripe)
     }
 
-    /// Something has gone wrong: where it meets a dirty stripe, chunks may be lost.
+    /// Adds the dirty stripes in which anything is wrong now to those whose chunks may be lost.
     pub fn doubt(&mut self, disks: &[MemberDisk]) {
         let dirty: Vec<u64> = self.dirty.iter().copied().collect();
         let hurt = dirty.into_iter().filter(|&stripe| self.is_hurt(disks, stripe));
@@ -276,12 +276,12 @@ impl FaultBudget {
         self.losable.extend(hurt);
     }
 
-    /// What the last crash left of these stripes is resynced.
+    /// Removes from the dirty stripes those that are resynced.
     pub fn resynced(&mut self, is_settled: impl Fn(u64) -> bool) {
         self.dirty.retain(|&stripe| !is_settled(stripe));
     }
 
-    /// The stripes that a crash left half written.
+    /// The stripes that a crash left half written, and that are not resynced yet.
     pub fn dirty(&self) -> impl Iterator<Item = u64> {
         self.dirty.iter().copied()
     }

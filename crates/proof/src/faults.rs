@@ -1,6 +1,6 @@
 //! What goes wrong with a write or a read, by chance, as far as the fault budget allows.
 
-use crate::fault_budget::{Blow, FaultBudget, Row};
+use crate::fault_budget::{DamageKind, FaultBudget, Row};
 use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
 use scrubjay_core::units::MemberOffset;
@@ -48,6 +48,8 @@ pub enum InjectedFault {
     Grazed,
     /// Junk lies on it.
     Overwritten,
+    /// Bits of it are wrong, in its content or in its appendix or in both.
+    Rotten,
     /// A read of it returned another place's bytes.
     Misread,
     /// It cannot be read.
@@ -69,7 +71,8 @@ impl InjectedFault {
             }
             CorruptionKind::TornWrite => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
             CorruptionKind::MisdirectedWrite { .. } => {
-                matches!(self, InjectedFault::Struck(..) | InjectedFault::Grazed)
+                // Bits of what the appendix says of its place may be wrong.
+                matches!(self, InjectedFault::Struck(..) | InjectedFault::Grazed | InjectedFault::Rotten)
             }
             CorruptionKind::MisdirectedRead => self == InjectedFault::Misread,
             // A write lost where nothing of ours was before shows what lay there.
@@ -91,7 +94,7 @@ pub struct Harm {
     /// Where it lands besides: on which disk, at which byte.
     pub strikes: Option<(usize, u64)>,
     /// What the rows suffer.
-    pub blows: Vec<(Row, Blow)>,
+    pub damages: Vec<(Row, DamageKind)>,
     /// What to remember of it.
     pub planted: Vec<(Row, InjectedFault)>,
 }
@@ -99,7 +102,7 @@ pub struct Harm {
 impl Harm {
     /// None.
     pub fn none() -> Harm {
-        Harm { fate: WriteFate::HONEST, is_refused: false, strikes: None, blows: Vec::new(), planted: Vec::new() }
+        Harm { fate: WriteFate::HONEST, is_refused: false, strikes: None, damages: Vec::new(), planted: Vec::new() }
     }
 }
 
@@ -145,8 +148,8 @@ impl FaultInjector {
         let blocks = len / self.geometry.block_bytes;
         let mut harm = Harm::none();
         harm.fate = WriteFate { stale_from: Some(0), is_latent: !is_durable && self.rng.uniform() < latent };
-        let suffers = |harm: &mut Harm, rows: &[Row], blow, planted| {
-            harm.blows.extend(rows.iter().map(|&row| (row, blow)));
+        let suffers = |harm: &mut Harm, rows: &[Row], damage, planted| {
+            harm.damages.extend(rows.iter().map(|&row| (row, damage)));
             harm.planted.extend(rows.iter().map(|&row| (row, planted)));
         };
         let kind = bounds.iter().scan(0.0, |sum, chance| {
@@ -154,7 +157,7 @@ impl FaultInjector {
             Some(*sum)
         });
         match kind.take_while(|&bound| draw >= bound).count() {
-            0 => suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Lost),
+            0 => suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Lost),
             1 if blocks >= 2 => {
                 let kept = 1 + self.rng.below(blocks - 1);
                 harm.fate.stale_from = Some(kept);
@@ -162,26 +165,31 @@ impl FaultInjector {
                 let mut old = vec![0; (kept * self.geometry.block_bytes) as usize];
                 let is_old = disks[disk].read(offset, &mut old).is_ok() && data.starts_with(&old);
                 match rows.len() == 1 && !is_old {
-                    true => suffers(&mut harm, &rows, Blow::Corrupt, InjectedFault::Torn),
-                    false => suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Lost),
+                    true => suffers(&mut harm, &rows, DamageKind::Corrupt, InjectedFault::Torn),
+                    false => suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Lost),
                 }
             }
             2 => {
                 let Some((there, at)) = self.elsewhere(disk, offset, len, wrong_disk) else { return Harm::none() };
                 harm.strikes = Some((there, at));
-                suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Missed);
-                suffers(&mut harm, &self.rows(there, at, len), Blow::Corrupt, InjectedFault::Struck(disk, offset));
+                suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Missed);
+                suffers(
+                    &mut harm,
+                    &self.rows(there, at, len),
+                    DamageKind::Corrupt,
+                    InjectedFault::Struck(disk, offset),
+                );
             }
             3 => {
                 let Some((there, at)) = self.askew(disk, offset, len) else { return Harm::none() };
                 harm.strikes = Some((there, at));
-                suffers(&mut harm, &rows, Blow::Stale, InjectedFault::Missed);
+                suffers(&mut harm, &rows, DamageKind::Stale, InjectedFault::Missed);
                 let struck = self.rows(there, at, len);
-                suffers(&mut harm, &struck, Blow::Corrupt, InjectedFault::Grazed);
+                suffers(&mut harm, &struck, DamageKind::Corrupt, InjectedFault::Grazed);
             }
             4 => {
                 (harm.is_refused, harm.fate) = (true, WriteFate::HONEST);
-                suffers(&mut harm, &rows, Blow::Failed, InjectedFault::Unreadable);
+                suffers(&mut harm, &rows, DamageKind::Failed, InjectedFault::Unreadable);
             }
             _ => return Harm::none(),
         }
@@ -189,8 +197,8 @@ impl FaultInjector {
         if harm.is_refused && !fault_budget.allows_loss(disks, disk) {
             return Harm::none();
         }
-        let is_everywhere_data = harm.blows.iter().all(|&(row, _)| fault_budget.stripe(row).is_some());
-        if is_data && is_everywhere_data && fault_budget.allows(disks, &harm.blows) { harm } else { Harm::none() }
+        let is_everywhere_data = harm.damages.iter().all(|&(row, _)| fault_budget.stripe(row).is_some());
+        if is_data && is_everywhere_data && fault_budget.allows(disks, &harm.damages) { harm } else { Harm::none() }
     }
 
     /// What becomes of a write beside the rows.

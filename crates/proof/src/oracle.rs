@@ -1,47 +1,48 @@
-//! What a client may be told: for every byte the values that are legal now, and those that a crash may bring back.
+//! The oracle of a device: for every byte the values that a read may return now, and those that a crash may bring back.
 //!
 //! Without a crash the device is a register, sector by sector (linearizable; Herlihy & Wing 1990): a read returns the
 //! last value whose write ended before the read began, or that of any write under way during the read; and once a read
-//! has returned a value, no later read returns an older one. After a crash it may return what was durable, and any
-//! value written or begun to be written since: durable is what was replied to before a flush that was replied to, or
-//! was asked to be durable itself. The first read resyncs which. A trim leaves the choice between zeros and what was.
+//! has returned a value, no later read returns an older one. After a crash a read may return the durable value, and any
+//! value written or begun to be written since. Durable is a write that was replied to before the submission of a flush
+//! that was replied to, or that was itself requested as durable. The first read after the crash decides which value it
+//! is. After a trim a read may return zeros or the old value.
 //!
-//! What it does not insist on: that the two parts of one sector that two requests wrote survive a crash together.
+//! One thing is not required: that the two parts of one sector that two requests wrote survive a crash together.
 
 use crate::pattern::{self, WriteId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The unit that a crash leaves whole.
+/// The unit, in bytes, that a crash leaves whole.
 const SECTOR: u64 = 512;
 
-/// No step is later.
+/// Later than any step.
 const NEVER: u64 = u64::MAX;
 
-/// What a write puts there.
+/// The content of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteContent {
-    /// [`pattern::fill`].
+    /// The bytes of [`pattern::fill`].
     Pattern,
     /// Zeros.
     Zeros,
-    /// Zeros, or what was there: a trim.
+    /// Zeros, or what was there before: a trim.
     ZerosPerhaps,
-    /// Whatever it is.
+    /// Unknown bytes.
     Anything,
 }
 
-/// What is known of the whole device.
+/// What is known about the whole device.
 #[derive(Clone, Debug)]
 pub struct DeviceOracle {
     size: u64,
-    /// Counts the beginnings and ends of requests.
+    /// The number of beginnings and ends of requests so far: the oracle's clock.
     step: u64,
-    /// By their number; the first is that which never was.
+    /// All writes, by their number; number 0 stands for a device never written.
     writes: Vec<OracleWrite>,
-    /// From each key to the next: what those bytes may be.
+    /// The possible values of the bytes from each key to the next.
     extents: BTreeMap<u64, Vec<PossibleValue>>,
-    /// When the reads under way began.
+    /// The steps at which the reads under way began.
     readers: Vec<u64>,
 }
 
@@ -51,7 +52,7 @@ struct OracleWrite {
     offset: u64,
     len: u64,
     begin: u64,
-    /// [`NEVER`] while it is under way.
+    /// The step at which it ended; [`NEVER`] while it is under way.
     end: u64,
 }
 
@@ -59,11 +60,11 @@ struct OracleWrite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PossibleValue {
     write: WriteId,
-    /// No read that begins later returns it.
+    /// No read that begins after this step returns it.
     until: u64,
-    /// Since then a client knows, by replies alone, that it is overwritten.
+    /// From this step on a client knows, by replies alone, that it is overwritten.
     known: u64,
-    /// A crash may bring it back.
+    /// May a crash bring it back?
     is_revivable: bool,
 }
 
@@ -74,14 +75,14 @@ impl PossibleValue {
 }
 
 impl DeviceOracle {
-    /// Of a device of `size` bytes, never written.
+    /// The oracle of a device of `size` bytes, never written.
     pub fn new(size: u64) -> DeviceOracle {
         let never = OracleWrite { content: WriteContent::Zeros, offset: 0, len: size, begin: 0, end: 0 };
         let extents = BTreeMap::from([(0, vec![PossibleValue::new(0)])]);
         DeviceOracle { size, step: 1, writes: vec![never], extents, readers: Vec::new() }
     }
 
-    /// A write of whatever kind is submitted.
+    /// Notes that a write, zeroing or trim is submitted; returns its number.
     pub fn write_begins(&mut self, offset: u64, len: u64, content: WriteContent) -> WriteId {
         let write = self.writes.len() as WriteId;
         self.step += 1;
@@ -92,7 +93,7 @@ impl DeviceOracle {
         write
     }
 
-    /// It was replied to: done (and durable?).
+    /// Notes that a write succeeded, and whether it is durable.
     pub fn write_ends(&mut self, write: WriteId, is_durable: bool) {
         self.write_fails(write);
         let OracleWrite { content, offset, len, begin, .. } = self.writes[write as usize];
@@ -113,19 +114,19 @@ impl DeviceOracle {
         self.join(offset..offset + len);
     }
 
-    /// It was replied to: not done. Each sector of it may have been written, or not, or may still be.
+    /// Notes that a write failed: each sector of it may have been written, or not, or may still be written.
     pub fn write_fails(&mut self, write: WriteId) {
         self.step += 1;
         self.writes[write as usize].end = self.step;
     }
 
-    /// A flush is submitted; what this returns is for [`DeviceOracle::flush_ends`].
+    /// Notes that a flush is submitted; returns the argument of [`DeviceOracle::flush_ends`].
     pub fn flush_begins(&mut self) -> u64 {
         self.step += 1;
         self.step
     }
 
-    /// It was replied to.
+    /// Notes that the flush that began at `begin` succeeded.
     pub fn flush_ends(&mut self, begin: u64) {
         self.step += 1;
         let starts: Vec<u64> = self.extents.keys().copied().collect();
@@ -137,17 +138,18 @@ impl DeviceOracle {
         }
     }
 
-    /// A read is submitted; what this returns is for the other two of a read.
+    /// Notes that a read is submitted; returns the `begin` of [`DeviceOracle::read_shows`] and
+    /// [`DeviceOracle::read_ends`].
     pub fn read_begins(&mut self) -> u64 {
         self.step += 1;
         self.readers.push(self.step);
         self.step
     }
 
-    /// A read said that these bytes, at `offset`, are there.
+    /// Checks the bytes that a read returned for `offset`.
     ///
     /// # Panics
-    /// When they cannot be.
+    /// When they are not legal.
     pub fn read_shows(&mut self, begin: u64, offset: u64, bytes: &[u8]) {
         self.step += 1;
         let end = offset + bytes.len() as u64;
@@ -155,12 +157,12 @@ impl DeviceOracle {
         while at < end {
             let next = self.extents.range(at + 1..).next().map_or(self.size, |(&start, _)| start);
             let until = next.min((at / SECTOR + 1) * SECTOR).min(end);
-            self.converge(begin, at, &bytes[(at - offset) as usize..(until - offset) as usize]);
+            self.narrow(begin, at, &bytes[(at - offset) as usize..(until - offset) as usize]);
             at = until;
         }
     }
 
-    /// A read was replied to.
+    /// Notes that a read was replied to.
     pub fn read_ends(&mut self, begin: u64) {
         self.step += 1;
         let place = self.readers.iter().position(|&reader| reader == begin).expect("a read ends once");
@@ -176,8 +178,8 @@ impl DeviceOracle {
         })
     }
 
-    /// What ended before now in this range survives what comes: the program is killed, and the disks are not. (A trim may come
-    /// undone, even if zeros were read.)
+    /// Notes that all writes of this range that ended before now survive the next crash: the program is killed, the
+    /// disks are not. (A trim may be undone, even if zeros were read.)
     pub fn keeps(&mut self, range: Range<u64>) {
         for start in self.split(range) {
             let (step, values) = (self.step, self.values(start).clone());
@@ -193,7 +195,7 @@ impl DeviceOracle {
         }
     }
 
-    /// The device has lost its power or its program. What was under way will never be replied to.
+    /// Notes a loss of power, or of the program. Requests under way will never be replied to.
     pub fn crash(&mut self) {
         self.step += 1;
         for write in self.writes.iter_mut().filter(|write| write.end == NEVER) {
@@ -206,14 +208,14 @@ impl DeviceOracle {
         }
     }
 
-    /// Nobody can tell what these bytes are, until they are written again.
-    pub fn gives_up(&mut self, range: Range<u64>) {
+    /// Accepts any content of these bytes until they are written again.
+    pub fn accept_anything(&mut self, range: Range<u64>) {
         let write = self.write_begins(range.start, range.end - range.start, WriteContent::Anything);
         self.write_fails(write);
     }
 
-    /// Takes a piece of a sector that lies in one extent.
-    fn converge(&mut self, begin: u64, at: u64, bytes: &[u8]) {
+    /// Checks a piece of a sector, inside one extent, and drops the values that are older than what was read.
+    fn narrow(&mut self, begin: u64, at: u64, bytes: &[u8]) {
         let (&start, values) = self.extents.range(..=at).next_back().expect("extents begin at 0");
         let holds = |value: &PossibleValue| value.until > begin && self.holds(value.write, at, bytes);
         if values.iter().all(holds) {
@@ -224,7 +226,7 @@ impl DeviceOracle {
         }
         let right: Vec<WriteId> = values.iter().filter(|value| holds(value)).map(|value| value.write).collect();
         assert!(!right.is_empty(), "{}", self.complaint(begin, at, bytes, &values.clone()));
-        // In order before what was read: all else that had ended before the read began.
+        // All other values whose writes had ended before the read began are older than what was read.
         let ended = |write: WriteId| self.writes[write as usize].end < begin;
         let is_older =
             |value: &PossibleValue| !right.contains(&value.write) && value.until == NEVER && ended(value.write);
@@ -263,7 +265,7 @@ impl DeviceOracle {
         format!("wrong bytes: {} at {at} are {what}; legal: {}", bytes.len(), legal.join("; "))
     }
 
-    /// Makes extents begin and end where the range does; returns where those inside begin.
+    /// Makes extents begin and end where the range does; returns the starts of those inside it.
     fn split(&mut self, range: Range<u64>) -> Vec<u64> {
         assert!(range.start < range.end && range.end <= self.size, "{range:?} of {}", self.size);
         for at in [range.start, range.end] {
@@ -279,13 +281,13 @@ impl DeviceOracle {
         self.extents.get_mut(&start).expect("an extent begins there")
     }
 
-    /// Forgets the values of an extent that nothing can return any more.
+    /// Removes those values of an extent that no read can return any more.
     fn sweep(&mut self, start: u64) {
         let oldest = self.readers.iter().copied().min().unwrap_or(self.step);
         self.values(start).retain(|value| value.is_revivable || value.until > oldest);
     }
 
-    /// Makes one extent of neighbours that are alike.
+    /// Merges neighbouring extents with the same values.
     fn join(&mut self, range: Range<u64>) {
         let starts: Vec<u64> = self.extents.range(range).map(|(&start, _)| start).collect();
         for start in starts {
@@ -318,7 +320,7 @@ mod tests {
         .is_ok()
     }
 
-    /// Which of the writes so far a read of sector 0 may return.
+    /// The writes so far whose content a read of sector 0 may return.
     fn legal(oracle: &DeviceOracle) -> Vec<WriteId> {
         (0..oracle.writes.len() as WriteId).filter(|&write| accepts(oracle, write, 0, 512)).collect()
     }

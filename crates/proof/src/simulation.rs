@@ -3,12 +3,12 @@
 //! At the end the world calms down: members that are out are replaced and rebuilt, every stripe is verified, everything
 //! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
 
-use crate::beside;
 use crate::client::StormClient;
 use crate::config::{ArrayIncident, ScheduledIncident, StormConfig, Stream};
 use crate::disk_set::DiskSet;
 use crate::fault_budget::{FaultBudget, Row};
 use crate::faults::{FaultInjector, InjectedFault};
+use crate::member_metadata;
 use crate::subject::StormSubject;
 use crate::trace::StormLog;
 use scrubjay_core::index::{MemberIndex, RowIndex, StripeIndex, StripePosition};
@@ -189,6 +189,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
             ArrayIncident::ReadAll => self.copy(),
             ArrayIncident::Plague(step) => self.disk_set.plague(self.now, step),
+            ArrayIncident::Rot(step) => self.disk_set.rot(self.now, step),
             ArrayIncident::Verify => {
                 let stripes = self.setting.geometry.stripes;
                 let id = self.client.verify();
@@ -202,7 +203,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
         if survival == CrashSurvival::Ended && is_last && !self.setting.is_over_budget {
             let geometry = self.setting.geometry;
-            let written = beside::written(&geometry, &self.disk_set.disks);
+            let written = member_metadata::written(&geometry, &self.disk_set.disks);
             for stripe in 0..geometry.stripes {
                 let start = stripe * geometry.stripe_bytes();
                 self.client.keeps(start..start + geometry.stripe_bytes(), !written.get(StripeIndex(stripe)));
@@ -262,7 +263,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             if slot < geometry.layout.shape().data && stripe < geometry.stripes {
                 let start = stripe * geometry.stripe_bytes() + slot as u64 * geometry.chunk_bytes;
                 self.trace.say(self.now, || format!("bytes {start}+{} may be anything", geometry.chunk_bytes));
-                self.client.oracle.gives_up(start..start + geometry.chunk_bytes);
+                self.client.oracle.accept_anything(start..start + geometry.chunk_bytes);
             }
         }
     }
@@ -307,7 +308,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             disks
         });
         let is_bearable = |disks: &[MemberDisk]| {
-            let is_whole = |disk: &MemberDisk| !disk.is_gone && beside::is_whole(&self.setting.geometry, disk);
+            let is_whole = |disk: &MemberDisk| !disk.is_gone && member_metadata::is_whole(&self.setting.geometry, disk);
             disks.iter().any(is_whole) && S::refusal(disks).is_none()
         };
         if self.disk_set.fault_budget.lacking.contains(&true) || !sides.iter().all(|disks| is_bearable(disks)) {
@@ -386,10 +387,10 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     /// ever written.
     fn look_at_disks(&self) {
         let geometry = self.setting.geometry;
-        let newest = beside::newest(&geometry, &self.disk_set.disks[0]);
+        let newest = member_metadata::newest(&geometry, &self.disk_set.disks[0]);
         for (slot, disk) in self.disk_set.disks.iter().enumerate() {
-            let told = beside::newest(&geometry, disk);
-            let is_fine = beside::is_readable(&geometry, disk) && told == newest;
+            let told = member_metadata::newest(&geometry, disk);
+            let is_fine = member_metadata::is_readable(&geometry, disk) && told == newest;
             assert!(is_fine, "beside the rows disk {slot} has {told:?}, and disk 0 {newest:?}");
         }
         // Nothing is found by a bare array, and nothing in the parities of a pure one.

@@ -1,11 +1,12 @@
-//! The virtual-time pump: runs a machine against a modelled disk and its foreground, and knows what it cost.
+//! The virtual-time pump: runs a machine against a modelled disk and its foreground, and measures the exact slowdown.
 //!
-//! The same loop as the real one: tell the machine what happened, a tick last; take operations until it has none; go
-//! to the next moment that matters. The queue at the disk is one, first come first served: a verification that has
-//! begun is finished, and all who came meanwhile wait for it and for each other.
+//! It is the same loop as the real one: report what happened to the machine, a tick last; take operations until it has
+//! none; go to the next moment that matters. The disk has one queue, first come, first served: a verification that has
+//! begun is finished, and foreground requests that arrive meanwhile wait for it and for each other.
 //!
-//! Beside the disk runs its *shadow*: the same server with the same foreground and no scrub. A request's slowdown is its
-//! response at the disk minus its response at the shadow, exact to the nanosecond, the ones queued behind included.
+//! In parallel to the disk runs its *shadow*: the same server with the same foreground and no scrub. A request's
+//! slowdown is its response time at the disk minus that at the shadow, exact to the nanosecond; requests queued behind
+//! a delayed one are included.
 
 mod op;
 mod report;
@@ -21,76 +22,76 @@ use scrubjay_core::scrub::recording::{Recording, RecordingEntry};
 use scrubjay_core::units::{Nanos, Sector};
 use std::collections::VecDeque;
 
-/// The most operations a machine may have at the disk: above it the machine is broken, not busy.
+/// Operations that a machine may have at the disk, at most: with more the machine is broken, not busy.
 const OPS_MAX: usize = 1024;
-/// The most rounds without time passing or an operation being given: above it the machine spins.
+/// Rounds in a row without time passing or an operation being given, at most: with more the machine spins.
 const IDLE_ROUNDS_MAX: u32 = 1000;
 
-/// When the machine is told of the foreground.
+/// When the machine learns of foreground events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForegroundSight {
-    /// At once: every arrival and completion wakes it. What a scrubber inside the kernel could do.
+    /// At once: every arrival and completion wakes it. A scrubber inside the kernel could do that.
     Live,
-    /// Just before its next decision, and once in `period` while there is something to see. What the real pump does.
+    /// Just before its next decision, and once in `period` while there are events: as the real pump does it.
     Drained {
-        /// Greater than zero.
+        /// The time between two looks, greater than zero.
         period: Nanos,
     },
 }
 
 impl Default for ForegroundSight {
-    /// As the real pump: every 100 ms at least.
+    /// As the real pump has it: looks every 100 ms at least.
     fn default() -> ForegroundSight {
         ForegroundSight::Drained { period: Nanos::from_millis(100) }
     }
 }
 
-/// A disk, its foreground, and a machine to come.
+/// A disk and its foreground, ready for a machine.
 #[derive(Debug)]
 pub struct SimulatedPump<S: RequestSource> {
     disk: SimulatedDisk,
     foreground: S,
     sight: ForegroundSight,
-    /// How long every request is on its way to the disk, and back.
+    /// How long every request takes to the disk, and its answer back.
     path: [Nanos; 2],
     until: Nanos,
     recording: Option<Recording>,
     shadow: DiskServer,
-    /// When each foreground request at the disk will be done: ascending.
+    /// When each foreground request at the disk will complete, ascending.
     completions: VecDeque<Nanos>,
     /// Operations at the disk, in the order of their end.
     ops: VecDeque<OpAtDisk>,
     report: RunReport,
     slowdowns: Vec<Nanos>,
-    /// What all lost since a request of ours was met last, by that one.
+    /// What all foreground requests have lost so far by the scrub request that was met last.
     lost_by_last: Nanos,
-    /// Did the disk work for us last?
-    is_ours_last: bool,
-    /// Where our last request ended.
+    /// Was the last request at the disk one of the scrub?
+    was_scrub_last: bool,
+    /// Where the last scrub request ended.
     ends_at: Sector,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct PumpRun {
-    /// What was done and what it cost.
+    /// The figures of the scrub and of the foreground.
     pub report: RunReport,
-    /// All that the machine was told and gave; empty unless the run was [`SimulatedPump::recorded`].
+    /// All events that the machine received and operations that it gave; empty unless the run was [`SimulatedPump::recorded`].
     pub recording: Recording,
-    /// What each foreground request lost, in the order of arrival; as empty.
+    /// The slowdown of each foreground request, in the order of arrival; empty unless the run was recorded.
     pub slowdowns: Vec<Nanos>,
 }
 
 impl<I: Iterator<Item = ForegroundRequest>> SimulatedPump<OpenLoop<I>> {
-    /// A run that ends when the machine is done, seen as the real pump sees it, not recorded. A machine that is never
-    /// done among an endless foreground needs [`SimulatedPump::until`].
+    /// A run that ends when the machine is done, with the sight of the real pump, not recorded. A machine that is never
+    /// done in an endless foreground needs [`SimulatedPump::until`].
     pub fn new(disk: SimulatedDisk, foreground: impl IntoIterator<IntoIter = I>) -> SimulatedPump<OpenLoop<I>> {
         SimulatedPump::among(disk, OpenLoop::new(foreground))
     }
 }
 
 impl<S: RequestSource> SimulatedPump<S> {
-    /// As [`SimulatedPump::new`], with any foreground.
+    /// A run like that of [`SimulatedPump::new`], with any source of foreground requests.
     pub fn among(disk: SimulatedDisk, foreground: S) -> SimulatedPump<S> {
         SimulatedPump {
             disk,
@@ -105,17 +106,17 @@ impl<S: RequestSource> SimulatedPump<S> {
             report: RunReport::default(),
             slowdowns: Vec::new(),
             lost_by_last: Nanos::ZERO,
-            is_ours_last: false,
+            was_scrub_last: false,
             ends_at: Sector(0),
         }
     }
 
-    /// The same, but it ends at `until` if the machine is not done by then.
+    /// Ends the run at `until` if the machine is not done by then.
     pub fn until(self, until: Nanos) -> SimulatedPump<S> {
         SimulatedPump { until, ..self }
     }
 
-    /// The same with another [`ForegroundSight`].
+    /// Sets the [`ForegroundSight`].
     ///
     /// # Panics
     /// When the period between two looks is zero.
@@ -124,12 +125,12 @@ impl<S: RequestSource> SimulatedPump<S> {
         SimulatedPump { sight, ..self }
     }
 
-    /// The same, but every request, ours too, is so long on its way to the disk, and back: while one is, the disk serves others.
+    /// Gives every request, scrub or foreground, a way to the disk (`there`) and `back`, during which the disk serves others.
     pub fn behind(self, there: Nanos, back: Nanos) -> SimulatedPump<S> {
         SimulatedPump { path: [there, back], ..self }
     }
 
-    /// The same with a recording of the run. It grows with every event: for runs that are bounded otherwise.
+    /// Records the run. The recording grows with every event: use it for runs that are bounded otherwise.
     pub fn recorded(self) -> SimulatedPump<S> {
         SimulatedPump { recording: Some(Recording::new()), ..self }
     }
@@ -162,10 +163,10 @@ impl<S: RequestSource> SimulatedPump<S> {
         PumpRun { report: self.report, recording: self.recording.unwrap_or_default(), slowdowns: self.slowdowns }
     }
 
-    /// Tells all that happened up to `now`: the foreground, then our own completions, then a tick.
+    /// Reports all that happened up to `now`: the foreground, then the scrub's own completions, then a tick.
     fn tell(&mut self, machine: &mut impl Machine, now: Nanos) {
         while let Some(at) = self.foreground_next().filter(|&at| at <= now) {
-            // Where both happen at once, the disk is free before it is busy again.
+            // If both happen at once, the disk is free before it is busy again.
             let event = if self.completions.front() == Some(&at) {
                 self.completions.pop_front();
                 Event::ForegroundCompleted { at, count: 1 }
@@ -191,7 +192,7 @@ impl<S: RequestSource> SimulatedPump<S> {
         machine.handle(now, event);
     }
 
-    /// Takes operations until the machine has none, and puts them into the disk's queue. Returns how many.
+    /// Takes operations until the machine has none, and puts them into the disk's queue. Returns their number.
     fn take(&mut self, machine: &mut impl Machine, now: Nanos) -> usize {
         let before = self.ops.len();
         while let Some(op) = machine.poll_op(now) {
@@ -200,10 +201,10 @@ impl<S: RequestSource> SimulatedPump<S> {
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);
-            let is_away = !self.is_ours_last || range.start != self.ends_at;
+            let is_away = !self.was_scrub_last || range.start != self.ends_at;
             let service = self.disk.work(now, range.bytes(), is_away);
             self.ends_at = range.end;
-            self.is_ours_last = true;
+            self.was_scrub_last = true;
             let [there, back] = self.path;
             let served = self.disk.server().serve(now + there, service);
             let (started, finished) = (served.started - there, served.finished + back);
@@ -213,7 +214,7 @@ impl<S: RequestSource> SimulatedPump<S> {
         self.ops.len() - before
     }
 
-    /// The next moment at which the machine must be told something or be asked; `None`: never.
+    /// The next moment at which the machine must be notified or polled; `None`: never.
     fn wake(&mut self, machine: &impl Machine, now: Nanos) -> Option<Nanos> {
         let completion = self.ops.front().map(|op| op.finished);
         let timeout = machine.poll_timeout(now).filter(|&at| at < Nanos::MAX).map(|at| at.max(now));
@@ -228,13 +229,13 @@ impl<S: RequestSource> SimulatedPump<S> {
         [completion, timeout, seen].into_iter().flatten().min()
     }
 
-    /// When the foreground's next arrival or completion is.
+    /// The time of the foreground's next arrival or completion.
     fn foreground_next(&mut self) -> Option<Nanos> {
         let arrival = self.foreground.next_at();
         arrival.into_iter().chain(self.completions.front().copied()).min()
     }
 
-    /// Lets the next foreground request into the queues of the disk and of its shadow.
+    /// Puts the next foreground request into the queues of the disk and of its shadow.
     fn admit(&mut self) {
         let Some(request) = self.foreground.take() else { return };
         let at = request.at;
@@ -244,7 +245,7 @@ impl<S: RequestSource> SimulatedPump<S> {
         let served = self.disk.server().serve(at + there, request.service).finished + back;
         self.completions.push_back(served);
         self.foreground.answered(served);
-        self.is_ours_last = false;
+        self.was_scrub_last = false;
         if let Some(next) = self.foreground.next_at() {
             assert!(at <= next, "the foreground's arrivals run backwards at {} ns", next.0);
         }
@@ -254,14 +255,15 @@ impl<S: RequestSource> SimulatedPump<S> {
         let slowdown = served - alone;
         self.lost_by_last = if met == Some(false) { slowdown } else { self.lost_by_last + slowdown };
         self.report.foreground.add(idle, alone - at, slowdown, met.is_some());
-        self.report.foreground.slowdown_of_one = self.report.foreground.slowdown_of_one.max(self.lost_by_last);
+        self.report.foreground.slowdown_by_one_request =
+            self.report.foreground.slowdown_by_one_request.max(self.lost_by_last);
         if self.recording.is_some() {
             self.slowdowns.push(slowdown);
         }
     }
 
-    /// After the end: the foreground goes on until no request feels the scrub any more, or, where it never leaves the disk idle,
-    /// for as long again.
+    /// After the end, takes foreground requests until none is delayed by the scrub any more, or, if the foreground
+    /// never leaves the disk idle, for as long as the run was.
     fn drain(&mut self, end: Nanos) {
         while let Some(at) = self.foreground.next_at() {
             let delayed = at < self.disk.server().free() && self.shadow.free() < self.disk.server().free();

@@ -1,4 +1,4 @@
-//! The budget's promises, on any disk and among any foreground that chance makes.
+//! The budget's promises, on random disks and with random foregrounds.
 
 use scrubjay_core::rng::Rng;
 use scrubjay_core::scrub::coverage::Coverage;
@@ -18,7 +18,7 @@ fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
-/// The shipped scrubber at a goal.
+/// The shipped scrubber with a goal.
 fn scrub(goal: Goal) -> Scrub {
     let grid = Grid::new(Bytes::gib(200).sectors(), Bytes::mib(128).sectors(), Bytes::mib(8).sectors());
     let (started, today) = (Nanos::ZERO, UnixSeconds(1));
@@ -31,9 +31,8 @@ fn disk(model: ServiceModel) -> SimulatedDisk {
     SimulatedDisk::new(Bytes::gib(200).sectors(), model)
 }
 
-/// Random foregrounds, from sparse to dense: the mean goal is kept, at the end and, from the 300th request on, at all times
-/// but after a collision before a burst the like of which was not seen; the max goal is kept always; and idle time is never
-/// left alone.
+/// Random foregrounds, from sparse to dense. The mean goal is kept at the end and, from the 300th request on, at all times
+/// except after a collision before a burst larger than any before; the max goal is always kept; and idle time is used.
 #[test]
 fn the_budget_in_every_weather() {
     let mut above = 0;
@@ -63,8 +62,7 @@ fn the_budget_in_every_weather() {
     assert!(above <= 6, "{above} of 60 were above the goal for a while");
 }
 
-/// A disk as unlike the one that is believed in at the start as three times, with seeks, scatter, stray long times and
-/// drift.
+/// A disk up to three times as fast or slow as the scrubber assumes at first, with seeks, scatter, stray long times and drift.
 fn any_disk(rng: &mut Rng) -> SimulatedDisk {
     let lie = 3f64.powf(2.0 * rng.uniform() - 1.0);
     let ServiceModel { positioning, per_mib } = ServiceModel::default();
@@ -90,8 +88,8 @@ fn any_span(rng: &mut Rng) -> TimeSpan {
     }
 }
 
-/// The mean so far is never above the goal by more than one request of ours has cost, from the warm-up on: whatever the
-/// disk, the foreground and the goal are, and however wrong the plan is about them.
+/// From the warm-up on, the total loss never exceeds the goal's by more than the cost of one scrub request: whatever
+/// the disk, the foreground and the goal are, and however wrong the plan is about them.
 #[test]
 fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
     fn run(disk: SimulatedDisk, foreground: impl RequestSource, goal: Goal) -> PumpRun {
@@ -110,7 +108,7 @@ fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
         } else {
             run(disk, Clients::new(clients, burst, gap, think, service, chance), goal)
         };
-        let one = run.report.foreground.slowdown_of_one.as_secs_f64();
+        let one = run.report.foreground.slowdown_by_one_request.as_secs_f64();
         let mut lost = 0.0;
         for (before, slowdown) in run.slowdowns.iter().enumerate() {
             lost += slowdown.as_secs_f64();
@@ -121,8 +119,8 @@ fn what_is_lost_is_never_more_than_was_earned_and_one_collision() {
     }
 }
 
-/// From the warm-up on no more than one in a hundred of the requests so far has lost more than the goal of the 99th percentile,
-/// but for those who met one request of ours; and the mean goal alone would not have done that.
+/// From the warm-up on, no more than one in a hundred of the requests so far has lost more than the goal of the 99th
+/// percentile, except those that met one scrub request; and the mean goal alone would not have achieved that.
 #[test]
 fn all_but_one_in_a_hundred_lose_no_more_than_the_p99_goal() {
     let (mut read, mut without) = ([0.0; 2], 0);
@@ -138,7 +136,7 @@ fn all_but_one_in_a_hundred_lose_no_more_than_the_p99_goal() {
             let clients = Clients::new(1, burst, gap, think, service, Rng::new(seed + 1000));
             SimulatedPump::among(disk.clone(), clients).recorded().until(Nanos::from_secs(400)).run(&mut scrub(goal))
         };
-        // How many more than one in a hundred, at the worst moment.
+        // How many requests more than one in a hundred, at the worst moment.
         let over = |run: &PumpRun| {
             let mut late = 0.0;
             let counted = run.slowdowns.iter().enumerate().map(|(before, &slowdown)| {
@@ -157,9 +155,9 @@ fn all_but_one_in_a_hundred_lose_no_more_than_the_p99_goal() {
     assert!(without >= 8 && share > 0.5, "{without} of 40 without such a goal; with it {share} as much is read");
 }
 
-/// Skipping ahead changes nothing: the same requests of ours at the same times, and the same loss, as when each event of the
-/// pump is told. Where several come while one request of ours is served, the pump tells of them one after the other, and a plan
-/// that is made at that moment has seen some of them only: then it is the same but for chance.
+/// Skipping ahead changes nothing: the scrub requests, their times and the losses are the same as if each event of the
+/// pump were reported. If several requests arrive during one scrub request, the pump reports them one after the other,
+/// and a plan made at that moment knows only some of them: then the results are the same on average.
 #[test]
 fn skipping_ahead_is_the_same_to_the_nanosecond() {
     let (mut ratio, mut bursts) = (0.0, 0.0);
@@ -168,7 +166,7 @@ fn skipping_ahead_is_the_same_to_the_nanosecond() {
         let goal = Goal::new(Nanos(250_000 << rng.below(5)), ms(20 << rng.below(4)));
         let (burst, gap) =
             (1 + rng.below(8).pow(2) as u32, TimeSpan::Exponential { mean: Nanos(rng.below(10_000_000)) });
-        let longest = Nanos::from_secs(1500); // long enough for what is known of a size to become stale
+        let longest = Nanos::from_secs(1500); // long enough for the times of a request size to become stale
         let (burst, think) = match seed % 4 {
             0 => (1, TimeSpan::Uniform(ms(200), ms(200 + rng.below(3000)))),
             1 => (1, TimeSpan::Pareto { minimum: ms(200), shape: 0.5, maximum: longest }),
@@ -184,24 +182,24 @@ fn skipping_ahead_is_the_same_to_the_nanosecond() {
         if burst == 1 {
             assert_eq!(skipped.slowdown_total, played.slowdown_total, "seed {seed}, {think:?}");
             assert_eq!(skipped.slowdown_max, played.slowdown_max, "seed {seed}, {think:?}");
-            // The pump ends with the load, and does not count what is at the disk then.
+            // The pump ends with the load, and does not count the request at the disk then.
             assert!(skipped.scrub_requests - played.scrub_requests <= 1, "seed {seed}, {think:?}");
             continue;
         }
-        // The pump knows each request's service time, the other the mean of a busy period: one run is chance.
+        // The pump knows each request's service time, the learner the mean of a busy period, so single runs differ.
         bursts += 1.0;
         ratio += skipped.bytes_per_second() / played.bytes_per_second();
     }
     assert!((ratio / bursts - 1.0f64).abs() < 0.05, "{} on average of {bursts}", ratio / bursts);
 }
 
-/// Where the clock tells when to stop it is nearly the same: the pump also asks in between, whenever it wakes.
+/// Where the plan stops by the clock, the results are nearly the same: the pump also asks in between, whenever it wakes.
 #[test]
 fn skipping_ahead_by_the_clock_is_nearly_the_same() {
     for seed in 0..4 {
         let mut rng = Rng::new(seed);
         let ticks = (1..1000).map(|tick| f64::from(tick) + rng.uniform() * 0.008).collect::<Vec<f64>>();
-        // Each second tick brings somebody who comes at any time, but not near another: all are served one by one.
+        // After each second tick a request arrives at random, but not near another: all are served one by one.
         let mut arrivals = ticks.clone();
         arrivals.extend(ticks.iter().step_by(2).map(|tick| tick + 0.2 + 0.6 * rng.uniform()));
         arrivals.sort_by(f64::total_cmp);
@@ -218,8 +216,8 @@ fn skipping_ahead_by_the_clock_is_nearly_the_same() {
     }
 }
 
-/// A program that asks once in a while, after the same time to think or about that, on a disk with seeks: the scrub reads in
-/// between, although it looks after the program only now and then.
+/// A program that sends a request after the same or nearly the same think time, on a disk with seeks: the scrub reads
+/// in between, although it checks for the program's requests only now and then.
 #[test]
 fn the_time_between_two_beats_is_used() {
     let model = ServiceModel { positioning: Nanos(400_000), per_mib: ms(10) };
@@ -245,8 +243,8 @@ fn the_time_between_two_beats_is_used() {
     }
 }
 
-/// Long bursts with short pauses between them: the ages of their many short gaps say little of the pauses, and that is no clock. More
-/// may be lost: no less is read.
+/// Long bursts with short pauses: the ages of the many short gaps within bursts say little about the pauses, and are no
+/// clock. If more may be lost, no less is read.
 #[test]
 fn who_may_cost_more_reads_no_less() {
     for think in [TimeSpan::Fixed(ms(20)), TimeSpan::Uniform(ms(25), ms(75))] {
@@ -269,13 +267,13 @@ fn who_may_cost_more_reads_no_less() {
     }
 }
 
-/// A scrub that begins among few requests of others, or none, reads from the first seconds on: it must not wait for knowledge
-/// that only reading gives, nor save what it may spend for an idle month.
+/// A scrub that begins with few foreground requests, or none, reads from the first seconds on: it must not wait for
+/// knowledge that only reading gives, nor save its budget for an idle month.
 #[test]
 fn the_first_seconds_are_used() {
     let (beat, instant) = (|millis| TimeSpan::Uniform(ms(millis), ms(millis + 40)), TimeSpan::Fixed(Nanos(100_000)));
     let flash = ServiceModel { positioning: Nanos(50_000), per_mib: Nanos(800_000) };
-    // Requests that come together, milliseconds to the next, and what is read at least: MB in 10 s, from flash and disk.
+    // Requests in a burst, ms of thought, and the least MB read in 10 s, from flash and from disk.
     let loads = [(1, 1_000_000, 10_000, 400), (12, 4000, 10_000, 250), (1, 1000, 10_000, 150), (1, 200, 10_000, 150)];
     for (burst, think, from_flash, from_disk) in loads {
         for (model, least) in [(flash, from_flash), (ServiceModel::default(), from_disk)] {
@@ -288,8 +286,8 @@ fn the_first_seconds_are_used() {
     }
 }
 
-/// Slow disks that are hardly used: what is only imagined of those who may come together must not keep the smallest request from being
-/// sent, neither at first nor after a stop, or nobody would see who comes.
+/// Slow disks with little load: merely assumed bursts must not prevent the smallest request, neither at first nor after
+/// a stop, or the scrub would never see when requests arrive.
 #[test]
 fn a_slow_disk_that_is_hardly_used_is_read() {
     for positioning in [8, 15, 25] {
@@ -315,7 +313,7 @@ fn a_slow_disk_that_is_hardly_used_is_read() {
     }
 }
 
-/// What a delay bought in a quiet week is not asked of it in a busy day; nor is that paid for with what the week earned.
+/// The price of delay in a quiet week does not hold in a busy day; nor does the week's surplus pay for the day.
 #[test]
 fn a_quiet_week_does_not_starve_a_busy_day() {
     let quiet = || {
@@ -343,7 +341,7 @@ fn a_quiet_week_does_not_starve_a_busy_day() {
     assert!(both - before > alone * 6 / 10, "{} bytes after the week, {alone} without it", both - before);
 }
 
-/// For half an hour requests come at any time, two a second, and three together by a clock with this second.
+/// Half an hour of requests: two a second at random times, and three at each tick of a clock whose second is `second` long.
 fn beating(second: f64, seed: u64) -> Vec<ForegroundRequest> {
     let mut rng = Rng::new(seed);
     let mut at = 0.0;
@@ -362,8 +360,8 @@ fn beating(second: f64, seed: u64) -> Vec<ForegroundRequest> {
     arrivals.into_iter().map(request).collect()
 }
 
-/// A daemon writes each second among requests that come at any time: the scrub stops before it does. One whose seconds are a
-/// little longer drifts through all parts of ours, and only the age tells.
+/// A daemon writes each second, besides requests at random times: the scrub stops before it does. A daemon with
+/// slightly longer seconds drifts through all parts of the scrub's second, so that only the interval's age helps.
 #[test]
 fn the_beat_of_a_clock_is_left_alone() {
     let read = |second: f64, seed: u64| {
@@ -379,8 +377,8 @@ fn the_beat_of_a_clock_is_left_alone() {
     }
 }
 
-/// One request of the scrub in a hundred takes twice as long as anybody may lose, whatever its size. One of the foreground in ten
-/// thousand loses so much, and a few until that is known; and where the clock tells when they come, the disk is read.
+/// One scrub request in a hundred takes twice as long as a request may lose, whatever its size. Of the foreground, one request
+/// in ten thousand loses that much, and a few until this is known; and where a clock predicts the arrivals, the disk is read.
 #[test]
 fn the_max_goal_is_kept_by_a_disk_that_tries_again() {
     let model = ServiceModel { positioning: Nanos(600_000), per_mib: ms(10) };
@@ -403,13 +401,13 @@ fn the_max_goal_is_kept_by_a_disk_that_tries_again() {
     }
 }
 
-/// How many requests lost more than 50 ms.
+/// The number of requests that lost more than 50 ms.
 fn broken(scrub: &Scrub) -> f64 {
     let delays = scrub.seen().slowdown.histogram.buckets();
     delays.filter(|&(upper, _)| upper > 0.051).map(|(_, count)| count).sum()
 }
 
-/// One request of the scrub in a thousand takes 60 ms longer, or none: the plan tells whether it is that which holds it back.
+/// One scrub request in a thousand takes 60 ms longer, or none: the plan reports whether this holds it back.
 #[test]
 fn it_is_told_when_the_goal_for_the_maximum_holds_the_plan_back() {
     for (share, seed) in [(0.0, 1), (0.0, 2), (1e-3, 1), (1e-3, 2)] {
@@ -430,8 +428,8 @@ fn it_is_told_when_the_goal_for_the_maximum_holds_the_plan_back() {
     }
 }
 
-/// Where a clock tells that nobody comes in the next few milliseconds, a request that takes much longer than usual meets those who
-/// come later: it is not the same moment that is good for both.
+/// If a clock predicts no arrival in the next few milliseconds, a scrub request that takes much longer than usual still
+/// meets those that arrive later: a moment that is good for short requests need not be good for long ones.
 #[test]
 fn a_clock_does_not_vouch_for_rarely_slow_requests() {
     let (mut late, mut requests) = (0.0, 0);
@@ -454,17 +452,17 @@ fn a_clock_does_not_vouch_for_rarely_slow_requests() {
         late += broken(&scrub);
         requests += run.foreground.requests;
     }
-    // A few each, until it is known.
+    // A few in each run, until the long times are known.
     assert!(late <= 9.0, "{late} of {requests} lost more than 50 ms");
 }
 
-/// The first request of an interval pays for the seek, those that follow it do not; and one in a hundred may take long. Both are
-/// priced: the goal is kept, and what idle time there is between the beats and bursts of a program is used.
+/// The first request of an interval costs a seek, the following ones do not; and one in a hundred may take long. Both
+/// are priced: the goal is kept, and idle time between a program's beats and bursts is used.
 #[test]
 fn seeks_and_stray_long_times_are_priced() {
     let model = ServiceModel { positioning: Nanos(600_000), per_mib: ms(10) };
     let (none, stray) = ((0.0, Nanos::ZERO), (0.01, ms(100)));
-    // Milliseconds of thought, requests that come together, long times, and what is read at a goal of 1 ms, in MB/s.
+    // Milliseconds of thought, requests that come together, long times, and the least throughput at a goal of 1 ms, in MB/s.
     for (think, burst, tail, least) in [(5, 1, none, 3), (50, 1, none, 60), (200, 1, stray, 15), (400, 200, none, 11)] {
         let unsteady = Unsteady { seek: ms(8), scatter: 1.0, tail, drift: (1.0, Nanos::from_secs(1)) };
         let thought = TimeSpan::Uniform(ms(think), ms(think + 1));
@@ -474,13 +472,13 @@ fn seeks_and_stray_long_times_are_priced() {
         let run =
             SimulatedPump::among(disk, clients).until(Nanos::from_secs(120)).run(&mut scrub(Goal::default())).report;
         let over = run.foreground.slowdown_mean_seconds() - Goal::default().mean.as_secs_f64();
-        let one = run.foreground.slowdown_of_one.as_secs_f64();
+        let one = run.foreground.slowdown_by_one_request.as_secs_f64();
         assert!(over * run.foreground.requests as f64 <= one, "{think} ms: {run:?}");
         assert!(run.scrub_bytes_per_second() >= f64::from(least) * 1e6, "{think} ms: {run:?}");
     }
 }
 
-/// After a stop the plan goes by what was learnt from the first second on, and the goal is kept, whoever has come meanwhile.
+/// After a stop the plan uses its knowledge from the first second on, and keeps the goal even if the load has changed.
 #[test]
 fn what_was_learnt_is_used_after_a_stop() {
     let service = TimeSpan::Exponential { mean: ms(4) };
@@ -509,7 +507,7 @@ fn what_was_learnt_is_used_after_a_stop() {
     assert!(again as f64 > 1.5 * fresh as f64, "{again} and {fresh} bytes in the first 20 s");
 }
 
-/// And so does a clock: the first minute after a stop is read by it, where it is still the same one.
+/// A clock is remembered after a stop, too: the first minute is read by it, if it is still the same clock.
 #[test]
 fn a_beat_is_remembered_after_a_stop() {
     let play = |mut scrub: Scrub, seconds: u64, seed: u64| {
@@ -531,9 +529,9 @@ fn a_beat_is_remembered_after_a_stop() {
     assert!(read[0] as f64 > 1.1 * read[1] as f64, "{read:?} bytes in the first minute");
 }
 
-/// A disk behind a server, as over FUSE and NBD: each request is on its way for half a millisecond, while the disk may serve
-/// another. What the scrub says that requests lose is what they lose, at 16, 60 and 160 a second, even and not; and where the
-/// goal is small, that is what makes the difference.
+/// A disk behind a server, as over FUSE and NBD: each request travels for half a millisecond, while the disk may serve
+/// another. The losses that the scrub reports are the true ones, at 16, 60 and 160 requests a second, even and uneven;
+/// with a small goal this makes the difference.
 #[test]
 fn the_way_to_the_disk_is_not_counted_as_lost() {
     let model = ServiceModel { positioning: Nanos(600_000), per_mib: ms(10) };

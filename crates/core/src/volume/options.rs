@@ -79,11 +79,13 @@ pub enum SeededBug {
     ForgetWhatWasUnderWay,
     /// A write number is used before it is durably reserved.
     UseUnreservedNumbers,
+    /// A torn row is believed about its version although its appendix has no right checksum.
+    BelieveSpoiltVersions,
 }
 
 impl SeededBug {
     /// All of them.
-    pub const ALL: [SeededBug; 9] = [
+    pub const ALL: [SeededBug; 10] = [
         SeededBug::SkipOneListComparison,
         SeededBug::SetReadBitWithoutFlush,
         SeededBug::AckBeforeLastWrite,
@@ -93,5 +95,6 @@ impl SeededBug {
         SeededBug::PassOverMarks,
         SeededBug::ForgetWhatWasUnderWay,
         SeededBug::UseUnreservedNumbers,
+        SeededBug::BelieveSpoiltVersions,
     ];
 }

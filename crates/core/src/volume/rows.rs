@@ -2,6 +2,7 @@
 
 use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
+use super::options::SeededBug;
 use super::persist;
 use super::state::VolumeState;
 use crate::buffer::Buffer;
@@ -163,7 +164,10 @@ pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePos
     let sum = is_whole.then(|| crc32c(content));
     let identity = state.identity(stripe, position);
     let mut seen = if state.shape().is_data(position) {
-        let tag = tag::open_data(appendix, identity, sum);
+        let mut tag = tag::open_data(appendix, identity, sum);
+        if state.is_planted(SeededBug::BelieveSpoiltVersions) {
+            tag.entry.version = tag::written_version(appendix);
+        }
         RowSeen { entry: tag.entry, neighbour: tag.neighbour, ..RowSeen::nothing(tag.status) }
     } else {
         let mut entries = vec![ListEntry::default(); state.shape().data];

@@ -1,10 +1,10 @@
-//! The oracle of years: it sees what happens to a host, and what the watch does, and says what is against the promises.
+//! The oracle of years: it observes what happens to a host and what the watch does, and reports broken promises.
 
 use super::array::ArrayTruth;
 use super::mail::MailTruth;
 use super::reading::{DiskTruth, PowerTruth};
 use super::rules::{ClockTruth, PauseTruth};
-use super::thread::{ThreadTruth, Told};
+use super::thread::{MessageCause, ThreadTruth};
 use scrubjay_sim::host::fact::{HostFact, HostObserver};
 use scrubjay_sim::host::run::HostSummary;
 use scrubjay_sim::host::setup::{EPOCH, HostSetup};
@@ -16,31 +16,32 @@ use std::collections::BTreeMap;
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
-/// A warning comes so long before the date.
+/// A warning comes this many seconds before the date.
 const WARNING: u64 = 7 * DAY;
-/// What is announced as late has its date so soon: a warning may come a day early, and what a sixteenth of a pass took.
+/// A warned date is at most this many seconds away: a warning may come a day early, and by what a sixteenth of a pass took.
 const SOON: u64 = 9 * DAY;
-/// A heartbeat comes so long after it is due, or after the machine is switched on: a clock that began in 1970 is not believed before.
+/// Seconds within which a heartbeat comes after it is due, or after the machine is switched on: a clock that began in
+/// 1970 is not believed at first.
 const BEATS_WITHIN: u64 = 4 * HOUR;
-/// Faults that are told of one seed.
+/// Faults reported for one seed, at most.
 const FAULTS_MAX: usize = 20;
 
-/// What came of a seed.
+/// The result of a year.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct YearOutcome {
-    /// What is against the promises, in words; empty: nothing.
+    /// Broken promises, in words; the first 20.
     pub faults: Vec<String>,
-    /// Forecasts whose pass ended,
+    /// Forecasts whose pass ended.
     pub forecasts: u64,
-    /// and of them those that held.
+    /// Forecasts that held.
     pub held: u64,
     /// Passes that ended.
     pub passes: u64,
-    /// How it went.
+    /// The host's own summary.
     pub summary: HostSummary,
 }
 
-/// Knows the truth.
+/// Knows the truth about a host, and judges the watch by it. Times are seconds since 1970, by a true clock.
 #[derive(Debug)]
 pub struct YearOracle {
     pub(super) every: u64,
@@ -52,16 +53,16 @@ pub struct YearOracle {
     pub(super) power: PowerTruth,
     clock: ClockTruth,
     pause: Option<PauseTruth>,
-    /// How far clocks have jumped, in all.
+    /// The sum of all jumps of the clock, in seconds, forwards and backwards alike.
     pub(super) jumped: u64,
     threads: BTreeMap<(String, IncidentKey), ThreadTruth>,
-    /// When the watch last said that its daily check went well, and how far clocks had jumped by then.
+    /// When the watch last reported that its daily check went well, and the jumps by then.
     beat: (u64, u64),
     outcome: YearOutcome,
 }
 
 impl YearOracle {
-    /// Of a host as it is when it begins.
+    /// The oracle of a host as it is when its year begins.
     pub fn new(setup: &HostSetup) -> YearOracle {
         let settings = &setup.settings;
         YearOracle {
@@ -81,7 +82,7 @@ impl YearOracle {
         }
     }
 
-    /// What is to be said of the year.
+    /// The oracle's result.
     pub fn outcome(self, summary: HostSummary) -> YearOutcome {
         YearOutcome { summary, ..self.outcome }
     }
@@ -92,7 +93,7 @@ impl YearOracle {
         }
     }
 
-    /// A point of a disk was read at `last`, and at `at` it is read again, or not yet: is that in time, or was it said?
+    /// Judges the age of a point of a disk, read at `last` and at `at` (or not yet): was it in time, or was there a warning?
     fn judge_age(&mut self, disk: usize, last: u64, at: u64) {
         let due = last + self.every + self.jumped;
         if at <= due {
@@ -109,35 +110,35 @@ impl YearOracle {
 
     fn on_written(&mut self, at: u64, row: &MessageRow) {
         self.mail.written(at, self.jumped, row);
-        let told = match row.reason {
-            MessageReason::Opened => Told::Opened,
-            MessageReason::Grown => Told::Grown,
-            MessageReason::Reminder(number) => Told::Reminder(number),
-            MessageReason::Resolved => Told::Resolved,
+        let cause = match row.reason {
+            MessageReason::Opened => MessageCause::Opened,
+            MessageReason::Grown => MessageCause::Grown,
+            MessageReason::Reminder(number) => MessageCause::Reminder(number),
+            MessageReason::Resolved => MessageCause::Resolved,
             MessageReason::Report | MessageReason::Test => return,
         };
         for key in &row.about {
-            // A channel that is new hears of what is open, and is reminded of it with the others from then on.
+            // A new channel receives open incidents, and their reminders together with the other channels from then on.
             let others = self.threads.iter().find(|((_, known), thread)| known == key && thread.is_open);
-            let others = others.map(|(_, thread)| *thread).filter(|_| told == Told::Opened);
+            let others = others.map(|(_, thread)| *thread).filter(|_| cause == MessageCause::Opened);
             let thread = self.threads.entry((row.channel.clone(), key.clone())).or_default();
-            if let Err(what) = thread.next(told, at, self.jumped) {
+            if let Err(what) = thread.next(cause, at, self.jumped) {
                 self.fault(at, format!("{key:?} by {}: {what}", row.channel));
             } else if let Some(others) = others {
                 self.threads.insert((row.channel.clone(), key.clone()), others);
             }
-            if told != Told::Resolved && !self.has_cause(at, key) {
+            if cause != MessageCause::Resolved && !self.has_cause(at, key) {
                 self.fault(at, format!("{key:?} without a cause: {}", row.subject));
             }
             if let (IncidentKind::Unread, IncidentSubject::Disk(disk)) = (key.kind, &key.subject)
                 && let Some(disk) = self.disks.iter_mut().find(|known| known.key == disk.0)
             {
-                disk.warned = if told == Told::Resolved { None } else { Some(disk.warned.unwrap_or(at)) };
+                disk.warned = if cause == MessageCause::Resolved { None } else { Some(disk.warned.unwrap_or(at)) };
             }
         }
     }
 
-    /// Is there something in truth that an incident of this kind may be about?
+    /// Is there anything in truth that an incident of this kind may be about?
     fn has_cause(&self, at: u64, key: &IncidentKey) -> bool {
         let jumped = self.jumped;
         match &key.subject {
@@ -183,7 +184,7 @@ impl YearOracle {
         faults.into_iter().for_each(|what| self.fault(at, what));
     }
 
-    /// The watch is gone. A heartbeat that was to come just then comes a day later.
+    /// Notes that the watch was killed. A heartbeat that was due just then comes a day later.
     fn on_killed(&mut self, at: u64) {
         let (beat, jumped) = self.beat;
         let jumps = self.jumped - jumped;
@@ -193,19 +194,20 @@ impl YearOracle {
         }
     }
 
-    /// What is so for so long must have been told, by every channel.
+    /// Every channel must know of this incident, if it has lasted for more than a day.
     fn must_be_told(&mut self, at: u64, since: Option<u64>, subject: IncidentSubject, kind: IncidentKind) {
         self.must_be_news(at, since, 0, subject, kind);
     }
 
-    /// The same, and there was a message of it since `news`: that it has opened, or grown.
+    /// Every channel must know of this incident, if it has lasted for more than a day, by a message since `news` that
+    /// it opened or grew.
     fn must_be_news(&mut self, at: u64, since: Option<u64>, news: u64, subject: IncidentSubject, kind: IncidentKind) {
         let is_due =
             |&since: &u64| self.power.after_stretch(since.saturating_add(DAY), HOUR).saturating_add(self.jumped) <= at;
         let Some(since) = since.filter(is_due) else { return };
         let key = IncidentKey { subject, kind };
         let silent: Vec<String> = self.mail.channels.keys().cloned().collect();
-        // Of a channel that is not trusted the others tell.
+        // The other channels report a channel that is not trusted.
         for channel in silent.into_iter().filter(|name| key.subject != IncidentSubject::Channel(name.clone())) {
             let thread = self.threads.get(&(channel.clone(), key.clone())).filter(|thread| thread.is_open);
             let days = (at - since) / DAY;
@@ -219,7 +221,7 @@ impl YearOracle {
         }
     }
 
-    /// It is noon, and the watch runs.
+    /// Judges the watch at noon, while it runs.
     fn on_noon(&mut self, at: u64, status: &WatchStatus) {
         self.on_status(at, status);
         let (beat, jumped) = self.beat;
@@ -240,7 +242,7 @@ impl YearOracle {
         for disk in 0..self.disks.len() {
             let DiskTruth { key, lasting, is_forgotten, accepted, .. } = self.disks[disk].clone();
             let subject = IncidentSubject::Disk(scrubjay_watch::facts::DiskKey(key));
-            // Who accepts knows all that is so then.
+            // A person who accepts knows everything that is true at that time.
             if let Some(since) = lasting.filter(|&since| !is_forgotten && accepted < since) {
                 self.must_be_news(at, Some(since), since, subject, IncidentKind::Health);
             }
@@ -287,7 +289,7 @@ impl YearOracle {
         self.judge_green(at, status);
     }
 
-    /// May this disk be read now? What was so for less than `slack` seconds may not be known yet.
+    /// Judges the reading of this disk at this time. What has been true for less than `slack` seconds may not be known yet.
     fn judge_reading(&mut self, at: u64, disk: usize, slack: u64) {
         let mut faults = Vec::new();
         if let Some(hours) = self.hours
@@ -329,7 +331,7 @@ impl YearOracle {
         self.judge_reading(at, disk, 0);
     }
 
-    /// In which arrays do unreadable sectors meet now?
+    /// Records in which arrays unreadable sectors meet now.
     fn look_at_stripes(&mut self, at: u64) {
         let disks = &self.disks;
         for array in self.arrays.values_mut() {
@@ -374,7 +376,7 @@ impl HostObserver for YearOracle {
             }
             HostFact::Read(disk, from, to, begin, end) => {
                 if end > begin {
-                    self.judge_reading(begin, disk, HOUR); // a session may have been told to end within the hour
+                    self.judge_reading(begin, disk, HOUR); // a session that must stop has an hour to end
                 }
                 for (last, at) in self.disks[disk].read((from, to), (begin, end)) {
                     self.judge_age(disk, last, at);
@@ -387,7 +389,7 @@ impl HostObserver for YearOracle {
             HostFact::PassOver(disk) => {
                 self.outcome.passes += 1;
                 self.disks[disk].refused = None;
-                // Hosts look once an hour, so the end is known to the hour; of passes of a few hours that says too little.
+                // The end of a pass is known to the hour, which says too little about passes of a few hours.
                 if let Some((low, high)) = self.disks[disk]
                     .foretold
                     .take()
@@ -441,7 +443,7 @@ impl HostObserver for YearOracle {
             HostFact::Paused(span) => self.pause = Some(PauseTruth::new(at, &self.clock, span)),
             HostFact::Channels(names) => {
                 self.threads.retain(|(channel, _), _| names.contains(channel));
-                // What a person accepted needs not be told to a channel that is new; when it grows, or is over, it is.
+                // A new channel need not report what a person accepted; it must when that grows, or is over.
                 let known: BTreeMap<IncidentKey, ThreadTruth> = self
                     .threads
                     .iter()
@@ -477,7 +479,7 @@ impl HostObserver for YearOracle {
             }
             HostFact::Noon(status) => self.on_noon(at, status),
             HostFact::End(waiting) => self.on_end(at, waiting),
-            HostFact::Told(_) | HostFact::Kept(..) => {} // what it is told and keeps is not what is so
+            HostFact::Told(_) | HostFact::Kept(..) => {} // inputs and rows of the watch are not the truth
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One member's disk at work: what waits for it, and what it is doing.
+//! One member's disk at work: its queue, its cache, and the work under way.
 
 use super::flash::Flash;
 use super::mechanics::Arm;
@@ -10,37 +10,37 @@ use scrubjay_core::rng::Rng;
 use scrubjay_core::units::Nanos;
 use std::collections::VecDeque;
 
-/// Ranges that a disk remembers, the last ones read: a simple segmented cache (Denehy et al. 2004, section 3.1). How many
-/// they had is not said.
+/// Ranges that a disk remembers, those read or written last: a simple segmented cache (Denehy et al. 2004, section 3.1,
+/// which does not state their number).
 const SEGMENTS: usize = 8;
-/// How long it takes to give what is remembered. A choice, small beside any seek.
+/// The time of a read from the cache. A choice, small compared with any seek.
 const HIT_TIME: Nanos = Nanos(100_000);
-/// A stranger reads so much: 4 KiB.
+/// Sectors of another client's read: 4 KiB.
 const STRANGER_SECTORS: u64 = 8;
 
 /// A disk, its queue and its cache.
 #[derive(Debug)]
 pub struct Spindle {
-    drive: RunningWork,
+    drive: DriveState,
     queue: DiskQueue<DiskWork>,
-    /// What it works on, by the time when that is done.
+    /// The work under way, by the time when it is done.
     under_way: VecDeque<(Nanos, DiskWork)>,
     /// The start and end of each remembered range, the oldest first.
     segments: VecDeque<(u64, u64)>,
 }
 
 #[derive(Debug)]
-enum RunningWork {
+enum DriveState {
     Disk(Arm),
     Flash(Flash),
 }
 
 impl Spindle {
-    /// That of a member.
+    /// The disk of a member.
     pub fn new(setup: &ArraySetup, disk: usize) -> Spindle {
         let drive = match setup.drive {
-            Drive::Flash(chips) => RunningWork::Flash(Flash::new(chips)),
-            Drive::Disk(mechanics) => RunningWork::Disk(Arm::new(
+            Drive::Flash(chips) => DriveState::Flash(Flash::new(chips)),
+            Drive::Disk(mechanics) => DriveState::Disk(Arm::new(
                 setup
                     .odd
                     .iter()
@@ -52,24 +52,24 @@ impl Spindle {
         Spindle { drive, queue, under_way, segments: VecDeque::new() }
     }
 
-    /// How much it has to do, in pieces of work, and how many cylinders its head is from a sector.
+    /// The pieces of work that it has, and the distance of its head from a sector, in cylinders.
     pub fn look(&self, sector: u64) -> (usize, u64) {
         let distance = match &self.drive {
-            RunningWork::Disk(arm) => arm.cylinder().abs_diff(arm.mechanics().cylinder(sector)),
-            RunningWork::Flash(_) => 0,
+            DriveState::Disk(arm) => arm.cylinder().abs_diff(arm.mechanics().cylinder(sector)),
+            DriveState::Flash(_) => 0,
         };
         (self.queue.len() + self.under_way.len(), distance)
     }
 
-    /// One more piece waits.
+    /// Adds a piece of work to the queue.
     pub fn push(&mut self, work: DiskWork) {
         self.queue.push(work.sector, work);
     }
 
-    /// Begins what comes next, if it can: when it will be done.
+    /// Begins the next piece of work, if it can; returns when that will be done.
     pub fn begin(&mut self, now: Nanos, noise: Noise, rng: &mut Rng) -> Option<Nanos> {
         let done = match &mut self.drive {
-            RunningWork::Disk(arm) => {
+            DriveState::Disk(arm) => {
                 if !self.under_way.is_empty() {
                     return None;
                 }
@@ -95,7 +95,7 @@ impl Spindle {
                 self.under_way.push_back((done, work));
                 done
             }
-            RunningWork::Flash(flash) => {
+            DriveState::Flash(flash) => {
                 let work = self.queue.pop(0)?;
                 let done = flash.work(now, work.sector * 512, work.count * 512).saturating_add(noise.delay(rng));
                 let at = self.under_way.partition_point(|&(other, _)| other <= done);
@@ -106,10 +106,10 @@ impl Spindle {
         Some(done)
     }
 
-    /// What is done by now.
+    /// Ends the piece of work that is done first.
     ///
     /// # Panics
-    /// When nothing is under way.
+    /// When no work is under way.
     pub fn end(&mut self) -> DiskWork {
         self.under_way.pop_front().expect("it works on something").1
     }

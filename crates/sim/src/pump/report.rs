@@ -1,4 +1,4 @@
-//! What a run came to: what was verified, and what the foreground paid for it.
+//! The figures of a run: what was verified, and what the foreground lost by it.
 
 use super::op::OpAtDisk;
 use scrubjay_core::scrub::idle::Slowdown;
@@ -10,11 +10,11 @@ use scrubjay_core::units::{Bytes, Nanos};
 pub struct RunReport {
     /// Why it ended.
     pub end: RunEnd,
-    /// How long it took.
+    /// Its length in virtual time.
     pub elapsed: Nanos,
-    /// The others.
+    /// The figures of the foreground.
     pub foreground: ForegroundFigures,
-    /// Ourselves.
+    /// The figures of the scrub.
     pub scrub: Scrubbed,
 }
 
@@ -26,32 +26,32 @@ pub enum RunEnd {
     Done,
     /// The machine was not done in time.
     TimeUp,
-    /// The machine waits for something that never comes: a fault of the machine.
+    /// The machine waits for something that never comes: a bug in the machine.
     Stuck,
 }
 
-/// What became of the foreground requests. Those that arrived just after the end count as long as they feel the scrub.
+/// The figures of the foreground requests. Those that arrive after the end count as long as the scrub delays them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForegroundFigures {
-    /// All of them.
+    /// All requests.
     pub requests: u64,
-    /// Those that arrived while the disk worked on a verification (a *collision*, Amvrosiadis et al., DSN'12, II).
+    /// Requests that arrived while the disk worked on a verification (a *collision*, Amvrosiadis et al., DSN'12, II).
     pub collisions: u64,
-    /// Those that were delayed at all: by a collision, or in the queue behind one.
+    /// Requests that were delayed at all: by a collision, or in the queue behind one.
     pub delayed: u64,
-    /// The sum of the slowdowns: the response with the scrub minus the response without.
+    /// The sum of the slowdowns: the response time with the scrub minus that without.
     pub slowdown_total: Nanos,
     /// The greatest slowdown of one request.
     pub slowdown_max: Nanos,
-    /// The most that all together lost by one request of ours: who met it, and who queued behind.
-    pub slowdown_of_one: Nanos,
-    /// The greatest that the mean of the slowdowns so far ever was, from the 300th request on.
+    /// The most that foreground requests lost by one scrub request, in sum: the one that met it, and those queued behind.
+    pub slowdown_by_one_request: Nanos,
+    /// The greatest value of the mean slowdown so far, from the 300th request on.
     pub slowdown_mean_worst: Nanos,
-    /// The sum of the responses (queue and service) that the same requests would have had without the scrub.
+    /// The sum of the response times (queue and service) that the requests would have had without the scrub.
     pub response_total: Nanos,
-    /// Idle intervals that ended with an arrival, had there been no scrub.
+    /// Idle intervals that would have ended with an arrival if there were no scrub.
     pub idle_intervals: u64,
-    /// The sum of their lengths.
+    /// The sum of the lengths of these intervals.
     pub idle_total: Nanos,
 }
 
@@ -70,30 +70,30 @@ impl ForegroundFigures {
         self.idle_total += idle;
     }
 
-    /// The mean slowdown over *all* foreground requests, in seconds; zero when there were none.
+    /// The mean slowdown over *all* foreground requests, in seconds; zero if there were none.
     pub fn slowdown_mean_seconds(&self) -> f64 {
         self.slowdown_total.as_secs_f64() / self.requests.max(1) as f64
     }
 
-    /// The mean response that the requests would have had without the scrub, in seconds; zero when there were none.
+    /// The mean response time that the requests would have had without the scrub, in seconds; zero if there were none.
     pub fn response_mean_seconds(&self) -> f64 {
         self.response_total.as_secs_f64() / self.requests.max(1) as f64
     }
 }
 
-/// What was verified.
+/// The figures of the scrub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
     /// Verifications that ended.
     pub ops: u64,
-    /// Those that a foreground request ran into: the paper's collisions per idle interval, when a policy stops at the
-    /// first.
+    /// Verifications that a foreground request collided with: the paper's collisions per idle interval, if a policy
+    /// stops at the first.
     pub ops_hit: u64,
-    /// Those that found something unreadable.
+    /// Verifications that found an unreadable sector.
     pub ops_unreadable: u64,
-    /// Bytes that they covered, a range counted again when it was verified again.
+    /// Bytes verified; a range that was verified again counts again.
     pub bytes: Bytes,
-    /// How long the disk worked on them.
+    /// How long the disk worked on verifications.
     pub busy: Nanos,
 }
 
@@ -114,7 +114,7 @@ impl RunReport {
     }
 
     /// The share of the foreground's idle time in which the disk verified (the paper's "fraction of idle time
-    /// utilised", V-B); zero when there was none. Above 1 when verifications ran into busy time.
+    /// utilised", V-B); zero if there was none. Above 1 if verifications ran into busy time.
     pub fn idle_share_used(&self) -> f64 {
         if self.foreground.idle_total == Nanos::ZERO {
             return 0.0;

@@ -28,7 +28,8 @@ const BODY_SUM: usize = 8;
 const ROLE: usize = 12;
 const PLACE: usize = 20;
 const ARRAY: usize = 28;
-pub(in crate::volume) const VERSION: usize = 36;
+/// Where a data chunk's version begins (eight bytes), in bytes before the end of its row.
+pub const VERSION: usize = 36;
 const NEIGHBOUR: usize = 44;
 
 /// How many bytes an appendix needs, for the parities of `data` data chunks.
@@ -189,12 +190,17 @@ pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32
     // The appendix lies in one sector, so a write that was cut short leaves the body of the old write there, or that of the new one. A
     // body that does not have its checksum is neither: whatever stands for the version in it, nothing is known of that.
     let is_version_known = status != RowStatus::Torn || status_of_body(appendix, VERSION, identity) == RowStatus::Sound;
-    let version = if is_version_known { Version(take_u64(appendix, VERSION)) } else { Version(0) };
+    let version = if is_version_known { written_version(appendix) } else { Version(0) };
     DataTag {
         status,
         entry: ListEntry { version, sum: content_sum.unwrap_or(0) },
         neighbour: take_u32(appendix, NEIGHBOUR),
     }
+}
+
+/// What stands for the version in a data chunk's appendix, whether or not that can be believed.
+pub(in crate::volume) fn written_version(appendix: &[u8]) -> Version {
+    Version(take_u64(appendix, VERSION))
 }
 
 /// Opens the appendix of a parity of `data` chunks into `entries`. With `content_sum` the whole row is judged, without
