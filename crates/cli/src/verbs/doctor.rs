@@ -1,5 +1,5 @@
-//! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it. Reads no disk, changes nothing; drives are asked for
-//! a setting.
+//! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it.
+//! It reads no disk and changes nothing; drives are asked for a setting.
 
 use super::seen;
 use crate::exit::Exit;
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How a thing stands.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum LookState {
@@ -33,7 +33,7 @@ enum LookState {
     Note,
 }
 
-/// A thing that was looked at.
+/// A check and its result.
 #[derive(Debug, Serialize)]
 struct Look {
     what: &'static str,
@@ -50,14 +50,14 @@ struct DoctorDocument {
     looks: Vec<Look>,
 }
 
-/// Who waits for a drive for as long as this, in seconds, waits for any: desktop drives try a sector for up to two minutes.
+/// A kernel time-out in seconds that is long enough for any drive: desktop drives try a sector for up to two minutes.
 const KERNEL_WAITS_MIN: u64 = 120;
 /// What to do about drives that may try for longer than the kernel waits.
 const TIMEOUTS_ADVICE: &str = "sudo smartctl -l scterc,70,70 DISK, or, where the drive knows no such limit, \
                                echo 180 > /sys/block/NAME/device/timeout. Both are forgotten at a restart: a udev rule sets them \
                                (README, \"Is it safe?\")";
 
-/// A clock before this has never been set: the date of this version's making, roughly.
+/// A clock that shows an earlier time has never been set, in seconds since 1970: roughly the date of this version.
 const CLOCK_MIN: u64 = 1_790_000_000;
 
 fn ok(what: &'static str, found: impl Into<String>) -> Look {
@@ -72,7 +72,7 @@ fn note(what: &'static str, found: impl Into<String>, to_do: &str) -> Look {
     Look { what, state: LookState::Note, found: found.into(), to_do: Some(to_do.to_owned()) }
 }
 
-/// Looks at everything, and prints it.
+/// Makes all checks, and prints the results.
 pub fn run(json: bool) -> Result<Exit> {
     let looks = looks();
     let is_well = looks.iter().all(|look| look.state != LookState::Missing);
@@ -135,7 +135,7 @@ fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
     }
 }
 
-/// How the requests of others are seen, on the first disk that there is.
+/// Checks how foreground requests are seen, on the first disk.
 fn detection(survey: &HostSurvey) -> Look {
     let Some(disk) = survey.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
     let node = DiskNode::of_folder(&Path::new("/sys/block").join(&disk.facts.name)).ok();
@@ -157,14 +157,15 @@ fn smartctl() -> Look {
     }
 }
 
-/// A disk of an array: for how many seconds the kernel waits for it, and what it says of itself.
+/// A disk of an array: the kernel's time-out for it in seconds, and the drive's own limit for a bad sector.
 struct MemberTimeout {
     name: String,
     kernel: u64,
     limit: Result<RecoveryLimit, SmartObstacle>,
 }
 
-/// Does the kernel wait for each disk of an array for as long as that may try a bad sector? Asks the drives, as root.
+/// Checks whether the kernel waits for each disk of an array as long as the disk may try a bad sector. Asks the drives,
+/// as root.
 fn timeouts(survey: &HostSurvey) -> Option<Look> {
     let places = survey.arrays.iter().flat_map(|array| &array.members);
     let members: BTreeSet<&str> = places.filter_map(|place| place.disk.as_deref()).collect();
@@ -181,7 +182,7 @@ fn timeouts(survey: &HostSurvey) -> Option<Look> {
     timeouts_of(&asked.collect::<Vec<_>>())
 }
 
-/// What that comes to; nothing where there are none.
+/// The result of that check; `None`: there are no such disks.
 fn timeouts_of(members: &[MemberTimeout]) -> Option<Look> {
     const WHAT: &str = "timeouts";
     let names = |is_one: &dyn Fn(&MemberTimeout) -> bool| {
@@ -205,9 +206,15 @@ fn timeouts_of(members: &[MemberTimeout]) -> Option<Look> {
         );
         return Some(missing(WHAT, found, TIMEOUTS_ADVICE));
     }
-    if let Some(names) = names(&|member| member.limit.is_err()) {
-        let found = format!("{names}: did not say how long they may try a bad sector (asleep, or not to be asked)");
+    if let Some(names) = names(&|member| matches!(member.limit, Err(SmartObstacle::Asleep))) {
+        let found = format!("{names}: asleep, and not asked how long they may try a bad sector");
         return Some(note(WHAT, found, "ask again when they are awake"));
+    }
+    let refused = members.iter().find_map(|member| Some((&member.name, member.limit.as_ref().err()?)));
+    if let Some((name, obstacle)) = refused {
+        let found = format!("{name}: did not say how long it may try a bad sector: {}", obstacle.words());
+        let to_do = format!("ask it: smartctl -l scterc /dev/{name} (behind a USB bridge with -d TYPE)");
+        return Some(note(WHAT, found, &to_do));
     }
     let count = counted(members.len() as u64, "disk");
     Some(ok(WHAT, format!("{count} of arrays: none is known to try a bad sector for longer than the kernel waits")))
@@ -229,7 +236,7 @@ fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
     }
 }
 
-/// The daemon, and what it says of itself.
+/// Checks the daemon, and its own status.
 fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
     let seen = match seen {
         Ok(seen) => seen,
@@ -287,6 +294,10 @@ mod tests {
         let good = || member("sdc", 30, Ok(RecoveryLimit::Deciseconds(70)));
         let look = timeouts_of(&[good(), member("sde", 30, Err(SmartObstacle::Asleep))]).unwrap();
         assert_eq!((look.state, look.found.starts_with("sde:")), (LookState::Note, true), "{}", look.found);
+        let bridge = Err(SmartObstacle::TypeNeeded { usb: None, proposed: None });
+        let look = timeouts_of(&[good(), member("sdf", 30, bridge)]).unwrap();
+        assert_eq!((look.state, look.found.starts_with("sdf: did not say")), (LookState::Note, true), "{}", look.found);
+        assert!(look.to_do.as_deref().is_some_and(|to_do| to_do.contains("scterc /dev/sdf")), "{:?}", look.to_do);
         assert_eq!(timeouts_of(&[good()]).unwrap().state, LookState::Ok);
         assert!(timeouts_of(&[]).is_none());
     }
