@@ -73,8 +73,10 @@ pub(super) struct Membership {
 impl Membership {
     /// Of a volume that starts with these, who all know this generation of superblocks.
     pub fn new(superblock: Superblock, generation_known: u64, up_to_date: MemberSet) -> Membership {
-        let members =
-            superblock.members.iter().map(|record| VolumeMember::new(record.state, generation_known)).collect();
+        // After a stop in order all caches were flushed.
+        let cache = if superblock.is_clean { Cache::default() } else { Cache::unknown() };
+        let member = |state| VolumeMember::new(state, generation_known, cache);
+        let members = superblock.members.iter().map(|record| member(record.state)).collect();
         Membership {
             life: VolumePhase::Opening,
             is_broken: false,
@@ -169,7 +171,7 @@ impl Membership {
 
 impl VolumeMember {
     /// As a volume starts with it.
-    fn new(state: MemberState, generation_known: u64) -> VolumeMember {
+    fn new(state: MemberState, generation_known: u64, cache: Cache) -> VolumeMember {
         VolumeMember {
             is_joining: false,
             generation_known,
@@ -183,7 +185,7 @@ impl VolumeMember {
             },
             faults: VecDeque::new(),
             fault_row: None,
-            cache: Cache::default(),
+            cache,
         }
     }
 }

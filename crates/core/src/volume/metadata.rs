@@ -14,7 +14,7 @@ use super::state::VolumeState;
 use crate::buffer::Buffer;
 use crate::index::RegionIndex;
 use crate::layout::DISKS_MAX;
-use crate::units::MemberOffset;
+use crate::units::{MemberOffset, Nanos};
 use crate::volume::format::geometry::{SUPERBLOCK_BYTES, WRITTEN_PAGE_BYTES};
 use crate::volume::format::intent::{self, IntentBit};
 use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
@@ -31,7 +31,30 @@ struct MetadataDamage {
     member: MemberIndex,
     offset: MemberOffset,
     place: FindingPlace,
-    kind: CorruptionKind,
+    /// `None`: the disk did not answer, and nothing is known of the block.
+    kind: Option<CorruptionKind>,
+}
+
+impl MetadataDamage {
+    /// The finding that this is, with its resolution; none if nothing is known of the block.
+    fn finding(&self, at: Nanos, end: Resolution) -> Option<VolumeFinding> {
+        let MetadataDamage { member, offset, place, kind } = *self;
+        Some(VolumeFinding { at, place, member, offset, kind: kind?, end })
+    }
+}
+
+/// Records these, each with its resolution, and counts them as faults of their members.
+fn record(
+    state: &mut VolumeState,
+    damaged: &[MetadataDamage],
+    end: impl Fn(&VolumeState, &MetadataDamage) -> Resolution,
+) {
+    for damage in damaged {
+        if let Some(finding) = damage.finding(state.scheduler.now, end(state, damage)) {
+            state.findings.record(finding);
+            persist::count_fault(state, damage.member);
+        }
+    }
 }
 
 /// A block to be read, and what it should be.
@@ -74,32 +97,19 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     let is_left = |damage: &MetadataDamage| {
         left.iter().any(|other| (other.member, other.offset) == (damage.member, damage.offset))
     };
-    handle.with(|state| {
-        for damage @ MetadataDamage { member, offset, place, kind } in damaged {
-            let end = if is_writable && !is_left(&damage) { Resolution::Repaired } else { Resolution::Reconstructed };
-            state.findings.record(VolumeFinding { at: state.scheduler.now, place, member, offset, kind, end });
-            persist::count_fault(state, member);
-        }
-    });
+    // A member that refused the repair is out by now, with the damage in place: the second look does not see it.
+    let end = |state: &VolumeState, damage: &MetadataDamage| {
+        let is_repaired = is_writable && state.membership.is_attached(damage.member) && !is_left(damage);
+        if is_repaired { Resolution::Repaired } else { Resolution::Reconstructed }
+    };
+    handle.with(|state| record(state, &damaged, end));
 }
 
 /// Tells of what is wrong with the map of a volume that was stopped in order: its start writes it over. (So it does with the
 /// superblocks. But of these a crash, in the last moment of a stop or the first one of a start, leaves half a copy, too.)
 pub(super) async fn tell_before_start(handle: &VolumeHandle) {
     let damaged = map(handle, MapLook::BeforeStart).await;
-    handle.with(|state| {
-        for MetadataDamage { member, offset, place, kind } in damaged {
-            state.findings.record(VolumeFinding {
-                at: state.scheduler.now,
-                place,
-                member,
-                offset,
-                kind,
-                end: Resolution::Reconstructed,
-            });
-            persist::count_fault(state, member);
-        }
-    });
+    handle.with(|state| record(state, &damaged, |_, _| Resolution::Reconstructed));
 }
 
 /// When the map is looked at.
@@ -252,7 +262,7 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
     damaged
 }
 
-/// Reads blocks and looks at each: what is wrong with it, if anything is.
+/// Reads blocks and looks at each: what is wrong with it, if anything is. Of those whose disk is gone nothing is known.
 async fn read(
     handle: &VolumeHandle,
     wanted: Vec<WantedBlock>,
@@ -268,11 +278,11 @@ async fn read(
     handle.with(|state| {
         for (done, wanted) in done.iter().zip(&wanted) {
             let kind = match (done.result, &done.buffer) {
-                (Ok(()), Some(block)) => damage(state, wanted, block),
-                (Err(DiskFault::Medium), _) => Some(CorruptionKind::Unreadable),
+                (Ok(()), Some(block)) => damage(state, wanted, block).map(Some),
+                (Err(DiskFault::Medium), _) => Some(Some(CorruptionKind::Unreadable)),
                 _ => {
                     gone.push(done.disk);
-                    None
+                    Some(None)
                 }
             };
             let WantedBlock { member, offset, place, .. } = *wanted;

@@ -229,6 +229,7 @@ impl Volume {
             // A position that had all the members that can be counted was made up.
             let is_countable = state.membership.superblock.members[member].term < u16::MAX;
             state.membership.is_serving()
+                && !state.options.is_read_only
                 && !state.membership.is_attached(member)
                 && !state.membership.joining.contains(member)
                 && is_countable

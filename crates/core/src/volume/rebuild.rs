@@ -307,9 +307,13 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         handle.with(|state| state.membership.members[member].ahead.insert(stripe));
         return RebuildEnd::Done;
     }
+    let missing = || handle.with(|state| state.membership.missing(stripe));
+    let before = missing();
+    let has_come_back = || !(before - missing()).is_empty();
     let mut resolved = marks::repair_and_mark(handle, stripe).await;
     if !resolved.lost.is_empty() {
-        if handle.with(|state| is_waited_for(state, stripe, mine)) {
+        // A member that came back while the others were read may have the row that was missing: nothing is decided without it.
+        if has_come_back() || handle.with(|state| is_waited_for(state, stripe, mine)) {
             resolved.recycle(handle);
             return RebuildEnd::Undecided;
         }
@@ -329,7 +333,8 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         resolved = marks::repair_and_mark(handle, stripe).await;
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
-            return if checks_itself { given_up(handle, disk, stripe, mine).await } else { RebuildEnd::Undecided };
+            let is_final = checks_itself && !has_come_back();
+            return if is_final { given_up(handle, disk, stripe, mine).await } else { RebuildEnd::Undecided };
         }
     }
     let entries = resolved.entries.clone();

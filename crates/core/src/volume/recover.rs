@@ -29,14 +29,17 @@ use std::ops::Range;
 /// Where the newest superblock says that it was stopped in order, no region is dirty, whatever the intents say: rows are
 /// judged, never resynced.
 pub(super) async fn open(handle: VolumeHandle) {
-    let was_clean = handle.with(|state| state.membership.superblock.is_clean);
+    let (was_clean, is_vouched_for) = handle.with(|state| {
+        let superblock = &state.membership.superblock;
+        (superblock.is_clean, superblock.is_clean || superblock.map_sum != 0)
+    });
     let told = read_intents(&handle, IntentBit::Dirty).await;
     let away = match handle.with(|state| state.membership.is_anybody_out()) {
         true => Some(read_intents(&handle, IntentBit::WhileOut).await),
         false => None,
     };
     let disputed = read_written(&handle).await;
-    if was_clean {
+    if is_vouched_for {
         handle.with(|state| vouch(state, &disputed));
     }
     let is_writable = handle.with(|state| {
@@ -67,18 +70,28 @@ pub(super) async fn open(handle: VolumeHandle) {
         if was_clean && is_told_otherwise {
             persist::mark_dirty_again(&handle).await;
         }
+        // The disks may hold writes of a server that was killed: if one is dropped later, no write of this server's is to be taken for it.
+        if !was_clean {
+            persist::flush(&handle).await;
+        }
+        // What was concluded about the map, or is on one member only, is durable before anything else vouches for it: until then the superblock
+        // keeps its sum.
+        let owes_pages = handle.with(|state| !state.maps.written_changed.is_empty());
         let VolumeOptions { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
         persist::commit(&handle, |superblock| {
             superblock.is_clean = false;
-            superblock.map_sum = 0;
+            superblock.map_sum = if owes_pages { superblock.map_sum } else { 0 };
             superblock.begin_start(start_number);
             superblock.last_started = today;
             superblock.write_mark += write_numbers;
         })
         .await;
         handle.with(|state| state.maps.write_numbers_end = state.membership.superblock.write_mark);
+        if owes_pages {
+            persist::flush(&handle).await;
+        }
         // A crash may have left half a superblock in the places of the other turn.
-        persist::commit(&handle, |_| ()).await;
+        persist::commit(&handle, |superblock| superblock.map_sum = 0).await;
         if !was_clean && is_told_otherwise {
             persist::mark_dirty_again(&handle).await;
         }

@@ -77,9 +77,15 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
         let present: PositionSet = state.shape().positions().filter(was_there).collect();
         (present - state.membership.missing(stripe), state.is_writable())
     });
-    // Where no row proves itself and the parities contradict each other, what one of them gives is no repair.
-    let is_proven = handle.with(|state| state.geometry.scheme.lists_sums()) || stripe_rows.mismatched.is_empty();
-    let wanted = if is_proven { stripe_rows.rebuilt & present } else { PositionSet::NONE };
+    // Where no checksum tells what a chunk should be, and the parities contradict each other, what one of them gives is no repair. Parities of
+    // data that prove themselves may be renewed.
+    let may_write = handle.with(|state| {
+        let are_data_whole = (stripe_rows.rebuilt & state.shape().data_slots()).is_empty();
+        state.geometry.scheme.lists_sums()
+            || stripe_rows.mismatched.is_empty()
+            || state.geometry.scheme.checks_itself() && are_data_whole
+    });
+    let wanted = if may_write { stripe_rows.rebuilt & present } else { PositionSet::NONE };
     let repaired = if is_writable && !wanted.is_empty() {
         write_rebuilt(handle, stripe, &mut stripe_rows, wanted).await
     } else {
@@ -199,7 +205,7 @@ pub(super) struct Rebuilt {
     erased: PositionSet,
     /// Rows reckoned up from the others, to be written.
     rebuilt: PositionSet,
-    /// Parities that are not those of the data, which nothing tells why.
+    /// Parities whose content is not what the data encode to. Where rows prove themselves, they are in `erased`, too.
     mismatched: PositionSet,
 }
 

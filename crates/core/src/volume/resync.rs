@@ -2,7 +2,7 @@
 //! writes it; in the background, or at once when somebody asks for it.
 
 use super::finding::{CorruptionKind, Resolution, kind_of};
-use super::handle::VolumeHandle;
+use super::handle::{EndedOp, VolumeHandle};
 use super::marks;
 use super::persist;
 use super::put;
@@ -23,6 +23,7 @@ use crate::volume::integrity::tag::{ListEntry, RowStatus, Version};
 use crate::volume::member::{MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// So often rows are read again that say nothing of themselves, until two reads agree.
@@ -145,6 +146,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         }
         left.recycle(handle);
         report(handle, stripe, lost);
+        report_hurt(handle, stripe, not_lost(hurt, lost), Vec::new()).await;
         return;
     }
     // 6. Give every chunk that goes back, is resealed or is lost a new version, so that nothing older can pass for it.
@@ -181,9 +183,19 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         return;
     }
     // 7. Write what changed; a member that takes no write has failed.
+    let hurt = not_lost(hurt, reconciliation.lost);
+    let written = handle.with(|state| copies(state, stripe, &hurt, &writes));
+    let members: BTreeSet<MemberIndex> = writes.iter().map(|(member, _)| *member).collect();
     let done = handle.ops_twice(writes).await;
     for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await;
+    }
+    if !reconciliation.lost.is_empty() {
+        // What is once answered as lost stays so, whatever crashes: the marks are durable before anybody is told.
+        let done = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
+        for (disk, why) in persist::failed(handle, done) {
+            persist::fail_member(handle, disk, why).await;
+        }
     }
     rows.recycle(handle);
     handle.with(|state| {
@@ -191,8 +203,32 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));
     });
     report(handle, stripe, reconciliation.lost);
-    let hurt = hurt.into_iter().filter(|&(position, _)| !reconciliation.lost.contains(position)).collect();
-    report_hurt(handle, stripe, hurt).await;
+    report_hurt(handle, stripe, hurt, written).await;
+}
+
+/// Those of these rows whose chunks are not lost: what is lost is reported as such.
+fn not_lost(hurt: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec<(StripePosition, RowStatus)> {
+    hurt.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
+}
+
+/// Of these writes those that go over rows that no crash leaves, as they are to be.
+fn copies(
+    state: &VolumeState,
+    stripe: StripeIndex,
+    hurt: &[(StripePosition, RowStatus)],
+    writes: &[(MemberIndex, OpKind)],
+) -> Vec<(StripePosition, Buffer)> {
+    let copy = |&(position, _): &(StripePosition, RowStatus)| {
+        let place = state.geometry.place(stripe, position);
+        let start = state.geometry.chunk_offset(place.row);
+        writes.iter().find_map(|(member, op)| match op {
+            OpKind::Write { offset, buffer, .. } if (*member, *offset) == (place.member, start) => {
+                Some((position, buffer.clone()))
+            }
+            _ => None,
+        })
+    };
+    hurt.iter().filter_map(copy).collect()
 }
 
 /// Rows of a stripe that was written before that no crash leaves so: a write that was cut short leaves an appendix of the old row or of
@@ -205,8 +241,14 @@ fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
     all.filter(|&(_, status)| evidence.scheme.checks_itself() && is_hurt(status)).collect()
 }
 
-/// Says which of these rows the resync repaired, and blames their members, as a repair does: what it wrote is flushed and read back first.
-async fn report_hurt(handle: &VolumeHandle, stripe: StripeIndex, hurt: Vec<(StripePosition, RowStatus)>) {
+/// Says which of these rows the resync repaired, and blames their members, as a repair does: what it wrote is flushed and read back first, and
+/// must be what was `written`; of a row that is not among those, it must be whole.
+async fn report_hurt(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    hurt: Vec<(StripePosition, RowStatus)>,
+    written: Vec<(StripePosition, Buffer)>,
+) {
     let positions: PositionSet = hurt.iter().map(|&(position, _)| position).collect();
     let present = handle.with(|state| positions - state.membership.missing(stripe));
     if present.is_empty() {
@@ -214,14 +256,32 @@ async fn report_hurt(handle: &VolumeHandle, stripe: StripeIndex, hurt: Vec<(Stri
     }
     let member = |position| handle.with(|state| state.geometry.place(stripe, position).member);
     let flushes = present.iter().map(|position| (member(position), OpKind::Flush)).collect();
-    let flushed = handle.ops(flushes).await;
-    for (disk, why) in persist::failed(handle, flushed) {
+    let done = handle.ops(flushes).await;
+    let is_flushed = |(position, done): (StripePosition, &EndedOp)| done.result.is_ok().then_some(position);
+    let flushed: PositionSet = present.iter().zip(&done).filter_map(is_flushed).collect();
+    for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await; // no later flush would tell what was lost with this one
     }
-    let present = handle.with(|state| present - state.membership.missing(stripe));
-    let again = rows::read(handle, stripe, present, PositionSet::NONE).await;
+    let mut right = PositionSet::NONE;
+    // Twice, as everywhere: the read may go astray where the write did not.
+    for _ in 0..2 {
+        let again = rows::read(handle, stripe, flushed - right, PositionSet::NONE).await;
+        let is_right = |position: &StripePosition| match written.iter().find(|(one, _)| one == position) {
+            Some((_, row)) => again.buffers[*position].as_deref() == Some(&row[..]),
+            None => again.evidence.rows[*position].is_sound(),
+        };
+        right = right | (flushed - right).iter().filter(is_right).collect();
+        again.recycle(handle);
+        if right == flushed {
+            break;
+        }
+    }
+    let present = handle.with(|state| {
+        state.io.recycle(written.into_iter().map(|(_, row)| row));
+        present - state.membership.missing(stripe)
+    });
     for (position, status) in hurt.into_iter().filter(|&(position, _)| present.contains(position)) {
-        let is_repaired = again.evidence.rows[position].is_sound();
+        let is_repaired = right.contains(position);
         let end = if is_repaired { Resolution::Repaired } else { Resolution::Reconstructed };
         let (kind, place) = handle.with(|state| {
             let kind = kind_of(status, false, &state.geometry);
@@ -233,7 +293,6 @@ async fn report_hurt(handle: &VolumeHandle, stripe: StripeIndex, hurt: Vec<(Stri
             handle.with(|state| state.suspect(member, offset));
         }
     }
-    again.recycle(handle);
 }
 
 /// Chunks of which something names a later version than the one that they go back to. Where versions are counted by the
@@ -278,7 +337,7 @@ pub(super) async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> 
 }
 
 /// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are
-/// written, so that what is left of it says nothing else after the next crash, whoever is missing then.
+/// written, so that what is left of it says nothing else after the next crash, whoever is missing then, from the next flush on.
 async fn write_zeros(handle: &VolumeHandle, stripe: StripeIndex) {
     let version = stripe_write::version(handle).await;
     let rows = stripe_write::first(handle, stripe, &[], version);

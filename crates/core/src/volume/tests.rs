@@ -23,6 +23,7 @@ mod edges;
 mod mutants;
 mod promises;
 mod refusals;
+mod repaired;
 mod returns;
 
 const MEMBER_BYTES: u64 = 3 << 20;
@@ -59,6 +60,10 @@ struct Rig {
     refuses: Option<(usize, u64)>,
     /// The write that a member says it did, and did not: once, at this byte.
     loses: Option<(usize, u64)>,
+    /// Reads do not come to their end.
+    holds_reads: bool,
+    /// The member that refuses all writes.
+    refuses_all: Option<usize>,
     /// The bytes of a member of which it gives others: once.
     astray: Option<(usize, u64)>,
     /// The bytes of a member that it cannot read, whatever is written there.
@@ -110,6 +115,8 @@ impl Rig {
             under_way: Vec::new(),
             refuses: None,
             loses: None,
+            holds_reads: false,
+            refuses_all: None,
             astray: None,
             unreadable: None,
         }
@@ -136,6 +143,10 @@ impl Rig {
             }
             if self.all_hang || self.hangs == Some(op.member.get()) {
                 self.held.push(op.id);
+                continue;
+            }
+            if self.holds_reads && matches!(op.kind, OpKind::Read { .. }) {
+                self.under_way.push(op);
                 continue;
             }
             if matches!(op.kind, OpKind::Write { offset, .. } if self.holds == Some((op.member.get(), offset.get()))) {
@@ -178,7 +189,9 @@ impl Rig {
                 buffer.copy_from_slice(&member[offset.get() as usize..offset.get() as usize + len]);
                 (Some(buffer), Ok(()))
             }
-            OpKind::Write { buffer, .. } if self.is_full => (Some(buffer), Err(DiskFault::Medium)),
+            OpKind::Write { buffer, .. } if self.is_full || self.refuses_all == Some(op.member.get()) => {
+                (Some(buffer), Err(DiskFault::Medium))
+            }
             OpKind::Write { offset, buffer, .. } if self.is_full_beside && self.geometry.row_at(offset).is_none() => {
                 (Some(buffer), Err(DiskFault::Medium))
             }
