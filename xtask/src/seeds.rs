@@ -14,7 +14,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     example("seeds", arguments)
 }
 
-/// Builds and runs the example `years`, likewise: the watch in years of modelled hosts (`crates/proof/examples/years.rs`).
+/// Builds the example `years` and runs it, with the same arguments as [`run`]: the watch in years of modelled hosts.
 ///
 /// # Errors
 /// When cargo, or the example, cannot be run.

@@ -186,6 +186,18 @@ fn places_of(ranges: impl Iterator<Item = SectorRange>) -> String {
     if told.is_empty() { String::new() } else { format!(" (its sectors {})", told.join(", ")) }
 }
 
+/// Rows of a volume that are still wrong on their members, with a semicolon behind.
+fn unrepaired(outcome: &TargetOutcome) -> String {
+    let rows = match outcome.rows_unrepaired() {
+        0 => return String::new(),
+        1 => "one row is WRONG and NOT REPAIRED".to_owned(),
+        count => format!("{} rows are WRONG and NOT REPAIRED", show_count(count)),
+    };
+    format!(
+        "{rows} (a disk does not take the repair, or the volume is read-only; reads get what the other members hold); "
+    )
+}
+
 fn stripes(count: u64) -> String {
     if count == 1 { "one stripe".to_owned() } else { format!("{} stripes", show_count(count)) }
 }
@@ -201,6 +213,7 @@ fn headline(outcome: &TargetOutcome) -> String {
         1 => "one row WRONG, rebuilt from the others; ".to_owned(),
         count => format!("{} rows WRONG, rebuilt from the others; ", show_count(count)),
     };
+    let healed = unrepaired(outcome) + &healed;
     // Rows on a member that is out were not verified, and have no redundancy left.
     let healed = match outcome.reduced() {
         Some(state) => {

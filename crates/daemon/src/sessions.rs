@@ -13,9 +13,9 @@ use scrubjay_device::control::SessionControl;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
-use scrubjay_jobs::pool::WatchedPool;
+use scrubjay_jobs::outcome::unrepaired_rows;
 use scrubjay_jobs::settings::{RunOptions, Settings};
-use scrubjay_jobs::target::{RepairWish, ResolvedTarget};
+use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs};
 use scrubjay_watch::facts::{PassReport, SessionNews, SessionSubject, SubjectKey};
 use scrubjay_watch::rows::CLOCK_SLACK;
 use std::collections::BTreeMap;
@@ -87,14 +87,15 @@ struct SaidReport {
 }
 
 impl SaidReport {
-    fn new(report: &ScrubReport, pool: Option<&WatchedPool>) -> SaidReport {
-        let unrepaired = match pool {
+    fn new(report: &ScrubReport, logs: &TargetLogs) -> SaidReport {
+        let unrepaired = match (&logs.pool, &logs.finds) {
             // If it is mounted read-only, nothing was repaired, in earlier runs of this pass either.
-            Some(pool) if pool.facts.is_read_only => report.corrected,
-            Some(pool) => pool.findings.all().unrepaired.min(report.corrected),
-            None => 0,
+            (Some(pool), _) if pool.facts.is_read_only => report.corrected,
+            (Some(pool), _) => pool.findings.all().unrepaired,
+            (None, Some(finds)) => unrepaired_rows(finds.all().iter()),
+            (None, None) => 0,
         };
-        SaidReport { report: report.clone(), unrepaired }
+        SaidReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
     }
 }
 
@@ -273,9 +274,9 @@ fn read(
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
     let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SaidReport::new(report, logs.pool.as_ref()));
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SaidReport::new(report, &logs));
     });
-    let told = told_of(order, &SaidReport::new(&report, logs.pool.as_ref()));
+    let told = told_of(order, &SaidReport::new(&report, &logs));
     match report.state {
         // Reads that are not saved would be unknown after a restart, so they do not count.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),

@@ -49,6 +49,11 @@ struct TargetDocument {
     rows_healed: u64,
     /// For a volume: the rows repaired in this run, as far as the server reported them.
     healed: Vec<Finding>,
+    /// For a volume: rows still wrong on their members, each counted once: a disk did not take the repair, or the volume is
+    /// read-only. Readers get the right contents, from the other members.
+    rows_unrepaired: u64,
+    /// For a volume: the findings behind `rows_unrepaired`, in this run.
+    unrepaired: Vec<Finding>,
     /// For a volume: rows that could not be repaired, in this run. The stripes they lie in are in `unreadable`.
     lost: Vec<Finding>,
     /// For an array that md checked: where its members do not agree, in this pass.
@@ -206,6 +211,8 @@ impl TargetDocument {
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),
             rows_healed: outcome.rows_healed(),
             healed: outcome.healed().cloned().collect(),
+            rows_unrepaired: outcome.rows_unrepaired(),
+            unrepaired: outcome.unrepaired().cloned().collect(),
             lost: outcome.lost().cloned().collect(),
             mismatches: outcome.mismatches().into_iter().map(mismatch).collect(),
             made_to_agree: outcome.agreed().map(|found| mismatch((found.range, Some(found)))).collect(),

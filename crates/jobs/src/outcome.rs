@@ -11,6 +11,7 @@ use scrubjay_device::session::{SessionEnded, SessionInfo};
 use scrubjay_serve::remote::FindingsFeed;
 use scrubjay_serve::volume::commands::{Finding, Status};
 use scrubjay_serve::volume::conditions::{MemberCondition, VolumeCondition};
+use std::collections::BTreeSet;
 
 /// From this share (0..=1) of the planned cost of delays on, the goal for the maximum is what shapes the plan. In
 /// simulated loads where one request in 10,000 to 100 takes 60 ms longer the share is mostly .4 and more; it is 0 where
@@ -100,19 +101,35 @@ impl TargetOutcome {
         .collect()
     }
 
-    /// Rows that were wrong, and were repaired from the others.
+    /// Rows that were wrong, and were repaired from the others, or were right when they were read again.
     pub fn healed(&self) -> impl Iterator<Item = &Finding> {
-        self.found.iter().flatten().filter(|finding| finding.end != Resolution::Lost)
+        self.findings(|end| matches!(end, Resolution::Repaired | Resolution::Transient))
+    }
+
+    /// Rows that are still wrong on their members, though the others give what they should hold: a disk did not take the
+    /// repair, or the volume is read-only.
+    pub fn unrepaired(&self) -> impl Iterator<Item = &Finding> {
+        self.findings(|end| end == Resolution::Reconstructed)
+    }
+
+    fn findings(&self, is_wanted: impl Fn(Resolution) -> bool) -> impl Iterator<Item = &Finding> {
+        self.found.iter().flatten().filter(move |finding| is_wanted(finding.end))
+    }
+
+    /// How many rows are known to be still wrong on their members.
+    pub fn rows_unrepaired(&self) -> u64 {
+        unrepaired_rows(self.found.iter().flatten())
     }
 
     /// Rows that could not be repaired.
     pub fn lost(&self) -> impl Iterator<Item = &Finding> {
-        self.found.iter().flatten().filter(|finding| finding.end == Resolution::Lost)
+        self.findings(|end| end == Resolution::Lost)
     }
 
     /// How many rows were repaired in this pass, as far as is known: earlier runs count, too.
     pub fn rows_healed(&self) -> u64 {
-        if self.checked.is_some() { 0 } else { self.ended.report.corrected.max(self.healed().count() as u64) }
+        let corrected = self.ended.report.corrected.saturating_sub(self.rows_unrepaired());
+        if self.checked.is_some() { 0 } else { corrected.max(self.healed().count() as u64) }
     }
 
     /// For an array: how many sectors md rewrote in this pass because a member could not read them, as far as is known.
@@ -229,4 +246,10 @@ impl TargetOutcome {
             ScrubState::Complete => OutcomeKind::Found,
         }
     }
+}
+
+/// How many rows, each counted once, these findings name as still wrong on their members.
+pub fn unrepaired_rows<'a>(found: impl Iterator<Item = &'a Finding>) -> u64 {
+    let unrepaired = found.filter(|finding| finding.end == Resolution::Reconstructed);
+    unrepaired.map(|finding| (finding.member, finding.offset)).collect::<BTreeSet<_>>().len() as u64
 }

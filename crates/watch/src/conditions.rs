@@ -472,6 +472,11 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
             "a copy elsewhere is right, but here the file system is mounted read-only",
             "run `scrubjay scrub` on its mount point, where it is mounted to be written",
         ),
+        (_, rows) if array.facts.level.starts_with("volume") => (
+            format!("{rows} rows are wrong on a member, and were not made right"),
+            "the other members hold what is right, but that member's disk does not take it, or the volume is read-only",
+            "see which member it is (`scrubjay volume status`), and replace its disk",
+        ),
         (_, mismatched) => (
             format!("{mismatched} sectors disagree between its members"),
             "of a RAID-1 or 10 it may be swap or a write that was under way; of others parity is wrong",

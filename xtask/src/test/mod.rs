@@ -74,7 +74,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     Ok(!rows.iter().any(|row| row.outcome == StepOutcome::Failed))
 }
 
-/// Runs steps one after the other. Those that may run beside the others form a second sequence, in a thread.
+/// Runs steps one after the other. Those with `is_beside` form a second sequence, in a thread.
 fn run_all(steps: &[TestStep]) -> Vec<SummaryRow> {
     let rows: Mutex<Vec<(usize, SummaryRow)>> = Mutex::default();
     let go = |index: usize, output: &mut Option<String>| {

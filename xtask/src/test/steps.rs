@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`: a table, in the order in which failures show up soonest.
 //!
-//! Steps that mostly wait for disks run beside the others, once their packages and the build are there.
+//! Steps that mostly wait for disks run in parallel with the others, once their packages and the build are there.
 
 use super::packages::{
     ARRAYS, ARRAYS_OF_OURS, BENCH_DISK, BTRFS, BTRFS_BESIDE_LOAD, CAPTURE, CLIENTS, CONTRIB, FAULTY_DISK, FILE_SYSTEMS,
@@ -23,7 +23,7 @@ pub struct TestStep {
     pub packages: &'static [&'static str],
     /// Whether it needs target/release/scrubjay.
     pub needs_build: bool,
-    /// Whether it runs beside the steps that follow, because it mostly waits.
+    /// Whether it runs in parallel with the steps that follow, because it mostly waits.
     pub is_beside: bool,
     /// What runs of it in the daily loop.
     pub smoke: Smoke,
@@ -220,7 +220,7 @@ pub const STEPS: &[TestStep] = &[
         smoke: Smoke::Only(&["cargo", "test", "--profile=smoke", "--workspace", "--lib", "--bins", "--no-fail-fast"]),
         ..PLAIN
     },
-    // These three compute all the time: beside other steps they would slow those down.
+    // These three compute all the time: in parallel with other steps they would slow those down.
     TestStep {
         name: "lab: which file lies at a sector of an array, in a virtual machine",
         command: &["tests/lab/guest-sector.sh"],

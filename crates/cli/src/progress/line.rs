@@ -56,7 +56,7 @@ impl ProgressLine {
             parts.push((1, format!("{} do not agree", show_count(report.mismatched_sectors()))));
         }
         if report.corrected > 0 {
-            parts.push((1, format!("{} healed", show_count(report.corrected))));
+            parts.push((1, format!("{} found wrong", show_count(report.corrected))));
         }
         let end = match report.state {
             ScrubState::Complete => Some("done"),

@@ -82,6 +82,24 @@ fn what_is_wrong_is_healed_told_once_and_then_all_is_clean() {
 }
 
 #[test]
+fn what_cannot_be_written_is_not_called_repaired() {
+    let mut served = Served::written();
+    served.stop();
+    served.damage(7, &["b"]);
+    let members: Vec<&str> = ["--read-only"].into_iter().chain(NAMES[..6].iter().copied()).collect();
+    served.serve(&members);
+    for _ in 0..2 {
+        let ran = served.run(&FAST);
+        let found = ran.target();
+        assert_eq!((ran.code, &found["complete"]), (Some(3), &json!(true)), "{ran:?}");
+        assert_eq!((&found["rows_healed"], &found["healed"]), (&json!(0), &json!([])));
+        assert_eq!((&found["rows_unrepaired"], stripes_of(&found["unrepaired"])), (&json!(1), vec![7]));
+    }
+    let text = served.run(&FAST[..4]);
+    assert!(text.stdout.starts_with("photos: one row is WRONG and NOT REPAIRED"), "{text:?}");
+}
+
+#[test]
 fn a_stripe_that_is_lost_is_named_and_no_other() {
     let served = Served::written();
     served.damage(41, &["a", "b", "c"]);

@@ -1,7 +1,7 @@
 //! `cargo xtask bench-budget`: what a scrub costs a program that reads the same disk, and what it reads meanwhile, on disks
 //! with a hard disk's timing (tests/lab/faulty-disk). The source of tables in docs/budget.md.
 //!
-//! Each load is played alone, beside the scrub at each goal, and alone again. "By the client" is the difference of the means,
+//! Each load is played alone, together with the scrub at each goal, and alone again. "By the client" is the difference of the means,
 //! with its statistical error. Reads during which the machine stalled (`witness`) are left out of both, and counted.
 //! "What the goal allows" is what the best window in hindsight reads of the load (`allowed`); `--allowed` prints only that, for
 //! all loads, disks and goals. `--short` prints the tables of docs/budget.md, and a summary of all their rows.

@@ -11,7 +11,7 @@ const THREADS: usize = 4;
 /// How long each thread sleeps at a time.
 const NAP: Duration = Duration::from_millis(10);
 
-/// The machine stalled if a thread wakes up this much late. Beside two computing threads, one in a hundred wakes up 4 ms
+/// The machine stalled if a thread wakes up this much late. With two computing threads, one in a hundred wakes up 4 ms
 /// late.
 const LATE: Duration = Duration::from_millis(20);
 
