@@ -66,14 +66,14 @@ impl AxisSpan {
 
     /// The range extended to include zero, if that takes up at most half of the new range: an axis that starts just
     /// above zero misleads about proportions.
-    pub fn zeroed_if_near(self) -> AxisSpan {
+    pub fn zeroed_within_half(self) -> AxisSpan {
         let near = self.from > 0.0 && self.from <= self.to / 2.0 || self.to < 0.0 && self.to >= self.from / 2.0;
         if near { self.zeroed() } else { self }
     }
 
     /// The range extended to zero, if that takes up at most a tenth of the new range: along x, readers do not compare
     /// lengths.
-    pub fn zeroed_if_next(self) -> AxisSpan {
+    pub fn zeroed_within_tenth(self) -> AxisSpan {
         if self.from > 0.0 && self.from <= self.to / 10.0 { self.zeroed() } else { self }
     }
 

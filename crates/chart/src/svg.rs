@@ -101,14 +101,14 @@ fn frame(figure: &Figure, paper: &Paper) -> Frame {
     let height = if paper.sheet == Sheet::Narrow { 260.0 } else { 340.0 };
     let values = |of: fn(&CurvePoint) -> f64| figure.series.iter().flat_map(|series| &series.points).map(of);
     let y = AxisSpan::of(figure.y.scale, values(|point| point.y));
-    let y = if has_bars(figure) || figure.y.is_from_zero { y.zeroed() } else { y.zeroed_if_near() }
+    let y = if has_bars(figure) || figure.y.is_from_zero { y.zeroed() } else { y.zeroed_within_half() }
         .snapped(y_ticks(height));
     let width = paper.width;
     let left = paper.left + widest(&y.ticks(y_ticks(height))) + TICK + 3.0;
     let x = AxisSpan::of(figure.x.scale, values(|point| point.x));
     let x = match bar_gap(figure) {
         Some(gap) => x.padded(gap / 2.0),
-        None => x.zeroed_if_next().snapped(x_ticks(width - left)),
+        None => x.zeroed_within_tenth().snapped(x_ticks(width - left)),
     };
     // Half of the last number hangs over the end of the axis.
     let right = (widest(&x.ticks(x_ticks(width - left))) / 2.0 + 2.0).max(MARGIN);

@@ -2,23 +2,23 @@
 
 use crate::exit::Usage;
 use scrubjay_core::scrub::idle::{Parameter, ParameterValue};
-use scrubjay_jobs::parameter::Unheeded;
+use scrubjay_jobs::parameter::UnusedParameter;
 
-/// Refuses the first given parameter that `policy`, which uses `heeds`, does not use.
+/// Refuses the first given parameter that `policy`, which uses `uses`, does not use.
 ///
 /// # Errors
 /// The text names the option, the policy, and the options that it uses.
 pub fn check(
     policy: &'static str,
-    heeds: &'static [Parameter],
+    uses: &'static [Parameter],
     given: &[(Parameter, ParameterValue)],
 ) -> Result<(), Usage> {
-    Unheeded::check(policy, heeds, given).map_err(refusal)
+    UnusedParameter::check(policy, uses, given).map_err(refusal)
 }
 
 /// The refusal in one line.
-pub fn refusal(unheeded: Unheeded) -> Usage {
-    Usage(unheeded.told("--policy", |parameter| format!("--{}", parameter.name())))
+pub fn refusal(unused: UnusedParameter) -> Usage {
+    Usage(unused.told("--policy", |parameter| format!("--{}", parameter.name())))
 }
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ mod tests {
         const HEEDS: &[Parameter] = &[Parameter::Wait, Parameter::Request];
         let time = ParameterValue::Time(Nanos(1));
         assert!(check("waiting", HEEDS, &[(Parameter::Wait, time)]).is_ok());
-        let refused = |heeds| check("p", heeds, &[(Parameter::Delay, time)]).unwrap_err().0;
+        let refused = |uses| check("p", uses, &[(Parameter::Delay, time)]).unwrap_err().0;
         assert_eq!(refused(HEEDS), "--delay has no effect with --policy p: its options are --wait and --request");
         assert_eq!(refused(&HEEDS[..1]), "--delay has no effect with --policy p: its only option is --wait");
         assert_eq!(refused(&[]), "--delay has no effect with --policy p: it has no options");

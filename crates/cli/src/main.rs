@@ -86,7 +86,7 @@ fn code(error: &anyhow::Error) -> Exit {
             | JobError::Unopened { .. }
             | JobError::NoDevice { .. }
             | JobError::TooFewRequests { .. }
-            | JobError::Unheeded(_),
+            | JobError::UnusedParameter(_),
         ) => return Exit::Usage,
         Some(JobError::Io { error, .. }) => Some(error),
         _ => error.downcast_ref::<std::io::Error>(),

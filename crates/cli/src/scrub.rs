@@ -38,8 +38,8 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     }
     let file = args.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
     let settings = args.settings.settings().or(file);
-    let PolicyKind { name, heeds, .. } = settings.kind();
-    heed::check(name, heeds, &args.settings.parameters.given)?;
+    let PolicyKind { name, uses, .. } = settings.kind();
+    heed::check(name, uses, &args.settings.parameters.given)?;
     let stop = PauseSignal::on_signals()?;
     md::put_back_all(&settings.state_folder()).iter().for_each(|line| say(format_args!("scrubjay: {line}")));
     let mut prepared = Vec::new();

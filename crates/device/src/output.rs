@@ -136,7 +136,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`OutputError`]; the former file is then still there.
-    pub fn commit_in_haste(mut self) -> Result<(), OutputError> {
+    pub fn commit_unsynced(mut self) -> Result<(), OutputError> {
         self.put_in_place()
     }
 

@@ -19,7 +19,7 @@ pub enum SaveMethod {
     /// Survives a loss of power.
     Durably,
     /// Survives the death of this process, but not a loss of power.
-    InHaste,
+    Unsynced,
 }
 
 /// One save to do.
@@ -44,7 +44,7 @@ impl SaveJob {
         }
         match self.how {
             SaveMethod::Durably => store.save(&self.saved),
-            SaveMethod::InHaste => store.save_in_haste(&self.saved),
+            SaveMethod::Unsynced => store.save_unsynced(&self.saved),
         }
     }
 }
@@ -142,7 +142,7 @@ mod tests {
         let store = StateStore::open(folder.path(), "wwn-1", None).unwrap();
         let mut saver = Saver::new(store.clone()).unwrap();
         assert!(saver.poll().is_none() && saver.wait().is_none());
-        for (at, how) in [(10, SaveMethod::Durably), (12, SaveMethod::InHaste), (14, SaveMethod::Durably)] {
+        for (at, how) in [(10, SaveMethod::Durably), (12, SaveMethod::Unsynced), (14, SaveMethod::Durably)] {
             let coverage = Coverage::new(Grid::new(1000, 100, 10));
             let saved = Saved { disk: "wwn-1".to_owned(), at: UnixSeconds(at), coverage, pass: None };
             saver.start(SaveJob { saved, learnt: Some(Learnt::of(&Observed::default(), None, UnixSeconds(at))), how });

@@ -494,7 +494,7 @@ impl Watcher<Scrub> for RunRecorder<'_> {
             self.save(scrub, SaveMethod::Durably);
         } else if new > self.subject.sectors() / HASTE_SHARE && now.since(self.hasty_at) >= SAVE_IN_HASTE_EVERY {
             self.hasty_at = now;
-            self.save(scrub, SaveMethod::InHaste);
+            self.save(scrub, SaveMethod::Unsynced);
         }
     }
 

@@ -164,8 +164,8 @@ impl StateStore {
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn save_in_haste(&self, saved: &Saved) -> io::Result<()> {
-        Ok(self.written(&self.beside("hasty"), saved)?.commit_in_haste()?)
+    pub fn save_unsynced(&self, saved: &Saved) -> io::Result<()> {
+        Ok(self.written(&self.beside("hasty"), saved)?.commit_unsynced()?)
     }
 
     /// What an earlier run has learnt, if it was saved and is whole. A run can do without it.
@@ -179,7 +179,7 @@ impl StateStore {
     /// # Errors
     /// The kernel's error.
     pub fn save_learnt(&self, learnt: &Learnt) -> io::Result<()> {
-        Ok(self.written(&self.beside("learnt"), learnt)?.commit_in_haste()?)
+        Ok(self.written(&self.beside("learnt"), learnt)?.commit_unsynced()?)
     }
 
     /// Writes a file completely, but does not yet put it in its place.
@@ -270,11 +270,11 @@ mod tests {
         let at = |seconds| Saved { at: UnixSeconds(seconds), ..saved("wwn-1") };
         let loaded = || store.load("wwn-1", 1000).unwrap().map(|saved| saved.at.0);
         store.save(&at(10)).unwrap();
-        store.save_in_haste(&at(12)).unwrap();
+        store.save_unsynced(&at(12)).unwrap();
         assert_eq!(loaded(), Some(12));
         store.save(&at(14)).unwrap();
         assert_eq!(loaded(), Some(14));
-        store.save_in_haste(&at(16)).unwrap();
+        store.save_unsynced(&at(16)).unwrap();
         fs::write(store.beside("hasty"), "cut sh").unwrap();
         assert_eq!(loaded(), Some(14), "a power loss took the hasty one");
     }

@@ -1,6 +1,6 @@
 //! Why a job cannot be done, before it begins.
 
-use crate::parameter::Unheeded;
+use crate::parameter::UnusedParameter;
 use scrubjay_device::output::OutputError;
 use scrubjay_serve::remote::client::ClientError;
 use scrubjay_trace::InputError;
@@ -41,7 +41,7 @@ pub enum JobError {
     },
     /// A parameter that the policy does not use.
     #[error(transparent)]
-    Unheeded(Unheeded),
+    UnusedParameter(UnusedParameter),
     /// A file cannot be written.
     #[error(transparent)]
     Output(OutputError),

@@ -43,34 +43,34 @@ pub fn write(value: ParameterValue) -> String {
 
 /// A parameter that was given and that the policy does not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unheeded {
+pub struct UnusedParameter {
     /// The parameter.
     pub parameter: Parameter,
     /// The policy.
     pub policy: &'static str,
     /// The parameters that it does use.
-    pub heeds: &'static [Parameter],
+    pub uses: &'static [Parameter],
 }
 
-impl Unheeded {
-    /// Checks that `policy`, which uses `heeds`, uses all parameters of `given`.
+impl UnusedParameter {
+    /// Checks that `policy`, which uses `uses`, uses all parameters of `given`.
     ///
     /// # Errors
     /// The first parameter that it does not use.
     pub fn check(
         policy: &'static str,
-        heeds: &'static [Parameter],
+        uses: &'static [Parameter],
         given: &[(Parameter, ParameterValue)],
-    ) -> Result<(), Unheeded> {
-        match given.iter().find(|(parameter, _)| !heeds.contains(parameter)) {
+    ) -> Result<(), UnusedParameter> {
+        match given.iter().find(|(parameter, _)| !uses.contains(parameter)) {
             None => Ok(()),
-            Some(&(parameter, _)) => Err(Unheeded { parameter, policy, heeds }),
+            Some(&(parameter, _)) => Err(UnusedParameter { parameter, policy, uses }),
         }
     }
 
     /// The error in one line: `shown` formats an option's name, and `policy` stands before the name of the policy.
     pub fn told(&self, policy: &str, shown: impl Fn(Parameter) -> String) -> String {
-        let options: Vec<String> = self.heeds.iter().map(|&parameter| shown(parameter)).collect();
+        let options: Vec<String> = self.uses.iter().map(|&parameter| shown(parameter)).collect();
         let instead = match &options[..] {
             [] => "it has no options".to_owned(),
             [one] => format!("its only option is {one}"),
@@ -80,13 +80,13 @@ impl Unheeded {
     }
 }
 
-impl std::fmt::Display for Unheeded {
+impl std::fmt::Display for UnusedParameter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.told("policy", |parameter| parameter.name().replace('-', "_")))
     }
 }
 
-impl std::error::Error for Unheeded {}
+impl std::error::Error for UnusedParameter {}
 
 /// Names of policies, and the parameters that each uses.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ pub struct PolicyChoice(Vec<(&'static str, &'static [Parameter])>);
 impl PolicyChoice {
     /// The policies that are offered for real disks.
     pub fn offered() -> PolicyChoice {
-        PolicyChoice::of(<&PolicyKind>::all().into_iter().map(|kind| (kind.name, kind.heeds)))
+        PolicyChoice::of(<&PolicyKind>::all().into_iter().map(|kind| (kind.name, kind.uses)))
     }
 
     /// A choice of these policies.
@@ -105,12 +105,12 @@ impl PolicyChoice {
 
     /// The parameters that any of them uses, in the order of the help.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter> {
-        Parameter::ALL.into_iter().filter(|parameter| self.0.iter().any(|(_, heeds)| heeds.contains(parameter)))
+        Parameter::ALL.into_iter().filter(|parameter| self.0.iter().any(|(_, uses)| uses.contains(parameter)))
     }
 
     /// A line of help: what the parameter is, which policies use it, and its default.
     pub fn help(&self, parameter: Parameter) -> String {
-        let (heeding, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, heeds)| heeds.contains(&parameter));
+        let (heeding, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(_, uses)| uses.contains(&parameter));
         let names = |rows: &[&(&'static str, _)]| rows.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let heeded = match (heeding.len(), others.len()) {
             (_, 1..) if heeding.len() > others.len() => format!("all policies but {}", names(&others)),
@@ -175,7 +175,7 @@ mod tests {
             let usual = PolicyParameters { request: Some(Bytes::mib(1)), ..PolicyParameters::default() };
             assert_eq!(usual.get(parameter), Some(value), "{help}");
         }
-        let all = PolicyChoice::of(POLICIES.iter().map(|kind| (kind.name, kind.heeds)));
+        let all = PolicyChoice::of(POLICIES.iter().map(|kind| (kind.name, kind.uses)));
         assert!(all.help(Parameter::Request).ends_with("[default: 1MiB or 64KiB]"), "{}", all.help(Parameter::Request));
     }
 }

@@ -1,4 +1,4 @@
-//! One seed, and all that follows from it: the array, its client, its disks, and what befalls them.
+//! The configuration of one storm, all drawn from one seed: the array, its client, its disks, and the incidents.
 
 use crate::client::Habits;
 use crate::disk_set::OpLatency;
@@ -14,22 +14,22 @@ use scrubjay_core::volume::integrity::scheme::Scheme;
 use scrubjay_sim::member_disk::CrashSurvival;
 use std::fmt;
 
-/// The streams of a seed: a draw more in one of them changes nothing in the others.
+/// The random streams of a seed: an additional draw in one of them changes nothing in the others.
 #[derive(Clone, Copy, Debug)]
 pub enum Stream {
-    /// The setting itself.
+    /// The configuration itself.
     Setting,
-    /// What the client does.
+    /// The client's requests.
     Client,
-    /// What goes wrong.
+    /// The faults.
     Faults,
-    /// How long operations take.
+    /// The times of operations.
     Disks,
     /// Everything else.
     World,
 }
 
-/// What befalls an array.
+/// What happens to an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArrayIncident {
     /// The power fails, or the program is killed.
@@ -38,7 +38,7 @@ pub enum ArrayIncident {
     Restart,
     /// A disk goes away.
     Lose,
-    /// Somebody takes a member out.
+    /// The administrator takes a member out.
     Fail,
     /// A disk goes away while the volume is down after a crash.
     LoseDown(CrashSurvival),
@@ -46,24 +46,24 @@ pub enum ArrayIncident {
     Exchange,
     /// Some blocks of a row become unreadable.
     Spoil,
-    /// Something writes junk over one row of every so many stripes, the victims turning over all members.
+    /// Junk is written over one row of every n-th stripe; the position changes from one to the next.
     Plague(u64),
-    /// Bits of one row of every so many stripes flip, in the content, in the appendix, or in both.
+    /// Bits of one row of every n-th stripe flip, in the content, in the appendix, or in both.
     Rot(u64),
-    /// A disk begins to lose all that is written to its rows; the one that did before stops.
+    /// A disk begins to lose all writes to its rows; the one that did before stops.
     Forget,
-    /// What lies beside the rows of a member is damaged.
+    /// Metadata of a member, outside of its rows, is damaged.
     Blight,
     /// A disk begins operations and does not end them.
     Hang,
     /// The volume crashes, and a disk that went away is there again when it starts.
     Return(CrashSurvival),
-    /// The volume crashes; some of its members are started without the others, and the others without these; all of them
-    /// together must not start.
+    /// The volume crashes; some of its members are started without the others, and the others without these; all of
+    /// them together must be refused.
     Fork(CrashSurvival),
-    /// All or some stripes are checked.
+    /// Some stripes are verified, from the first on.
     Verify,
-    /// Somebody copies the whole volume, whatever state it is in.
+    /// A client reads the whole volume, whatever state it is in.
     ReadAll,
 }
 
@@ -77,58 +77,58 @@ impl ArrayIncident {
     }
 }
 
-/// When something befalls the array: after so many requests were sent, and then so many operations of disks ended.
+/// An incident and its time: after a number of requests was sent, and then a number of disk operations ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScheduledIncident {
-    /// Requests.
+    /// Requests that the client has sent in all (count).
     pub requests: u64,
-    /// Ends of operations.
+    /// Disk operations that ended since then (count).
     pub ops: u64,
-    /// What.
+    /// The incident.
     pub act: ArrayIncident,
 }
 
-/// What narrows a seed down, for whoever looks for a cause.
+/// Restrictions of a seed, to narrow down the cause of a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Narrowed {
-    /// No more requests than these.
+    /// Requests, at most (count); `None`: as drawn.
     pub requests: Option<u64>,
-    /// No faults of reads and writes, and no unreadable blocks.
+    /// Leaves out faults of reads and writes, unreadable blocks, and other damage of the media.
     pub is_faultless: bool,
-    /// No crashes and no restarts.
+    /// Leaves out crashes and restarts.
     pub is_crashless: bool,
-    /// No member is lost.
+    /// Leaves out losses and exchanges of members.
     pub is_lossless: bool,
 }
 
-/// A world that can be run.
+/// The configuration of a storm.
 #[derive(Clone, Debug)]
 pub struct StormConfig {
-    /// What it all follows from.
+    /// The seed from which everything else is drawn.
     pub seed: u64,
     /// The array.
     pub geometry: Geometry,
-    /// Its client.
+    /// The behaviour of its client.
     pub habits: Habits,
-    /// The faults of its disks,
+    /// The probabilities of faults.
     pub chances: Chances,
-    /// whether they may be too many,
+    /// May there be more faults than the array must survive?
     pub is_over_budget: bool,
-    /// and how long they take.
+    /// The times of disk operations.
     pub latency: OpLatency,
-    /// What befalls it, in order.
+    /// The incidents, in order of their requests.
     pub script: Vec<ScheduledIncident>,
-    /// How many write numbers it reserves at once.
+    /// Write numbers that the volume reserves at once (count).
     pub write_numbers: u64,
-    /// How long the volume calls a region dirty after its last write.
+    /// How long the volume keeps a region dirty after its last write.
     pub intent_idle: Nanos,
-    /// So many faults, and the volume calls a member unreliable.
+    /// Faults after which the volume calls a member unreliable (count).
     pub faults_max: usize,
-    /// A fault of the volume's own.
+    /// The volume's seeded bug, if one is switched on.
     pub planted: Option<SeededBug>,
 }
 
-/// What tells most, in one line.
+/// The main properties, in one line.
 impl fmt::Display for StormConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Geometry { layout, scheme, chunk_bytes, block_bytes, stripes, region_stripes, .. } = self.geometry;
@@ -143,11 +143,11 @@ impl fmt::Display for StormConfig {
     }
 }
 
-/// No volume of a world is larger: what is written and read is a few hundred KiB.
+/// Bounds the number of stripes beyond the first four, in bytes: a volume of a storm has a few hundred KiB.
 const VOLUME_BYTES_MAX: u64 = 192 << 10;
 
 impl StormConfig {
-    /// All that follows from a seed.
+    /// The configuration of a seed.
     pub fn new(seed: u64, narrowed: Narrowed) -> StormConfig {
         let mut rng = Rng::stream(seed, Stream::Setting as u64);
         let geometry = geometry(&mut rng);
@@ -176,7 +176,7 @@ impl StormConfig {
         setting
     }
 
-    /// A generator for a part of the world.
+    /// The random generator of a stream.
     pub fn rng(&self, stream: Stream) -> Rng {
         Rng::stream(self.seed, stream as u64)
     }
@@ -226,7 +226,8 @@ fn geometry(rng: &mut Rng) -> Geometry {
             Scheme::None,
         ],
     );
-    // Of few shapes may Hybrid-1 be asked about lost writes, and of fewer when a member is out: see `FaultBudget`.
+    // Under Hybrid-1 the fault budget allows lost writes in few shapes, in fewer still when a member is out (see
+    // `FaultBudget`): most draws of other shapes are rejected.
     let tells_little = |Shape { data, parity }| scheme == Scheme::Hybrid1 && (parity < 2 || data < parity + 2);
     let layout = loop {
         let layout = layout(rng);
@@ -246,7 +247,7 @@ fn geometry(rng: &mut Rng) -> Geometry {
 }
 
 fn layout(rng: &mut Rng) -> Layout {
-    // Arrays without redundancy have little to go wrong that can be told.
+    // In layouts without redundancy little can go wrong that is found: most draws of them are rejected.
     let kind = loop {
         let kind = pick(rng, &LayoutKind::ALL);
         if !matches!(kind, LayoutKind::Raid0 | LayoutKind::ZigZag) || rng.below(4) == 0 {
@@ -279,7 +280,7 @@ fn habits(rng: &mut Rng, geometry: &Geometry) -> Habits {
     }
 }
 
-/// Each kind of fault is there in half of the worlds, so that some worlds have but one.
+/// Each kind of fault occurs in half of the storms, so that some storms have only one.
 fn chances(rng: &mut Rng) -> Chances {
     let scale = pick(rng, &[0.0, 0.005, 0.02, 0.1]);
     let mut chance = || if rng.below(2) == 0 { 0.0 } else { scale };
@@ -356,7 +357,7 @@ fn script(rng: &mut Rng, requests: u64, geometry: &Geometry) -> Vec<ScheduledInc
     }
     let cue = |act| ScheduledIncident { requests: rng.below(requests + 1), ops: rng.below(40), act };
     let mut script: Vec<ScheduledIncident> = acts.into_iter().map(cue).collect();
-    // And again, while what the first crash left is not resynced.
+    // Some crashes are followed by a second one, while what the first one left is not resynced.
     let is_crash = |cue: &&ScheduledIncident| matches!(cue.act, ArrayIncident::Crash(_));
     let crashes: Vec<ScheduledIncident> = script.iter().filter(is_crash).copied().collect();
     for first in crashes {

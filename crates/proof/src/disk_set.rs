@@ -1,4 +1,4 @@
-//! All the disks of an array: what is under way on them, when it ends, and how.
+//! All disks of an array: their operations under way, when these end, and how.
 
 mod in_place;
 
@@ -17,74 +17,74 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 
-/// How long operations take.
+/// The distribution of operation times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpLatency {
-    /// The least.
+    /// The least time of an operation.
     pub least: Nanos,
-    /// Drawn evenly, on top.
+    /// The width of the uniform distribution that is added to `least`.
     pub spread: Nanos,
-    /// The chance of taking fifty times as long.
+    /// Probability that an operation takes fifty times as long (0 to 1).
     pub slow: f64,
 }
 
-/// The disks, their operations under way, and what is wrong with them.
+/// The disks, their operations under way, and their faults.
 pub struct DiskSet {
     geometry: Geometry,
-    /// By slot.
+    /// By member index.
     pub disks: Vec<MemberDisk>,
-    /// What may go wrong.
+    /// Decides which further faults are allowed.
     pub fault_budget: FaultBudget,
-    /// Until when each member may still be taken out for a write that it refused.
+    /// By member: until this time it may still be taken out for an operation that it refused, or (`Nanos::MAX`) because it hangs.
     pub suspected: Vec<Nanos>,
-    /// All that ever went wrong, by row.
+    /// All faults ever planted, by row.
     pub planted: BTreeMap<Row, Vec<InjectedFault>>,
-    /// Rows that a fault has hit since they were last read: nobody can know.
+    /// Rows hit by a fault since they were last read whole: the volume cannot know of that fault.
     pub unseen: BTreeSet<Row>,
-    /// What was damaged beside the rows: where, by member.
+    /// Damage to metadata, outside of the rows: member, and byte range.
     pub blighted: Vec<(usize, Range<u64>)>,
-    /// Data rows that a fault silently hit while a crash had left their stripe half written, and nobody had resynced it:
-    /// what they hold is anybody's guess. To be taken from here.
+    /// Rows that a fault silently hit while a crash had left their stripe half written and not resynced: what they hold
+    /// cannot be decided. The caller takes them out.
     pub undecidable: Vec<Row>,
-    /// How many faults that were, how many operations ended, and how many bytes they wrote.
+    /// Counts of faults and operations.
     pub tally: DiskTally,
     injector: FaultInjector,
     latency: OpLatency,
     rng: Rng,
     under_way: Vec<Option<UnderWay>>,
-    /// The disk that ends nothing any more, and what it has begun since.
+    /// The disk that hangs. `held`: the operations that it has begun since, as indices in `under_way`.
     hung: Option<usize>,
     held: Vec<usize>,
-    /// Does it end reads?
+    /// Does the hung disk still end reads?
     still_reads: bool,
-    /// Does the volume wait for it?
+    /// Does the volume still wait for the hung disk, as of the last [`DiskSet::hold_up`]?
     is_held_up: bool,
     ends: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
     started: u64,
     trace: StormLog,
 }
 
-/// What the disks did.
+/// Counts of what the disks did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskTally {
-    /// Faults planted.
+    /// Faults planted (count).
     pub faults: u64,
-    /// Operations that ended.
+    /// Operations that ended (count).
     pub ops: u64,
-    /// A mark of all operations and their order: equal runs have equal ones.
+    /// A hash of all operations and the order of their ends: equal runs have equal hashes.
     pub mark: u64,
 }
 
 struct UnderWay {
     op: MemberOp,
-    /// Of a flush.
+    /// For a flush: which of the disk's writes it covers (`MemberDisk::flush_mark`).
     mark: u64,
-    /// Which disk of that slot it was for.
+    /// The incarnation of the disk that it was submitted to.
     incarnation: u64,
 }
 
 impl DiskSet {
-    /// Disks of an array, as they are.
+    /// A set of these disks, with nothing under way.
     pub fn new(
         geometry: Geometry,
         disks: Vec<MemberDisk>,
@@ -121,8 +121,8 @@ impl DiskSet {
     /// Begins an operation.
     ///
     /// # Panics
-    /// When the contract of `core::volume::member` is broken: not whole blocks, behind the end, or together with another one on
-    /// the same bytes, one of them a write.
+    /// When the contract of `core::volume::member` is broken: the bytes are not whole blocks, reach beyond the disk's
+    /// end, or overlap another operation under way, one of the two being a write.
     pub fn start(&mut self, now: Nanos, op: MemberOp) {
         self.trace.say(now, || format!("    {}", told(&op)));
         let disk = &self.disks[op.member.get()];
@@ -155,7 +155,7 @@ impl DiskSet {
         self.started += 1;
     }
 
-    /// When the next operation ends.
+    /// When the next operation ends; `None`: none will.
     pub fn next_end(&self) -> Option<Nanos> {
         self.ends.peek().map(|Reverse((time, ..))| *time)
     }
@@ -163,7 +163,7 @@ impl DiskSet {
     /// Ends the next operation.
     ///
     /// # Panics
-    /// When there is none.
+    /// When no operation is due to end.
     pub fn end(&mut self) -> MemberOpDone {
         let Reverse((now, _, place)) = self.ends.pop().expect("something is under way");
         let UnderWay { op, mark, incarnation } = self.under_way[place].take().expect("it is under way");
@@ -202,12 +202,12 @@ impl DiskSet {
         MemberOpDone { id, buffer, result }
     }
 
-    /// Nothing goes wrong from now on.
+    /// Stops all random faults from now on.
     pub fn calm(&mut self) {
         self.injector.end();
     }
 
-    /// A disk ends nothing any more that it begins from now on; or nothing but reads, as on a file system that is frozen.
+    /// Makes a disk hang: it ends none of the operations that it begins from now on, or only reads, as on a frozen file system.
     pub fn hang(&mut self, now: Nanos, member: usize) {
         self.release(now);
         self.still_reads = self.rng.below(3) == 0;
@@ -221,7 +221,7 @@ impl DiskSet {
         self.hung
     }
 
-    /// It ends all of it, at last.
+    /// Ends the hang: the held operations end now.
     pub fn release(&mut self, now: Nanos) {
         for place in std::mem::take(&mut self.held) {
             self.ends.push(Reverse((now + Nanos(1), self.started, place)));
@@ -232,7 +232,7 @@ impl DiskSet {
         }
     }
 
-    /// A disk that went away is there again, with what it kept.
+    /// Brings back a disk that was gone, with what it kept.
     pub fn bring_back(&mut self, now: Nanos, survival: CrashSurvival) {
         let Some(member) = self.disks.iter().position(|disk| disk.is_gone) else { return };
         self.trace.say(now, || format!("disk {member} is back"));
@@ -240,7 +240,7 @@ impl DiskSet {
         self.disks[member].crash(&[], survival, &mut self.rng);
     }
 
-    /// Damages something beside the rows of some member, if that may be.
+    /// Damages metadata of a random member, outside of its rows, if the fault budget allows it.
     pub fn blight(&mut self, now: Nanos) {
         let member = self.rng.below(self.disks.len() as u64) as usize;
         if self.disks[member].is_gone || !self.fault_budget.allows_beside(&self.disks, member) {
@@ -254,7 +254,7 @@ impl DiskSet {
             let junk: Vec<u8> = there.clone().map(|_| self.rng.bits() as u8).collect();
             hurt.strike(there.start, &junk);
         }
-        // It must not look as if it had slept.
+        // The damage must not make the disk look older than it is.
         let generation = |disk: &MemberDisk| array::superblock(disk).map(|superblock| superblock.generation);
         if generation(&hurt) == generation(&self.disks[member]) {
             self.disks[member] = hurt;
@@ -268,7 +268,7 @@ impl DiskSet {
         self.blighted.push((member, there));
     }
 
-    /// Makes some blocks of some row unreadable, if that may be; says whether.
+    /// Makes some blocks of a random row unreadable, if the fault budget allows it; returns whether it does.
     pub fn spoil(&mut self, now: Nanos) -> bool {
         let (block, row_bytes) = (self.geometry.block_bytes, self.geometry.row_bytes());
         let row = (self.rng.below(self.disks.len() as u64) as usize, self.rng.below(self.geometry.rows));
@@ -284,7 +284,7 @@ impl DiskSet {
         may
     }
 
-    /// Another disk begins to lose all that is written to its rows, as far as that may be; or none.
+    /// Picks another disk that from now on loses all writes to its rows, as far as the fault budget allows; or none.
     pub fn forget(&mut self, now: Nanos) {
         let member =
             Some(self.rng.below(self.disks.len() as u64 + 1) as usize).filter(|&member| member < self.disks.len());
@@ -292,8 +292,8 @@ impl DiskSet {
         self.injector.forgetful = member;
     }
 
-    /// The power fails: what is under way ends in some way or another, nobody hears of it. The rows that are silently
-    /// corrupt in stripes that were being written, or held what was not flushed.
+    /// Crashes all disks: operations under way end in some way or other, without a report. Returns the rows whose content cannot
+    /// be decided: in half-written stripes those that are silently corrupt, and those whose versions or parities mislead.
     pub fn crash(&mut self, now: Nanos, survival: CrashSurvival) -> Vec<Row> {
         let mut dirty = Vec::new();
         for (member, disk) in self.disks.iter().enumerate() {
@@ -339,8 +339,8 @@ impl DiskSet {
         undecidable
     }
 
-    /// The data chunks of this stripe that a silently corrupt parity would make up for: those that are gone; without versions,
-    /// which tell what a crash cut short, all of them.
+    /// The data chunks of this stripe that a silently corrupt parity would reconstruct: those that are gone; in a
+    /// scheme without versions, where nothing tells what a crash cut short, all of them.
     fn misled(&self, stripe: u64) -> Vec<Row> {
         let len = self.geometry.row_bytes();
         let is_gone = |&(disk, row): &Row| {
@@ -360,12 +360,12 @@ impl DiskSet {
         places.filter(|&row| self.is_corrupt(row)).collect()
     }
 
-    /// The same, of those stripes only in which more is wrong than the parities make up for.
+    /// The silently corrupt rows of those of these stripes in which more rows are wrong than the parities make up for.
     pub fn corrupt_beyond(&self, stripes: impl Iterator<Item = u64>) -> Vec<Row> {
         let is_wrong = |&row: &Row| {
             let (disk, offset) = (&self.disks[row.0], self.geometry.chunk_offset(RowIndex(row.1)));
             let len = self.geometry.row_bytes();
-            // What could not be rebuilt for a new disk was never written to it, or has no appendix.
+            // A row that could not be rebuilt on a new disk was never written there, or has no appendix.
             let block = self.geometry.block_bytes;
             let is_there = disk.is_filled(offset.get() + len - block, block) && !disk.is_unreadable(offset.get(), len);
             self.fault_budget.lacking[row.0] || !is_there || self.is_corrupt(row)
@@ -380,7 +380,7 @@ impl DiskSet {
         !self.is_corrupt(row) && !self.disks[row.0].is_unreadable(offset.get(), len)
     }
 
-    /// Where the rows of a stripe lie.
+    /// The rows of a stripe, by position.
     pub fn places(&self, stripe: u64) -> impl Iterator<Item = Row> {
         let layout = self.geometry.layout;
         (0..layout.shape().slots()).map(move |slot| layout.place(stripe, slot)).map(|place| (place.disk, place.row))
@@ -390,20 +390,20 @@ impl DiskSet {
         self.disks[disk].is_corrupt(self.geometry.chunk_offset(RowIndex(row)).get(), self.geometry.row_bytes())
     }
 
-    /// A disk goes away.
+    /// Takes a disk away: it does not answer any more.
     pub fn lose(&mut self, now: Nanos, member: usize) {
         self.trace.say(now, || format!("DISK {member} IS GONE"));
         self.disks[member].is_gone = true;
         self.fault_budget.lacks(&self.disks, member);
     }
 
-    /// Another disk takes the place of one, nothing of ours on it. What is under way on the old one ends as gone.
+    /// Puts another disk, or the same one again, in a member's place. What is under way on the old disk ends as gone.
     pub fn exchange(&mut self, now: Nanos, member: usize) {
         self.trace.say(now, || format!("disk {member} is exchanged"));
         let old = &self.disks[member];
         let bytes = self.geometry.member_bytes + [0, 0, 4096, 65_536][self.rng.below(4) as usize];
         let mut disk = match self.rng.below(3) {
-            // The same one, as it is.
+            // The same disk, as it is.
             0 if !old.is_gone => old.clone(),
             _ => MemberDisk::new(self.rng.bits(), old.block_bytes(), bytes),
         };
@@ -415,7 +415,7 @@ impl DiskSet {
         self.fault_budget.lacks(&self.disks, member);
     }
 
-    /// A disk is pulled and put in again: what is under way on it ends as gone, and its cache was without power.
+    /// Pulls a disk and puts it in again: what is under way on it ends as gone, and its cache loses power.
     pub fn put_back(&mut self, now: Nanos, member: usize) {
         self.disks[member].crash(&[], CrashSurvival::Blocks(0.5), &mut self.rng);
         self.disks[member].incarnation += 1;
@@ -433,7 +433,7 @@ impl DiskSet {
             self.fall(now, &[], &[(row, InjectedFault::Misread)]);
             return self.disks[disk].read(at, buffer);
         }
-        // An appendix read alone says nothing about a content.
+        // An appendix read alone proves nothing about its content.
         if len >= self.geometry.row_bytes() {
             for row in self.injector.rows(member, offset, len) {
                 self.fault_budget.note_read(row, true);
@@ -443,7 +443,7 @@ impl DiskSet {
         self.disks[member].read(offset, buffer)
     }
 
-    /// What waits for a flush that fails may be lost: [`DiskSet::put_back`].
+    /// Writes that a failing flush should cover may be lost: [`DiskSet::put_back`].
     fn flush(&mut self, now: Nanos, member: usize, mark: u64) -> Result<(), DiskFault> {
         if !self.injector.refuses(member, &self.disks, &self.fault_budget) {
             self.disks[member].flushed(mark);
@@ -453,20 +453,20 @@ impl DiskSet {
         Err(DiskFault::Medium)
     }
 
-    /// For a while this member may be taken out, for it refused something.
+    /// Notes that this member refused an operation, and may be taken out for it for a while.
     fn suspect(&mut self, now: Nanos, member: usize) {
         self.suspected[member] = now + self.patience();
         self.fault_budget.lacks(&self.disks, member);
     }
 
-    /// So much later everybody has heard of what was refused.
+    /// The time within which the volume has learnt of every refused operation: a thousand times the greatest normal latency.
     fn patience(&self) -> Nanos {
         let OpLatency { least, spread, .. } = self.latency;
         Nanos(1000 * (least.0 + spread.0))
     }
 
-    /// Nobody hears of anything that was asked together with what a disk that hangs was asked, not before that one is let go.
-    /// Is there one now?
+    /// Notes whether the volume still waits for the hung disk (`is_now`). Until it takes that disk out, it learns
+    /// nothing of the other operations in a group with one of that disk's: so current suspicions are extended.
     pub fn hold_up(&mut self, now: Nanos, is_now: bool) {
         if !std::mem::replace(&mut self.is_held_up, is_now) && !is_now {
             return;
@@ -544,7 +544,7 @@ impl DiskSet {
     }
 }
 
-/// The bytes that an operation reads or writes.
+/// The bytes that an operation reads, writes or discards.
 fn range(kind: &OpKind) -> Option<Range<u64>> {
     match kind {
         OpKind::Read { offset, buffer } | OpKind::Write { offset, buffer, .. } => {

@@ -1,4 +1,4 @@
-//! What goes wrong with a write or a read, by chance, as far as the fault budget allows.
+//! Random faults of writes and reads, as far as the fault budget allows.
 
 use crate::fault_budget::{DamageKind, FaultBudget, Row};
 use scrubjay_core::index::RowIndex;
@@ -8,61 +8,61 @@ use scrubjay_core::volume::finding::CorruptionKind;
 use scrubjay_core::volume::format::geometry::Geometry;
 use scrubjay_sim::member_disk::{MemberDisk, WriteFate};
 
-/// How likely each fault is, for each operation that it can befall.
+/// The probability of each fault, for each operation that it can hit (0 to 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Chances {
     /// A write is lost as a whole.
     pub lost: f64,
-    /// Its tail is.
+    /// The tail of a write is lost.
     pub torn: f64,
-    /// It hits a whole row elsewhere.
+    /// A write hits a whole row elsewhere.
     pub misdirected: f64,
-    /// It hits the end of a row and the beginning of the next one.
+    /// A write hits the end of a row and the beginning of the next one.
     pub misdirected_unaligned: f64,
-    /// Of lost, torn and misdirected writes, those that the disk's cache hides until a flush.
+    /// Among lost, torn and misdirected writes: the fault stays hidden by the disk's cache until a flush.
     pub latent: f64,
-    /// Of misdirected ones, those that hit another disk.
+    /// Among misdirected writes and reads: another disk is hit.
     pub wrong_disk: f64,
     /// A read returns another row.
     pub misread: f64,
-    /// It returns bytes between two.
+    /// A read returns bytes that span two other rows.
     pub misread_unaligned: f64,
-    /// A write cannot be done, and what was there cannot be read any more; one beside the rows cannot; or a flush.
+    /// A write to a row is refused, and the row becomes unreadable; or a write outside of the rows, or a flush, is refused.
     pub refused: f64,
-    /// A write of a superblock, the intents or the written map is lost, or torn.
+    /// A write of a superblock, the intents or the written map is lost or torn.
     pub beside: f64,
 }
 
-/// A fault, as it was planted in a row.
+/// A fault planted in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// Its write was lost.
+    /// The row's write was lost.
     Lost,
-    /// The tail of its write was lost.
+    /// The tail of the row's write was lost.
     Torn,
-    /// Its write went elsewhere.
+    /// The row's write went elsewhere.
     Missed,
-    /// A write that was meant for elsewhere lies on all of it (that it was meant for a row of this disk and byte).
+    /// A write meant for a row at this disk and byte lies over the whole row.
     Struck(usize, u64),
-    /// Such a write lies on a part of it.
+    /// A misdirected write lies over a part of the row.
     Grazed,
-    /// Junk lies on it.
+    /// Junk lies over the row.
     Overwritten,
-    /// Bits of it are wrong, in its content or in its appendix or in both.
+    /// Bits of the row are wrong, in its content or in its appendix or in both.
     Rotten,
-    /// A read of it returned another place's bytes.
+    /// A read of the row returned another place's bytes.
     Misread,
-    /// It cannot be read.
+    /// The row cannot be read.
     Unreadable,
 }
 
 impl InjectedFault {
-    /// Does it leave an older appendix?
+    /// Does the fault leave an older appendix?
     pub fn is_behind(self) -> bool {
         matches!(self, InjectedFault::Lost | InjectedFault::Torn | InjectedFault::Missed)
     }
 
-    /// May a volume take this fault for that kind of thing? (Over a fault another one may lie, or half a write.)
+    /// May the volume report this fault as a finding of this kind? (Another fault, or half a write, may lie over it.)
     pub fn explains(self, kind: CorruptionKind) -> bool {
         match kind {
             CorruptionKind::Unreadable => self == InjectedFault::Unreadable,
@@ -71,63 +71,63 @@ impl InjectedFault {
             }
             CorruptionKind::TornWrite => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
             CorruptionKind::MisdirectedWrite { .. } => {
-                // Bits of what the appendix says of its place may be wrong.
+                // Bits of the place that the appendix names may be wrong.
                 matches!(self, InjectedFault::Struck(..) | InjectedFault::Grazed | InjectedFault::Rotten)
             }
             CorruptionKind::MisdirectedRead => self == InjectedFault::Misread,
-            // A write lost where nothing of ours was before shows what lay there.
+            // A write lost where the volume had written nothing before shows what lay there.
             CorruptionKind::Corrupt => !matches!(self, InjectedFault::Unreadable | InjectedFault::Misread),
             CorruptionKind::Mismatch => true,
-            // These are said of what is lost only.
+            // These kinds are reported of lost chunks only.
             CorruptionKind::HalfWritten | CorruptionKind::MarkedLost => false,
         }
     }
 }
 
-/// What a write comes to.
+/// What happens to a write.
 #[derive(Debug)]
 pub struct Harm {
-    /// What becomes of it where it was meant for.
+    /// What the write does in its own place.
     pub fate: WriteFate,
-    /// The disk could not do it.
+    /// Does the disk refuse the write?
     pub is_refused: bool,
-    /// Where it lands besides: on which disk, at which byte.
+    /// Where else the write lands: disk and byte.
     pub strikes: Option<(usize, u64)>,
-    /// What the rows suffer.
+    /// The damage to rows, for the fault budget.
     pub damages: Vec<(Row, DamageKind)>,
-    /// What to remember of it.
+    /// The faults to remember, by row.
     pub planted: Vec<(Row, InjectedFault)>,
 }
 
 impl Harm {
-    /// None.
+    /// No harm: the write is done as requested.
     pub fn none() -> Harm {
         Harm { fate: WriteFate::HONEST, is_refused: false, strikes: None, damages: Vec::new(), planted: Vec::new() }
     }
 }
 
-/// Decides about faults.
+/// Decides which faults happen.
 #[derive(Clone, Debug)]
 pub struct FaultInjector {
     geometry: Geometry,
     chances: Chances,
-    /// The disk that loses all that is written to its rows.
+    /// The disk that loses all writes to its rows.
     pub forgetful: Option<usize>,
     rng: Rng,
 }
 
 impl FaultInjector {
-    /// By these chances.
+    /// An injector with these probabilities.
     pub fn new(geometry: Geometry, chances: Chances, rng: Rng) -> FaultInjector {
         FaultInjector { geometry, chances, forgetful: None, rng }
     }
 
-    /// No more faults from here on.
+    /// Ends all faults from now on.
     pub fn end(&mut self) {
         (self.chances, self.forgetful) = (Chances::default(), None);
     }
 
-    /// What becomes of a write.
+    /// Draws what happens to a write.
     pub fn harm(
         &mut self,
         (disk, offset, data): (usize, u64, &[u8]),
@@ -161,7 +161,7 @@ impl FaultInjector {
             1 if blocks >= 2 => {
                 let kept = 1 + self.rng.below(blocks - 1);
                 harm.fate.stale_from = Some(kept);
-                // Where what is written is what was there already, all of it is as old as its end.
+                // Where the new data equal what was there already, the whole row is as old as its tail.
                 let mut old = vec![0; (kept * self.geometry.block_bytes) as usize];
                 let is_old = disks[disk].read(offset, &mut old).is_ok() && data.starts_with(&old);
                 match rows.len() == 1 && !is_old {
@@ -201,7 +201,7 @@ impl FaultInjector {
         if is_data && is_everywhere_data && fault_budget.allows(disks, &harm.damages) { harm } else { Harm::none() }
     }
 
-    /// What becomes of a write beside the rows.
+    /// Draws what happens to a write outside of the rows.
     pub fn harm_beside(
         &mut self,
         member: usize,
@@ -215,12 +215,12 @@ impl FaultInjector {
         WriteFate { stale_from: Some(self.rng.below(len / self.geometry.block_bytes)), is_latent: false }
     }
 
-    /// Does a disk refuse to flush, or a write beside the rows? It may be taken out for that.
+    /// Does a disk refuse a flush, or a write outside of the rows? It may be taken out for that.
     pub fn refuses(&mut self, member: usize, disks: &[MemberDisk], fault_budget: &FaultBudget) -> bool {
         self.rng.uniform() < self.chances.refused && fault_budget.allows_loss(disks, member)
     }
 
-    /// Where a read of `len` bytes at `offset` really reads; nothing when it does as it was told.
+    /// Where a read of `len` bytes at `offset` really reads (disk and byte); `None`: where it should.
     pub fn stray(
         &mut self,
         (disk, offset, len): (usize, u64, u64),
@@ -238,8 +238,8 @@ impl FaultInjector {
         } else {
             self.askew(disk, offset, len)
         };
-        // What lies there must be right there, and what lies here, here: two faults in one read are one too many. (A
-        // write that went astray may lie where this read does, whole and old, and where nothing was written before.)
+        // Both the place that is read and the place that should be must be right: two faults in one read are one too
+        // many. (A misdirected write may lie where the read goes, whole and old, also where nothing was written before.)
         let is_well = |(disk, at): (usize, u64)| {
             let rows = self.rows(disk, at, len);
             let is_wrong = |&(disk, row): &Row| {
@@ -251,7 +251,7 @@ impl FaultInjector {
         there.filter(|&there| is_well(there) && is_well((disk, offset)) && fault_budget.allows_misread(disks, row))
     }
 
-    /// The row of a byte.
+    /// The row of a byte, if it lies in one.
     fn row_at(&self, offset: u64) -> Option<u64> {
         self.geometry.row_at(MemberOffset(offset)).map(RowIndex::get)
     }
@@ -261,7 +261,7 @@ impl FaultInjector {
         self.geometry.chunk_offset(RowIndex(row)).get()
     }
 
-    /// The rows that these bytes of a disk touch; none unless all of them lie in rows.
+    /// The rows that these bytes of a disk touch; none unless the first and the last byte lie in rows.
     pub fn rows(&self, disk: usize, offset: u64, len: u64) -> Vec<Row> {
         match (self.row_at(offset), self.row_at(offset + len - 1)) {
             (Some(first), Some(last)) => (first..=last).map(|row| (disk, row)).collect(),
@@ -269,7 +269,7 @@ impl FaultInjector {
         }
     }
 
-    /// The same place in another row.
+    /// The same offset in another row, near or far, or on another disk.
     fn elsewhere(&mut self, disk: usize, offset: u64, len: u64, wrong_disk: f64) -> Option<(usize, u64)> {
         let (row, last) = (self.row_at(offset)?, self.row_at(offset + len - 1)?);
         let disks = self.geometry.layout.disks() as u64;
@@ -277,7 +277,7 @@ impl FaultInjector {
         let (there, to) = if self.rng.uniform() < wrong_disk && disks > 1 {
             ((disk as u64 + 1 + self.rng.below(disks - 1)) % disks, row)
         } else {
-            // Near ones, too: a bit of the address that flipped, or a head that resynced on the next track.
+            // Near rows, too: a flipped bit of the address, or a head that settled on the next track.
             let reach = [2, self.geometry.rows][self.rng.below(2) as usize].min(self.geometry.rows - count + 1);
             let to = (row + 1 + self.rng.below(reach)) % (self.geometry.rows - count + 1);
             (disk as u64, to)
@@ -286,7 +286,7 @@ impl FaultInjector {
         is_elsewhere.then(|| (there as usize, offset - self.chunk_offset(row) + self.chunk_offset(to)))
     }
 
-    /// A place that is off by some blocks, less than a row.
+    /// A place on the same disk that is off by blocks that do not make whole rows.
     fn askew(&mut self, disk: usize, offset: u64, len: u64) -> Option<(usize, u64)> {
         let blocks = self.geometry.row_bytes() / self.geometry.block_bytes;
         if blocks < 2 {

@@ -1,7 +1,7 @@
-//! One run: an array, its disks, its client, and what befalls them, in virtual time, in one thread.
+//! Runs one storm: an array, its disks, its client, and the incidents, in virtual time, in one thread.
 //!
-//! At the end the world calms down: members that are out are replaced and rebuilt, every stripe is verified, everything
-//! is read and found right, and verified once more, which must find nothing: one scrub comes to the fixpoint.
+//! At the end the faults stop: members that are out are replaced and rebuilt, every stripe is verified, everything is read
+//! and must be right, and a second verification must find nothing: one scrub repairs everything that can be repaired.
 
 use crate::client::StormClient;
 use crate::config::{ArrayIncident, ScheduledIncident, StormConfig, Stream};
@@ -24,28 +24,28 @@ use scrubjay_sim::member_disk::{CrashSurvival, MemberDisk, WriteFate};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// More steps than any world takes: beyond, it will never end.
+/// Steps of one run, at most (count): more than any storm takes. A run that reaches this would never end.
 const STEPS_MAX: u64 = 2_000_000;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StormOutcome {
-    /// What the client was told.
+    /// Counts of the client's requests and replies.
     pub client: crate::client::ClientTally,
-    /// What the disks did.
+    /// Counts of the disks' operations and faults.
     pub disk_set: crate::disk_set::DiskTally,
-    /// How often the volume was started.
+    /// Starts of the volume (count).
     pub runs: u64,
-    /// What it found wrong.
+    /// Findings of the volume that did not end as lost (count).
     pub records: u64,
-    /// When it ended.
+    /// The virtual time at the end of the run.
     pub now: Nanos,
 }
 
-/// Runs a setting to its end.
+/// Runs a storm to its end.
 ///
 /// # Panics
-/// When anything is not as it should be; the message says what.
+/// When anything is wrong; the message says what.
 pub fn run<S: StormSubject>(setting: &StormConfig, trace: StormLog) -> StormOutcome {
     let mut world = Simulation::<S>::new(setting, trace);
     world.play();
@@ -61,16 +61,16 @@ struct Simulation<'a, S> {
     client: StormClient,
     disk_set: DiskSet,
     script: VecDeque<ScheduledIncident>,
-    /// When the head of the script's requests were sent: how many operations had ended.
+    /// The number of operations that had ended when the requests of the script's first incident were sent; `None`: they are not yet.
     cued_at: Option<u64>,
-    /// When the client sends its next request, if it may.
+    /// The earliest time of the client's next request; `None`: it sends none.
     next_send: Option<Nanos>,
     /// Stripes of the regions that the disks called dirty at the last crash.
     announced: Vec<u64>,
-    /// Rows given up since then.
+    /// Rows of which any content is accepted since that crash.
     given_up: BTreeSet<Row>,
     records: u64,
-    /// Data chunks that records called lost, by stripe and slot.
+    /// Data chunks that findings called lost, by stripe and position.
     lost: BTreeSet<(u64, usize)>,
     steps: u64,
     rng: Rng,
@@ -81,7 +81,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     fn new(setting: &'a StormConfig, trace: StormLog) -> Simulation<'a, S> {
         let geometry = setting.geometry;
         let mut rng = setting.rng(Stream::World);
-        // Some are larger than they need to be.
+        // Some disks are larger than they need to be.
         let disk = |_| {
             let bytes = geometry.member_bytes + [0, 0, 4096, 65_536][rng.below(4) as usize];
             MemberDisk::new(rng.bits(), geometry.block_bytes as usize, bytes)
@@ -115,7 +115,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// Until the client has sent all it will, and the script is over.
+    /// Runs until the client has sent all its requests and the script is over.
     fn play(&mut self) {
         loop {
             self.drain();
@@ -125,7 +125,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             }
             if self.client.is_through() && !self.client.is_waiting() {
                 match self.script.pop_front() {
-                    // What was to come later comes now.
+                    // Incidents scheduled for later happen now.
                     Some(cue) => self.act(cue.act),
                     None => return,
                 }
@@ -135,7 +135,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// The act whose time has come.
+    /// Takes the next incident from the script, if its time has come.
     fn due(&mut self) -> Option<ArrayIncident> {
         let cue = *self.script.front()?;
         if self.client.sent() < cue.requests {
@@ -199,7 +199,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
     }
 
     fn crash(&mut self, survival: CrashSurvival) {
-        // What survives a kill may be lost to a loss of power that comes later, as long as nobody flushes it.
+        // Data that survive a kill unflushed may be lost in a later loss of power: so only the last crash is checked.
         let is_last = !self.script.iter().any(|cue| cue.act.is_crash());
         if survival == CrashSurvival::Ended && is_last && !self.setting.is_over_budget {
             let geometry = self.setting.geometry;
@@ -218,7 +218,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.given_up = undecidable.into_iter().collect();
     }
 
-    /// What a crash leaves carries no write number that the next start could give to another write.
+    /// Checks that no row left by a crash carries a write number that the next start could give to another write.
     fn look_at_numbers(&self) {
         let geometry = self.setting.geometry;
         if !geometry.scheme.has_versions() || self.setting.is_over_budget {
@@ -241,8 +241,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// Until a volume that crashed serves again: rows that were hit meanwhile, and over the budget those of stripes that
-    /// it must take for half written and cannot rebuild.
+    /// Accepts any content of rows that cannot be decided: those hit by a fault before their stripes were resynced after
+    /// a crash; over the budget also those of stripes that the volume must take for half written and cannot rebuild.
     fn look_for_undecidable(&mut self) {
         let mut rows = std::mem::take(&mut self.disk_set.undecidable);
         if self.setting.is_over_budget && !self.announced.is_empty() {
@@ -255,7 +255,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.give_up(&rows);
     }
 
-    /// What these rows hold, if they are data, is anybody's guess.
+    /// Accepts any content of those of these rows that are data.
     fn give_up(&mut self, rows: &[Row]) {
         let geometry = self.setting.geometry;
         for &(disk, row) in rows {
@@ -268,7 +268,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// Loses a member that may be lost; says which.
+    /// Loses a random member in this way, if it may be lost. Returns its index.
     fn lose(&mut self, how: impl FnOnce(&mut DiskSet, Nanos, usize)) -> Option<usize> {
         let slot = self.rng.below(self.disk_set.disks.len() as u64) as usize;
         let is_there = !self.disk_set.fault_budget.lacking[slot];
@@ -279,7 +279,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         Some(slot)
     }
 
-    /// Puts a new disk in the place of a member that the volume knows to be out.
+    /// Puts a new or returned disk in the place of a member that the volume knows to be out.
     fn exchange(&mut self) {
         let mut members = MemberIndex::first(self.disk_set.disks.len());
         let Some(member) = members.find(|&member| self.subject.can_take_in(member)) else { return };
@@ -296,8 +296,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.subject.replace(self.now, member, &mut self.disk_set.disks[slot], name);
     }
 
-    /// Starts some members without the others, and the others without these: neither side lacks anything that it needs, and
-    /// both together are no array any more.
+    /// Starts some members without the others, and the others without these, if neither side lacks anything that it
+    /// needs. All of them together must then be refused.
     fn fork(&mut self) {
         let count = self.disk_set.disks.len();
         let others = 1 + self.rng.below((1 << count) - 2);
@@ -334,11 +334,11 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.next_send = Some(self.now);
     }
 
-    /// Stops in order: everything is on the medium then.
+    /// Stops the volume in order. Afterwards everything is on the medium.
     fn stop(&mut self) {
         self.subject.stop(self.now);
         self.wait("it never stops", |world| world.subject.is_stopped());
-        // What was given up by then comes back to one who stopped.
+        // Operations that the volume had abandoned return only after the stop.
         self.disk_set.release(self.now);
         self.wait("an operation never ends", |world| world.disk_set.next_end().is_none());
         self.wait("replies are missing", |world| !world.client.is_waiting());
@@ -349,17 +349,17 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// The calm after the storm.
+    /// Ends the storm: no more faults, then repairs and checks.
     fn finish(&mut self) {
         self.disk_set.calm();
         self.disk_set.release(self.now);
-        // What is gone is noticed by then.
+        // After this flush the volume has noticed every disk that is gone.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting());
         self.wait("an operation never ends", |world| world.disk_set.next_end().is_none());
         self.disk_set.suspected.fill(Nanos::ZERO);
         for _ in 0..self.disk_set.disks.len() {
-            // All of them: a rebuild may wait for another member that is out.
+            // All members: a rebuild may wait for another member that is out.
             (0..self.disk_set.disks.len()).for_each(|_| self.exchange());
             self.wait("a rebuild never ends", |world| !world.is_rebuilding());
         }
@@ -370,7 +370,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.lost.clear();
         self.verify();
         assert_eq!(self.records, before, "the second verification found something");
-        // Pages of the map wait for a flush.
+        // Pages of the written map wait for a flush.
         self.client.flush(self.now, &mut self.subject);
         self.wait("a flush never ends", |world| !world.client.is_waiting() && world.disk_set.next_end().is_none());
         self.look_at_disks();
@@ -383,8 +383,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.read_all();
     }
 
-    /// After a verification the media hold what they should: beside the rows all of it, and the rows of all stripes that were
-    /// ever written.
+    /// Checks that after a verification the media hold what they should: all metadata outside of the rows, and the rows
+    /// of all stripes that were ever written.
     fn look_at_disks(&self) {
         let geometry = self.setting.geometry;
         let newest = member_metadata::newest(&geometry, &self.disk_set.disks[0]);
@@ -393,7 +393,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
             let is_fine = member_metadata::is_readable(&geometry, disk) && told == newest;
             assert!(is_fine, "beside the rows disk {slot} has {told:?}, and disk 0 {newest:?}");
         }
-        // Nothing is found by a bare array, and nothing in the parities of a pure one.
+        // A bare array finds nothing, and a pure one finds nothing in its parities.
         if !geometry.scheme.checks_itself() || self.setting.is_over_budget {
             return;
         }
@@ -417,7 +417,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.disk_set.fault_budget.note_verified(begin);
     }
 
-    /// Asks for every byte at once.
+    /// Requests every byte of the volume at once.
     fn copy(&mut self) {
         let size = self.setting.geometry.size();
         for start in (0..size).step_by(64 << 10) {
@@ -443,7 +443,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// Lets the next thing happen.
+    /// Lets the next event happen.
     fn step(&mut self) {
         self.steps += 1;
         assert!(self.steps < STEPS_MAX, "it never ends");
@@ -467,7 +467,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         !self.client.is_through() && self.client.has_room()
     }
 
-    /// Takes all that the volume has to say.
+    /// Takes all operations, replies and findings that the volume has ready.
     fn drain(&mut self) {
         loop {
             let mut is_quiet = true;
@@ -487,7 +487,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         self.look();
     }
 
-    /// Follows what became of members, and of what a crash left.
+    /// Follows the findings, the states of members, and the resync after a crash.
     fn look(&mut self) {
         self.look_for_undecidable();
         while let Some(record) = self.subject.poll_record() {
@@ -508,8 +508,8 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                     self.trace.say(self.now, || format!("member {slot} is active"));
                     self.disk_set.fault_budget.lacking[slot] = false;
                 }
-                // Whoever is lost, taken out, replaced, or refuses a write, is known to lack something by then.
-                // A crash came before anybody knew that it was active.
+                // A member that was lost, taken out or replaced, or that refused a write, is in `lacking` already. Here
+                // a crash came before it was durable that the member is active.
                 (false, false) if matches!(state, MemberState::Rebuilding { .. }) => {
                     self.trace.say(self.now, || format!("member {slot} is {state:?}"));
                     self.disk_set.fault_budget.lacks(&self.disk_set.disks, slot);
@@ -520,7 +520,7 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
         }
     }
 
-    /// Nobody is blamed without evidence, nor for something else.
+    /// Checks a finding: no member may be blamed without evidence, nor for another kind of fault.
     fn judge(&mut self, record: VolumeFinding) {
         let Some(stripe) = record.place.stripe().map(StripeIndex::get) else {
             let (member, offset) = (record.member.get(), record.offset.get());
@@ -543,21 +543,21 @@ impl<'a, S: StormSubject> Simulation<'a, S> {
                 "{record:?}, but the medium does not hold what it should"
             );
         }
-        // What a new disk got where something was lost proves nothing, and is wrong when a member comes back that knows.
+        // A new disk's row for a lost chunk proves nothing, and is wrong when a member returns that can prove the chunk.
         let was_lost = self.lost.range((stripe, 0)..(stripe + 1, 0)).next().is_some();
         if record.end == Resolution::Lost || was_lost || self.disk_set.fault_budget.is_doubtful(stripe) {
             return;
         }
         let planted = self.disk_set.planted.get(&row).map_or(&[][..], Vec::as_slice);
-        // Rows that do not prove themselves look stale, whatever they suffered.
+        // Rows that do not prove themselves look stale, whatever happened to them.
         let checks = self.setting.geometry.scheme.checks_itself();
-        // A write of an appendix alone, lost when the cache let go of it between two reads, makes the second one look better.
+        // An appendix written alone and lost from the cache between two reads makes the second read look better than the first.
         let appears = |planted: &InjectedFault| {
             let is_second =
                 record.kind == CorruptionKind::MisdirectedRead && self.setting.geometry.scheme.has_buddies();
             is_second && planted.is_behind()
         };
-        // Where junk lies, too, one of the two reads may have gone astray, and shown another place's row.
+        // With junk in the row, one of the two reads may have been misdirected, and shown another place's row.
         let is_astray = matches!(record.kind, CorruptionKind::MisdirectedWrite { .. })
             && planted.contains(&InjectedFault::Misread)
             && planted.iter().any(|&planted| planted != InjectedFault::Misread);

@@ -17,7 +17,7 @@ pub fn raised(py: Python<'_>, error: JobError) -> PyErr {
         JobError::Trace(InputError::Empty { name } | InputError::Mixed { name, .. }) => {
             raise(py, "TraceError", text, Some(name), None)
         }
-        JobError::Trace(_) | JobError::Unheeded(_) => raise(py, "OptionError", text, None, None),
+        JobError::Trace(_) | JobError::UnusedParameter(_) => raise(py, "OptionError", text, None, None),
         JobError::Unopened { what, error } | JobError::Io { what, error } => {
             raise(py, of_io(error, "FileError"), text, Some(what), None)
         }

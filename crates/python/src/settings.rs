@@ -78,7 +78,7 @@ fn excludes(one: Parameter, other: Parameter) -> bool {
 }
 
 fn choice() -> PolicyChoice {
-    PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.heeds())))
+    PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.uses())))
 }
 
 /// A policy for Python: its name, its description, and its parameters, each with a line of help.
@@ -89,6 +89,6 @@ pub fn policies() -> Vec<ToldPolicy> {
     let help = |parameter: &Parameter| (parameter.name().replace('-', "_"), choice().help(*parameter));
     <Playable as NamedRow>::all()
         .into_iter()
-        .map(|policy| (policy.name(), policy.about(), policy.heeds().iter().map(help).collect()))
+        .map(|policy| (policy.name(), policy.about(), policy.uses().iter().map(help).collect()))
         .collect()
 }

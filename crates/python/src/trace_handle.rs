@@ -17,7 +17,7 @@ use scrubjay_device::output::Existing;
 use scrubjay_jobs::cut;
 use scrubjay_jobs::job_control::JobControl;
 use scrubjay_jobs::losses::Losses;
-use scrubjay_jobs::parameter::Unheeded;
+use scrubjay_jobs::parameter::UnusedParameter;
 use scrubjay_jobs::simulation::{self, SimulationDocument};
 use scrubjay_jobs::trace_document::TraceDocument;
 use scrubjay_jobs::trace_info::{self, HeldIntervals, InfoTask, SeenTrace};
@@ -169,8 +169,8 @@ impl TraceHandle {
         let service = settings::service(py, service, disk)?;
         let policy = settings::policy(py, policy)?;
         let given = settings::parameters(py, &parameters)?;
-        Unheeded::check(policy.name(), policy.heeds(), &given)
-            .map_err(JobError::Unheeded)
+        UnusedParameter::check(policy.name(), policy.uses(), &given)
+            .map_err(JobError::UnusedParameter)
             .and_then(|()| simulation::check_sizes(&given, ""))
             .map_err(|error| raised(py, error))?;
         let parameters = PolicyParameters::with(&given);

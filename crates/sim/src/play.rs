@@ -15,7 +15,7 @@ use std::fmt;
 pub struct Clairvoyant {
     name: &'static str,
     about: &'static str,
-    heeds: &'static [Parameter],
+    uses: &'static [Parameter],
     play: fn(&PolicyParameters, Bytes, &Periods, ServiceModel) -> ScrubFigures,
 }
 
@@ -24,7 +24,7 @@ pub const CLAIRVOYANTS: &[Clairvoyant] = &[
     Clairvoyant {
         name: "oracle",
         about: "Know the longest idle intervals, and use them",
-        heeds: &[Parameter::Share, Parameter::Request],
+        uses: &[Parameter::Share, Parameter::Request],
         play: |with, size, periods, disk| {
             exact::simulate(periods, disk, &mut Oracle::longest(with.share, periods.intervals(), size))
         },
@@ -32,7 +32,7 @@ pub const CLAIRVOYANTS: &[Clairvoyant] = &[
     Clairvoyant {
         name: "lossless",
         about: "Waiting that gets back the time it waited",
-        heeds: &[Parameter::Wait, Parameter::Request],
+        uses: &[Parameter::Wait, Parameter::Request],
         play: |with, size, periods, disk| exact::simulate(periods, disk, &mut Lossless { wait: with.wait, size }),
     },
 ];
@@ -98,10 +98,10 @@ impl Playable {
     }
 
     /// The parameters that change its behaviour.
-    pub fn heeds(self) -> &'static [Parameter] {
+    pub fn uses(self) -> &'static [Parameter] {
         match self {
-            Playable::Policy(kind) => kind.heeds,
-            Playable::Clairvoyant(kind) => kind.heeds,
+            Playable::Policy(kind) => kind.uses,
+            Playable::Clairvoyant(kind) => kind.uses,
         }
     }
 
@@ -116,7 +116,7 @@ impl Playable {
             Playable::Policy(kind) => PolicyConfig::new(kind, *parameters).named_values(),
             Playable::Clairvoyant(kind) => {
                 let set = PolicyParameters { request: Some(parameters.request.unwrap_or(REQUEST)), ..*parameters };
-                set.named_values(kind.heeds)
+                set.named_values(kind.uses)
             }
         }
     }
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(Playable::named(playable.name()), Some(playable));
             let played = playable.play(&PolicyParameters::default(), &periods, &requests, disk).outcome;
             // No prediction can be made from so few intervals of equal length.
-            let is_predicting = playable.heeds().contains(&Parameter::Cutoff);
+            let is_predicting = playable.uses().contains(&Parameter::Cutoff);
             assert!(is_predicting || played.scrub_bytes > 0, "{playable:?}");
             assert_eq!(played.requests, 60, "{playable:?}");
             assert!(!playable.named_values(&PolicyParameters::default()).is_empty());

@@ -59,12 +59,12 @@ pub struct OpenOptions {
 pub struct Trace {
     format: &'static Format,
     names: Vec<String>,
-    lanes: Lanes,
+    lanes: Inputs,
     batch: Vec<Record>,
 }
 
 /// One input, or several.
-enum Lanes {
+enum Inputs {
     One(Box<InputStream>),
     Several(Join),
 }
@@ -76,8 +76,8 @@ impl Trace {
     /// If an input fails, is not in its supposed format, or is too far out of order; the error names it.
     pub fn next_batch(&mut self) -> Result<Option<&[Record]>, InputError> {
         let is_more = match &mut self.lanes {
-            Lanes::One(lane) => lane.next(&mut self.batch)?,
-            Lanes::Several(join) => join.next(&mut self.batch)?,
+            Inputs::One(lane) => lane.next(&mut self.batch)?,
+            Inputs::Several(join) => join.next(&mut self.batch)?,
         };
         Ok(is_more.then_some(&self.batch))
     }
@@ -90,8 +90,8 @@ impl Trace {
     /// The devices met so far; all of them once there are no more records.
     pub fn devices(&self) -> &Devices {
         match &self.lanes {
-            Lanes::One(lane) => lane.devices(),
-            Lanes::Several(join) => join.devices(),
+            Inputs::One(lane) => lane.devices(),
+            Inputs::Several(join) => join.devices(),
         }
     }
 
@@ -99,8 +99,8 @@ impl Trace {
     /// input's name.
     pub fn malformed(&self) -> &Malformed {
         match &self.lanes {
-            Lanes::One(lane) => lane.malformed(),
-            Lanes::Several(join) => join.malformed(),
+            Inputs::One(lane) => lane.malformed(),
+            Inputs::Several(join) => join.malformed(),
         }
     }
 
@@ -158,8 +158,8 @@ fn open_with(
     let mut lanes = lanes(format, opened)?;
     lanes.iter_mut().for_each(|lane| lane.scale(scale));
     let lanes = match lanes.len() {
-        1 => Lanes::One(Box::new(lanes.remove(0))),
-        _ => Lanes::Several(Join::new(format.clock, lanes)),
+        1 => Inputs::One(Box::new(lanes.remove(0))),
+        _ => Inputs::Several(Join::new(format.clock, lanes)),
     };
     Ok(Trace { format, names, lanes, batch: Vec::new() })
 }

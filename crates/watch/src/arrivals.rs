@@ -72,7 +72,7 @@ impl Watch {
             *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
         disk.live.name = Some(name);
-        self.is_reckoned = false;
+        self.are_needs_computed = false;
     }
 
     pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
@@ -117,7 +117,7 @@ impl Watch {
             }
         };
         self.arrays.insert(key, ArrayState { facts, gone: None, reading });
-        self.is_reckoned = false;
+        self.are_needs_computed = false;
     }
 
     /// The arrays that are present. An absent array holds nothing back: its members' names may belong to other disks by now.

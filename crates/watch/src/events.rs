@@ -131,7 +131,7 @@ pub enum WatchBug {
     /// Notices are sent in quiet hours.
     IgnoreQuiet,
     /// Urgent messages wait for the end of quiet hours, too.
-    AllNotices,
+    HoldUrgentInQuietHours,
     /// No monthly report is sent.
     NoReport,
     /// The heartbeat is not sent after a daily check.
@@ -163,7 +163,7 @@ impl WatchBug {
         WatchBug::StripesUntold,
         WatchBug::ChannelsUntold,
         WatchBug::IgnoreQuiet,
-        WatchBug::AllNotices,
+        WatchBug::HoldUrgentInQuietHours,
         WatchBug::NoReport,
         WatchBug::NoHeartbeat,
         WatchBug::RedundancyGreen,

@@ -116,7 +116,7 @@ impl Watch {
         let is_over = passes.finished != before.finished;
         if is_over {
             self.note_forecast(now, &key);
-            self.is_reckoned = false;
+            self.are_needs_computed = false;
             self.reading_mut(&key).into_iter().for_each(|reading| reading.live.is_wanted = false);
         }
         if is_news {

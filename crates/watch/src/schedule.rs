@@ -46,7 +46,7 @@ impl Watch {
     /// Computes how long each pass takes, and when it must begin at the latest so that it, and those that wait for it
     /// (an array and its members; disks behind one controller), are read by their dates: planned backwards from the
     /// last due date.
-    pub(crate) fn reckon_needs(&mut self, now: UnixSeconds) {
+    pub(crate) fn compute_needs(&mut self, now: UnixSeconds) {
         let open = self.open_hours();
         let hour = self.calendar.local(now).week_hour();
         for reading in self.readings_mut() {
@@ -125,8 +125,8 @@ impl Watch {
         if self.is_on_battery {
             return Some(HoldBack::OnBattery);
         }
-        let is_heeded = !self.is_planted(WatchBug::IgnoreArrays);
-        for array in self.arrays_there().filter(|array| is_heeded && subject.is_in(array)) {
+        let is_used = !self.is_planted(WatchBug::IgnoreArrays);
+        for array in self.arrays_there().filter(|array| is_used && subject.is_in(array)) {
             let of = || array.name.clone();
             match array.activity {
                 ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of())),

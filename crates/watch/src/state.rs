@@ -184,7 +184,7 @@ pub struct Watch {
     /// Have the messages been marked that were under way when an earlier machine ended?
     pub(crate) is_marked: bool,
     /// Are the needs of passes computed for the present disks and arrays?
-    pub(crate) is_reckoned: bool,
+    pub(crate) are_needs_computed: bool,
     /// The last forecasts for messages, and when they were made.
     pub(crate) foreseen: (UnixSeconds, AllForeseen),
     /// When the signs of each disk were last put in words.

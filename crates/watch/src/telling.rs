@@ -230,7 +230,7 @@ impl Watch {
         thread: Option<u64>,
         text: impl Fn(&Watch, &str) -> LetterText,
     ) -> u64 {
-        let urgency = if self.is_planted(WatchBug::AllNotices) { Urgency::Notice } else { urgency };
+        let urgency = if self.is_planted(WatchBug::HoldUrgentInQuietHours) { Urgency::Notice } else { urgency };
         let first = self.host.next_message;
         for channel in channels {
             if about.iter().any(|key| !Self::goes_by(key, &channel)) {

@@ -46,7 +46,7 @@ impl Watch {
             wake: now,
             is_resumed: false,
             is_marked: false,
-            is_reckoned: false,
+            are_needs_computed: false,
             foreseen: (UnixSeconds(0), BTreeMap::new()),
             worded: BTreeMap::new(),
             #[cfg(feature = "planted")]
@@ -174,7 +174,7 @@ impl Watch {
             WatchEvent::Settings(settings) => {
                 self.take_channels(now, &settings.channels);
                 self.settings = *settings;
-                self.is_reckoned = false;
+                self.are_needs_computed = false;
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
@@ -219,13 +219,13 @@ impl Watch {
             self.changed.insert(RowKey::Host);
             let idle: Vec<RowKey> = self.subjects().map(|subject| RowKey::Idle(subject.key())).collect();
             self.changed.extend(idle);
-            self.is_reckoned = false;
+            self.are_needs_computed = false;
             self.acts.extend((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
         self.wake_at(after(self.host.checked, DAY));
         self.tell_twins(now);
-        if !std::mem::replace(&mut self.is_reckoned, true) {
-            self.reckon_needs(now);
+        if !std::mem::replace(&mut self.are_needs_computed, true) {
+            self.compute_needs(now);
         }
         if self.host.paused_until > now {
             self.wake_at(self.host.paused_until);

@@ -152,7 +152,7 @@ Examples:
 A drive that rotates and reads the medium needs a turn before it comes upon a place again; one that
 answers from its cache does not. The read cache is switched off for a part of the time where the
 drive has a switch (SCSI: RCD; ATA: read look-ahead), and on again: if this one is killed, by the
-next `bench disk` or `bench verify`, as a note in /var/lib/scrubjay tells it. Scrubs may use a VERIFY that reads the medium: scrubjay scrub --verifier.";
+next `bench disk` or `bench verify`, as a note in /var/lib/scrubjay tells it. Scrubs may use a VERIFY that reads the medium: scrubjay scrub --verify.";
 
 /// Arguments of `bench verify`.
 #[derive(Debug, Args)]

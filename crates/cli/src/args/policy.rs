@@ -26,7 +26,7 @@ impl<const SIMULATED: bool> ParameterArgs<SIMULATED> {
     /// The policies that can be chosen.
     fn policies() -> PolicyChoice {
         match SIMULATED {
-            true => PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.heeds()))),
+            true => PolicyChoice::of(Playable::all().map(|playable| (playable.name(), playable.uses()))),
             false => PolicyChoice::offered(),
         }
     }

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 
 /// Runs the simulation.
 pub fn run(args: &SimulateScrub) -> Result<Exit> {
-    heed::check(args.policy.name(), args.policy.heeds(), &args.parameters.given)?;
+    heed::check(args.policy.name(), args.policy.uses(), &args.parameters.given)?;
     let parameters = PolicyParameters::with(&args.parameters.given);
     simulation::check_sizes(&args.parameters.given, "--")?;
     let loads = workload::load(&args.traces, &args.disk, simulation::hold(args.policy))?;

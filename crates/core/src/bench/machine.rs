@@ -11,7 +11,7 @@ use crate::units::Nanos;
 
 /// Deeper queues are left out once the mean latency exceeds this, in seconds: their figures are useless, and emptying
 /// them takes minutes.
-pub const LATENCY_ENOUGH: f64 = 1.0;
+pub const LATENCY_MAX: f64 = 1.0;
 /// Requests per place in the queue that a step counts, at least, however short its time.
 const ROUNDS_MIN: u64 = 2;
 /// A step may take up to this many times its time to count so many requests.
@@ -379,8 +379,7 @@ impl DiskBench {
                 return false;
             };
             let shallower = self.results.iter().rfind(|result| result.step.pattern == step.pattern);
-            let is_too_slow =
-                shallower.is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_ENOUGH);
+            let is_too_slow = shallower.is_some_and(|last| last.step.depth < step.depth && last.mean() > LATENCY_MAX);
             // Each pattern is measured at one depth at least, even if time is up.
             let fitted = self.fitted(step, now, shallower.is_none());
             let Some(step) = fitted.filter(|_| !is_too_slow) else {

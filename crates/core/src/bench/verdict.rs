@@ -2,7 +2,7 @@
 
 use super::class::{MediumClass, half_turn, nearest_rotating};
 use super::intermediary::Intermediary;
-use super::machine::{BenchRecord, BenchState, LATENCY_ENOUGH, ZoneFigures};
+use super::machine::{BenchRecord, BenchState, LATENCY_MAX, ZoneFigures};
 use super::plan::BenchPattern;
 use super::step_result::StepFigures;
 use super::words;
@@ -364,7 +364,7 @@ fn disturbances(
     }
     if let Some(step) = bench.left_out.first() {
         let shallower = results.iter().rfind(|result| result.step.pattern == step.pattern);
-        let why = match shallower.is_some_and(|last| last.mean() > LATENCY_ENOUGH) {
+        let why = match shallower.is_some_and(|last| last.mean() > LATENCY_MAX) {
             true => "requests take more than a second".to_owned(),
             false => {
                 format!("so slow a disk would not be through within {} s", bench.plan.limit().as_secs_f64().round())

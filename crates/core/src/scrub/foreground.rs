@@ -27,7 +27,7 @@ pub(super) struct ForegroundTracker {
     idle_since: Nanos,
     /// Whether event times come from sampled counters.
     is_counted: bool,
-    unreckoned: VecDeque<ForegroundEvent>,
+    pending: VecDeque<ForegroundEvent>,
     at_disk: VecDeque<RequestAtDisk>,
     /// When the last foreground request was completed.
     free: Nanos,
@@ -79,7 +79,7 @@ impl ForegroundTracker {
             outstanding: 0,
             idle_since: now,
             is_counted: false,
-            unreckoned: VecDeque::new(),
+            pending: VecDeque::new(),
             at_disk: VecDeque::new(),
             free: now,
             shadow_free: now,
@@ -161,7 +161,7 @@ impl ForegroundTracker {
     /// *shadow*: the same disk serving the same foreground without the scrub, first come first served.
     pub(super) fn account(&mut self, started: Nanos, finished: Nanos, slowdown: &mut Slowdown) {
         let own = Own { started, finished };
-        self.reckon(Some(own), slowdown);
+        self.process(Some(own), slowdown);
         for request in self.at_disk.iter_mut().filter(|request| request.behind.is_none() && own.met(request.arrived)) {
             request.behind = Some(finished);
             let rest = (finished - request.arrived).since(self.overlap.known());
@@ -173,16 +173,16 @@ impl ForegroundTracker {
 
     /// No scrub request is at the disk: the events so far can be processed as they are.
     pub(super) fn account_rest(&mut self, slowdown: &mut Slowdown) {
-        self.reckon(None, slowdown);
+        self.process(None, slowdown);
     }
 
     fn note(&mut self, told: ForegroundEvent, count: u32) {
-        let room = FOLLOWED_MAX.saturating_sub(self.unreckoned.len());
-        self.unreckoned.extend(std::iter::repeat_n(told, room.min(count as usize)));
+        let room = FOLLOWED_MAX.saturating_sub(self.pending.len());
+        self.pending.extend(std::iter::repeat_n(told, room.min(count as usize)));
     }
 
-    fn reckon(&mut self, own: Option<Own>, slowdown: &mut Slowdown) {
-        while let Some(told) = self.unreckoned.pop_front() {
+    fn process(&mut self, own: Option<Own>, slowdown: &mut Slowdown) {
+        while let Some(told) = self.pending.pop_front() {
             let end = match told {
                 ForegroundEvent::Arrived(arrived) => {
                     if self.at_disk.len() < FOLLOWED_MAX {

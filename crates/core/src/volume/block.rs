@@ -1,85 +1,86 @@
-//! What a block device is asked, and what it answers: the words between a server and a volume.
+//! The requests that a block device takes, and its replies: the interface between a server and a volume.
 
 use crate::buffer::Buffer;
 use crate::units::VolumeOffset;
 use std::ops::Range;
 
-/// Names one request, from its submission to its reply. The asker's choice; a number may be used again after its reply.
+/// Names one request from its submission to its reply. The caller chooses it; a number may be reused after its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Something a client wants done. Offsets and lengths are bytes, inside the device; of any alignment.
+/// A request of a client. Offsets and lengths are in bytes, inside the device, of any alignment.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BlockRequest {
     /// Read `len` bytes.
     Read {
-        /// From here on.
+        /// First byte to read.
         offset: VolumeOffset,
-        /// At least 1.
+        /// Bytes to read, at least 1.
         len: u64,
     },
     /// Write all of `data`.
     Write {
-        /// From here on.
+        /// First byte to write.
         offset: VolumeOffset,
-        /// What to write, at least 1 byte.
+        /// The content, at least 1 byte.
         data: Buffer,
-        /// Reply only once it would survive a loss of power.
+        /// Reply only once the write would survive a loss of power.
         is_durable: bool,
     },
     /// Reply once everything that was replied to before would survive a loss of power.
     Flush,
-    /// These bytes are no longer needed; they may read as zeros or as they were.
+    /// These bytes are no longer needed: afterwards they read as zeros or as they were.
     Trim {
-        /// From here on.
+        /// First byte to trim.
         offset: VolumeOffset,
-        /// At least 1.
+        /// Bytes to trim, at least 1.
         len: u64,
     },
-    /// These bytes read as zeros from now on.
+    /// Make these bytes read as zeros from now on.
     Zero {
-        /// From here on.
+        /// First byte to zero.
         offset: VolumeOffset,
-        /// At least 1.
+        /// Bytes to zero, at least 1.
         len: u64,
-        /// Reply only once it would survive a loss of power.
+        /// Reply only once the zeros would survive a loss of power.
         is_durable: bool,
     },
-    /// Which of these bytes were written, and not trimmed since?
+    /// Report which of these bytes were written and not trimmed since.
     Allocation {
-        /// From here on.
+        /// First byte of the range.
         offset: VolumeOffset,
-        /// At least 1.
+        /// Bytes of the range, at least 1.
         len: u64,
     },
 }
 
-/// The answer to one [`BlockRequest`].
+/// The reply to one [`BlockRequest`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum BlockReply {
-    /// What was read: parts in order, without gaps, from the request's offset to its end.
+    /// The content read: parts in order, without gaps, from the request's offset to its end.
     Read(Vec<ReadPart>),
-    /// A write, flush, trim or zeroing was done.
+    /// A write, flush, trim or zeroing is done.
     Done,
-    /// Runs in order, without gaps, over the request's range (perhaps less of it than asked, at least one run).
+    /// Runs in order, without gaps, from the request's offset on: at least one, perhaps not up to the range's end.
     Allocation(Vec<AllocationRun>),
-    /// It could not be done. Each sector of a failed write's range holds its old content or the new one; nothing that can still be proven changed.
+    /// The request failed. Each sector of a failed write's range holds its old content or the new one; all other content that
+    /// can still be proven is unchanged.
     Failed(BlockFailure),
 }
 
-/// A piece of what was read.
+/// A part of the content read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadPart {
-    /// These bytes of a buffer, checked as far as the scheme can (scheme `none`: not at all).
+    /// These bytes of a buffer, verified as far as the scheme can (scheme `none`: not at all).
     Data(Buffer, Range<usize>),
-    /// So many zeros: never written, or trimmed.
+    /// This many zero bytes: never written, or trimmed.
     Zeros(u64),
-    /// So many bytes that are lost: no right value can be proven.
+    /// This many lost bytes: no right content can be proven.
     Lost(u64),
 }
 
 impl ReadPart {
-    /// How many bytes of the request it answers.
+    /// Bytes of the request that this part covers.
     pub fn len(&self) -> u64 {
         match self {
             ReadPart::Data(_, range) => range.len() as u64,
@@ -87,25 +88,25 @@ impl ReadPart {
         }
     }
 
-    /// Does it answer nothing? No part of a reply does.
+    /// Whether the part covers no bytes; no part of a reply is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A run of bytes that were all written, or all not.
+/// A run of bytes that are all written or all unwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationRun {
-    /// How many bytes.
+    /// Bytes of the run.
     pub len: u64,
-    /// Were they written, and not trimmed since? Else they read as zeros.
+    /// Whether the bytes were written and not trimmed since; otherwise they read as zeros.
     pub is_written: bool,
 }
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockFailure {
-    /// Bytes are lost, or members are: EIO.
+    /// Bytes are lost, or more members are out than the volume can do without: EIO.
     Io,
     /// The range is not inside the device: EINVAL for reads, ENOSPC for writes.
     OutOfRange,

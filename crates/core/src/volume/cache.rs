@@ -1,6 +1,8 @@
-//! Has a disk ended writes that no flush has covered? They may still be lost, and whatever it is asked next may tell of it.
+//! Volatile writes of one disk, counted: writes that no flush has covered yet.
+//!
+//! They may still be lost, and whatever the disk is asked next may report the loss.
 
-/// The writes of a disk that were not to be durable, counted.
+/// Counts of one disk's writes that were not asked to be durable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cache {
     asked: u64,
@@ -10,52 +12,53 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Of a disk that may hold unflushed writes of the process before, or none: until a flush, as if there were one.
+    /// The counts for a disk that may hold unflushed writes of an earlier process: until the next flush it counts as having
+    /// one.
     pub fn unknown() -> Cache {
         Cache { asked: 1, ended: 1, ..Cache::default() }
     }
 
-    /// A write begins.
+    /// Counts a write that begins.
     pub fn begin(&mut self) {
         self.asked += 1;
     }
 
-    /// How many were begun.
+    /// Writes begun so far.
     pub fn begun(&self) -> u64 {
         self.asked
     }
 
-    /// The disk told that something may be lost. It tells that once: no flush of it means anything any more.
+    /// Records that the disk reported a possible loss. It reports one only once, so no later flush of it proves anything.
     pub fn lose(&mut self) {
         self.has_lost = true;
     }
 
-    /// May something be lost?
+    /// Whether writes may have been lost.
     pub fn has_lost(&self) -> bool {
         self.has_lost
     }
 
-    /// Another disk is in its place.
+    /// Forgets a possible loss, because another disk takes this one's place.
     pub fn begin_disk(&mut self) {
         self.has_lost = false;
     }
 
-    /// A write has ended.
+    /// Counts a write that has ended.
     pub fn end(&mut self) {
         self.ended += 1;
     }
 
-    /// What a flush covers that begins now: all writes that have ended.
+    /// The mark of a flush that begins now: it covers all writes that have ended.
     pub fn mark(&self) -> u64 {
         self.ended
     }
 
-    /// The flush that began at this mark has done its work.
+    /// Records that the flush with this mark succeeded.
     pub fn flushed(&mut self, mark: u64) {
         self.flushed = self.flushed.max(mark);
     }
 
-    /// Is every write covered that was ever begun?
+    /// Whether flushes cover every write that was begun.
     pub fn is_empty(&self) -> bool {
         self.flushed == self.asked
     }

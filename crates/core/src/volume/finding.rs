@@ -1,4 +1,4 @@
-//! What a volume found wrong on its members, and what it did about it.
+//! Findings: what was wrong on the members of a volume, and how it ended.
 
 use crate::index::{StripeIndex, StripePosition};
 use crate::units::{MemberOffset, Nanos};
@@ -7,49 +7,49 @@ use crate::volume::integrity::tag::RowStatus;
 use crate::volume::member::MemberIndex;
 use std::fmt;
 
-/// Something on a member that was not what it should be.
+/// A row or a block of metadata on a member that was not what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeFinding {
-    /// When it was found.
+    /// Time of the finding.
     pub at: Nanos,
-    /// What it is.
+    /// What was wrong: a row, or which metadata.
     pub place: FindingPlace,
-    /// On which member.
+    /// The member it lies on.
     pub member: MemberIndex,
-    /// Where on it, in bytes.
+    /// Its offset on that member, in bytes.
     pub offset: MemberOffset,
-    /// What had happened, as far as the row tells.
+    /// What had happened to it, as far as its content shows.
     pub kind: CorruptionKind,
-    /// What came of it.
+    /// How it ended.
     pub end: Resolution,
 }
 
-/// What lies on a member.
+/// A row, or a block of metadata, of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingPlace {
-    /// A row.
+    /// A row of a stripe.
     Row {
-        /// Of which stripe.
+        /// The stripe.
         stripe: StripeIndex,
-        /// Which of its rows: data chunks first, then parities.
+        /// The row's position in it: data chunks first, then parities.
         position: StripePosition,
     },
     /// A copy of the superblock.
     Superblock,
-    /// A page of the intents.
+    /// A page of the intents, or of the regions written while a member was out.
     Intents {
         /// Index of the page, from 0.
         page: u64,
     },
     /// A version of a page of the written map.
     Map {
-        /// Of which page.
+        /// Index of the page, from 0.
         page: u64,
     },
 }
 
 impl FindingPlace {
-    /// The stripe, of a row.
+    /// The stripe of a row; `None` for metadata.
     pub const fn stripe(self) -> Option<StripeIndex> {
         match self {
             FindingPlace::Row { stripe, .. } => Some(stripe),
@@ -57,7 +57,7 @@ impl FindingPlace {
         }
     }
 
-    /// The number of a page, of one.
+    /// The index of a page; `None` for rows and superblocks.
     pub const fn page(self) -> Option<u64> {
         match self {
             FindingPlace::Intents { page } | FindingPlace::Map { page } => Some(page),
@@ -66,36 +66,36 @@ impl FindingPlace {
     }
 }
 
-/// What had happened to a row (Li & Lee 2014, section II-B, as far as the victim shows it).
+/// What had happened to a row or a block of metadata (Li & Lee 2014, section II-B), as far as its content shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorruptionKind {
     /// The disk could not read it.
     Unreadable,
-    /// It is whole, and older than it should be: its last write never came to the medium.
+    /// It is whole, but older than it should be: its last write never reached the medium.
     LostWrite,
-    /// Its content and its end are of two writes: one was cut short, or another one went over its beginning.
+    /// Its content and its appendix are from two writes: one was cut short, or another overwrote its beginning.
     TornWrite,
-    /// A row that belongs elsewhere lies here; the place it belongs to has missed a write, and is looked at too.
+    /// A row that belongs elsewhere lies here. The place it belongs to missed a write, and is verified after the repair.
     MisdirectedWrite {
-        /// Whose row it is.
+        /// The member that the row belongs to.
         member: MemberIndex,
-        /// Where it belongs, in bytes.
+        /// The offset on it where the row belongs, in bytes.
         offset: MemberOffset,
     },
-    /// Read again, it was right: the first read came from another place.
+    /// A second read was right: the first one came from another place.
     MisdirectedRead,
-    /// Foreign bytes, which name no place.
+    /// Foreign bytes that name no place of this array.
     Corrupt,
-    /// A crash came in the middle of a write of its stripe, and nothing tells what it should hold.
+    /// A crash interrupted a write of its stripe, and nothing shows what it should hold.
     HalfWritten,
-    /// It was found lost earlier, and says so; nobody has written it since.
+    /// It was marked lost earlier, and was not written since.
     MarkedLost,
-    /// All rows are whole and of today, and yet the parity is not that of the data. Which is wrong is not known.
+    /// All rows are whole and none is stale, yet the parity does not fit the data, or two claims about a chunk differ.
     Mismatch,
 }
 
 impl CorruptionKind {
-    /// One word for tables and JSON.
+    /// The kind as one word, for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             CorruptionKind::Unreadable => "unreadable",
@@ -112,7 +112,7 @@ impl CorruptionKind {
 }
 
 impl CorruptionKind {
-    /// The kind of this name; `target` tells of a misdirected write whose row it is, and where it belongs.
+    /// The kind with this name. `target`: for a misdirected write, the member and the offset that the row belongs to.
     pub fn named(name: &str, target: Option<(MemberIndex, MemberOffset)>) -> Option<CorruptionKind> {
         let (member, offset) = target.unwrap_or_default();
         let kinds = [
@@ -136,26 +136,26 @@ impl fmt::Display for CorruptionKind {
     }
 }
 
-/// What came of a row that was wrong.
+/// How a finding ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// Rebuilt from the others, written, and read back.
     Repaired,
-    /// Rebuilt from the others for whoever asked, but not written: the volume is open for reading only, or the disk
-    /// did not take it.
+    /// Rebuilt from the others in memory, but not repaired: the volume is open for reading only or broken, the disk did not
+    /// take the write, or the parities contradict each other.
     Reconstructed,
     /// There was nothing to repair: the medium is right.
     Transient,
-    /// More is wrong than the parities make up for.
+    /// More is wrong than the parities can make good.
     Lost,
 }
 
 impl Resolution {
-    /// All of them.
+    /// All ways in which a finding can end.
     pub const ALL: [Resolution; 4] =
         [Resolution::Repaired, Resolution::Reconstructed, Resolution::Transient, Resolution::Lost];
 
-    /// One word for tables and JSON.
+    /// The resolution as one word, for tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Resolution::Repaired => "repaired",
@@ -172,7 +172,7 @@ impl fmt::Display for Resolution {
     }
 }
 
-/// What a row's own words say had happened to it. A place that the array does not have is no place: the row is corrupt.
+/// The kind of corruption that a row's status shows. A row that names a place the array does not have is corrupt.
 pub fn kind_of(status: RowStatus, is_stale: bool, geometry: &Geometry) -> CorruptionKind {
     match status {
         RowStatus::Unreadable | RowStatus::Missing => CorruptionKind::Unreadable,

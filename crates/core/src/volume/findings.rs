@@ -1,23 +1,23 @@
-//! What was found wrong and nobody has taken yet, and where to look next.
+//! The findings that were not fetched yet, and the stripes to verify next.
 
 use super::finding::VolumeFinding;
 use crate::index::StripeIndex;
 use std::collections::VecDeque;
 
-/// So many findings are kept until somebody takes them; beyond these the oldest is dropped, and counted.
+/// Findings kept until they are fetched, at most; beyond these the oldest is dropped and counted.
 const RECORDS_MAX: usize = 4096;
 
-/// Records, and suspicions.
+/// The log of findings, and the stripes under suspicion.
 #[derive(Default)]
 pub(super) struct FindingLog {
     pub records: VecDeque<VolumeFinding>,
     pub records_dropped: u64,
-    /// Stripes to be looked at: a misdirected write named them as its true target.
+    /// Stripes to verify: a misdirected write named them as its true target.
     pub suspects: Vec<StripeIndex>,
 }
 
 impl FindingLog {
-    /// Takes note of a finding; the oldest one goes when there are too many.
+    /// Records a finding; drops the oldest one when the log is full.
     pub fn record(&mut self, record: VolumeFinding) {
         if self.records.len() == RECORDS_MAX {
             self.records.pop_front();

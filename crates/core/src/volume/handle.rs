@@ -15,19 +15,19 @@ use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
 
-/// The volume's state, as its tasks share it. No borrow of it outlives a step: tasks run one at a time.
+/// The volume's state, shared by its tasks. A borrow never outlives a step: tasks run one at a time.
 #[derive(Clone)]
 pub(super) struct VolumeHandle(Rc<RefCell<VolumeState>>);
 
-/// The end of an operation, and the disk that it was asked of.
+/// The end of an operation, and the disk it was for.
 pub(super) struct EndedOp {
     pub disk: PlacedDisk,
-    /// Nothing of a disk that hangs: it has it still.
+    /// The operation's buffer. `None` if it had none, or if the disk was given up and still has it.
     pub buffer: Option<Buffer>,
     pub result: Result<(), DiskFault>,
 }
 
-/// A stripe that a task holds; given back when this is dropped.
+/// A lock on a stripe, held by a task; dropping it releases the lock.
 pub(super) struct Guard {
     handle: VolumeHandle,
     stripe: StripeIndex,
@@ -39,7 +39,7 @@ impl VolumeHandle {
         VolumeHandle(Rc::new(RefCell::new(state)))
     }
 
-    /// Looks at the state, or changes it.
+    /// Reads or changes the state.
     pub fn with<T>(&self, step: impl FnOnce(&mut VolumeState) -> T) -> T {
         step(&mut self.0.borrow_mut())
     }
@@ -49,7 +49,8 @@ impl VolumeHandle {
         self.with(|state| state.scheduler.spawned.push(Box::pin(task)));
     }
 
-    /// Has disks do all this, at once and in any order; waits for all of it. The ends are in the order of the operations.
+    /// Starts all these operations at once and waits for all of them. Disks may do them in any order; the results are in the
+    /// order of `ops`.
     pub async fn ops(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
         // For each write that is not durable: `None`. For each flush: how many of those writes had ended when it was queued.
         let mut cache_updates: Vec<(usize, Option<u64>)> = Vec::new();
@@ -115,7 +116,7 @@ impl VolumeHandle {
         done.into_iter().map(ended).collect()
     }
 
-    /// Waits until all flushes and durable writes have ended that are under way on these disks now.
+    /// Waits for the end of all flushes and durable writes that are under way on these disks now.
     async fn overlapping(&self, disks: Vec<PlacedDisk>) {
         let others: Vec<MemberOpId> =
             self.with(|state| disks.into_iter().flat_map(|disk| state.io.syncs.on(disk).collect::<Vec<_>>()).collect());
@@ -124,8 +125,9 @@ impl VolumeHandle {
         }
     }
 
-    /// Like [`VolumeHandle::ops`], but tries each write once more that its disk refused, as errors may pass. A durable write is not tried
-    /// again while the disk's cache may have lost something: the error may be that of a flush, which a disk reports only once.
+    /// Like [`VolumeHandle::ops`], but repeats once each write that its disk refused, because errors may pass. A durable
+    /// write is not repeated while the disk may have lost volatile writes: the error may be that of a flush, which a disk
+    /// reports only once.
     pub async fn ops_twice(&self, ops: Vec<(MemberIndex, OpKind)>) -> Vec<EndedOp> {
         let place = |kind: &OpKind| match kind {
             OpKind::Write { offset, is_durable, .. } => Some((*offset, *is_durable)),
@@ -154,7 +156,7 @@ impl VolumeHandle {
         done
     }
 
-    /// Takes a stripe, with other readers or alone.
+    /// Locks a stripe, exclusively (`is_alone`) or shared with other readers; waits for it.
     pub async fn lock(&self, stripe: StripeIndex, is_alone: bool) -> Guard {
         let is_taken = self.with(|state| state.scheduler.locks.take(stripe, state.scheduler.current, is_alone));
         if !is_taken {
@@ -167,13 +169,13 @@ impl VolumeHandle {
         Guard { handle: self.clone(), stripe, is_alone }
     }
 
-    /// Takes a stripe with other readers, if that needs no waiting.
+    /// Locks a stripe, shared with other readers, if that needs no waiting; otherwise `None`.
     pub fn share(&self, stripe: StripeIndex) -> Option<Guard> {
         let is_taken = self.with(|state| state.scheduler.locks.share(stripe));
         is_taken.then(|| Guard { handle: self.clone(), stripe, is_alone: false })
     }
 
-    /// Waits in a queue until somebody wakes it; perhaps for nothing: look again, and wait again.
+    /// Waits on a list until it is woken. That may be without cause: the caller checks again, and parks again.
     pub async fn park(&self, queue: WaitList) {
         let mut is_parked = false;
         poll_fn(|_| match std::mem::replace(&mut is_parked, true) {
@@ -186,7 +188,7 @@ impl VolumeHandle {
         .await;
     }
 
-    /// Waits until a task wakes this one by its number; perhaps for nothing, like [`VolumeHandle::park`].
+    /// Waits until another task makes this one ready by its ID; perhaps without cause, like [`VolumeHandle::park`].
     pub async fn pause(&self) {
         let mut is_paused = false;
         poll_fn(|_| match std::mem::replace(&mut is_paused, true) {
@@ -196,7 +198,7 @@ impl VolumeHandle {
         .await;
     }
 
-    /// Waits until it is so late.
+    /// Waits until `time`.
     pub async fn sleep_until(&self, time: Nanos) {
         self.with(|state| state.scheduler.set_timer(time));
         poll_fn(|_| match self.with(|state| state.scheduler.now >= time) {
@@ -206,7 +208,7 @@ impl VolumeHandle {
         .await;
     }
 
-    /// The number of the task that runs.
+    /// The ID of the running task.
     pub fn current(&self) -> TaskId {
         self.with(|state| state.scheduler.current)
     }

@@ -1,10 +1,10 @@
-//! Which regions may have writes under way or unflushed: the memory of the intent log.
+//! The intents in memory: which regions may have writes under way or unflushed.
 //!
-//! A region is made dirty on all members before the first write into it, and clean again only after a flush that
-//! followed its last write, lazily: a region that is written again soon costs nothing. After a crash only dirty
-//! regions are looked at.
+//! A region is marked dirty on all members before the first write into it. It becomes clean only after a flush that followed
+//! its last write, and lazily: a region that is written again soon costs nothing. After a crash only dirty regions are
+//! resynced.
 //!
-//! While a member is out, what is written is remembered by region, too, until it is back or another one is complete.
+//! While a member is out, the regions written meanwhile are recorded too, until it is back or its replacement is complete.
 
 use crate::index::RegionIndex;
 use crate::units::Nanos;
@@ -12,22 +12,22 @@ use crate::volume::format::bits::Bits;
 use crate::volume::format::intent::IntentBit;
 use std::collections::BTreeMap;
 
-/// The dirty regions and what is going on in them.
+/// The dirty regions, and the writes in them.
 #[derive(Debug)]
 pub(super) struct Intents {
-    /// What the pages should say.
+    /// Regions that the intent pages should name.
     pub dirty: Bits<RegionIndex>,
     /// Regions whose bit is on every attached member. A write into a region starts only when its bit is set here.
     pub durable: Bits<RegionIndex>,
     /// Regions that were written while a member was out.
     pub away: Bits<RegionIndex>,
-    /// Of these, those that every attached member's pages name.
+    /// Of `away`, the regions that the pages of every attached member name.
     pub away_durable: Bits<RegionIndex>,
-    /// Dirty regions in use, by region.
+    /// The writes in each dirty region.
     regions: BTreeMap<RegionIndex, IntentUse>,
-    /// Pages being written.
+    /// Indices of the pages that are being written.
     pub pages_busy: std::collections::BTreeSet<u64>,
-    /// Is the task that cleans them under way?
+    /// Whether the task that cleans regions is running.
     pub is_cleaning: bool,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Intents {
 struct IntentUse {
     writes: usize,
     last: Nanos,
-    /// Was anything written since the last flush began?
+    /// Whether anything was written since the last flush began.
     is_unflushed: bool,
 }
 
 impl Intents {
-    /// As it was read, or all clean. What is dirty may be so on one member only: it is not durable yet.
+    /// The intents as read from the members, or all clean. A dirty bit may be on one member only, so none counts as durable.
     pub fn new(dirty: Bits<RegionIndex>) -> Intents {
         let regions =
             dirty.iter().map(|region| (region, IntentUse { is_unflushed: true, ..IntentUse::default() })).collect();
@@ -55,36 +55,36 @@ impl Intents {
         }
     }
 
-    /// A write into a region begins.
+    /// Counts a write that begins in a region, and makes the region dirty.
     pub fn begin(&mut self, region: RegionIndex) {
         self.regions.entry(region).or_default().writes += 1;
         self.dirty.set(region, true);
     }
 
-    /// Is the region already dirty on all members, and known as written while somebody is out, if somebody is?
+    /// Whether the region is dirty on all members and, if a member is out, also recorded there as written while one is out.
     pub fn is_announced(&self, region: RegionIndex, is_anybody_out: bool) -> bool {
         self.durable.get(region) && (!is_anybody_out || self.away_durable.get(region))
     }
 
-    /// A member is out from now on: it may lack what is under way, and what was not flushed.
+    /// Records that a member is out from now on: it may lack writes under way, and writes not flushed.
     pub fn goes_away(&mut self) {
         self.dirty.iter().for_each(|region| self.away.set(region, true));
     }
 
-    /// Nobody is out any more.
+    /// Records that no member is out any more.
     pub fn all_are_back(&mut self) {
         self.away = Bits::zeros(self.dirty.len());
         self.away_durable = Bits::zeros(self.dirty.len());
     }
 
-    /// A write into a region has ended.
+    /// Counts a write that has ended in a region.
     pub fn end(&mut self, region: RegionIndex, now: Nanos) {
         let entry = self.regions.get_mut(&region).expect("a write that ends has begun");
         entry.writes -= 1;
         (entry.last, entry.is_unflushed) = (now, true);
     }
 
-    /// A flush of all members begins: what ended before is covered by it.
+    /// Records that a flush of all members begins. Returns the regions it covers: those without writes under way.
     pub fn flush_begins(&mut self) -> Vec<RegionIndex> {
         let covered = self.regions.iter_mut().filter(|(_, entry)| entry.writes == 0);
         covered
@@ -95,8 +95,8 @@ impl Intents {
             .collect()
     }
 
-    /// Clears the dirty bit of each region in `covered` that has no write under way, none since the flush that covered it, and whose
-    /// last write ended at `before` or earlier ([`Nanos::MAX`]: whenever). Returns the pages to write.
+    /// Clears the dirty bit of each region in `covered` that has no write under way, none since the flush that covered it,
+    /// and whose last write ended at `before` or earlier ([`Nanos::MAX`]: at any time). Returns the pages to write.
     pub fn clean(&mut self, covered: &[RegionIndex], before: Nanos, per_page: u64) -> Vec<u64> {
         let mut pages = std::collections::BTreeSet::new();
         for region in covered {
@@ -113,7 +113,7 @@ impl Intents {
         pages.into_iter().collect()
     }
 
-    /// What is told of the regions.
+    /// The bits of this kind, as the pages should have them.
     pub fn of(&self, told: IntentBit) -> &Bits<RegionIndex> {
         match told {
             IntentBit::Dirty => &self.dirty,
@@ -121,7 +121,7 @@ impl Intents {
         }
     }
 
-    /// Every attached member's pages say this of a region by now, unless it is not to be said any more.
+    /// Records that the pages of every attached member have a region's bit now, unless it was cleared meanwhile.
     pub fn note_durable(&mut self, told: IntentBit, region: RegionIndex) {
         let is_said = self.of(told).get(region);
         match told {
@@ -130,7 +130,7 @@ impl Intents {
         }
     }
 
-    /// What every attached member's pages say at least.
+    /// The bits of this kind that the pages of every attached member have; they may have more.
     pub fn durable_of(&self, told: IntentBit) -> &Bits<RegionIndex> {
         match told {
             IntentBit::Dirty => &self.durable,
@@ -138,7 +138,7 @@ impl Intents {
         }
     }
 
-    /// Is any region dirty?
+    /// Whether any region is dirty.
     pub fn is_any_dirty(&self) -> bool {
         !self.regions.is_empty()
     }
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(covered, [RegionIndex(3), RegionIndex(4)]);
         intents.begin(RegionIndex(4));
         intents.end(RegionIndex(4), Nanos(5));
-        // Even at a stop, which waits for no region to be idle.
+        // Also at a stop, which does not wait for regions to be idle.
         assert_eq!(intents.clean(&covered, Nanos::MAX, 10), [0]);
         assert_eq!(intents.dirty.iter().collect::<Vec<_>>(), [RegionIndex(4), RegionIndex(6)]);
         assert_eq!(intents.flush_begins(), [RegionIndex(4)]);

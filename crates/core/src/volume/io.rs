@@ -1,4 +1,4 @@
-//! What goes to and from the pump: operations, replies, and the buffers of both.
+//! The queues to and from the pump: operations, replies, and the buffers of both.
 
 use super::disk::PlacedDisk;
 use super::ops::Groups;
@@ -9,36 +9,37 @@ use crate::volume::block::{BlockReply, RequestId};
 use crate::volume::member::MemberOp;
 use std::collections::VecDeque;
 
-/// So many deadlines long one operation may take while the same disk ends others: a long queue is no disk that hangs.
+/// Time that one operation may take, in deadlines, while its disk ends other operations: a long queue is not a hanging disk.
 const PATIENCE: u64 = 10;
 
 /// Operations and replies under way.
 #[derive(Default)]
 pub(super) struct Io {
-    /// Operations that the pump has not taken yet, each with the disk that it is meant for.
+    /// Operations that the pump has not taken yet, each with the disk it is for.
     pub out: VecDeque<(PlacedDisk, MemberOp)>,
     pub groups: Groups,
     pub syncs: Syncs,
-    /// When it was last looked whether an operation takes too long.
+    /// Time of the last check for overdue operations.
     pub looked_at: Nanos,
     pub replies: VecDeque<(RequestId, BlockReply)>,
     pub pool: Pool,
 }
 
 impl Io {
-    /// When to look again whether an operation takes too long: longer than `op_deadline`.
+    /// Time of the next check for overdue operations: a quarter of `op_deadline` after the last one.
     pub fn next_look(&self, op_deadline: Nanos) -> Nanos {
         self.looked_at.saturating_add(Nanos(op_deadline.0 / 4))
     }
 
-    /// Disks that owe an answer for longer than they may, and gave none to anything of its kind meanwhile.
+    /// Disks that have owed a result for longer than `op_deadline` and ended nothing of its kind meanwhile, or for `PATIENCE`
+    /// times as long.
     pub fn overdue(&self, now: Nanos, op_deadline: Nanos) -> Vec<PlacedDisk> {
         let Some(before) = now.0.checked_sub(op_deadline.0) else { return Vec::new() };
         let long_before = now.0.checked_sub(PATIENCE * op_deadline.0).map(Nanos);
         self.groups.overdue(Nanos(before), long_before)
     }
 
-    /// Takes buffers back, to be used again.
+    /// Takes back buffers, to be reused.
     pub fn recycle(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
         buffers.into_iter().for_each(|buffer| self.pool.give(buffer));
     }

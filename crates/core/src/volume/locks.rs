@@ -5,8 +5,8 @@ use crate::index::StripeIndex;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Stripe numbers spread by one multiplication (Knuth's, by the golden ratio): they are ours, nobody can choose them
-/// to collide on purpose but a client that slows down itself.
+/// Hashes stripe numbers by one multiplication (Knuth's, by the golden ratio). A client that chooses colliding stripes on
+/// purpose slows down only itself.
 #[derive(Default)]
 pub(super) struct StripeHasher(u64);
 
@@ -22,34 +22,34 @@ impl Hasher for StripeHasher {
     }
 }
 
-/// A map by stripe.
+/// A hash map with stripes as keys.
 pub(super) type ByStripe<T> = HashMap<StripeIndex, T, BuildHasherDefault<StripeHasher>>;
 
 #[derive(Default)]
 struct Lock {
     readers: usize,
     is_exclusive: bool,
-    /// Tasks that wait, and whether for themselves alone.
+    /// Waiting tasks in order of arrival, each with whether it wants the stripe exclusively.
     queue: VecDeque<(TaskId, bool)>,
 }
 
-/// All stripes that anybody has or wants.
+/// The locks of all stripes that tasks hold or wait for.
 #[derive(Default)]
 pub(super) struct Locks {
     locks: ByStripe<Lock>,
-    /// Tasks whose turn has come, and that have not run since.
+    /// Tasks that were granted their stripe and have not run since.
     granted: Vec<TaskId>,
 }
 
 impl Locks {
-    /// Has this task, which queued, been given its stripe? It is told once.
+    /// Whether a queued task was granted its stripe. A grant is reported once.
     pub fn is_granted(&mut self, task: TaskId) -> bool {
         let Some(place) = self.granted.iter().position(|&granted| granted == task) else { return false };
         self.granted.swap_remove(place);
         true
     }
 
-    /// Takes a stripe with other readers, if nobody has it alone or waits for it. Never queues.
+    /// Takes a stripe shared, if no task holds it exclusively or waits for it. Never queues.
     pub fn share(&mut self, stripe: StripeIndex) -> bool {
         let lock = self.locks.entry(stripe).or_default();
         let is_free = !lock.is_exclusive && lock.queue.is_empty();
@@ -57,7 +57,7 @@ impl Locks {
         is_free
     }
 
-    /// Takes a stripe, alone or with other readers; or else queues for it.
+    /// Takes a stripe, exclusively (`is_alone`) or shared. False: the task was queued for it.
     pub fn take(&mut self, stripe: StripeIndex, task: TaskId, is_alone: bool) -> bool {
         let lock = self.locks.entry(stripe).or_default();
         let is_free = if is_alone { lock.readers == 0 } else { true };
@@ -73,7 +73,7 @@ impl Locks {
         false
     }
 
-    /// Gives a stripe back; the tasks that have it now.
+    /// Releases a stripe. Returns the tasks that are granted it now.
     pub fn give(&mut self, stripe: StripeIndex, is_alone: bool) -> Vec<TaskId> {
         let lock = self.locks.get_mut(&stripe).expect("a lock that is held is known");
         if is_alone {

@@ -1,10 +1,12 @@
-//! What lies in the place of a chunk that was lost: it says so, sector by sector, so that a write over it which a crash
-//! tore shows where it did not come to. It names its chunk, so no other volume's mark, stored in this one, is taken for it.
+//! The mark that lies in the place of a lost chunk.
+//!
+//! Every sector holds it, so that a torn write over it shows which sectors the write did not reach. It names its chunk, so
+//! that the mark of another volume, stored in this one as data, is not taken for it.
 
 use crate::index::{StripeIndex, StripePosition};
-/// A crash leaves so much whole.
+/// Bytes that a crash writes wholly or not at all: one sector.
 const SECTOR_BYTES: usize = 512;
-/// What every mark begins with.
+/// The first bytes of every mark.
 const HEAD: &[u8] = b"Lost: ";
 
 /// The mark of one data chunk.
@@ -24,13 +26,13 @@ impl LostMark {
         std::array::from_fn(|index| words[index % words.len()])
     }
 
-    /// Makes all of the chunk say that it was lost.
+    /// Fills the whole chunk with the mark.
     pub fn fill(self, chunk: &mut [u8]) {
         let sector = self.sector();
         chunk.chunks_mut(SECTOR_BYTES).for_each(|part| part.copy_from_slice(&sector));
     }
 
-    /// Does a sector of this chunk say that it was lost?
+    /// Whether any sector of this chunk holds the mark.
     pub fn is_in(self, chunk: &[u8]) -> bool {
         let mut suspects = chunk.chunks(SECTOR_BYTES).filter(|part| part.starts_with(HEAD)).peekable();
         suspects.peek().is_some() && {

@@ -1,5 +1,5 @@
-//! What is known of regions, stripes and chunks: which were written, read, flushed; which a crash may have left half
-//! written; and the numbers of writes, by which that is told.
+//! The volume's maps of regions, stripes and chunks: which were written, read and flushed, and which a crash may have left
+//! half written. Also its write numbers, from which the latter is seen.
 
 use super::intents::Intents;
 use super::read_status::ReadStatus;
@@ -11,40 +11,40 @@ use crate::volume::format::bits::Bits;
 use crate::volume::format::geometry::Geometry;
 use std::collections::BTreeSet;
 
-/// Zones of the read-status map in memory.
+/// Zones of the read-status map held in memory, at most.
 const READ_STATUS_ZONES: usize = 4096;
 
-/// All maps.
+/// The maps of a volume.
 pub(super) struct VolumeMaps {
-    /// Where everything lies: the volume's own, which never changes.
+    /// The volume's geometry, which never changes.
     geometry: Geometry,
     pub write_number: u64,
-    /// Numbers below this are reserved, durably.
+    /// Write numbers below this are durably reserved.
     pub write_numbers_end: u64,
     pub read_status: ReadStatus,
     pub unflushed: Unflushed,
     pub flush_rounds: Rounds,
     pub written: Bits<StripeIndex>,
     pub written_generations: Vec<u64>,
-    /// What was written before, and is not in the map, was forgotten: see `WrittenPage::since` of the format.
+    /// `WrittenPage::since` of each page: what has a smaller version, and is not in the map, was trimmed.
     pub written_sinces: Vec<u64>,
     pub written_changed: BTreeSet<u64>,
-    /// Pages whose two places on the disks may say different things: written once since they changed.
+    /// Pages whose two places on the disks may differ, because they were written only once since they changed.
     pub written_once: BTreeSet<u64>,
-    /// Is the next round of flushing to make both places of every page say the same?
+    /// Whether the next round of flushing makes both places of every page the same.
     pub writes_twice: bool,
     pub intents: Intents,
-    /// Regions that a crash left dirty, in a volume that is open for reading only, where nobody resyncs them: any stripe in them may be
-    /// half written, and there may be first writes that the written map does not know.
+    /// Regions that a crash left dirty, in a volume open for reading only, which is never resynced: any stripe in them may be
+    /// half written, and they may hold first writes that the written map does not know.
     pub undecided: Bits<RegionIndex>,
-    /// How many stripes in them the map knows.
+    /// Stripes in `undecided` regions that the written map calls written (count).
     pub undecided_written: u64,
-    /// Stripes that a crash may have left half written, and that nobody looked at since.
+    /// Stripes that a crash may have left half written, and that were not resynced since.
     pub unsynced: UnsyncedRegions,
 }
 
 impl VolumeMaps {
-    /// Of a volume that starts, before its maps are read; its first write has this number.
+    /// The maps of a volume that starts, before they are read. Its first write gets this number.
     pub fn new(geometry: Geometry, write_number: u64) -> VolumeMaps {
         let data = geometry.layout.shape().data as u64;
         VolumeMaps {
@@ -72,8 +72,9 @@ impl VolumeMaps {
         stripe.get() * self.geometry.layout.shape().data as u64 + position.get() as u64
     }
 
-    /// True while a region of this page of the written map awaits its resync. Until then `since` must not advance: the resync finds
-    /// first writes that the map does not know of by `version >= since`. Trims in the page are ignored meanwhile.
+    /// Whether a region of this page of the written map awaits its resync (schemes with versions). Until then `since` must
+    /// not advance: the resync finds first writes that the map does not know by `version >= since`. Trims in the page are
+    /// ignored meanwhile.
     pub fn is_held_back(&self, page: u64) -> bool {
         let stripes = self.geometry.stripes_of_page(page);
         let last = StripeIndex(stripes.end.get() - 1);
@@ -81,30 +82,30 @@ impl VolumeMaps {
         self.geometry.scheme.has_versions() && self.unsynced.has_any(regions)
     }
 
-    /// May this stripe be half written, and did nobody look at it since the start?
+    /// Whether a crash may have left this stripe half written, and it was not resynced since the start.
     pub fn needs_resync(&self, stripe: StripeIndex) -> bool {
         let region = self.geometry.region_of(stripe);
         self.unsynced.contains(region, stripe - self.geometry.stripes_of_region(region).start)
     }
 
-    /// Was this stripe ever written? Where that is not known, so it is said.
+    /// Whether this stripe was ever written; true where that is not known.
     pub fn may_be_written(&self, stripe: StripeIndex) -> bool {
         self.written.get(stripe) || self.needs_resync(stripe) || self.may_be_unmapped(stripe)
     }
 
-    /// Do only its appendices tell whether this stripe was ever written?
+    /// Whether only the appendices of this stripe show if it was ever written.
     pub fn may_be_unmapped(&self, stripe: StripeIndex) -> bool {
         self.geometry.scheme.has_versions()
             && !self.written.get(stripe)
             && self.undecided.get(self.geometry.region_of(stripe))
     }
 
-    /// Is it not known what this stripe should hold?
+    /// Whether it is not known what this stripe should hold.
     pub fn is_undecided(&self, stripe: StripeIndex) -> bool {
         self.written.get(stripe) && self.undecided.get(self.geometry.region_of(stripe)) || self.needs_resync(stripe)
     }
 
-    /// A crash left these regions dirty, and nobody will resync them.
+    /// Declares the regions that a crash left dirty undecided: they will not be resynced.
     pub fn leave_undecided(&mut self) {
         self.unsynced = UnsyncedRegions::default();
         self.undecided = self.intents.dirty.clone();
@@ -113,13 +114,13 @@ impl VolumeMaps {
         self.undecided_written = stripes.filter(|&stripe| self.written.get(stripe)).count() as u64;
     }
 
-    /// A row was read after its last write had been flushed, and its content is right: the medium has it.
+    /// Records that a row was read after its last write had been flushed, and that its content is right: the medium has it.
     pub fn note_read(&mut self, stripe: StripeIndex, position: StripePosition) {
         let chunk = self.chunk(stripe, position);
         self.read_status.set(chunk);
     }
 
-    /// All rows of a stripe are written: from the next flush on the written map says so.
+    /// Records that all rows of a stripe are written: the written map shows it from the next flush on.
     pub fn note_written(&mut self, stripe: StripeIndex) {
         if !self.written.get(stripe) {
             self.written.set(stripe, true);
@@ -133,10 +134,10 @@ impl VolumeMaps {
         self.unflushed.insert(chunk);
     }
 
-    /// The next generation of a page of the written map: at least the present write number, and even if the last one was odd, or odd if it was
-    /// even (the two lie in different places, and the newest must not be written over). Every write after this page has at least this number as its
-    /// version, every write before it a smaller one: after a crash that tells which of the stripes that the page calls unwritten were
-    /// written since.
+    /// The next generation of a page of the written map: at least the present write number, and even if the last one was odd,
+    /// odd if it was even (the two lie in different places, and the newest must not be overwritten). Every write after this
+    /// page has at least this number as its version, every write before it a smaller one. After a crash, that shows which
+    /// stripes that the page calls unwritten were written since.
     pub fn next_generation(&mut self, page: u64) -> u64 {
         let last = &mut self.written_generations[page as usize];
         let least = self.write_number.max(*last + 1);

@@ -1,9 +1,9 @@
-//! What was found lost stays lost, whatever happens next: said on the members before anybody is told of it.
+//! Marks lost chunks on the members before any client learns of the loss, so that they stay lost whatever happens next.
 //!
-//! Where all rows were seen and are wrong, no more evidence can come. The lost chunks are *marked*: a sentence lies in their
-//! places, their versions say so, and the parities count what lies there, so the other chunks are as safe as before.
-//! Where a member is missing or does not give a row, that row may yet come back and prove what was there. Then only those
-//! rows are *buried* that could be taken for half-written ones after a crash: what lies there afterwards proves nothing.
+//! Where all rows were read and are wrong, no more evidence can come. The lost chunks are *marked*: a mark lies in their
+//! places, their versions have the lost bit, and the parities encode the mark, so the other chunks are as safe as before.
+//! Where a member is missing or a row cannot be read, that row may yet come back and prove the content. Then only those rows
+//! are *buried* that could pass for half-written ones after a crash: the mark laid over them proves nothing.
 
 use super::handle::VolumeHandle;
 use super::persist;
@@ -16,8 +16,8 @@ use crate::index::{RegionIndex, StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::member::OpKind;
 
-/// Reads everything that is left of a stripe, puts right what is wrong ([`repair::repair`]), and sees to it that what is lost
-/// stays so.
+/// Reads everything that is left of a stripe, repairs what is wrong ([`repair::repair`]), and makes sure that what is lost
+/// stays lost.
 pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
     let mut resolved = repair::repair(handle, stripe).await;
     if handle.with(|state| state.is_writable()) && !resolved.lost.is_empty() {
@@ -29,7 +29,7 @@ pub(super) async fn repair_and_mark(handle: &VolumeHandle, stripe: StripeIndex) 
     resolved
 }
 
-/// Marks all chunks that are lost, the marks before the parities that count them: a crash in between finds the marks.
+/// Marks all lost chunks. The marks are written before the parities that encode them: a crash in between leaves the marks.
 pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &mut Resolved) {
     let (region, lost) = (handle.with(|state| state.geometry.region_of(stripe)), resolved.lost);
     persist::mark_dirty(handle, region).await;
@@ -43,19 +43,19 @@ pub(super) async fn lay(handle: &VolumeHandle, stripe: StripeIndex, resolved: &m
                 None => marked(state, stripe, position),
             }));
         }
-        // Where chunks carry copies of their neighbours' sums, those may be of any time.
+        // Copies of neighbours' checksums may be out of date, so every data row is written.
         let touched = if state.geometry.scheme.has_buddies() { state.shape().data_slots() } else { lost };
         stripe_write::whole(state, stripe, data, resolved.entries.clone(), touched)
     });
     let (marks, rows) = output.rows.into_iter().partition(|(position, _)| lost.contains(*position));
     if put::put(handle, stripe, StripeOutput { rows: marks, appendices: Vec::new() }, true).await.is_ok() {
-        // If they cannot be written any more, the marks are there all the same.
+        // If these cannot be written, the marks are there all the same.
         let _ = put::put(handle, stripe, StripeOutput { rows, appendices: output.appendices }, false).await;
     }
     end(handle, region);
 }
 
-/// Lays marks that prove nothing over these rows.
+/// Overwrites these rows with marks that prove nothing.
 async fn bury(handle: &VolumeHandle, stripe: StripeIndex, positions: PositionSet) {
     if positions.is_empty() {
         return;
@@ -84,7 +84,7 @@ fn end(handle: &VolumeHandle, region: RegionIndex) {
     persist::clean_later(handle);
 }
 
-/// A row with a mark in the place of its content, and no appendix: it proves nothing.
+/// A row with a mark as its content and no appendix: it proves nothing.
 fn marked(state: &mut VolumeState, stripe: StripeIndex, position: StripePosition) -> Buffer {
     let mut row = state.io.pool.take_zeroed(state.row_bytes());
     let chunk_bytes = state.chunk_bytes();

@@ -1,62 +1,62 @@
-//! What a volume asks of its members' disks, and what they answer: the contract of the two pumps of a volume.
+//! The operations that a volume asks of its members' disks, and their results: the contract with a volume's two pumps.
 //!
-//! A pump takes operations, does each on the disk of its member, in any order and many at once, and brings the buffer
-//! back with the outcome. Operations on the same bytes are never under way together. A write is volatile until a flush
-//! of its member that was asked for after the write's end has ended, unless it was asked to be durable.
+//! A pump takes operations, does each on the disk of its member, in any order and many at once, and returns the buffer with
+//! the result. Operations on the same bytes are never under way together. A write that was not asked to be durable is
+//! volatile until a flush of its member has ended that was asked for after the write's end.
 
 use crate::buffer::Buffer;
 use crate::units::{MemberOffset, Nanos};
 use crate::volume::block::{BlockReply, BlockRequest, RequestId};
 
-/// Names one operation of one volume, from its start to its end.
+/// Names one operation of one volume from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberOpId(pub u64);
 
 pub use crate::index::MemberIndex;
 
-/// Something a volume wants done by one member's disk. Offsets and lengths are bytes, multiples of the volume's block.
+/// An operation on one member's disk. Offsets and lengths are in bytes, multiples of the volume's block.
 #[derive(Debug)]
 pub struct MemberOp {
-    /// Comes back in [`MemberOpDone`].
+    /// ID of the operation, returned in [`MemberOpDone`].
     pub id: MemberOpId,
-    /// Whose disk.
+    /// The member.
     pub member: MemberIndex,
     /// What to do.
     pub kind: OpKind,
 }
 
-/// What a disk can be asked.
+/// The kinds of operations on a disk.
 #[derive(Debug)]
 pub enum OpKind {
-    /// Fill the buffer with what lies from `offset` on.
+    /// Fill the buffer with the content from `offset` on.
     Read {
-        /// Offset in bytes.
+        /// Offset on the member in bytes.
         offset: MemberOffset,
-        /// How much, by its length.
+        /// The buffer; its length is the number of bytes to read.
         buffer: Buffer,
     },
     /// Write the buffer.
     Write {
-        /// Offset in bytes.
+        /// Offset on the member in bytes.
         offset: MemberOffset,
-        /// What.
+        /// The content to write.
         buffer: Buffer,
-        /// End only when it would survive a loss of power.
+        /// End only when the write would survive a loss of power.
         is_durable: bool,
     },
-    /// End only when every write that ended before this was asked would survive a loss of power.
+    /// End only when every write that ended before this flush was asked for would survive a loss of power.
     Flush,
-    /// These bytes are not needed any more (a hint; a disk that knows no such thing says it is done).
+    /// These bytes are not needed any more (a hint: a disk without such a command reports success).
     Discard {
-        /// Offset in bytes.
+        /// Offset on the member in bytes.
         offset: MemberOffset,
-        /// How much.
+        /// Bytes to discard.
         len: u64,
     },
 }
 
 impl OpKind {
-    /// Its buffer, if it has one.
+    /// The operation's buffer; `None` for flushes and discards.
     pub fn buffer(self) -> Option<Buffer> {
         match self {
             OpKind::Read { buffer, .. } | OpKind::Write { buffer, .. } => Some(buffer),
@@ -65,71 +65,72 @@ impl OpKind {
     }
 }
 
-/// The end of an operation.
+/// The result of an operation.
 #[derive(Debug)]
 pub struct MemberOpDone {
     /// ID of the operation.
     pub id: MemberOpId,
-    /// The buffer it was given; nothing for flushes and discards.
+    /// The operation's buffer; `None` for flushes and discards.
     pub buffer: Option<Buffer>,
-    /// How it went.
+    /// Success, or why it failed.
     pub result: Result<(), DiskFault>,
 }
 
-/// What a disk says when it cannot.
+/// Why a disk could not do an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
-    /// The medium cannot give or take these bytes; others may be well.
+    /// The medium cannot read or write these bytes; others may be fine.
     Medium,
-    /// The disk does not answer any more: gone, offline, no longer ours.
+    /// The disk does not answer any more: gone, offline, or no longer this volume's.
     Gone,
 }
 
-/// A block device made of members: a volume, as its pump and its server see it. No clock, no thread, no file: `now`
-/// never runs backwards.
+/// A block device made of members: a volume, as its pump and its server see it. It has no clock, no thread and no file: it
+/// gets the time as `now`, which never runs backwards.
 ///
-/// The pump's loop: give it requests and ends of operations, then take operations until it has none, then replies
-/// until it has none, then wait, but no longer than [`ArrayMachine::poll_timeout`].
+/// The pump's loop: pass in requests and ends of operations, take operations until there are none, take replies until there
+/// are none, then wait, but no longer than until [`ArrayMachine::poll_timeout`].
 pub trait ArrayMachine {
     /// The device's size in bytes.
     fn size(&self) -> u64;
 
-    /// Something a client wants. Its reply comes by [`ArrayMachine::poll_reply`], with the same id.
+    /// Takes a client's request. [`ArrayMachine::poll_reply`] returns its reply, with the same ID.
     fn submit(&mut self, now: Nanos, id: RequestId, request: BlockRequest);
 
-    /// An operation ended.
+    /// Takes the result of an operation.
     fn handle(&mut self, now: Nanos, done: MemberOpDone);
 
-    /// The next operation to start, if any.
+    /// The next operation to start; `None` if there is none now.
     fn poll_op(&mut self, now: Nanos) -> Option<MemberOp>;
 
-    /// Time passes, and there is no room for another operation: does what is due without one. ([`ArrayMachine::poll_op`] does it, too.)
+    /// Time passes, and the pump has no room for another operation: does what is due without one, as
+    /// [`ArrayMachine::poll_op`] does too.
     fn tick(&mut self, now: Nanos) {
         let _ = now;
     }
 
-    /// The next reply to give, if any.
+    /// The next reply to give; `None` if there is none now.
     fn poll_reply(&mut self) -> Option<(RequestId, BlockReply)>;
 
-    /// When to call [`ArrayMachine::poll_op`] again although nothing has happened.
+    /// When to call [`ArrayMachine::poll_op`] again although nothing has happened; `None`: never.
     fn poll_timeout(&self) -> Option<Nanos>;
 
-    /// A buffer of `len` bytes for what a client is going to write, their values unspecified. (Of memory that was used
-    /// before, where there is some: the kernel makes new pages one fault at a time.)
+    /// A buffer of `len` bytes for a client's write, with unspecified content. (It reuses memory where possible, because the
+    /// kernel makes new pages one fault at a time.)
     fn buffer(&mut self, len: usize) -> Buffer {
         Buffer::zeroed(len)
     }
 
-    /// Takes back a buffer that a reply carried, to be used again.
+    /// Takes back a buffer that a reply carried, to be reused.
     fn recycle(&mut self, buffer: Buffer);
 
-    /// No more requests will come: what was begun is done, made durable, and left in order. (An array that keeps nothing
-    /// in order has nothing to do.)
+    /// No more requests will come: finishes what was begun, makes it durable, and records that the array was stopped in
+    /// order. (An array that keeps no such record has nothing to do.)
     fn stop(&mut self, now: Nanos) {
         let _ = now;
     }
 
-    /// After [`ArrayMachine::stop`]: is there nothing left to do?
+    /// Whether nothing is left to do after [`ArrayMachine::stop`].
     fn is_stopped(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Who the members are, how each is, and what the superblocks say of them.
+//! The members of a volume, the state of each, and the contents of their superblocks.
 
 use super::cache::Cache;
 use super::disk::PlacedDisk;
@@ -11,58 +11,58 @@ use crate::volume::format::geometry::Geometry;
 use crate::volume::format::superblock::{MemberState, Superblock};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Where the volume is in its life.
+/// The phase of a volume's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VolumePhase {
-    /// It reads its maps. (What a crash left is resynced after that, while it serves.)
+    /// It reads its maps. (What a crash left is resynced after that, while the volume serves.)
     Opening,
-    /// It serves.
+    /// It serves requests.
     Open,
-    /// It takes no requests any more.
+    /// It takes no more requests.
     Stopping,
     /// Nothing is under way, and nothing will be.
     Stopped,
 }
 
-/// A member, as the volume deals with it.
+/// The volume's state of one member.
 #[derive(Clone, Debug)]
 pub(super) struct VolumeMember {
     pub state: MemberState,
-    /// True until all other members' superblocks say that it is the one in this place.
+    /// True until the superblocks of all other members name this disk as the one in this place.
     pub is_joining: bool,
-    /// The newest generation of superblocks that it is known to have.
+    /// The newest generation of superblocks that it is known to hold.
     pub generation_known: u64,
-    /// Are the intents and the written map on it? It gets no superblock before: what else lies in their places may be those
-    /// of another time.
+    /// Whether the intents and the written map are on it. Until then it gets no superblock, because other content in their
+    /// places may be out of date.
     pub has_maps: bool,
-    /// While one is rebuilt that was the same member before: the regions that were written since; it holds all others.
+    /// While a member that was out is rebuilt: the regions written since it left; it holds all others. `None` for a new disk.
     pub lacks: Option<Bits<RegionIndex>>,
-    /// While it is rebuilt: stripes behind `stripes_done` that it holds already.
+    /// While it is rebuilt: stripes from `stripes_done` on that it already holds.
     pub ahead: BTreeSet<StripeIndex>,
-    /// The rebuild's checkpoint: stripes below this are on it, and the written map is durable as it was when they were done. The superblocks
-    /// say this number, not `stripes_done`.
+    /// The rebuild's checkpoint: stripes below this are on the disk, and the written map is durable as it was when they were
+    /// done. The superblocks record this number, not `stripes_done`.
     pub stripes_vouched: u64,
-    /// When faults were located on it, the last few.
+    /// Times of the last faults located on it, at most `VolumeOptions::faults_max` of them.
     pub faults: VecDeque<Nanos>,
-    /// The row of the last one.
+    /// The row of the last fault.
     pub fault_row: Option<RowIndex>,
-    /// What may still be lost with its disk's cache.
+    /// The volatile writes of its disk.
     pub cache: Cache,
 }
 
 indexed!(MemberIndex: VolumeMember);
 
-/// The members, and what their superblocks say.
+/// The members, and the contents of their superblocks.
 pub(super) struct Membership {
     pub life: VolumePhase,
-    /// Are more members gone than it can do without? From then on what can still be read is read, nothing is written.
+    /// Whether more members are out than the volume can do without. From then on it reads what it can, and writes nothing.
     pub is_broken: bool,
     pub superblock: Superblock,
-    /// As it was last written.
+    /// The superblock as it was last written by this run.
     pub superblock_written: Option<Superblock>,
     pub superblock_rounds: Rounds,
     pub members: Vec<VolumeMember>,
-    /// The members that took part in the last start: only they know of intents and of the map.
+    /// Members that took part in the last start, or missed it by a crash: their intents and maps are believed first.
     pub up_to_date: MemberSet,
     /// Members that are being taken in, and have no disk in use yet.
     pub joining: MemberSet,
@@ -71,9 +71,9 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    /// Of a volume that starts with these, who all know this generation of superblocks.
+    /// The membership of a volume that starts. All its members count as holding generation `generation_known` of superblocks.
     pub fn new(superblock: Superblock, generation_known: u64, up_to_date: MemberSet) -> Membership {
-        // After a stop in order all caches were flushed.
+        // A stop in order flushed all caches.
         let cache = if superblock.is_clean { Cache::default() } else { Cache::unknown() };
         let member = |state| VolumeMember::new(state, generation_known, cache);
         let members = superblock.members.iter().map(|record| member(record.state)).collect();
@@ -90,17 +90,17 @@ impl Membership {
         }
     }
 
-    /// Where everything lies.
+    /// The volume's geometry.
     fn geometry(&self) -> &Geometry {
         &self.superblock.geometry
     }
 
-    /// Is it open, and not broken?
+    /// Whether the volume is open and not broken.
     pub fn is_serving(&self) -> bool {
         self.life == VolumePhase::Open && !self.is_broken
     }
 
-    /// Does this member hold this stripe?
+    /// Whether this member holds its row of this stripe.
     pub fn holds(&self, member: MemberIndex, stripe: StripeIndex) -> bool {
         match self.members[member].state {
             MemberState::Active => true,
@@ -113,28 +113,29 @@ impl Membership {
         }
     }
 
-    /// Is there a disk behind this member, to be kept up to date?
+    /// Whether a disk is in this member's place and kept up to date.
     pub fn is_attached(&self, member: MemberIndex) -> bool {
         matches!(self.members[member].state, MemberState::Active | MemberState::Rebuilding { .. })
     }
 
-    /// Is any member out, or is what took its place not known to the others yet? After a crash it is out as before then.
+    /// Whether any member is out, or its replacement is not yet known to the others: after a crash now, it would be out
+    /// again.
     pub fn is_anybody_out(&self) -> bool {
         MemberIndex::first(self.members.len())
             .any(|member| !self.is_attached(member) || self.members[member].is_joining)
     }
 
-    /// The disk that is in a member's place now.
+    /// The disk in a member's place now.
     pub fn disk(&self, member: MemberIndex) -> PlacedDisk {
         PlacedDisk { member, term: self.superblock.members[member].term }
     }
 
-    /// Is this disk still in its place, and in use?
+    /// Whether this disk is still in its place and in use.
     pub fn is_current(&self, disk: PlacedDisk) -> bool {
         self.disk(disk.member) == disk && self.is_attached(disk.member)
     }
 
-    /// All members with a disk.
+    /// All members with a disk in use.
     pub fn attached(&self) -> Vec<MemberIndex> {
         MemberIndex::first(self.members.len()).filter(|&member| self.is_attached(member)).collect()
     }
@@ -148,12 +149,12 @@ impl Membership {
         self.geometry().layout.shape().positions().filter(|&position| !self.holds(member(position), stripe)).collect()
     }
 
-    /// Would the volume still hold everything without this member? (Not whether it does now.)
+    /// Whether the volume could do without this member and hold everything. (Not whether it holds everything now.)
     pub fn can_spare(&self, member: MemberIndex) -> bool {
         self.can_spare_all(MemberSet::one(member))
     }
 
-    /// The same without all of these.
+    /// [`Membership::can_spare`] for all of these members together.
     pub fn can_spare_all(&self, members: MemberSet) -> bool {
         let gone = |member: MemberIndex| members.contains(member) || self.members[member].state != MemberState::Active;
         let period = self.geometry().layout.period().min(self.geometry().stripes);
@@ -170,7 +171,7 @@ impl Membership {
 }
 
 impl VolumeMember {
-    /// As a volume starts with it.
+    /// A member, as a volume starts with it.
     fn new(state: MemberState, generation_known: u64, cache: Cache) -> VolumeMember {
         VolumeMember {
             is_joining: false,

@@ -1,8 +1,8 @@
-//! Verifying what lies beside the rows: all copies of the superblocks, the intents, what was written while a member was out,
-//! and both places of each page of the written map, on every member. What is wrong is written again, and counts as a fault
-//! of its member.
+//! Verifies and repairs the metadata on every member.
 //!
-//! Small damages would add up unseen otherwise: a volume is started from these, and read for nothing else.
+//! That is: all copies of the superblock, the intents, the regions written while a member was out, and both places of each
+//! page of the written map. What is wrong is written again, and counts as a fault of its member. Otherwise small damage would
+//! add up unseen, because a volume reads its metadata only when it starts.
 
 use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding};
 use super::handle::VolumeHandle;
@@ -21,11 +21,11 @@ use crate::volume::format::superblock::{FailureReason, MemberState, Superblock};
 use crate::volume::format::written;
 use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 
-/// Pages of the written map asked for at once, of each member, both versions: 1 MiB.
+/// Pages of the written map read at once from each member, in both versions: 1 MiB.
 pub(super) const PAGES_AT_ONCE: u64 = 128;
 const _: () = assert!(PAGES_AT_ONCE as usize * 2 * DISKS_MAX <= GROUP_OPS_MAX);
 
-/// Something that is not as it was written.
+/// A block of metadata that is not as it was written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct MetadataDamage {
     member: MemberIndex,
@@ -36,14 +36,14 @@ struct MetadataDamage {
 }
 
 impl MetadataDamage {
-    /// The finding that this is, with its resolution; none if nothing is known of the block.
+    /// The finding for this damage, with its resolution; `None` if nothing is known of the block.
     fn finding(&self, at: Nanos, end: Resolution) -> Option<VolumeFinding> {
         let MetadataDamage { member, offset, place, kind } = *self;
         Some(VolumeFinding { at, place, member, offset, kind: kind?, end })
     }
 }
 
-/// Records these, each with its resolution, and counts them as faults of their members.
+/// Records a finding for each damaged block, with the resolution from `end`, and counts it as a fault of its member.
 fn record(
     state: &mut VolumeState,
     damaged: &[MetadataDamage],
@@ -57,22 +57,22 @@ fn record(
     }
 }
 
-/// A block to be read, and what it should be.
+/// A block to read, and what it should hold.
 struct WantedBlock {
     member: MemberIndex,
     offset: MemberOffset,
     len: usize,
     place: FindingPlace,
-    /// Of which generations: even ones, or odd ones.
+    /// 0: the place of even generations; 1: of odd ones. (Of intents, which have one place: 0.)
     turn: u64,
 }
 
-/// Verifies all of it, and puts right what is wrong.
+/// Verifies all metadata, and repairs what is wrong.
 pub(super) async fn verify(handle: &VolumeHandle) {
     let mut is_writable = handle.with(|state| state.is_writable());
     let mut damaged = superblocks(handle).await;
     if is_writable && !damaged.is_empty() {
-        // Generations take turns: two of them write all four copies.
+        // Generations take turns between the places: two of them write all four copies.
         persist::commit(handle, |_| ()).await;
         persist::commit(handle, |_| ()).await;
     }
@@ -97,7 +97,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     let is_left = |damage: &MetadataDamage| {
         left.iter().any(|other| (other.member, other.offset) == (damage.member, damage.offset))
     };
-    // A member that refused the repair is out by now, with the damage in place: the second look does not see it.
+    // A member that refused the repair is out by now, and still damaged: the second check does not read it.
     let end = |state: &VolumeState, damage: &MetadataDamage| {
         let is_repaired = is_writable && state.membership.is_attached(damage.member) && !is_left(damage);
         if is_repaired { Resolution::Repaired } else { Resolution::Reconstructed }
@@ -105,23 +105,24 @@ pub(super) async fn verify(handle: &VolumeHandle) {
     handle.with(|state| record(state, &damaged, end));
 }
 
-/// Tells of what is wrong with the map of a volume that was stopped in order: its start writes it over. (So it does with the
-/// superblocks. But of these a crash, in the last moment of a stop or the first one of a start, leaves half a copy, too.)
+/// Reports damage of the map of a volume that was stopped in order, before the start overwrites it. (A start overwrites
+/// superblocks too; but a crash in the last moment of a stop, or in the first of a start, leaves half a copy of these, which
+/// is no damage.)
 pub(super) async fn tell_before_start(handle: &VolumeHandle) {
     let damaged = map(handle, MapLook::BeforeStart).await;
     handle.with(|state| record(state, &damaged, |_, _| Resolution::Reconstructed));
 }
 
-/// When the map is looked at.
+/// When the map is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MapLook {
-    /// Before anything was written by this start, after a stop in order.
+    /// After a stop in order, before this start has written anything.
     BeforeStart,
     /// While the volume is open.
     Open,
 }
 
-/// Members whose metadata are complete: not those that just came.
+/// Members whose metadata should be complete: not joining, and, before this run's first superblock, part of the last start.
 fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
     let is_told = |member: MemberIndex| {
         state.membership.superblock_written.is_some() || state.membership.up_to_date.contains(member)
@@ -130,7 +131,7 @@ fn complete_members(state: &VolumeState) -> Vec<MemberIndex> {
     state.membership.attached().into_iter().filter(is_settled).collect()
 }
 
-/// The copies of the superblock that are not whole, or not of today.
+/// Checks the copies of the superblock: those that are not whole or not current.
 async fn superblocks(handle: &VolumeHandle) -> Vec<MetadataDamage> {
     hold(handle, |state| &mut state.membership.superblock_rounds, WaitList::Superblock).await;
     let wanted: Vec<WantedBlock> = handle.with(|state| {
@@ -138,7 +139,7 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<MetadataDamage> {
             let size = state.options.bytes_of(member).unwrap_or(state.geometry.member_bytes);
             let offsets = Superblock::offsets(size).expect("a member has room for its superblocks");
             let generation = state.membership.superblock.generation;
-            // A volume that was just made, and a member that was just taken in, have those of one generation.
+            // A new volume, and a member that was just taken in, have copies of one generation only.
             let is_first =
                 generation < 4 || matches!(state.membership.members[member].state, MemberState::Rebuilding { .. });
             let is_there = move |index: usize| !is_first || index as u64 % 2 == generation % 2;
@@ -164,8 +165,8 @@ async fn superblocks(handle: &VolumeHandle) -> Vec<MetadataDamage> {
     damaged
 }
 
-/// The pages of the intents, and of what was written while a member was out, that are not whole, or do not name what they
-/// should; all are written again, if wished.
+/// Checks the pages of the intents and of the regions written while a member was out: those that are not whole, or lack
+/// regions that they should name. If `repairs`, and any is damaged, all are written again.
 async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<MetadataDamage> {
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
@@ -185,7 +186,7 @@ async fn intents(handle: &VolumeHandle, repairs: bool) -> Vec<MetadataDamage> {
     damaged
 }
 
-/// Those of one kind. Nobody writes them meanwhile.
+/// Checks the pages of one kind. The caller keeps them from being written meanwhile.
 async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<MetadataDamage> {
     let wanted = handle.with(|state| {
         let len = state.geometry.block_bytes as usize;
@@ -211,7 +212,7 @@ async fn told_of_regions(handle: &VolumeHandle, told: IntentBit) -> Vec<Metadata
     .await
 }
 
-/// The pages of the written map that are not whole, or not of today.
+/// Checks the pages of the written map: those that are not whole or not current.
 async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
     hold(handle, |state| &mut state.maps.flush_rounds, WaitList::Flush).await;
     let pages = handle.with(|state| state.geometry.written_pages);
@@ -234,8 +235,8 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
             let is_open = when == MapLook::Open;
             let is_changed = is_open && state.maps.written_changed.contains(&index);
             let Ok(page) = written::WrittenPage::decode(block, state.membership.superblock.array, index) else {
-                // The other place of a page that was written once holds nothing yet. And after a crash either may hold half a
-                // page, which is known, and is written again.
+                // The other place of a page that was written once holds nothing yet. After a crash either place may hold half
+                // a page; that is known, and the page is written again.
                 let is_once =
                     is_open && state.maps.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
@@ -262,7 +263,7 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
     damaged
 }
 
-/// Reads blocks and looks at each: what is wrong with it, if anything is. Of those whose disk is gone nothing is known.
+/// Reads blocks, and has `damage` judge each. Of a block whose disk is gone nothing is known.
 async fn read(
     handle: &VolumeHandle,
     wanted: Vec<WantedBlock>,
@@ -291,14 +292,14 @@ async fn read(
     });
     gone.dedup();
     for disk in gone {
-        // Not waited for: whoever is taken out is written down by a round that may wait for this one.
+        // Not awaited: the round that records a member's failure may have to wait until the caller calls [`release`].
         let own = handle.clone();
         handle.spawn(async move { persist::fail_member(&own, disk, FailureReason::Gone).await });
     }
     damaged
 }
 
-/// Keeps rounds from being run until [`release`].
+/// Waits for a running round to end, and keeps others from running until [`release`].
 async fn hold(handle: &VolumeHandle, of: fn(&mut VolumeState) -> &mut Rounds, queue: WaitList) {
     while handle.with(|state| std::mem::replace(&mut of(state).is_running, true)) {
         handle.park(queue).await;

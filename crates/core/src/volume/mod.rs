@@ -1,17 +1,17 @@
-//! The volume: a block device of members that finds and heals silent corruption. A pure machine, like all in this crate.
+//! The volume: a machine that makes members into one block device, and finds and repairs silent corruption.
 //!
 //! ```text
 //! BlockRequest -> requests -> read, stripe_write -> plan -> ops -> a pump -> disks
-//!                    |           | not as it should be
+//!                    |           | something is wrong
 //!                    |           +-> repair: read all, judge, rebuild, write, read back -> VolumeFinding
 //!                    +-> persist: intents, flushes, the written map, superblocks
 //! opening: recover (reads the maps);  later: resync (what a crash left), verify (scrub), rebuild (a new member)
 //! ```
 //!
 //! Each request is one task (`tasks`), which holds the stripes it works on (`locks`). **Invariants:** a row is used only
-//! after it proved itself, or the scheme cannot; nothing is reckoned from what was not proven; no write is acknowledged
-//! before all its rows are written or their members are known, durably, to be out; no repair is called one before it
-//! was read back.
+//! after it proved itself, where the scheme lets it; nothing is computed from unproven content; no write is acknowledged
+//! before all its rows are written or their members are durably recorded as out; no repair is reported before it was read
+//! back.
 
 pub mod block;
 mod cache;
@@ -85,42 +85,43 @@ use scrubjay_code::Code;
 use state::VolumeState;
 use tasks::Tasks;
 
-/// How a volume is, for people.
+/// The state of a volume, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeStatus {
-    /// Does it serve?
+    /// Whether it serves requests.
     pub is_open: bool,
-    /// Are more members gone than it can do without?
+    /// Whether more members are out than it can do without.
     pub is_broken: bool,
-    /// Its members, by index, and how many faults were located on each since it was made a member.
+    /// Its members by index: the state of each, and the faults located on it since it became a member (count).
     pub members: Vec<(MemberState, u32)>,
-    /// Members on which so many faults were located of late that they should be replaced. What was found was put right.
+    /// Members that should be replaced: at least [`VolumeOptions::faults_max`] faults within
+    /// [`VolumeOptions::faults_window`].
     pub unreliable: Vec<MemberIndex>,
-    /// Members that owe an answer for longer than they may.
+    /// Members that have owed a result for longer than they may ([`VolumeOptions::op_deadline`]).
     pub hanging: Vec<MemberIndex>,
-    /// Stripes that were written, and not trimmed since.
+    /// Stripes that were written and not trimmed since (count).
     pub stripes_written: u64,
-    /// Of these, stripes that a crash may have left half written, in a volume that is open for reading only: nobody resyncs them.
+    /// Of these, stripes that a crash may have left half written, in a volume open for reading only, which is never resynced.
     pub stripes_undecided: u64,
-    /// Regions that a crash may have left half written, and that are not resynced yet: that goes on in the background.
+    /// Regions that a crash may have left half written, not resynced yet (count); the resync runs in the background.
     pub regions_to_resync: u64,
-    /// All stripes.
+    /// All stripes (count).
     pub stripes: u64,
-    /// Regions in which writes may be under way or unflushed.
+    /// Regions in which writes may be under way or unflushed (count).
     pub regions_dirty: u64,
-    /// Records that were dropped because nobody took them.
+    /// Findings dropped because nothing fetched them in time (count).
     pub records_dropped: u64,
 }
 
-/// A volume at work.
+/// A running volume.
 pub struct Volume {
     handle: VolumeHandle,
     tasks: Tasks,
 }
 
 impl Volume {
-    /// Starts a volume from what its members say. Its first operations read its maps; requests wait for that. What a crash
-    /// left is resynced in the background, or when somebody asks for it.
+    /// Starts a volume from its assembled members. Its first operations read its maps; requests wait for that. What a crash
+    /// left is resynced in the background, or at once where a request needs it.
     pub fn start(assembly: Assembly, mut options: VolumeOptions) -> Volume {
         options.is_read_only |= !assembly.superblock.features.may_be_written() || !assembly.superblock.leaves_room();
         let mut superblock = superblock_of(&assembly);
@@ -146,9 +147,9 @@ impl Volume {
         volume
     }
 
-    /// Reads these stripes whole and puts right what is wrong in them; with the first stripe, all that lies beside the rows,
-    /// too. The reply comes when all are done: an I/O error when some of them do not have all of their content. What was
-    /// found are records.
+    /// Reads these stripes whole and repairs what is wrong in them; with stripe 0, also all metadata. The reply comes when
+    /// all are done: an I/O error if some of them do not have all of their content. [`Volume::poll_record`] returns the
+    /// findings.
     pub fn verify(&mut self, now: Nanos, id: RequestId, stripes: std::ops::Range<StripeIndex>) {
         self.handle.with(|state| state.scheduler.requests += 1);
         let handle = self.handle.clone();
@@ -178,16 +179,16 @@ impl Volume {
         });
     }
 
-    /// Takes a member out. The caller asks [`Volume::can_spare`] first: a volume that fails a member that it cannot spare is broken,
-    /// and refuses writes until it is started again.
+    /// Takes a member out. The caller checks [`Volume::can_spare`] first: a volume that fails a member it cannot spare is
+    /// broken, and refuses writes until it is started again.
     pub fn fail(&mut self, now: Nanos, member: MemberIndex) {
         let handle = self.handle.clone();
         let disk = handle.with(|state| state.membership.disk(member));
         self.begin(now, async move { persist::fail_member(&handle, disk, FailureReason::ByAdministrator).await });
     }
 
-    /// Takes a new disk of this size as a member that is out; it is rebuilt while the volume goes on. The pump has put the
-    /// disk in the place of the old one before.
+    /// Takes in a new disk of `bytes` bytes for a member that is out, and rebuilds it while the volume serves. The pump has
+    /// already put the disk in the old one's place.
     ///
     /// # Panics
     /// Unless [`Volume::can_take_in`].
@@ -195,11 +196,11 @@ impl Volume {
         self.take_in(now, member, uuid, bytes, false);
     }
 
-    /// Takes a member that is out back in, with what it had when it left: only what was written since is rebuilt. The pump has
-    /// the disk in its place; `theirs` is what it says.
+    /// Takes a member that is out back in with the content it had when it left: only what was written since is rebuilt. The
+    /// pump has already put the disk in its place; `theirs` is its superblock.
     ///
     /// # Errors
-    /// Why it may not come back so; it can be taken in as a new disk ([`Volume::replace`]).
+    /// Why it may not come back with that content; it can be taken in as a new disk ([`Volume::replace`]).
     ///
     /// # Panics
     /// Unless [`Volume::can_take_in`].
@@ -209,24 +210,24 @@ impl Volume {
         Ok(())
     }
 
-    /// May the member that says `theirs` come back now, with what it had when it left?
+    /// Whether the member with superblock `theirs` may come back now with the content it had when it left.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it may not.
     pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
         self.handle.with(|state| state.membership.superblock.takes_back(theirs))?;
         if self.is_owed_by(theirs.member) { Err(NoReturn::Busy) } else { Ok(()) }
     }
 
-    /// Has a disk that was in this place not ended all that it was asked before it was taken out?
+    /// Whether a disk in this place was taken out and has not ended all its operations yet.
     pub fn is_owed_by(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| state.io.groups.is_late(member))
     }
 
-    /// Is this member out, and may another disk be put into its place now? Not while the volume opens, or takes one in there.
+    /// Whether this member is out and a disk may take its place now. Not while the volume opens or is taking one in there.
     pub fn can_take_in(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| {
-            // A position that had all the members that can be counted was made up.
+            // No place had that many members: a term at its maximum was made up.
             let is_countable = state.membership.superblock.members[member].term < u16::MAX;
             state.membership.is_serving()
                 && !state.options.is_read_only
@@ -253,46 +254,46 @@ impl Volume {
         self.begin(now, async move { rebuild::take_in(handle, member, uuid, is_back).await });
     }
 
-    /// Writes nothing with a number below this any more. A disk that was a member before may have gone on without the
-    /// others: told its write mark before it is taken in, nothing that it still holds looks newer than what is written here.
+    /// Uses no write number below `below` from now on. A disk that was a member before may have gone on without the others:
+    /// with its write mark passed here before it is taken in, nothing that it still holds looks newer than later writes.
     pub fn skip_write_numbers(&mut self, below: u64) {
-        // There must be room for all that will ever be written, whatever a disk says, below what a start believes.
+        // Whatever a disk says, there must be room for all later writes below the numbers that a start accepts.
         let below = below.min(NUMBER_WRITABLE_END / 2);
         self.handle.with(|state| state.maps.write_number = state.maps.write_number.max(below));
     }
 
-    /// Would everything still be there without this member?
+    /// Whether the volume could do without this member and hold everything.
     pub fn can_spare(&self, member: MemberIndex) -> bool {
         self.handle.with(|state| state.membership.can_spare(member))
     }
 
-    /// Was this stripe ever written? Where that is not known (while the volume is opening, and of what a crash left until
-    /// it is resynced), so it is said.
+    /// Whether this stripe was ever written; true where that is not known (while the volume opens, and after a crash until
+    /// the stripe is resynced).
     pub fn is_written(&self, stripe: StripeIndex) -> bool {
         self.handle.with(|state| state.maps.may_be_written(stripe))
     }
 
-    /// Is it open, and is nothing of this stripe left to resync that a crash left half written?
+    /// Whether the volume is open, and a crash left nothing half written in this stripe that is not resynced yet.
     pub fn is_resynced(&self, stripe: StripeIndex) -> bool {
         self.handle.with(|state| state.membership.is_serving() && !state.maps.needs_resync(stripe))
     }
 
-    /// Is it open for reading only?
+    /// Whether the volume is open for reading only.
     pub fn is_read_only(&self) -> bool {
         self.handle.with(|state| state.options.is_read_only)
     }
 
-    /// How many things that were found wrong nobody asked for in time, since this was asked last.
+    /// Findings dropped since the last call because nothing fetched them in time (count).
     pub fn take_records_dropped(&mut self) -> u64 {
         self.handle.with(|state| std::mem::take(&mut state.findings.records_dropped))
     }
 
-    /// The next thing that was found wrong, oldest first.
+    /// Removes and returns the oldest finding.
     pub fn poll_record(&mut self) -> Option<VolumeFinding> {
         self.handle.with(|state| state.findings.records.pop_front())
     }
 
-    /// How it is.
+    /// The state of the volume.
     pub fn status(&self) -> VolumeStatus {
         self.handle.with(|state| VolumeStatus {
             is_open: state.membership.is_serving(),
@@ -317,17 +318,17 @@ impl Volume {
         })
     }
 
-    /// How each member is.
+    /// The state of each member, by index.
     pub fn member_states(&self) -> Vec<MemberState> {
         self.handle.with(|state| state.membership.members.iter().map(|member| member.state).collect())
     }
 
-    /// Does it serve? Is it broken?
+    /// Whether the volume serves, and whether it is broken.
     pub fn is_open_or_broken(&self) -> (bool, bool) {
         self.handle.with(|state| (state.membership.is_serving(), state.membership.is_broken))
     }
 
-    /// What it would write down of itself now.
+    /// The superblock that the volume would write now.
     pub fn superblock(&self) -> Superblock {
         self.handle.with(|state| state.membership.superblock.clone())
     }
@@ -338,7 +339,7 @@ impl Volume {
         self.run();
     }
 
-    /// Runs every task that can go on.
+    /// Runs tasks until all of them wait.
     fn run(&mut self) {
         loop {
             for stripe in self.handle.with(|state| std::mem::take(&mut state.findings.suspects)) {
@@ -405,7 +406,7 @@ impl ArrayMachine for Volume {
             state.hung()
         });
         for disk in hung {
-            // Those before may have cost members that were not among them.
+            // Failing an earlier disk of this list may have taken out members that are not in it.
             if !self.handle.with(|state| state.membership.can_spare(disk.member)) {
                 continue;
             }
@@ -425,7 +426,7 @@ impl ArrayMachine for Volume {
             if self.handle.with(|state| state.membership.is_current(disk)) {
                 return Some(op);
             }
-            // Another disk may be in its place by now, which this is not meant for.
+            // The operation is not for the disk that may be in its place by now.
             let buffer = op.kind.buffer();
             self.handle(now, MemberOpDone { id: op.id, buffer, result: Err(DiskFault::Gone) });
         }
@@ -451,7 +452,8 @@ impl ArrayMachine for Volume {
         self.handle.with(|state| state.io.pool.give(buffer));
     }
 
-    /// Takes no more requests; when those that were taken are done, flushes, and writes down that all is in order.
+    /// Takes no more requests. When those taken are done, flushes, and writes a superblock that says that the volume was
+    /// stopped in order.
     fn stop(&mut self, now: Nanos) {
         let handle = self.handle.clone();
         self.begin(now, async move {
@@ -483,13 +485,13 @@ impl ArrayMachine for Volume {
         });
     }
 
-    /// Is it stopped, so that the pump may go?
+    /// Whether the volume is stopped, so that the pump may end.
     fn is_stopped(&self) -> bool {
         self.handle.with(|state| state.membership.life == VolumePhase::Stopped && state.io.groups.is_idle())
     }
 }
 
-/// What the array says of itself once these members stand for it.
+/// The superblock of the array, with the state that each member has in this assembly.
 fn superblock_of(assembly: &Assembly) -> Superblock {
     let mut superblock = assembly.superblock.clone();
     for (record, member) in superblock.members.iter_mut().zip(&assembly.members) {
@@ -506,7 +508,7 @@ fn superblock_of(assembly: &Assembly) -> Superblock {
     superblock
 }
 
-/// A task holds the state, and the state holds tasks that were not begun: dropped together, here.
+/// Breaks a cycle: tasks hold the state, and the state holds the tasks that were not begun.
 impl Drop for Volume {
     fn drop(&mut self) {
         self.tasks = Tasks::default();

@@ -1,7 +1,7 @@
-//! Groups of disk operations that one task waits for together; and those that nobody waits for any more.
+//! Groups of disk operations that one task awaits together, and abandoned operations that no task awaits any more.
 //!
-//! A disk that hangs, or is taken out, ends all its operations at once, as far as the volume is concerned. Its pump may bring
-//! them back much later, or never: until then their group's number is not used again.
+//! When a disk hangs or is taken out, the volume ends all of its operations at once, as failed. The pump may still
+//! return them much later, or never: the group's number is not reused before they have returned.
 
 use super::disk::PlacedDisk;
 use super::tasks::TaskId;
@@ -9,53 +9,54 @@ use crate::buffer::Buffer;
 use crate::units::Nanos;
 use crate::volume::member::{DiskFault, MemberIndex, MemberOpDone, MemberOpId};
 
-/// How many operations one group may have: their numbers share an [`MemberOpId`] with the group's.
+/// Operations in one group, at most: a [`MemberOpId`] holds the group's number and the operation's index in it.
 pub(super) const GROUP_OPS_MAX: usize = 1 << 16;
 
-/// The groups under way.
+/// All groups of operations in flight.
 #[derive(Default)]
 pub(super) struct Groups {
     groups: Vec<OpGroup>,
     free: Vec<usize>,
-    /// When each member last ended a read, and when something else: one whose file system is frozen answers reads, and no writes.
+    /// By member: when its last operation ended; `[0]`: of any kind except reads, `[1]`: of reads. (A disk whose file
+    /// system is frozen still answers reads, but no writes.)
     answered: Vec<[Nanos; 2]>,
 }
 
-/// An operation that is asked of a disk.
+/// An operation requested of a disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestedOp {
-    /// Of which.
+    /// The disk it is for.
     pub disk: PlacedDisk,
-    /// Is it a read?
+    /// True for a read; false for a write, flush or discard.
     pub is_read: bool,
 }
 
 #[derive(Default)]
 struct OpGroup {
     task: TaskId,
-    /// When it was asked for.
+    /// When the group was submitted.
     begun: Nanos,
     left: usize,
     asked: Vec<RequestedOp>,
     done: Vec<Option<MemberOpDone>>,
-    /// Operations that were given up, and have not come back.
+    /// Abandoned operations that the pump has not returned yet: index in the group, and disk.
     late: Vec<(usize, PlacedDisk)>,
     is_taken: bool,
 }
 
-/// What comes of the end of an operation.
+/// What the end of an operation means for its group.
 #[derive(Debug)]
 pub(super) enum OpEnd {
-    /// Others of its group are under way.
+    /// Other operations of its group are still in flight.
     Noted,
-    /// It was the last: this task goes on.
+    /// It was the group's last: this task can continue.
     Last(TaskId),
-    /// It was given up long ago. Its buffer is of use again.
+    /// The operation had been abandoned earlier. Its buffer can be reused.
     Late(Option<Buffer>),
 }
 
 impl Groups {
-    /// A new group of operations, for which `task` waits.
+    /// Begins a group of operations, which `task` will await. Returns the group's number.
     pub fn begin(&mut self, now: Nanos, task: TaskId, asked: Vec<RequestedOp>) -> usize {
         let count = asked.len();
         assert!(count <= GROUP_OPS_MAX, "a group of {count} operations");
@@ -69,12 +70,12 @@ impl Groups {
         group
     }
 
-    /// The name of the `index`-th operation of a group.
+    /// The ID of the `index`-th operation of a group.
     pub fn id(group: usize, index: usize) -> MemberOpId {
         MemberOpId((group * GROUP_OPS_MAX + index) as u64)
     }
 
-    /// Takes note of an end.
+    /// Records the end of an operation.
     pub fn end(&mut self, now: Nanos, done: MemberOpDone) -> OpEnd {
         let (group, index) = (done.id.0 as usize / GROUP_OPS_MAX, done.id.0 as usize % GROUP_OPS_MAX);
         let entry = &mut self.groups[group];
@@ -95,7 +96,7 @@ impl Groups {
         if entry.left == 0 { OpEnd::Last(entry.task) } else { OpEnd::Noted }
     }
 
-    /// Ends all operations of a disk that are under way, as those of one that is gone; the tasks that go on.
+    /// Abandons all operations in flight on a disk: they end as [`DiskFault::Gone`]. Returns the tasks that can continue.
     pub fn give_up(&mut self, disk: PlacedDisk) -> Vec<TaskId> {
         let mut tasks = Vec::new();
         for (group, entry) in self.groups.iter_mut().enumerate().filter(|(_, entry)| entry.left > 0) {
@@ -114,8 +115,9 @@ impl Groups {
         tasks
     }
 
-    /// The disks that were asked for something at `before` or earlier and have not answered, nor anything of its kind since; and
-    /// those that were asked at `long_before` or earlier, if there was such a time.
+    /// The disks that owe an answer to an operation submitted at `before` or earlier and have answered no operation of
+    /// that kind (reads; everything else) since `before`; and those that owe an answer to one submitted at
+    /// `long_before` or earlier (`None`: no such limit).
     pub fn overdue(&self, before: Nanos, long_before: Option<Nanos>) -> Vec<PlacedDisk> {
         let is_silent = |asked: &RequestedOp| {
             let answered = self.answered.get(asked.disk.member.get());
@@ -134,22 +136,22 @@ impl Groups {
         disks
     }
 
-    /// All that is under way counts as asked for now.
+    /// Restarts the time limit of every operation in flight: each counts as submitted at `now`.
     pub fn excuse(&mut self, now: Nanos) {
         self.groups.iter_mut().for_each(|entry| entry.begun = now);
     }
 
-    /// Is no operation under way that anybody waits for?
+    /// Is no task awaiting any operation?
     pub fn is_idle(&self) -> bool {
         self.groups.iter().all(|group| group.left == 0)
     }
 
-    /// Did this member's disk, or one before it, not bring back something that was given up?
+    /// Does this member's disk, or an earlier disk in its place, still owe the return of an abandoned operation?
     pub fn is_late(&self, member: MemberIndex) -> bool {
         self.groups.iter().flat_map(|group| &group.late).any(|(_, disk)| disk.member == member)
     }
 
-    /// All ends of a group, in the order of its operations, once there are no more to come; the group is over then.
+    /// All ends of a group, in the order of its operations, and the group is closed; `None` while some are still in flight.
     pub fn take(&mut self, group: usize) -> Option<Vec<(PlacedDisk, MemberOpDone)>> {
         let entry = &mut self.groups[group];
         if entry.left > 0 {
@@ -207,7 +209,7 @@ mod tests {
         assert_eq!(groups.overdue(Nanos(30), None), [disk]);
         groups.end(Nanos(31), done(group, 1));
         assert_eq!(groups.overdue(Nanos(30), None), []);
-        // It ends others, and never this one.
+        // The disk ends other operations, but never this one.
         assert_eq!(groups.overdue(Nanos(30), Some(Nanos(5))), [disk]);
     }
 

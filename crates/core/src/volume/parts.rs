@@ -1,21 +1,22 @@
-//! A request cut into pieces: one for each chunk it touches, stripe by stripe.
+//! Cuts a request into pieces: one for each chunk it touches, stripe by stripe.
 
 use crate::index::{StripeIndex, StripePosition};
 use crate::units::VolumeOffset;
 use std::ops::Range;
 
-/// Some bytes of one chunk.
+/// A byte range of one chunk, as a piece of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChunkBytes {
     /// Which data chunk of the stripe.
     pub position: StripePosition,
-    /// Which bytes of it, never none.
+    /// The bytes within the chunk; never empty.
     pub range: Range<usize>,
-    /// Where they lie in the request.
+    /// Offset of these bytes in the request.
     pub at: usize,
 }
 
-/// The stripes of a request, each with its pieces in order.
+/// The stripes that a request touches, in order, each with its pieces in order. `len` is at least 1; `data` is the
+/// number of data chunks in a stripe.
 pub(super) fn cut(
     offset: VolumeOffset,
     len: u64,

@@ -1,9 +1,9 @@
-//! What a volume keeps on its members beside the rows: superblocks, intents, the written map; and flushes.
+//! Makes durable what a volume keeps on its members besides the rows: superblocks, intents, the written map; and flushes.
 //!
-//! Each is written in rounds: whoever wants something durable waits for a round that began after the wish, and one
-//! round serves all who wait. The orders that matter after a crash are here: an intent before the writes it announces;
-//! rows, then a flush, then the written map that vouches for them; a member's failure before the first write that
-//! goes without it is acknowledged.
+//! Superblocks and flushes are done in rounds: a task that needs something durable waits for a round that began after
+//! its request, and one round serves all waiting tasks. This file keeps the orders that matter after a crash: an intent
+//! before the writes it announces; rows, then a flush, then the written map that vouches for them; the record of a
+//! member's failure before the acknowledgement of the first write that omits that member.
 
 use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
@@ -24,12 +24,14 @@ use crate::volume::format::written;
 use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pages of the written map written by one step of a flush. (In tests, whose volumes have a page, one: so they have steps.)
+/// Pages of the written map that one step of a flush writes. (1 in tests, whose volumes have few pages, so that their
+/// flushes have steps.)
 const PAGES_AT_ONCE: usize = if cfg!(test) { 1 } else { 256 };
-/// Rows so near to the last faulty one are counted with it: a few stripes are verified at once, and not in order.
+/// A fault at most this many rows from the member's last one is counted with it: stripes are verified a few at a time,
+/// and out of order.
 const NEIGHBOURHOOD_ROWS: u64 = 16;
 
-/// A number that no write had before. The superblock's mark is raised in time.
+/// Returns a write number that no write had before. Reserves more numbers in the superblock first where needed.
 pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
     loop {
         let number = handle.with(|state| {
@@ -52,9 +54,9 @@ pub(super) async fn next_write_number(handle: &VolumeHandle) -> u64 {
     }
 }
 
-/// Changes the superblock, and waits until all attached members have it. A volume that is broken or open for reading only
-/// writes nothing: then this returns at once, and only this run knows of the change. Who acknowledges anything after it
-/// asks whether the volume is broken first.
+/// Changes the superblock, and waits until all attached members have it durably. A volume that is broken or open for
+/// reading only writes nothing: then this returns at once, and the change exists in memory only. So a caller that
+/// acknowledges anything afterwards must check first that the volume is not broken.
 pub(super) async fn commit(handle: &VolumeHandle, change: impl FnOnce(&mut Superblock)) {
     let wanted = handle.with(|state| {
         change(&mut state.membership.superblock);
@@ -69,13 +71,14 @@ async fn known(handle: &VolumeHandle, wanted: u64) {
         .await;
 }
 
-/// Waits until it is durable which members are out by now: what is acknowledged without them rests on that.
+/// Waits until the superblocks record durably which members are out now. What is acknowledged without those members
+/// depends on that record.
 pub(super) async fn wait_failures_durable(handle: &VolumeHandle) {
     let wanted = handle.with(|state| state.membership.superblock_rounds.wanted);
     known(handle, wanted).await;
 }
 
-/// Waits for round `wanted`, running rounds if nobody else does.
+/// Waits for round `wanted`; runs rounds itself while no other task does.
 async fn rounds(
     handle: &VolumeHandle,
     wanted: u64,
@@ -101,13 +104,13 @@ async fn rounds(
     }
 }
 
-/// In this order, each step after the one before has ended:
+/// Writes the superblocks in this order, each step after the one before has ended:
 /// 1. The copies at the starts of the active members.
 /// 2. Those at their ends. If a member missed the last generation, both of its valid copies lie where this one goes: one of them is
 ///    whole at any time.
-/// 3. Members that are being rebuilt. A superblock that only they have must not fail anybody: alone they do not speak for the
-///    array (`format::assemble`).
-/// 4. Members that are joining. The others must know them first: else, after a crash, each would call the other failed.
+/// 3. Members that are being rebuilt. A superblock that only they have must not fail another member: alone they do not speak for
+///    the array (`format::assemble`).
+/// 4. Members that are joining. The others must know them first: otherwise, after a crash, each side would call the other failed.
 async fn superblock_round(handle: &VolumeHandle) {
     if handle.with(|state| state.membership.superblock_written.is_none() && !state.options.is_read_only) {
         let torn = wipe::torn_superblocks(handle).await;
@@ -121,7 +124,8 @@ async fn superblock_round(handle: &VolumeHandle) {
                 state => state,
             };
         }
-        // A member more than can be spared is not called out: nothing is acknowledged without it, and it is needed again.
+        // Here more members failed than can be spared. The last one is not recorded as failed: nothing is acknowledged
+        // without it, and the array needs it to start again.
         if state.options.is_read_only || state.membership.is_broken {
             return Vec::new();
         }
@@ -170,8 +174,8 @@ fn write(offset: MemberOffset, buffer: Buffer) -> OpKind {
     OpKind::Write { offset, buffer, is_durable: true }
 }
 
-/// Does writes to several members. Those that fail are out when this returns, and that is made known by a later round: whoever
-/// acknowledges anything waits for it ([`wait_failures_durable`]). Returns them.
+/// Writes to several members. Members that fail are out when this returns; a later superblock round records that, so a
+/// task waits for it before it acknowledges anything ([`wait_failures_durable`]). Returns the members that failed.
 pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKind)>) -> MemberSet {
     let done = handle.ops_twice(ops).await;
     let failed = failed(handle, done);
@@ -189,7 +193,7 @@ pub(super) async fn write_all(handle: &VolumeHandle, ops: Vec<(MemberIndex, OpKi
     members
 }
 
-/// Gives the buffers back; the disks whose operations failed, and why they are to be taken out.
+/// Takes the buffers back. Returns the disks whose operations failed, each with the reason for taking it out.
 pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<PlacedDisk, FailureReason> {
     let why = |fault| if fault == DiskFault::Medium { FailureReason::Refused } else { FailureReason::Gone };
     let failed = done.iter().filter_map(|done| Some((done.disk, why(done.result.err()?)))).collect();
@@ -197,22 +201,22 @@ pub(super) fn failed(handle: &VolumeHandle, done: Vec<EndedOp>) -> BTreeMap<Plac
     failed
 }
 
-/// Takes a member out of the volume, and returns once the others know it durably. What it held is rebuilt from the
-/// others from now on. When that is too much to lose, the volume writes no more.
+/// Takes a member out of the volume, and returns when the other members' superblocks record it durably. From then on its
+/// chunks are reconstructed from the other members. If the member cannot be spared, the volume is broken and stops writing.
 pub(super) async fn fail_member(handle: &VolumeHandle, disk: PlacedDisk, why: FailureReason) {
     if handle.with(|state| detach_or_break(state, disk, why)) {
         commit(handle, |_| ()).await;
     }
 }
 
-/// From here on nobody counts on this disk; where it cannot be spared, the volume is broken. True: the superblocks have to say so.
+/// Stops using this disk; if it cannot be spared, marks the volume broken. Returns true if the superblocks have to record it.
 fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason) -> bool {
     let member = disk.member;
     if state.membership.disk(member) != disk {
-        return false; // what an old disk says does not concern the one that is in its place now
+        return false; // an earlier disk's failure does not concern the disk that is in its place now
     }
     if !state.membership.is_attached(member) {
-        return true; // somebody else is at it: it is known when the next round is over
+        return true; // another task is taking it out; the next round records it
     }
     if state.membership.can_spare(member) {
         state.membership.members[member].state = MemberState::Failed(why);
@@ -227,12 +231,12 @@ fn detach_or_break(state: &mut VolumeState, disk: PlacedDisk, why: FailureReason
         state.io.syncs.forget(disk);
         state.scheduler.wake(WaitList::Sync);
     } else {
-        state.membership.is_broken = true; // it stays, to be read as far as it can be
+        state.membership.is_broken = true; // it stays attached, to be read as far as possible
     }
     true
 }
 
-/// Makes a region dirty on all members before something is written into it; ended by [`VolumeState::intents`]' `end`.
+/// Makes a region dirty on all members before something is written into it. The caller ends the write with `Intents::end`.
 pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
     handle.with(|state| state.maps.intents.begin(region));
     loop {
@@ -259,8 +263,8 @@ pub(super) async fn mark_dirty(handle: &VolumeHandle, region: RegionIndex) {
     }
 }
 
-/// Writes all pages of the intents to all members, and those of what was written while a member was out: after a crash a
-/// bit may be on one of them only, and go with it, and a page be half written.
+/// Writes all pages of the intents, and of the regions written while a member was out, to all members. After a crash a
+/// bit may be on one member only, and be lost with that member; or a page may be half written.
 pub(super) async fn mark_dirty_again(handle: &VolumeHandle) {
     let pages: Vec<u64> = (0..handle.with(|state| state.geometry.intent_pages)).collect();
     for told in [IntentBit::Dirty, IntentBit::WhileOut] {
@@ -275,7 +279,8 @@ async fn write_intents(handle: &VolumeHandle, pages: &[u64], is_durable: bool) {
     }
 }
 
-/// Writes pages of what is told of regions to all members. Nobody else writes these pages meanwhile.
+/// Writes these pages of one kind of region bit to all members. The caller holds them in `pages_busy`, so no other task
+/// writes them meanwhile.
 async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is_durable: bool) {
     let (ops, written) = handle.with(|state| {
         let members = state.membership.attached();
@@ -290,17 +295,18 @@ async fn write_regions(handle: &VolumeHandle, told: IntentBit, pages: &[u64], is
         (ops, state.maps.intents.of(told).iter().filter(is_here).collect::<Vec<_>>())
     });
     write_all(handle, ops).await;
-    // A bit that was cleared meanwhile does not count as durable: the page may be written again without it.
+    // A bit that was cleared meanwhile does not count as durable: the page may have been written again without it.
     handle.with(|state| written.into_iter().for_each(|region| state.maps.intents.note_durable(told, region)));
 }
 
-/// A page of what is told of regions now, and where it lies.
+/// The current content of a page of one kind of region bit, and its offset on each member.
 pub(super) fn region_page(state: &VolumeState, told: IntentBit, page: u64) -> (MemberOffset, Buffer) {
     let (geometry, array) = (&state.geometry, state.membership.superblock.array);
     (told.offset(geometry, page), intent::encode(geometry, array, told, page, state.maps.intents.of(told)))
 }
 
-/// Cleans idle regions from time to time while there are dirty ones. What nobody may write nobody resyncs: it stays dirty.
+/// Starts a task, unless it runs already, that makes idle regions clean from time to time while any dirty region can
+/// become clean. A volume open for reading only starts none: nothing is resynced there, and its dirty regions stay dirty.
 pub(super) fn clean_later(handle: &VolumeHandle) {
     let is_mine = handle
         .with(|state| !state.options.is_read_only && !std::mem::replace(&mut state.maps.intents.is_cleaning, true));
@@ -322,24 +328,24 @@ pub(super) fn clean_later(handle: &VolumeHandle) {
     });
 }
 
-/// Flushes, then makes those regions clean that were not written since `before`.
+/// Flushes, then makes clean the fully resynced regions whose last write ended at `before` or earlier ([`Nanos::MAX`]: whenever).
 pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     // The list is made before the flush: a region whose last stripe is resynced, or trimmed, during the flush is not durable yet.
     let covered: Vec<RegionIndex> = handle.with(|state| {
         let covered = state.maps.intents.flush_begins();
         covered.into_iter().filter(|&region| state.is_decided(region)).collect()
     });
-    // Where nothing is dirty any more, an older version of a page would be believed if the newest were damaged.
+    // Once no region is dirty, a start that finds the newest version of a page damaged would believe the older one: write both places.
     handle.with(|state| state.maps.writes_twice = true);
     if !flush(handle).await {
         return;
     }
-    // A page that is being written for a new intent must not be overtaken by an older one.
+    // An older version of a page must not overtake one that is being written for a new intent.
     let per_page = handle.with(|state| state.geometry.regions_per_page());
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
-    // What a member that is out may lack is durable before it is dirty no more.
+    // What an absent member may lack is durable in the other bits before the dirty bit is cleared.
     if handle.with(|state| state.membership.is_anybody_out()) {
         let pages: BTreeSet<u64> =
             handle.with(|state| covered.iter().map(|&region| state.geometry.intent_page_of(region)).collect());
@@ -360,8 +366,8 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
     });
 }
 
-/// Everything acknowledged before this was called survives a loss of power once it returns true. A broken volume writes
-/// nothing, and cannot promise that: false.
+/// Flushes. Once it returns true, everything acknowledged before the call survives a loss of power. A broken volume
+/// writes nothing and cannot promise that: false.
 pub(super) async fn flush(handle: &VolumeHandle) -> bool {
     if handle.with(|state| state.membership.is_broken) {
         return false;
@@ -379,20 +385,20 @@ async fn flush_round(handle: &VolumeHandle) {
         }
     });
     let is_twice = handle.with(|state| std::mem::take(&mut state.maps.writes_twice));
-    // What changes from now on is for the next round: under a load of first writes this one would not end.
+    // Pages that change from now on are left to the next round: under a load of first writes this round would never end.
     let mut owed = handle.with(|state| state.maps.written_changed.clone()).into_iter();
     loop {
-        // The written map as it is now vouches for rows whose writes have ended: those that the flush covers.
+        // The map is encoded before the flush: so it vouches only for rows whose writes have ended, which the flush covers.
         let first: Vec<u64> = owed.by_ref().take(PAGES_AT_ONCE).collect();
         let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
             first.iter().for_each(|page| assert!(state.maps.written_changed.remove(page), "it was there"));
             first.iter().map(|&page| written_page(state, page)).collect()
         });
         flush_members(handle).await;
-        // Who is out was not flushed: before that is known the map must not vouch for rows that such a member lacks.
+        // Members that are out were not flushed: until the superblocks record that, the map must not vouch for rows that they lack.
         wait_failures_durable(handle).await;
         if handle.with(|state| state.membership.is_broken) {
-            // A member that cannot be spared was not flushed, and stays: what its disk may have dropped is not vouched for.
+            // A member that cannot be spared was not flushed, and stays: the map must not vouch for what its disk may have dropped.
             handle.with(|state| state.maps.written_changed.extend(first.into_iter().chain(owed)));
             return;
         }
@@ -411,7 +417,7 @@ async fn flush_round(handle: &VolumeHandle) {
     handle.with(|state| state.maps.unflushed.end());
 }
 
-/// Writes pages of which one place may say something else than the other once more.
+/// Writes once more the pages whose two places may differ, so that both hold the same bits.
 async fn write_again(handle: &VolumeHandle) {
     loop {
         let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
@@ -444,17 +450,17 @@ async fn write_pages(handle: &VolumeHandle, pages: Vec<(MemberOffset, Buffer)>) 
     write_all(handle, ops).await;
 }
 
-/// Has all members flush their caches.
+/// Has all members flush their caches. A member whose flush fails is taken out.
 async fn flush_members(handle: &VolumeHandle) {
     let ops = handle.with(|state| if state.options.is_read_only { Vec::new() } else { state.membership.attached() });
     let done = handle.ops(ops.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     for (disk, why) in failed(handle, done) {
-        // A flush that failed says nothing about what is on the medium: the member cannot be trusted any more.
+        // After a failed flush nothing is known of what is on the medium: the member cannot be trusted any more.
         fail_member(handle, disk, why).await;
     }
 }
 
-/// The written map's page as it is now, as its next version, and where that lies. To be written after a flush.
+/// The next version of a page of the written map, encoded from the bits of now, and its offset. To be written after a flush.
 fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
     let generation = state.maps.next_generation(page);
     state.maps.written_once.insert(page);
@@ -473,9 +479,9 @@ fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
     (state.geometry.written_page_offset(page, generation), block)
 }
 
-/// A fault was located in a row of a member. Rows beside the last one belong to the same mishap: something went over a
-/// stretch of the disk, once. One with too many of them in a short time is called unreliable, and stays: a row that is
-/// wrong counts for no more than one that is missing, and all of its other rows prove themselves.
+/// Counts a fault located in a row of a member, unless the row lies near that of the member's last fault: such faults
+/// have one cause, something that damaged a stretch of the disk once. A member with too many faults in a short time is
+/// called unreliable but stays: a wrong row is no worse than a missing one, and its other rows prove themselves.
 pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
     if handle.with(|state| state.is_planted(SeededBug::TakeOutForFaults) && state.is_unreliable(member)) {
         let (own, disk) = (handle.clone(), handle.with(|state| state.membership.disk(member)));
@@ -490,7 +496,7 @@ pub(super) fn blame(handle: &VolumeHandle, member: MemberIndex, row: RowIndex) {
     });
 }
 
-/// Something was wrong on a member, once.
+/// Counts one fault of a member, in the superblock and among its recent faults.
 pub(super) fn count_fault(state: &mut VolumeState, member: MemberIndex) {
     state.membership.superblock.members[member].faults =
         state.membership.superblock.members[member].faults.saturating_add(1);

@@ -1,4 +1,4 @@
-//! Writing rows: all of them, or their members are out.
+//! Writes rows of a stripe: when `put` returns, each is written or its member is out.
 
 use super::handle::VolumeHandle;
 use super::persist;
@@ -9,8 +9,8 @@ use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 use crate::volume::member::OpKind;
 
-/// Writes it all, through the members' caches if wished. A member that refuses its row twice is taken out, durably, before this
-/// returns.
+/// Writes these rows and appendices; with `is_durable`, through the members' caches. A member that refuses its row
+/// twice is taken out, durably, before this returns.
 pub(super) async fn put(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -20,13 +20,13 @@ pub(super) async fn put(
     let mut parts: Vec<(StripePosition, bool, Buffer)> =
         output.rows.into_iter().map(|(position, row)| (position, true, row)).collect();
     parts.extend(output.appendices.into_iter().map(|(position, appendix)| (position, false, appendix)));
-    // What was announced may be on no member any more that counts.
+    // The members on which the region's intent is durable may be out: then a start would not know of this write.
     if handle.with(|state| state.membership.is_broken) {
         handle.with(|state| state.io.recycle(parts.into_iter().map(|(_, _, buffer)| buffer)));
         return Err(BlockFailure::Io);
     }
     let (written, ops) = handle.with(|state| {
-        // All of them, not only those that somebody wrote to: the first write of a stripe lays zeros beside what it brings.
+        // All of these data rows, not only those with new data: a stripe's first write fills the rest with zeros.
         let written: PositionSet =
             parts.iter().map(|(position, ..)| *position).filter(|&position| state.shape().is_data(position)).collect();
         written.iter().for_each(|position| state.maps.read_status.clear(state.maps.chunk(stripe, position)));
@@ -48,7 +48,7 @@ pub(super) async fn put(
         persist::fail_member(handle, disk, why).await;
     }
     handle.with(|state| written.iter().for_each(|position| state.maps.note_write(stripe, position)));
-    // Rows may have been left out for a member that somebody else is just taking out.
+    // Rows may have been omitted for a member that another task is taking out: wait until that is durable.
     if handle.with(|state| !state.membership.missing(stripe).is_empty()) {
         persist::wait_failures_durable(handle).await;
     }

@@ -1,4 +1,4 @@
-//! Reading: what a client wants of some stripes, checked, and rebuilt where it has to be.
+//! Reads pieces of stripes for a client: checks them, and reconstructs them where needed.
 
 use super::handle::{Guard, VolumeHandle};
 use super::marks;
@@ -17,23 +17,23 @@ use crate::volume::integrity::tag::ListEntry;
 use crate::volume::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use scrubjay_code::crc32c;
 
-/// So many stripes are read together at most; a longer request is several of them.
+/// Stripes read together, at most (count); a longer request is split.
 pub(super) const STRIPES_MAX: usize = 64;
 
 /// A stripe, and the pieces of it that a request wants, in their order.
 pub(super) type StripePieces = (StripeIndex, Vec<ChunkBytes>);
 
-/// What came of a stripe at the first try.
+/// The outcome of the first attempt to read a stripe.
 enum FirstRead {
     Parts(Vec<ReadPart>),
-    /// Somebody has it alone, or waits to.
+    /// Another task holds the stripe alone, or waits to.
     Busy,
-    /// Something is not as it should be.
+    /// A row is missing, wrong or unproven: the whole stripe must be read and judged.
     Doubtful,
 }
 
-/// The parts that answer these wants, in their order. All stripes that nobody writes to are read at once. (Nobody waits
-/// for a stripe while holding another: two such readers could wait for each other.)
+/// The parts that answer these wants, in their order. All stripes that no task holds alone are read at once. (A reader
+/// never waits for a stripe while it holds another: two such readers could wait for each other.)
 pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Vec<ReadPart> {
     for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(SeededBug::ReadBeforeResync))) {
         resync::ensure(handle, *stripe).await;
@@ -55,7 +55,7 @@ pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Ve
     parts
 }
 
-/// Reads the stripes that are held, and lets go of them.
+/// Reads the stripes whose guards were granted, and releases them at the end.
 async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<Guard>>) -> Vec<FirstRead> {
     let positions_of = |pieces: &[ChunkBytes]| -> PositionSet { pieces.iter().map(|piece| piece.position).collect() };
     let is_read = |stripe: StripeIndex, guard: &Option<Guard>| {
@@ -94,17 +94,18 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
     answers
 }
 
-/// Looks at all of a stripe that is not as it should be, and puts it right.
+/// Reads a doubtful stripe whole, repairs it, and answers the pieces.
 async fn resolved(handle: &VolumeHandle, (stripe, pieces): &StripePieces) -> Vec<ReadPart> {
     let _guard = handle.lock(*stripe, true).await;
     if !handle.with(|state| state.maps.written.get(*stripe)) {
-        return zeros(pieces); // trimmed, while nobody held it
+        return zeros(pieces); // trimmed while it was not locked
     }
     let resolved = marks::repair_and_mark(handle, *stripe).await;
     resolved_parts(handle, pieces, resolved)
 }
 
-/// What was never written; or may have been, in a volume that broke before it could tell.
+/// Answers pieces of a stripe that the written map calls unwritten: zeros; or lost, where a first write may have been
+/// cut short and no resync will decide it (the volume is broken or read-only).
 async fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     let (needs_resync, may_be_unmapped) =
         handle.with(|state| (state.maps.needs_resync(stripe), state.maps.may_be_unmapped(stripe)));
@@ -114,7 +115,7 @@ async fn unwritten(handle: &VolumeHandle, stripe: StripeIndex, pieces: &[ChunkBy
     zeros(pieces)
 }
 
-/// What holds zeros.
+/// Zeros for each piece.
 fn zeros(pieces: &[ChunkBytes]) -> Vec<ReadPart> {
     pieces.iter().map(|piece| ReadPart::Zeros(piece.range.len() as u64)).collect()
 }
@@ -133,7 +134,7 @@ fn plan_read(state: &VolumeState, stripe: StripeIndex, wanted: PositionSet) -> O
     plan(state.geometry.scheme, state.shape(), Want::Read(wanted), known).filter(|_| !is_undecided)
 }
 
-/// The parts, if all that was read is as it should be.
+/// The parts, if all rows that were read are sound and consistent; else `None`.
 fn answer(
     state: &mut VolumeState,
     stripe: StripeIndex,
@@ -156,7 +157,7 @@ fn answer(
     }
     let lost: PositionSet =
         wanted.iter().filter(|&position| rows.evidence.rows[position].entry.version.is_lost()).collect();
-    // Without any list to compare with, a sound chunk may still be an old one.
+    // Without a list to compare with, a sound chunk may still be stale.
     let is_compared = !((plan.read_chunks | plan.read_appendices) & state.shape().parity_slots()).is_empty();
     if is_compared || state.geometry.scheme.has_buddies() {
         (wanted & rows.flushed).iter().for_each(|position| state.maps.note_read(stripe, position));
@@ -166,7 +167,7 @@ fn answer(
     Some(parts)
 }
 
-/// Decodes wanted chunks whose members are missing; false when the result is not what the lists say.
+/// Decodes wanted chunks whose members are missing; false if the result does not match the parities' lists.
 fn reconstruct(
     state: &mut VolumeState,
     stripe: StripeIndex,

@@ -1,31 +1,31 @@
 //! The read-status bitmap: which data chunks were read, and found right, since they were last written.
 //!
 //! Li & Lee 2014, section V-C: one bit a chunk, in zones of which only some are in memory. A lost bit costs an I/O (the
-//! chunk is checked once more), never safety; so a zone that has to make room is forgotten, not saved.
+//! chunk is checked once more), never safety; so an evicted zone is forgotten, not saved.
 
 use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
-/// Chunks of one zone: 4 KiB of bits.
+/// Chunks in one zone: 4 KiB of bits.
 pub const ZONE_CHUNKS: u64 = 1 << 15;
 
 const ZONE_WORDS: usize = (ZONE_CHUNKS / 64) as usize;
 
-/// In the table of zones: not in memory.
+/// In the table of zones: the zone is not in memory.
 const NOWHERE: u32 = u32::MAX;
 
 /// One bit for each data chunk of an array; all unset at first. Memory: 4 KiB for each zone in memory, and 4 bytes for
-/// each zone of the array up to the last one that ever was.
+/// each zone of the array up to the last one that was ever in memory.
 #[derive(Clone, Debug)]
 pub struct ReadStatus {
     chunks: u64,
     zones_max: usize,
-    /// Of each zone of the array, as far as any was in memory: its place in `held`, or [`NOWHERE`].
+    /// By zone of the array, up to the last one that was ever in memory: its index in `held`, or [`NOWHERE`].
     places: Vec<u32>,
     held: Vec<Zone>,
-    /// The bits of the zones in `held`, one after the other.
+    /// The bits of the zones in `held`, in the same order.
     words: Vec<u64>,
-    /// Where the search for a zone to forget goes on.
+    /// The index in `held` where the next search for a zone to evict begins (the hand of a clock algorithm).
     hand: usize,
 }
 
@@ -33,44 +33,44 @@ pub struct ReadStatus {
 #[derive(Clone, Debug)]
 struct Zone {
     number: usize,
-    /// Was a bit set since the hand came by, but for the one that brought it here?
+    /// Was a bit set since the hand last passed, other than the one for which the zone was brought into memory?
     is_used: bool,
 }
 
 impl ReadStatus {
-    /// For an array of `chunks` data chunks, no more than `zones_max` zones of it in memory.
+    /// A bitmap of `chunks` data chunks, with at most `zones_max` zones in memory.
     ///
     /// # Panics
-    /// When no zone may be in memory, or 2^32 and more.
+    /// Unless `zones_max` is between 1 and 2^32 - 2.
     pub fn new(chunks: u64, zones_max: usize) -> ReadStatus {
         assert!((1..NOWHERE as usize).contains(&zones_max), "one zone at least is in memory, and fewer than 2^32 are");
         ReadStatus { chunks, zones_max, places: Vec::new(), held: Vec::new(), words: Vec::new(), hand: 0 }
     }
 
-    /// Was it read since it was written? (`false` when that is not known.)
+    /// Was the chunk read since it was last written? (`false` if that is not known.)
     ///
     /// # Panics
-    /// When there is no such chunk; so do all that follow.
+    /// If there is no such chunk; so do all methods below that take chunks.
     pub fn is_read(&self, chunk: u64) -> bool {
         self.are_read(chunk, 1)
     }
 
-    /// Were all of `count` chunks from `first` on?
+    /// Were all of the `count` chunks from `first` on read since they were last written?
     pub fn are_read(&self, first: u64, count: u64) -> bool {
         self.pieces(first, count).all(|(chunk, mask)| self.word(chunk).is_some_and(|at| self.words[at] & mask == mask))
     }
 
-    /// It was read, and found right. Another zone may be forgotten for this.
+    /// Records that the chunk was read, and found right. May evict another zone.
     pub fn set(&mut self, chunk: u64) {
         self.set_run(chunk, 1);
     }
 
-    /// It was written.
+    /// Records that the chunk was written.
     pub fn clear(&mut self, chunk: u64) {
         self.clear_run(chunk, 1);
     }
 
-    /// All of `count` chunks from `first` on were read, and found right.
+    /// Records that all of the `count` chunks from `first` on were read, and found right. May evict other zones.
     pub fn set_run(&mut self, first: u64, count: u64) {
         for (chunk, mask) in self.pieces(first, count) {
             let at = match self.word(chunk) {
@@ -84,7 +84,7 @@ impl ReadStatus {
         }
     }
 
-    /// They were written.
+    /// Records that all of the `count` chunks from `first` on were written.
     pub fn clear_run(&mut self, first: u64, count: u64) {
         for (chunk, mask) in self.pieces(first, count) {
             if let Some(at) = self.word(chunk) {
@@ -93,7 +93,7 @@ impl ReadStatus {
         }
     }
 
-    /// Nothing is known of any chunk: after a crash, or the change of a disk.
+    /// Forgets all bits, as after a crash or the change of a disk.
     pub fn clear_all(&mut self) {
         self.places.clear();
         self.held.clear();
@@ -101,7 +101,7 @@ impl ReadStatus {
         self.hand = 0;
     }
 
-    /// Which of `count` chunks from `first` on were read, counted from there: what a plan wants to know of a stripe.
+    /// Those of the `count` chunks from `first` on that were read, counted from `first`: what a plan needs to know of a stripe.
     pub fn positions(&self, first: u64, count: u64) -> PositionSet {
         let mut positions = PositionSet::NONE;
         for (chunk, mask) in self.pieces(first, count) {
@@ -115,7 +115,7 @@ impl ReadStatus {
         positions
     }
 
-    /// A run, cut at the words: a chunk in each, and the bits of the run in it.
+    /// Splits a run at the words' ends: of each piece its first chunk, and the mask of its bits in their word.
     fn pieces(&self, first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let end = first.saturating_add(count);
         assert!(end <= self.chunks, "chunks {first}..{end} of {}", self.chunks);
@@ -128,13 +128,13 @@ impl ReadStatus {
         })
     }
 
-    /// Where the chunk's bit is, if its zone is in memory: which word.
+    /// The index in `words` of the chunk's word, if its zone is in memory.
     fn word(&self, chunk: u64) -> Option<usize> {
         let place = *self.places.get((chunk / ZONE_CHUNKS) as usize)?;
         (place != NOWHERE).then(|| place as usize * ZONE_WORDS + word_in_zone(chunk))
     }
 
-    /// Brings the zone of a chunk into memory, all its bits unset, and gives the chunk's word.
+    /// Brings the zone of a chunk into memory, all its bits unset. Returns the index of the chunk's word.
     fn hold(&mut self, chunk: u64) -> usize {
         let number = (chunk / ZONE_CHUNKS) as usize;
         let zone = Zone { number, is_used: false };
@@ -156,7 +156,7 @@ impl ReadStatus {
         place * ZONE_WORDS + word_in_zone(chunk)
     }
 
-    /// The next zone round the clock in which no bit was set since the last time round.
+    /// The index in `held` of the zone to evict: the next in which no bit was set since the hand last passed.
     fn victim(&mut self) -> usize {
         loop {
             let place = self.hand;
@@ -178,8 +178,8 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::BTreeSet;
 
-    /// Random sets and clears against a set of numbers: with room for all zones every bit is right, with less no bit is
-    /// set that should not be.
+    /// Random sets and clears against a model set of numbers: with room for all zones every bit is right; with less, no
+    /// bit is set that should not be.
     #[test]
     fn no_bit_is_invented_and_none_lost_while_there_is_room() {
         let chunks = 5 * ZONE_CHUNKS - 7;

@@ -1,4 +1,4 @@
-//! Rebuilding a member that was replaced: online, stripe by stripe, resumed where it stopped, each row read back.
+//! Rebuilds a replaced or returned member: online, stripe by stripe, resumed where it stopped; each row is read back.
 
 use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
@@ -20,14 +20,14 @@ use crate::volume::member::{MemberIndex, OpKind};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Stripes rebuilt between two flushes of the new member.
+/// Stripes rebuilt between two flushes of the member.
 const WINDOW_STRIPES: u64 = 64;
-/// Stripes under way at once.
+/// Stripes rebuilt concurrently.
 const STRIPES_AT_ONCE: usize = 8;
-/// Windows between two superblocks that remember how far it is.
+/// Windows between two superblocks that record the progress.
 const WINDOWS_PER_SUPERBLOCK: u64 = 16;
 
-/// Goes on with every rebuild that was under way when the volume was stopped.
+/// Resumes every rebuild that was under way when the volume was stopped.
 pub(super) fn resume(handle: &VolumeHandle) {
     let unfinished: Vec<MemberIndex> = handle.with(|state| {
         let is_writable = !state.options.is_read_only;
@@ -41,8 +41,8 @@ pub(super) fn resume(handle: &VolumeHandle) {
     }
 }
 
-/// Takes a disk in as the member `member`: it gets the maps, then everything else, while the volume goes on. One that is back
-/// holds what was not written since it left.
+/// Takes a disk in as member `member`: it gets the maps, then its rows, while the volume serves. A returned member
+/// (`is_back`) keeps the regions that were not written since it left.
 pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uuid, is_back: bool) {
     let is_open = handle.with(|state| {
         state.membership.joining.remove(member);
@@ -58,7 +58,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.membership.members[member].generation_known = 0;
         state.membership.members[member].ahead.clear();
         state.membership.members[member].lacks = is_back.then(|| state.maps.intents.away.clone());
-        // What was read before was not read of it; also of a new disk, which may be the old one, wiped at its ends only.
+        // The bits of earlier reads say nothing of this disk; nor of a new one, which may be the old one, wiped at its ends only.
         state.maps.read_status.clear_all();
         state.membership.members[member].stripes_vouched = 0;
         state.membership.members[member].faults.clear();
@@ -81,7 +81,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
     taken_in(&handle);
 }
 
-/// A stop waits for it no more.
+/// The take-in is over: a stop waits for it no longer.
 fn taken_in(handle: &VolumeHandle) {
     handle.with(|state| {
         state.scheduler.requests -= 1;
@@ -89,16 +89,16 @@ fn taken_in(handle: &VolumeHandle) {
     });
 }
 
-/// Waits until all that a crash left is resynced.
+/// Waits until everything that a crash left is resynced.
 async fn wait_for_resync(handle: &VolumeHandle) {
     while handle.with(|state| state.membership.is_serving() && state.maps.unsynced.regions().len() > 0) {
         handle.park(WaitList::Idle).await;
     }
 }
 
-/// Gives a new member, which is attached already, the intents and the written map.
+/// Writes the intents and the written map to a new member, which is attached already.
 async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
-    // Nobody else writes a page of the intents meanwhile.
+    // Hold all pages of the intents, so that no other task writes them meanwhile.
     while handle.with(|state| !state.maps.intents.pages_busy.is_empty()) {
         handle.park(WaitList::Intent).await;
     }
@@ -117,12 +117,12 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     for (disk, why) in persist::failed(handle, done) {
         persist::fail_member(handle, disk, why).await;
     }
-    // The written map is written anew on all: the versions of a page take turns in the same way everywhere.
+    // The written map is written again on all members, so that each version of a page goes to the same place everywhere.
     handle.with(|state| {
         let all = 0..state.geometry.written_pages;
         state.maps.written_changed.extend(all.clone());
         state.maps.written_once.extend(all);
-        state.maps.writes_twice = true; // what lay in the other place is nothing of ours
+        state.maps.writes_twice = true; // the other place may hold foreign data
     });
     persist::flush(handle).await;
 }
@@ -141,27 +141,26 @@ fn start(handle: &VolumeHandle, disk: PlacedDisk) {
     }
 }
 
-/// How a run of stripes ended.
-/// The later ones are worse: of several tasks the worst end counts.
+/// How the rebuild of a run of stripes ended. Ordered from best to worst: of several tasks the worst end counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RebuildEnd {
-    /// The disk holds them.
+    /// The disk holds all of them.
     Done,
-    /// All but some that could not be marked as lost: to be tried again.
+    /// The disk holds all but some that could not be marked as lost: try again.
     Undecided,
-    /// The disk does not take them, or is not in its place any more, or the volume stops.
+    /// The disk refuses writes, or is no longer in its place, or the volume stops.
     Ended,
 }
 
-/// A stripe that cannot be decided now is asked again so much later.
+/// Pause before a stripe that could not be decided is tried again.
 const UNDECIDED_PAUSE: Nanos = Nanos::from_secs(5);
 
 async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     let mut windows = 0;
-    // How far a disk is rests on the written map, pages of which wait for that, too.
+    // The recorded progress depends on the written map, of which some pages are held back until the resync is done.
     wait_for_resync(handle).await;
-    // A member that is back may hold rows of a first write that a crash cut short. All pages get a newer number, so that after
-    // the next crash these rows are not taken for newer than the map.
+    // A returned member may hold rows of a first write that a crash cut short. All pages get a newer generation, so
+    // that after the next crash these rows are not taken for newer than the map.
     handle.with(|state| {
         if state.geometry.scheme.has_versions() {
             state.maps.written_changed.extend(0..state.geometry.written_pages);
@@ -187,7 +186,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
         let end = window(handle, disk, from, to).await;
         let flushed = handle.ops(vec![(member, OpKind::Flush)]).await;
         let is_flushed = flushed.iter().all(|flushed| flushed.result.is_ok());
-        // Also while the volume stops: what the disk may have lost is not on it, and no later flush would tell.
+        // Also while the volume stops: what the disk's cache may have dropped is not on it, and no later flush would report that.
         if !is_flushed {
             persist::fail_member(handle, disk, FailureReason::Refused).await;
             return;
@@ -216,7 +215,7 @@ async fn run(handle: &VolumeHandle, disk: PlacedDisk) {
     }
 }
 
-/// Passes over what a member that is back holds already; the first stripe that it does not hold then.
+/// Skips the stripes that a returned member holds already. Returns the first stripe that it does not hold.
 fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<StripeIndex> {
     let (done, end) = (StripeIndex(stripes_done(state, disk)?), state.geometry.all_stripes().end);
     let next = match &state.membership.members[disk.member].lacks {
@@ -233,8 +232,9 @@ fn skip(state: &mut VolumeState, disk: PlacedDisk) -> Option<StripeIndex> {
     Some(next)
 }
 
-/// A checkpoint of a rebuild: makes the written map durable before a superblock says how far this disk is: a stripe that was trimmed meanwhile was
-/// left out, and a crash must not bring it back with a row that was never there. Is the disk still being rebuilt then?
+/// A checkpoint of a rebuild: makes the written map durable before a superblock records the progress. A stripe that was
+/// trimmed meanwhile was left out, and a crash must not bring it back with a row that was never written. Returns true
+/// if the disk is still being rebuilt.
 async fn checkpoint(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
     let done = handle.with(|state| stripes_done(state, disk));
     persist::flush(handle).await;
@@ -247,7 +247,7 @@ async fn checkpoint(handle: &VolumeHandle, disk: PlacedDisk) -> bool {
     })
 }
 
-/// How far this disk is, if it is the one that is being rebuilt, and the volume is open.
+/// The disk's progress in stripes, if it is still in its place and being rebuilt, and the volume serves.
 fn stripes_done(state: &VolumeState, disk: PlacedDisk) -> Option<u64> {
     match state.membership.members[disk.member].state {
         MemberState::Rebuilding { stripes_done }
@@ -259,7 +259,7 @@ fn stripes_done(state: &VolumeState, disk: PlacedDisk) -> Option<u64> {
     }
 }
 
-/// Rebuilds the stripes `from..to` that the disk does not hold yet.
+/// Rebuilds those of the stripes `from..to` that the disk does not hold yet.
 async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: StripeIndex) -> RebuildEnd {
     let next = Rc::new(Cell::new(from));
     let running = Rc::new(Cell::new(STRIPES_AT_ONCE));
@@ -287,7 +287,7 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: 
     end.get()
 }
 
-/// Rebuilds what the member holds of one stripe, writes it and reads it back, twice at most.
+/// Rebuilds the member's rows of one stripe, writes them and reads them back, twice at most.
 async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -> RebuildEnd {
     let member = disk.member;
     resync::ensure(handle, stripe).await;
@@ -312,7 +312,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     let has_come_back = || !(before - missing()).is_empty();
     let mut resolved = marks::repair_and_mark(handle, stripe).await;
     if !resolved.lost.is_empty() {
-        // A member that came back while the others were read may have the row that was missing: nothing is decided without it.
+        // A member that returned while the others were read may have the row that was missing: nothing is decided without it.
         if has_come_back() || handle.with(|state| is_waited_for(state, stripe, mine)) {
             resolved.recycle(handle);
             return RebuildEnd::Undecided;
@@ -323,13 +323,13 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             resolved.recycle(handle);
             return given_up(handle, disk, stripe, mine).await;
         }
-        // Where rows do not prove themselves, what is not known must not be made to look right: it is marked, and what
-        // lies on the new disk is then as known as the rest.
+        // Where rows do not prove themselves, an unknown chunk must not be made to look right: it is marked as lost,
+        // and then the content of the new disk is known like that of the others.
         if !checks_itself {
             marks::lay(handle, stripe, &mut resolved).await;
         }
         resolved.recycle(handle);
-        // With what is lost marked, the stripe may be whole.
+        // With the lost chunks marked, the stripe may be whole.
         resolved = marks::repair_and_mark(handle, stripe).await;
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
@@ -382,9 +382,9 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
     })
 }
 
-/// Should the rebuild wait at this stripe? Yes if another of its members is out, and not replaced, that may prove the lost chunk when it
-/// comes back. Where rows prove themselves, going on destroys nothing: the rebuild waits only if more rows are missing than there are
-/// parities.
+/// Should the rebuild wait at this stripe? Yes if another of its members is out, and not replaced, that may prove the
+/// lost chunk when it returns. Where rows prove themselves, going on destroys nothing: the rebuild waits only if more
+/// rows are missing than there are parities.
 fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) -> bool {
     let is_out =
         |position: StripePosition| !state.membership.is_attached(state.geometry.place(stripe, position).member);
@@ -394,7 +394,7 @@ fn is_waited_for(state: &VolumeState, stripe: StripeIndex, mine: PositionSet) ->
     is_anybody_out && !can_go_on
 }
 
-/// Does the disk, which does not count as holding them, show these rows of a stripe?
+/// Reads these rows back from the disk, which does not count as holding them yet: do all have the content that was written?
 async fn are_there(
     handle: &VolumeHandle,
     disk: PlacedDisk,
@@ -418,8 +418,8 @@ async fn are_there(
     are_there
 }
 
-/// Where a row cannot be rebuilt and rows prove themselves: writes a lost mark without an appendix in its place. Else a row that a crash left
-/// half rebuilt would look half written, and on a disk that was this member before, its old row would look whole.
+/// Where a row cannot be rebuilt and rows prove themselves: writes a lost mark without an appendix in its place. Otherwise
+/// a row that a crash left half rebuilt would look half written; and on a returned disk the old row would look whole.
 async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, mine: PositionSet) -> RebuildEnd {
     if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;

@@ -1,4 +1,4 @@
-//! Opening a volume: its maps are read, and it serves. What a crash left in dirty regions is resynced meanwhile (`resync`).
+//! Opens a volume: reads its maps, then serves. What a crash left in dirty regions is resynced meanwhile (`resync`).
 
 use super::handle::VolumeHandle;
 use super::intents::Intents;
@@ -26,8 +26,8 @@ use std::ops::Range;
 
 /// Reads the maps, and opens the volume.
 ///
-/// Where the newest superblock says that it was stopped in order, no region is dirty, whatever the intents say: rows are
-/// judged, never resynced.
+/// If the newest superblock records that the volume was stopped in order, no region is dirty, whatever the intents say:
+/// rows are judged, never resynced.
 pub(super) async fn open(handle: VolumeHandle) {
     let (was_clean, is_vouched_for) = handle.with(|state| {
         let superblock = &state.membership.superblock;
@@ -66,16 +66,17 @@ pub(super) async fn open(handle: VolumeHandle) {
             metadata::tell_before_start(&handle).await;
         }
         let is_told_otherwise = told.count() > 0 || handle.with(|state| state.maps.intents.away.count() > 0);
-        // While the superblocks still say "in order": after a crash from here on the intents count.
+        // Before the superblocks cease to record "stopped in order": from then on the intents count after a crash.
         if was_clean && is_told_otherwise {
             persist::mark_dirty_again(&handle).await;
         }
-        // The disks may hold writes of a server that was killed: if one is dropped later, no write of this server's is to be taken for it.
+        // The disks may hold unflushed writes of a killed server: if a disk drops one later, it must not be taken for a
+        // lost write of this server.
         if !was_clean {
             persist::flush(&handle).await;
         }
-        // What was concluded about the map, or is on one member only, is durable before anything else vouches for it: until then the superblock
-        // keeps its sum.
+        // What was concluded about the map, or is on one member only, must be durable before anything else vouches for
+        // it: until then the superblock keeps its map sum.
         let owes_pages = handle.with(|state| !state.maps.written_changed.is_empty());
         let VolumeOptions { today, start_number, write_numbers, .. } = handle.with(|state| state.options.clone());
         persist::commit(&handle, |superblock| {
@@ -98,7 +99,7 @@ pub(super) async fn open(handle: VolumeHandle) {
     }
     handle.with(|state| {
         if state.membership.life == VolumePhase::Opening {
-            // What is dirty and cannot be resynced may be read where it needs no rebuilding (`VolumeMaps::is_undecided`).
+            // Without a resync, dirty stripes may be read where nothing needs to be reconstructed (`VolumeMaps::is_undecided`).
             if !is_writable {
                 state.maps.leave_undecided();
             }
@@ -111,7 +112,7 @@ pub(super) async fn open(handle: VolumeHandle) {
     super::rebuild::resume(&handle);
 }
 
-/// Reads those pages once more that seem to be torn: a read may have gone astray, and what is torn is written over.
+/// Reads torn-looking pages once more, as a read may have gone astray: pages that are torn will be overwritten.
 async fn read_again(handle: &VolumeHandle, found: &mut [FoundPage], is_torn: impl Fn(&&FoundPage) -> bool) {
     let torn: BTreeSet<(u64, MemberOffset, usize)> =
         found.iter().filter(&is_torn).map(|found| (found.page, found.offset, found.block.len())).collect();
@@ -146,7 +147,7 @@ async fn read_intents(handle: &VolumeHandle, told: IntentBit) -> Bits<RegionInde
     })
 }
 
-/// Reads the written map; the pages of which sound versions say different things.
+/// Reads the written map. Returns the pages whose sound versions differ.
 async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
     let mut disputed = Vec::new();
     let (pages, array) = handle.with(|state| (state.geometry.written_pages, state.membership.superblock.array));
@@ -160,7 +161,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
         });
         let mut found = read_pages(handle, &places).await;
         let is_torn = |FoundPage { page, block, .. }: &&FoundPage| {
-            // What has a right checksum was not cut short.
+            // A page with a right checksum was not cut short.
             let says = written::WrittenPage::decode(block, array, *page);
             matches!(says, Err(PageError::Foreign | PageError::Damaged)) && block.iter().any(|&byte| byte != 0)
         };
@@ -189,7 +190,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
                 (map.stripes, map.generations, map.sinces);
             if !state.options.is_read_only {
                 if !state.membership.superblock.is_clean {
-                    // What the crash left of a version that it cut short is written over.
+                    // Overwrite what the crash left of a version that it cut short.
                     let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.page).collect();
                     state.maps.written_changed.extend(&torn);
                     state.maps.written_once.extend(&torn);
@@ -203,9 +204,8 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
     disputed
 }
 
-/// Holds the map against what the superblock vouches for, where the volume was stopped in order. If they are not the same,
-/// the newest version of a page is gone, and what is left is older: of pages that two versions dispute, or else of all,
-/// every stripe counts as written. Zeros are never invented.
+/// Holds the map against the superblock's map sum. If they differ, the newest version of a page is gone, and what is left is older: in
+/// the pages that two versions dispute, or in all pages if there are none, every stripe counts as written. Zeros are never invented.
 fn vouch(state: &mut VolumeState, disputed: &[u64]) {
     if written::sum(&state.geometry, &state.maps.written) == state.membership.superblock.map_sum {
         return;
@@ -222,8 +222,8 @@ fn vouch(state: &mut VolumeState, disputed: &[u64]) {
     state.maps.written = map.stripes;
 }
 
-/// Pages whose newest version is not on all members: a crash left it on some, and it would go with them. The next flush
-/// writes another one to all.
+/// Pages whose newest version is not on all members: after a crash it may be on a few only, and would be lost with
+/// them. The next flush writes a newer version to all.
 fn rare_pages(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenPage<'_>]) -> Vec<u64> {
     let mut copies = vec![0; (pages.end - pages.start) as usize];
     for page in sound.iter().filter(|page| page.generation == state.maps.written_generations[page.index as usize]) {
@@ -233,10 +233,10 @@ fn rare_pages(state: &VolumeState, pages: Range<u64>, sound: &[written::WrittenP
     pages.zip(copies).filter(|&(_, copies)| copies < members).map(|(page, _)| page).collect()
 }
 
-/// A page as it was read, of one member.
+/// A page as read from one member.
 struct FoundPage {
     page: u64,
-    /// Where it lies.
+    /// The member and the offset from which it was read.
     member: MemberIndex,
     offset: MemberOffset,
     /// Did the member take part in the last start?
@@ -244,8 +244,8 @@ struct FoundPage {
     block: Buffer,
 }
 
-/// The sound pages that are heard: those of members that took part in the last start, and of others where
-/// none of these can tell. What an older one says may be of any time: of a copy that was put back, or a disk that was
+/// The sound pages to believe: those of members that took part in the last start; the pages of others only where none
+/// of these has the page. Another member's page may be of any time: from a copy that was put back, or a disk that was
 /// away; or a crash came between the writing of one superblock and the next.
 fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
     let told: BTreeSet<u64> =
@@ -254,7 +254,7 @@ fn heard<T>(sound: Vec<(bool, T)>, index: fn(&T) -> u64) -> Vec<T> {
     sound.into_iter().filter(is_heard).map(|(_, page)| page).collect()
 }
 
-/// Reads pages from every member with a disk; those that could be read.
+/// Reads pages from every member with a disk. Returns those that could be read.
 async fn read_pages(handle: &VolumeHandle, places: &[(u64, MemberOffset, usize)]) -> Vec<FoundPage> {
     let members = handle.with(|state| state.membership.attached());
     let read = |&(_, offset, len): &(u64, MemberOffset, usize)| {

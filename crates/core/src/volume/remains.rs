@@ -1,5 +1,6 @@
-//! What is left of a stripe that cannot be resolved: more members are missing than the parities make up for, or a crash left
-//! it undecided.
+//! Reads what is left of a stripe that cannot be resolved.
+//!
+//! Either more members are missing than the parities make up for, or a crash left it undecided.
 
 use super::handle::VolumeHandle;
 use super::parts::ChunkBytes;
@@ -12,8 +13,8 @@ use crate::volume::block::ReadPart;
 use crate::volume::integrity::evidence::Evidence;
 use crate::volume::integrity::judge::judge;
 
-/// What answers a piece: of its row, or as lost. The answer may lie about for long, until a client takes it: a small part is
-/// copied, and does not hold the row.
+/// The answer to one piece: bytes of its row, or lost. A client may hold the answer for long: a small part is copied,
+/// so that it does not hold the whole row's buffer.
 pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSet, row: Option<Buffer>) -> ReadPart {
     let len = piece.range.len();
     match row {
@@ -31,7 +32,7 @@ pub(super) fn part(state: &mut VolumeState, piece: &ChunkBytes, lost: PositionSe
     }
 }
 
-/// Of a stripe that is held, and undecided: the data chunks that cannot be read.
+/// The data chunks of an undecided stripe that cannot be read. The caller holds the stripe.
 pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> PositionSet {
     let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
     let pieces: Vec<ChunkBytes> =
@@ -48,15 +49,15 @@ pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> Position
     lost
 }
 
-/// Do all lists that can be believed, one at least, name a newer version of this data row?
+/// Do all lists that can be believed, at least one, name a newer version of this data row?
 fn is_older_than_all(evidence: &Evidence, position: StripePosition) -> bool {
     let own = evidence.rows[position].entry.version.number();
     let mut named = evidence.lists().map(|(_, list)| list[position].version.number()).peekable();
     evidence.scheme.has_versions() && named.peek().is_some() && named.all(|number| number > own)
 }
 
-/// More members are missing than the parities make up for, or a crash left the stripe undecided: what is left of the
-/// chunks that were asked for.
+/// Answers the wanted pieces as far as their own rows prove them, without reconstruction: more members are missing than
+/// the parities make up for, or a crash left the stripe undecided.
 pub(super) async fn lost_or_whole(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -75,12 +76,12 @@ pub(super) async fn lost_or_whole(
     let diagnosis = judge(&rows.evidence);
     let doubtful = match (scheme.checks_itself(), is_undecided) {
         (true, false) => diagnosis.erased | diagnosis.lost,
-        // A crash may have cut a write short: some lists may be newer than the row, or older. But where all that are left are newer, the
-        // row's last write may have been lost, long before the crash.
+        // A crash may have cut a write short: some lists may be newer than the row, or older. But where all lists that
+        // are left are newer, the row's last write may have been lost, long before the crash.
         (true, true) => wanted.iter().filter(|&position| is_older_than_all(&rows.evidence, position)).collect(),
         (false, _) => PositionSet::NONE,
     };
-    // A row that says nothing of itself is right if anybody else says so, or there is nobody to ask.
+    // A row that does not check itself counts as right if another row claims the same sum for it, or no other row has a claim.
     let is_witnessed = |position: StripePosition, sum: u32| {
         let mut others = rows.evidence.claims(position).filter(|&(by, _)| by != position).peekable();
         !needs_witnesses || others.peek().is_none() || others.any(|(_, entry)| entry.sum == sum)

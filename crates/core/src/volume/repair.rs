@@ -1,6 +1,6 @@
-//! A stripe in which something is not as it should be: read whole, judged, rebuilt, repaired, and read back.
+//! Repairs a stripe in which something is wrong: read whole, judged, rebuilt, written, and read back.
 //!
-//! The task that calls this holds the stripe alone.
+//! The calling task holds the stripe alone.
 
 use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kind_of};
 use super::handle::VolumeHandle;
@@ -16,28 +16,29 @@ use crate::volume::integrity::tag::{ListEntry, RowStatus};
 use crate::volume::member::{MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 
-/// A stripe as it is known to be.
+/// A stripe, as far as its content is proven.
 pub(super) struct Resolved {
-    /// The whole row of each data chunk (its appendix may be stale); nothing where no right content can be proven.
+    /// The whole row of each data chunk (its appendix may be stale); `None` where no right content can be proven.
     pub rows: Vec<Option<Buffer>>,
-    /// What each data chunk is: its version and sum, as far as the scheme has them.
+    /// Version and sum of each data chunk, as far as the scheme has them.
     pub entries: Vec<ListEntry>,
-    /// Data chunks of which no right content can be proven. (Those marked as lost have rows, which say so.)
+    /// Data chunks of which no right content can be proven. (Those already marked as lost have rows, which hold the mark.)
     pub lost: PositionSet,
-    /// Did nothing have to be repaired, and was nothing in the way?
+    /// Was every row there, sound and consistent, so that nothing needed repair?
     pub is_clean: bool,
-    /// The data rows that came from the medium itself.
+    /// The data rows that were read from the medium itself, not perhaps from a cache.
     pub flushed: PositionSet,
-    /// Whether more can be learned of what is lost.
+    /// Whether more evidence may come of the lost chunks.
     pub fate: LossFate,
 }
 
-/// Whether more can be learned of lost chunks.
+/// Whether more evidence may come of lost chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossFate {
-    /// No: each row that is wrong is there and silently wrong, or one write is claimed to be two things.
+    /// No: each wrong row was read and is silently wrong, or one write is claimed to have two contents.
     Final,
-    /// Perhaps: a member is missing, or a row cannot be read now. These rows look whole, or half written, and are neither.
+    /// Perhaps: a member is missing, or a row cannot be read now. The rows to be buried: stale or torn, so that no
+    /// crash's resync may believe them.
     Open(PositionSet),
 }
 
@@ -48,20 +49,20 @@ impl Resolved {
         self.lost | marked.map(|(position, _)| position).collect()
     }
 
-    /// Gives back what is left.
+    /// Returns the buffers to the pool.
     pub fn recycle(self, handle: &VolumeHandle) {
         handle.with(|state| state.io.recycle(self.rows.into_iter().flatten()));
     }
 }
 
-/// Reads everything that is left of a stripe, finds out what is wrong, and puts it right on the members too.
+/// Reads every row that is there, finds what is wrong, and repairs it on the members too.
 pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolved {
     let mut rows = read_all(handle, stripe).await;
     retry(handle, stripe, &mut rows).await;
     let diagnosis = judge(&rows.evidence);
     let mut stripe_rows = rebuild(handle, stripe, &rows, &diagnosis);
     check_parity(handle, &rows, &mut stripe_rows);
-    // What was found wrong is not read any more without asking the lists, whether it can be repaired or not.
+    // Later reads of wrong chunks must consult the lists, whether the chunks can be repaired or not.
     handle.with(|state| {
         let shape = state.shape();
         for position in (stripe_rows.erased | stripe_rows.lost).iter().filter(|&position| shape.is_data(position)) {
@@ -72,13 +73,13 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
 
     let is_clean = stripe_rows.erased.is_empty() && stripe_rows.lost.is_empty() && stripe_rows.mismatched.is_empty();
     let (present, is_writable) = handle.with(|state| {
-        // A member that came back since the rows were read is not blamed for not having been there.
+        // A member that returned since the rows were read is not blamed for its missing row.
         let was_there = |&position: &StripePosition| rows.evidence.rows[position].status != RowStatus::Missing;
         let present: PositionSet = state.shape().positions().filter(was_there).collect();
         (present - state.membership.missing(stripe), state.is_writable())
     });
-    // Where no checksum tells what a chunk should be, and the parities contradict each other, what one of them gives is no repair. Parities of
-    // data that prove themselves may be renewed.
+    // Where no checksum proves a chunk, and the parities contradict each other, a chunk rebuilt from one of them is no
+    // repair. Parities of data that prove themselves may be renewed.
     let may_write = handle.with(|state| {
         let are_data_whole = (stripe_rows.rebuilt & state.shape().data_slots()).is_empty();
         state.geometry.scheme.lists_sums()
@@ -102,11 +103,11 @@ pub(super) async fn repair(handle: &VolumeHandle, stripe: StripeIndex) -> Resolv
     Resolved { rows: all, entries, lost, is_clean, flushed, fate }
 }
 
-/// What can become of lost chunks, those that are on members that are there.
+/// The fate of a stripe's lost chunks. `lost`: those on members that are there.
 fn fate(rows: &Rows, diagnosis: &Diagnosis, lost: PositionSet) -> LossFate {
     let status = |position: StripePosition| rows.evidence.rows[position].status;
     let is_silent = |position: StripePosition| !matches!(status(position), RowStatus::Missing | RowStatus::Unreadable);
-    // One number of two contents stays one, whoever comes back. Of sums that contradict each other, a list more may decide.
+    // A version with two contents stays ambiguous, whichever member returns. Where sums contradict each other, another list may decide.
     let is_ambiguous = rows.evidence.scheme.has_versions() && !(diagnosis.lost - diagnosis.erased).is_empty();
     if is_ambiguous || diagnosis.erased.iter().all(is_silent) {
         return LossFate::Final;
@@ -125,8 +126,8 @@ pub(super) async fn read_all(handle: &VolumeHandle, stripe: StripeIndex) -> Rows
     rows::read(handle, stripe, present, PositionSet::NONE).await
 }
 
-/// Reads unsound rows once more: a read that went astray is right the second time, and said to have been one. Nobody
-/// else writes the stripe meanwhile; but a member may have been replaced, and what the new one has there is not a row.
+/// Reads unsound rows once more: a misdirected read is right the second time, and is recorded as one. No other task writes
+/// the stripe meanwhile; but a member may have been replaced, and what the new disk has in that place is not a row.
 pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let is_doubtful = |&position: &StripePosition| {
         !matches!(rows.evidence.rows[position].status, RowStatus::Sound | RowStatus::Missing)
@@ -144,7 +145,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
         let is_whole_neighbour = again.buffers[position].is_some() && !again.read.contains(position);
         let second = if is_whole_neighbour { RowStatus::Sound } else { again.evidence.rows[position].status };
         if second == RowStatus::Sound {
-            // A sector that can be read only at the second try is worth a word, though no member is blamed for it.
+            // Record a sector that can be read only at the second try, though no member is blamed for it.
             let is_hard_to_read = first == RowStatus::Unreadable;
             let kind = if is_hard_to_read { CorruptionKind::Unreadable } else { CorruptionKind::MisdirectedRead };
             handle.with(|state| record(state, stripe, position, kind, Resolution::Transient));
@@ -163,7 +164,7 @@ pub(super) async fn retry(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut
     again.recycle(handle);
 }
 
-/// Takes note of what was found in one row.
+/// Records a finding about one row.
 pub(super) fn record(
     state: &mut VolumeState,
     stripe: StripeIndex,
@@ -184,7 +185,7 @@ pub(super) fn record(
     });
 }
 
-/// Of two reads of one place, which is more like what lies there?
+/// Rank of a read's outcome: of two reads of one place, the higher is more likely to show what lies there.
 fn likeness(status: RowStatus) -> u8 {
     match status {
         RowStatus::Missing => 0,
@@ -198,18 +199,18 @@ fn likeness(status: RowStatus) -> u8 {
 
 /// The rows of a stripe as they should be.
 pub(super) struct Rebuilt {
-    /// Data, then parities; nothing where it is not known.
+    /// Data, then parities; `None` where the content is not known.
     rows: Vec<Option<Buffer>>,
     entries: Vec<ListEntry>,
     lost: PositionSet,
     erased: PositionSet,
-    /// Rows reckoned up from the others, to be written.
+    /// Rows computed from the others, to be written.
     rebuilt: PositionSet,
     /// Parities whose content is not what the data encode to. Where rows prove themselves, they are in `erased`, too.
     mismatched: PositionSet,
 }
 
-/// Reckons up what is erased, as far as it can be proven.
+/// Rebuilds the erased rows, as far as the result can be proven.
 fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &Diagnosis) -> Rebuilt {
     handle.with(|state| {
         let shape = state.shape();
@@ -267,7 +268,7 @@ fn rebuild(handle: &VolumeHandle, stripe: StripeIndex, read: &Rows, diagnosis: &
     })
 }
 
-/// Decodes `wanted` from the rows of `using`, into new rows.
+/// Decodes `wanted` from the rows of `using`, into new rows. Returns `wanted`.
 pub(super) fn decode(
     state: &mut VolumeState,
     rows: &mut [Option<Buffer>],
@@ -292,13 +293,13 @@ pub(super) fn decode(
     wanted
 }
 
-/// As the code takes them.
+/// Positions as the erasure code takes them.
 fn numbers(positions: &[StripePosition]) -> Vec<usize> {
     positions.iter().map(|position| position.get()).collect()
 }
 
 impl Rebuilt {
-    /// Reckons these parities anew, from all data.
+    /// Computes these parities again, from all data.
     fn renew_parities(&mut self, state: &mut VolumeState, parities: PositionSet) {
         if parities.is_empty() {
             return;
@@ -328,8 +329,8 @@ pub(super) fn encode(state: &mut VolumeState, data: &[Option<Buffer>]) -> Vec<Bu
     parities
 }
 
-/// Compares the parities that were read with those of the data. Where rows do not prove themselves, nothing tells which side is
-/// wrong.
+/// Compares the parities that were read with those encoded from the data. Where rows do not prove themselves, nothing
+/// tells which side is wrong.
 fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
     handle.with(|state| {
         let chunk_bytes = state.chunk_bytes();
@@ -345,8 +346,8 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
             };
             if row != &parity[..chunk_bytes] {
                 stripe.mismatched.insert(position);
-                // Data that prove themselves make the parity wrong. It was read, and its checksum is right: it counts as erased all the
-                // same, so that it is made anew like a row that could not be read.
+                // Data that prove themselves make the parity wrong. It was read, and its checksum is right, but it
+                // counts as erased all the same: so it is rebuilt like a row that could not be read.
                 if state.geometry.scheme.checks_itself() {
                     stripe.rebuilt.insert(position);
                     stripe.erased.insert(position);
@@ -360,7 +361,7 @@ fn check_parity(handle: &VolumeHandle, read: &Rows, stripe: &mut Rebuilt) {
     });
 }
 
-/// Writes rebuilt rows, flushes, and reads them back. Those that are right now.
+/// Writes rebuilt rows, flushes, and reads them back. Returns those that read back right.
 async fn write_rebuilt(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -390,7 +391,7 @@ async fn write_rebuilt(
     let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
     let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
     for (disk, why) in persist::failed(handle, flushed) {
-        persist::fail_member(handle, disk, why).await; // no later flush would tell what was lost with this one
+        persist::fail_member(handle, disk, why).await; // no later flush would report what was lost with this one
     }
 
     let flushed: PositionSet =
@@ -424,8 +425,8 @@ struct Reported {
     repaired: PositionSet,
 }
 
-/// Says what was found, blames the members it was found on, and has a look at places that were named as the true
-/// targets of writes that went astray.
+/// Records what was found, counts it as faults of the members concerned, and has those places verified that were named
+/// as the true targets of misdirected writes.
 fn report(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -462,7 +463,7 @@ fn report(
         if kind != CorruptionKind::Mismatch && present.contains(position) {
             persist::blame(handle, place.member, place.row);
         }
-        // Only after a repair: two places that name each other and cannot be repaired would never come to an end.
+        // Only after a repair: two places that name each other and cannot be repaired would be verified for ever.
         if let (CorruptionKind::MisdirectedWrite { member, offset }, Resolution::Repaired) = (kind, end) {
             handle.with(|state| state.suspect(member, offset));
         }

@@ -1,4 +1,4 @@
-//! What a client asks, cut into stripes, done, and answered.
+//! Handles client requests: cuts them into stripes, does them, and replies.
 
 use super::handle::VolumeHandle;
 use super::membership::VolumePhase;
@@ -17,12 +17,12 @@ use crate::volume::block::{AllocationRun, BlockFailure, BlockReply, BlockRequest
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Runs in one answer about allocation: a client asks again from where it ends.
+/// Runs in one allocation reply, at most (count): a client asks again from where the reply ends.
 const RUNS_MAX: usize = 1024;
-/// So many stripes are written with zeros at a time.
+/// Stripes written with zeros at a time (count).
 const ZEROED_AT_ONCE: u64 = 64;
 
-/// Does a request and replies.
+/// Does a request and queues its reply.
 pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockRequest) {
     while handle.with(|state| state.membership.life == VolumePhase::Opening) {
         handle.park(WaitList::Open).await;
@@ -38,7 +38,7 @@ pub(super) async fn run(handle: VolumeHandle, id: RequestId, request: BlockReque
     });
 }
 
-/// Why a request is not even begun.
+/// The reason to refuse a request before it begins; `None`: it can begin.
 fn refusal(state: &VolumeState, request: &BlockRequest) -> Option<BlockFailure> {
     let size = state.geometry.size();
     let (offset, len, writes) = match request {
@@ -92,7 +92,7 @@ async fn finish(handle: &VolumeHandle, is_done: bool, is_durable: bool) -> Block
     if is_well { BlockReply::Done } else { BlockReply::Failed(BlockFailure::Io) }
 }
 
-/// Reads all stripes of a range at once.
+/// Reads all stripes of a range concurrently.
 async fn read_all(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> Vec<ReadPart> {
     let (chunk_bytes, data) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
     let mut wants: Vec<read::StripePieces> = cut(offset, len, chunk_bytes, data).collect();
@@ -121,7 +121,7 @@ async fn read_all(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> Vec<
     answers.take().into_iter().flatten().collect()
 }
 
-/// Writes all stripes of a range; each joins what waits for its stripe already.
+/// Writes all stripes of a range; each write joins those already waiting for its stripe. Returns true if all succeeded.
 async fn write_all(handle: &VolumeHandle, offset: VolumeOffset, len: u64, data: Option<Rc<Buffer>>) -> bool {
     let (chunk_bytes, count) = handle.with(|state| (state.geometry.chunk_bytes, state.shape().data));
     let stripes: Vec<(StripeIndex, Vec<ChunkBytes>)> = cut(offset, len, chunk_bytes, count).collect();
@@ -141,7 +141,8 @@ async fn write_all(handle: &VolumeHandle, offset: VolumeOffset, len: u64, data: 
     !ticket.is_failed.get()
 }
 
-/// Whole stripes are forgotten, the edges are written. (So is all of it where the written map cannot be changed yet.)
+/// Zeroes a range: whole stripes are deallocated, the edges are written. (All of it is written where the written map
+/// cannot be changed yet.)
 async fn zero(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let end = (offset + len).get();
@@ -160,12 +161,12 @@ async fn zero(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
         }
     }
     deallocate(handle, VolumeOffset(start), end - start).await;
-    // Zeros stay zeros, even if this process is killed: a trim may come undone, this may not. Nor if an edge failed: by now they
-    // may have been read.
+    // Flush: a trim may come undone if this process is killed, zeroing may not. Also if an edge failed: the zeros may
+    // have been read by now.
     persist::flush(handle).await && is_done
 }
 
-/// Writes zeros as data, a few stripes at a time: each holds its rows in memory.
+/// Writes zeros as data, a few stripes at a time, because each stripe holds its rows in memory.
 async fn write_zeros(handle: &VolumeHandle, offset: VolumeOffset, len: u64) -> bool {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let (mut at, mut is_done) = (offset.get(), true);
@@ -189,7 +190,7 @@ async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
         }
         let _guard = handle.lock(stripe, true).await;
         handle.with(|state| {
-            // The map cannot say yet that something was forgotten here, and need not: it is but a hint.
+            // A page that a resync holds back cannot record the trim yet, and need not: a trim is only a hint.
             let is_held_back = state.maps.is_held_back(state.geometry.written_page_of(stripe));
             if !state.membership.is_broken && !is_held_back {
                 state.maps.written.set(stripe, false);
@@ -203,7 +204,7 @@ async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
     }
 }
 
-/// Runs of written and unwritten stripes.
+/// Runs of written and unwritten stripes, from `offset` on.
 fn allocation(state: &VolumeState, offset: VolumeOffset, len: u64) -> Vec<AllocationRun> {
     let stripe_bytes = state.geometry.stripe_bytes();
     let mut runs: Vec<AllocationRun> = Vec::new();

@@ -1,5 +1,6 @@
-//! Resyncing what a crash left: each stripe of a dirty region becomes what it may be, and whole, before anybody reads or
-//! writes it; in the background, or at once when somebody asks for it.
+//! Resyncs what a crash left: decides each stripe of a dirty region and makes it whole before it is read or written.
+//!
+//! Stripes are resynced in the background, or at once when a request needs one.
 
 use super::finding::{CorruptionKind, Resolution, kind_of};
 use super::handle::{EndedOp, VolumeHandle};
@@ -26,12 +27,12 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// So often rows are read again that say nothing of themselves, until two reads agree.
+/// Reads of rows that do not check themselves, at most, until two reads in a row agree (count).
 const READS_MAX: usize = 16;
-/// Stripes resynced in the background at once.
+/// Stripes resynced concurrently in the background.
 const STRIPES_AT_ONCE: usize = 16;
 
-/// Resyncs all that a crash left, in the background, as long as the volume is open.
+/// Resyncs all that a crash left, in the background, while the volume is open.
 pub(super) fn start(handle: &VolumeHandle) {
     let regions: Vec<RegionIndex> = handle.with(|state| state.maps.unsynced.regions().collect());
     if regions.is_empty() {
@@ -57,7 +58,7 @@ pub(super) fn start(handle: &VolumeHandle) {
     }
 }
 
-/// The next stripe of these regions: `next` is a region's place among them, and a stripe's place in it.
+/// The next stripe of these regions. `next`: index of the region in `regions`, and of the stripe in that region.
 fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64)>) -> Option<StripeIndex> {
     loop {
         let (place, index) = next.get();
@@ -70,7 +71,7 @@ fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64
     }
 }
 
-/// Resyncs a stripe that a crash may have left half written, unless that was done. Nobody may use a stripe before.
+/// Resyncs a stripe that a crash may have left half written, unless that is done already. No stripe may be used before.
 pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
     let needs_resync = || handle.with(|state| state.maps.needs_resync(stripe));
     if !needs_resync() {
@@ -86,7 +87,7 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
     handle.with(|state| {
         let now = state.scheduler.now;
         state.maps.intents.end(region, now);
-        // What seems lost may be on members that went just now: it is found again when they come back.
+        // Chunks that seem lost may be on members that have just gone: the stripe is resynced when they are back.
         if !state.membership.is_broken {
             let stripes = state.geometry.stripes_of_region(region);
             state.maps.unsynced.mark_synced(region, stripe - stripes.start, stripes.end - stripes.start);
@@ -94,15 +95,15 @@ pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
     });
 }
 
-/// Makes one stripe what it may be, and whole.
+/// Decides what one stripe is to be, and makes it whole.
 async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
-    // 1. A stripe that the written map does not know, and in which no appendix tells of a write, was never begun.
+    // 1. A stripe that is not in the written map, and in which no appendix shows a write, was never begun.
     let is_written = handle.with(|state| state.maps.written.get(stripe));
     if !is_written && (!handle.with(|state| state.geometry.scheme.has_versions()) || is_unwritten(handle, stripe).await)
     {
         return;
     }
-    // 2. Read everything, until two reads agree: a read that went astray looks like a torn write.
+    // 2. Read everything, until two reads agree: a misdirected read looks like a torn write.
     let mut rows = repair::read_all(handle, stripe).await;
     repair::retry(handle, stripe, &mut rows).await;
     read_alike(handle, stripe, &mut rows).await;
@@ -117,7 +118,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         write_zeros(handle, stripe).await;
         return;
     }
-    // 4. What they leave open, the parity equations may decide.
+    // 4. Where versions and checksums do not decide, the parity equations may.
     if !reconciliation.lost.is_empty() {
         handle.with(|state| decide_by_parity(state, &rows, &mut reconciliation));
     }
@@ -133,8 +134,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     reconciliation.lost = reconciliation.lost | hollow;
     let mut data = handle.with(|state| known_rows(state, &rows, &mut reconciliation));
     if !reconciliation.lost.is_empty() && !has_versions {
-        // Without versions only marks that are there before the parities that count them tell, after the next crash, what
-        // was lost by this one.
+        // Without versions only the marks tell, after another crash, what this crash lost: they must be written before
+        // the parities that count them.
         let lost = reconciliation.lost;
         let entries = rows.evidence.rows[..data.len()].iter().map(|row| row.entry).collect();
         let flushed = rows.flushed;
@@ -175,14 +176,14 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         }
         changed(state, stripe, data, entries, &rows)
     });
-    // What seems lost may be on members that went just now: it is found again when they come back.
+    // Chunks that seem lost may be on members that have just gone: the stripe is resynced when they are back.
     if handle.with(|state| state.membership.is_broken) {
         let buffers = writes.into_iter().filter_map(|(_, op)| op.buffer());
         handle.with(|state| state.io.recycle(buffers));
         rows.recycle(handle);
         return;
     }
-    // 7. Write what changed; a member that takes no write has failed.
+    // 7. Write what changed. A member that refuses a write fails.
     let hurt = not_lost(hurt, reconciliation.lost);
     let written = handle.with(|state| copies(state, stripe, &hurt, &writes));
     let members: BTreeSet<MemberIndex> = writes.iter().map(|(member, _)| *member).collect();
@@ -191,7 +192,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         persist::fail_member(handle, disk, why).await;
     }
     if !reconciliation.lost.is_empty() {
-        // What is once answered as lost stays so, whatever crashes: the marks are durable before anybody is told.
+        // A chunk once reported as lost stays lost, whatever crashes: the marks are durable before any reply.
         let done = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
         for (disk, why) in persist::failed(handle, done) {
             persist::fail_member(handle, disk, why).await;
@@ -206,12 +207,12 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     report_hurt(handle, stripe, hurt, written).await;
 }
 
-/// Those of these rows whose chunks are not lost: what is lost is reported as such.
+/// Those of these rows whose chunks are not lost: lost chunks are reported as such.
 fn not_lost(hurt: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec<(StripePosition, RowStatus)> {
     hurt.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
 }
 
-/// Of these writes those that go over rows that no crash leaves, as they are to be.
+/// Copies of the buffers in `writes` that replace the rows in `hurt` ([`not_of_a_crash`]): their right content.
 fn copies(
     state: &VolumeState,
     stripe: StripeIndex,
@@ -231,8 +232,8 @@ fn copies(
     hurt.iter().filter_map(copy).collect()
 }
 
-/// Rows of a stripe that was written before that no crash leaves so: a write that was cut short leaves an appendix of the old row or of
-/// the new one, and both can be read and are of this place.
+/// The rows of an already written stripe that are in a state that no crash leaves: a write that was cut short leaves an
+/// appendix of the old row or of the new one, and both can be read and belong in this place.
 fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
     let is_hurt = |status| {
         matches!(status, RowStatus::Unreadable | RowStatus::Corrupt | RowStatus::Elsewhere { is_whole: true, .. })
@@ -241,8 +242,8 @@ fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
     all.filter(|&(_, status)| evidence.scheme.checks_itself() && is_hurt(status)).collect()
 }
 
-/// Says which of these rows the resync repaired, and blames their members, as a repair does: what it wrote is flushed and read back first, and
-/// must be what was `written`; of a row that is not among those, it must be whole.
+/// Reports which of these rows the resync repaired, and blames their members, as a repair does. First it flushes and
+/// reads the rows back: each must equal its copy in `written`, or, without a copy, be sound.
 async fn report_hurt(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -260,7 +261,7 @@ async fn report_hurt(
     let is_flushed = |(position, done): (StripePosition, &EndedOp)| done.result.is_ok().then_some(position);
     let flushed: PositionSet = present.iter().zip(&done).filter_map(is_flushed).collect();
     for (disk, why) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, why).await; // no later flush would tell what was lost with this one
+        persist::fail_member(handle, disk, why).await; // no later flush would report what was lost with this one
     }
     let mut right = PositionSet::NONE;
     // Twice, as everywhere: the read may go astray where the write did not.
@@ -295,9 +296,9 @@ async fn report_hurt(
     }
 }
 
-/// Chunks of which something names a later version than the one that they go back to. Where versions are counted by the
-/// chunk, its next write would take that number again; should a second crash leave a row of the first one beside it, one
-/// number would name two contents, and nothing tell them apart.
+/// Chunks of which some row or list names a later version than the one that they go back to. Hybrid-1 counts versions
+/// by the chunk, so the chunk's next write would take that number again. If a second crash then left a row of the first
+/// write, one number would name two contents, and nothing could tell them apart.
 fn taken_back(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionSet {
     if evidence.scheme != Scheme::Hybrid1 {
         return PositionSet::NONE;
@@ -311,7 +312,7 @@ fn taken_back(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionS
     evidence.shape.data_positions().filter(is_taken_back).collect()
 }
 
-/// Says which chunks of a stripe were lost by the crash.
+/// Reports the chunks of a stripe that were lost by the crash.
 fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
     handle.with(|state| {
         lost.iter()
@@ -319,9 +320,9 @@ fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet) {
     });
 }
 
-/// Of a stripe that the written map calls unwritten: does no appendix speak of a write since the map's page was written?
-/// So there was no first write of it either, or none of which anything is left. Two reads must say so: one that went astray
-/// shows nothing, and what it hid would be there again after the next crash.
+/// Does no appendix of this stripe, which the written map calls unwritten, show a write since the map's page was
+/// written? Then there was no first write either, or nothing is left of it. Two reads must agree: a misdirected read
+/// shows nothing, and the appendix it hid would be there again after the next crash.
 pub(super) async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     let present = handle.with(|state| PositionSet::range(0, state.shape().slots()) - state.membership.missing(stripe));
     for _ in 0..2 {
@@ -336,8 +337,8 @@ pub(super) async fn is_unwritten(handle: &VolumeHandle, stripe: StripeIndex) -> 
     true
 }
 
-/// A stripe's first write did not come to its end: it was never acknowledged as durable, and it holds zeros. They are
-/// written, so that what is left of it says nothing else after the next crash, whoever is missing then, from the next flush on.
+/// Writes a stripe whose first write was cut short: it was never acknowledged as durable, so the stripe holds zeros. From
+/// the next flush on, the remains of that write cannot be believed after another crash, whichever members are missing then.
 async fn write_zeros(handle: &VolumeHandle, stripe: StripeIndex) {
     let version = stripe_write::version(handle).await;
     let rows = stripe_write::first(handle, stripe, &[], version);
@@ -346,10 +347,10 @@ async fn write_zeros(handle: &VolumeHandle, stripe: StripeIndex) {
     }
 }
 
-/// Where rows do not prove themselves, and more of them are there than there are data chunks, the parities tell whether
-/// the stripe is whole: if those that are left over are what all others make of them, it is, and what is missing is known.
-/// Rows of two times may fit each other, too, where two chunks or more are free to be anything (of three data and three parity
-/// chunks: the first two chunks missing, and two of the parities one write ahead). What a list says of a chunk rules that out.
+/// Where rows do not prove themselves, and more rows are there than data chunks, the surplus parities tell whether the
+/// stripe is whole: if they equal what the other rows encode to, it is, and the missing chunks are known. But where two
+/// chunks or more are free, rows of different times may fit each other, too (of three data and three parity chunks: the
+/// first two chunks missing, and two of the parities one write ahead). A list's checksum of a missing chunk rules that out.
 fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconciliation) {
     let (shape, chunk_bytes) = (state.shape(), state.chunk_bytes());
     let sound = rows.evidence.sound();
@@ -390,8 +391,8 @@ fn decide_by_parity(state: &mut VolumeState, rows: &Rows, reconciliation: &mut R
     }
 }
 
-/// Where rows say nothing of themselves, one that was read astray looks like one that was half written: only what two
-/// reads in a row show alike is believed.
+/// Where rows do not check themselves, a misdirected read looks like a half-written row: only a row that is the same in
+/// two reads in a row is believed.
 async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows) {
     let scheme = rows.evidence.scheme;
     if scheme.checks_itself() || !scheme.has_appendix() || judge(&rows.evidence).is_clean() {
@@ -412,8 +413,8 @@ async fn read_alike(handle: &VolumeHandle, stripe: StripeIndex, rows: &mut Rows)
     doubtful.iter().for_each(|position| rows.evidence.rows[position] = RowSeen::nothing(RowStatus::Unreadable));
 }
 
-/// Of a stripe that the written map calls unwritten, only rows count that were written since its page could tell: older ones
-/// were forgotten by a trim, and stay so.
+/// In a stripe that the written map calls unwritten, only rows written since the page's `since` count: older rows were
+/// forgotten by a trim, and stay so.
 fn disown_forgotten(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
     let page = state.geometry.written_page_of(stripe);
     let since = state.maps.written_sinces[page as usize];
@@ -428,7 +429,7 @@ fn disown_forgotten(state: &VolumeState, stripe: StripeIndex, rows: &mut Rows) {
     }
 }
 
-/// Copies of the data rows that are known; those that cannot be rebuilt after all become lost.
+/// Copies of the data rows that are known. Chunks that cannot be rebuilt after all become lost.
 fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconciliation) -> Vec<Option<Buffer>> {
     let shape = state.shape();
     let chunk_bytes = state.chunk_bytes();
@@ -454,7 +455,7 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
             .collect();
         reconciliation.rebuilt = reconciliation.rebuilt - wrong;
         for position in wrong.iter() {
-            // A parity that says nothing of itself may be torn: then what is there stays.
+            // A parity that does not check itself may be torn: then the row stays as it was read.
             let row = rows.buffers[position].as_ref().filter(|_| !state.geometry.scheme.checks_itself());
             match (row, &mut all[position]) {
                 (Some(row), Some(copy)) => copy.copy_from_slice(row),
@@ -470,7 +471,7 @@ fn known_rows(state: &mut VolumeState, rows: &Rows, reconciliation: &mut Reconci
     all
 }
 
-/// All rows as they should be, sealed; those that differ from what is on their members, to be written.
+/// Encodes and seals all rows as they should be. Returns writes of those that differ from their members' rows.
 fn changed(
     state: &mut VolumeState,
     stripe: StripeIndex,

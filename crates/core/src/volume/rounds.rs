@@ -1,23 +1,23 @@
-//! Things that are made durable in rounds: one round serves all who asked before it began.
+//! Rounds that make things durable: one round serves all tasks that asked before it began.
 
-/// How much of a thing that is made durable in rounds is wanted, and how much is done.
+/// How many rounds of one kind were requested, and how many are done.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
-    /// The number of the last one that somebody wants.
+    /// The number of the latest round that was requested.
     pub wanted: u64,
     done: u64,
-    /// Is one running? `metadata` sets it, too, to keep rounds from running meanwhile.
+    /// Is a round running? `metadata` sets it, too, to keep rounds from running meanwhile.
     pub is_running: bool,
 }
 
 impl Rounds {
-    /// One more that begins from now on is wanted: its number.
+    /// Requests one more round that begins from now on, and returns its number.
     pub fn ask(&mut self) -> u64 {
         self.wanted += 1;
         self.wanted
     }
 
-    /// Whoever wants this round: is it over, and if not, is it for the asker to run?
+    /// For a task that needs round `wanted`: is it over, and if not, should that task run a round?
     pub fn take(&mut self, wanted: u64) -> RoundTurn {
         if self.done >= wanted {
             return RoundTurn::Over;
@@ -28,19 +28,19 @@ impl Rounds {
         }
     }
 
-    /// The round that was running is over: it served all that was wanted up to this number.
+    /// Ends the running round: it served all requests up to `covered`.
     pub fn end(&mut self, covered: u64) {
         (self.done, self.is_running) = (covered, false);
     }
 }
 
-/// Whose turn it is.
+/// Whose turn it is to run a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RoundTurn {
-    /// Nobody's: it is done.
+    /// No round is needed: the one requested is done.
     Over,
-    /// Somebody runs a round: wait for its end, and ask again.
+    /// Another task runs a round: wait for its end, and ask again.
     Others,
-    /// The asker's, who runs it.
+    /// The asking task runs it.
     Mine,
 }

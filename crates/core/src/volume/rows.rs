@@ -1,4 +1,4 @@
-//! Rows of stripes, read from their members and opened.
+//! Reads rows of stripes from their members, and opens them.
 
 use super::disk::PlacedDisk;
 use super::handle::{EndedOp, VolumeHandle};
@@ -14,12 +14,12 @@ use crate::volume::integrity::tag::{self, ListEntry, RowStatus, Version};
 use crate::volume::member::{DiskFault, MemberIndex, OpKind};
 use scrubjay_code::crc32c;
 
-/// What was read of a stripe: buffers for evidence.
+/// The rows read of a stripe: buffers and evidence.
 pub(super) struct Rows {
-    /// Whole rows, by position; appendices alone for those that were read so.
+    /// By position: whole rows, or appendices where only these were read.
     pub buffers: Vec<Option<Buffer>>,
     pub evidence: Evidence,
-    /// The rows that the evidence speaks of.
+    /// The positions whose rows are part of the evidence.
     pub read: PositionSet,
     /// Those of which only the appendix was read.
     pub appendices: PositionSet,
@@ -35,7 +35,7 @@ impl Rows {
         self.buffers[position].as_ref().filter(|row| row.len() >= chunk_bytes).map(|row| &row[..chunk_bytes])
     }
 
-    /// Gives back what is left.
+    /// Returns the buffers to the pool.
     pub fn recycle(self, handle: &VolumeHandle) {
         handle.with(|state| state.io.recycle(self.buffers.into_iter().flatten()));
     }
@@ -50,14 +50,14 @@ pub(super) struct WantedRows {
 }
 
 impl WantedRows {
-    /// The positions, in the order in which they are asked for.
+    /// The positions, in the order in which their reads are submitted.
     fn positions(&self) -> impl Iterator<Item = StripePosition> {
         self.chunks.iter().chain(self.appendices.iter())
     }
 }
 
-/// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume; of one that
-/// does not hold the stripe, its row is missing: what lies in its place on a new disk is anything.
+/// Reads these rows, whole or their appendices alone. A member that does not answer is taken out of the volume. The row
+/// of a member that does not hold the stripe is missing: on a new disk anything may lie in that place.
 pub(super) async fn read(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -84,10 +84,10 @@ pub(super) async fn read_together(handle: &VolumeHandle, wanted: &[WantedRows]) 
     rows
 }
 
-/// Rows that were asked for.
+/// Rows whose reads were submitted.
 struct RequestedRows {
     all: WantedRows,
-    /// Those of them that are on members that hold the stripe.
+    /// Those whose members hold the stripe: only these are read.
     held: WantedRows,
     /// The data rows that a read gets from the medium itself.
     flushed: PositionSet,
@@ -106,7 +106,7 @@ fn ask(state: &mut VolumeState, all: WantedRows, ops: &mut Vec<(MemberIndex, OpK
     RequestedRows { all, held, flushed: state.flushed(all.stripe) }
 }
 
-/// The rows of one stripe, of the next of what was done; and whose disks did not answer.
+/// The rows of one stripe, from the next ends in `done`. Adds the disks that did not answer to `gone`.
 fn collect(
     state: &mut VolumeState,
     asked: &RequestedRows,
@@ -135,7 +135,7 @@ fn collect(
                 RowSeen::nothing(RowStatus::Missing)
             }
         };
-        // The appendix of a neighbour, read to be changed: whole or not is all it tells without its content.
+        // An appendix alone cannot prove its chunk: it is taken out of the evidence; its buffer is kept to be changed.
         let is_neighbour = appendices.contains(position) && rows.evidence.scheme.has_buddies();
         if is_neighbour && shape.is_data(position) && rows.evidence.rows[position].is_sound() {
             rows.evidence.rows[position] = RowSeen::nothing(RowStatus::Missing);
@@ -149,7 +149,7 @@ fn collect(
     rows
 }
 
-/// What a row, or an appendix alone, says.
+/// Opens a row, or an appendix alone: its status, and the entries that it carries.
 pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePosition, buffer: &[u8]) -> RowSeen {
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
@@ -179,7 +179,8 @@ pub(super) fn open(state: &VolumeState, stripe: StripeIndex, position: StripePos
     if !scheme.checks_itself() {
         seen.status = RowStatus::Sound;
     }
-    // Where no version is written, what lies in its place (of a row that does not check itself: anything) is none.
+    // Where the scheme writes no version, the bytes in its place mean nothing (in a row that does not check itself they
+    // may be anything).
     if !scheme.has_versions() {
         let entries = seen.list.iter_mut().flatten().chain([&mut seen.entry]);
         entries.for_each(|entry| entry.version = Version(0));

@@ -1,4 +1,4 @@
-//! Which task runs when: those that are ready, those that wait, and for what; and the time.
+//! Schedules the volume's tasks: which are ready, which wait and for what; and the current time.
 
 use super::locks::Locks;
 use super::tasks::{Task, TaskId};
@@ -7,35 +7,35 @@ use crate::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Lists of tasks that wait for something of the volume's to change; each looks again when it is woken.
+/// What a parked task waits for. Every task of a list checks its condition again when the list is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitList {
-    /// For the volume to be open.
+    /// The volume is open.
     Open,
-    /// For the superblock that was asked for to be durable.
+    /// A round of superblocks is over.
     Superblock,
-    /// For a page of the intents to be durable.
+    /// A page of the intents is written.
     Intent,
-    /// For a round of flushing to be over.
+    /// A round of flushing is over.
     Flush,
-    /// For the end of writes that were under way.
+    /// Requests or writes that were under way have ended.
     Idle,
-    /// For the end of a flush or of a durable write.
+    /// A flush or a durable write has ended.
     Sync,
 }
 
 const QUEUES: usize = 6;
 
-/// Who runs, and who waits.
+/// Running, ready and waiting tasks.
 #[derive(Default)]
 pub(super) struct Scheduler {
-    /// The latest time that the pump has told.
+    /// The latest time that the pump has reported.
     pub now: Nanos,
-    /// The task that runs.
+    /// The running task.
     pub current: TaskId,
-    /// Tasks that go on as soon as the one that runs waits, in this order.
+    /// Tasks that can continue as soon as the running one waits, in this order.
     pub ready: VecDeque<TaskId>,
-    /// Tasks that were not begun.
+    /// Tasks that have not begun.
     pub spawned: Vec<Task>,
     timers: BinaryHeap<Reverse<(Nanos, TaskId)>>,
     parked: [Vec<TaskId>; QUEUES],
@@ -43,27 +43,27 @@ pub(super) struct Scheduler {
     pub locks: Locks,
     /// Writes that wait for their stripe.
     pub writes: Writes,
-    /// Requests that were taken and not replied to, and whatever else may write: stopping waits for it.
+    /// Requests without a reply yet, and other tasks that may write (count): a stop waits until it is 0.
     pub requests: usize,
 }
 
 impl Scheduler {
-    /// Time does not run backwards, whatever the pump says.
+    /// Sets the time. It never runs backwards, whatever the pump reports.
     pub fn advance(&mut self, now: Nanos) {
         self.now = self.now.max(now);
     }
 
-    /// The task that runs waits in a queue.
+    /// Parks the running task in a list.
     pub fn park(&mut self, queue: WaitList) {
         self.parked[queue as usize].push(self.current);
     }
 
-    /// Lets all that wait in a queue look again.
+    /// Makes all tasks of a list ready to check again.
     pub fn wake(&mut self, queue: WaitList) {
         self.ready.extend(self.parked[queue as usize].drain(..));
     }
 
-    /// The task that runs waits until it is so late.
+    /// Makes the running task ready at this time.
     pub fn set_timer(&mut self, time: Nanos) {
         self.timers.push(Reverse((time, self.current)));
     }

@@ -1,4 +1,4 @@
-//! Gives rows their appendices, in one way, whoever writes them.
+//! Seals rows: the one place where a row gets its appendix, for all writers.
 
 use super::state::VolumeState;
 use crate::index::{StripeIndex, StripePosition};
@@ -6,8 +6,8 @@ use crate::volume::integrity::tag::{self, ListEntry};
 use scrubjay_code::crc32c;
 use std::borrow::Cow;
 
-/// Gives a row, whose content has the CRC-32C `sum`, its appendix, in schemes that have one. `entries` have the versions of all
-/// data chunks, and the sums of all but, perhaps, its own.
+/// Writes the appendix of a row whose content has the CRC-32C `sum`, in schemes that have appendices. `entries` hold
+/// the versions of all data chunks, and the sums of all except perhaps this row's own.
 pub(super) fn seal(
     state: &VolumeState,
     stripe: StripeIndex,
@@ -32,7 +32,7 @@ pub(super) fn seal(
     }
 }
 
-/// The same, of a row whose content nobody has summed yet.
+/// Computes the sum of a row's content, and seals the row with it ([`seal`]).
 pub(super) fn sum_and_seal(
     state: &VolumeState,
     stripe: StripeIndex,
@@ -46,7 +46,7 @@ pub(super) fn sum_and_seal(
     }
 }
 
-/// The copy that a data chunk carries of its neighbour's sum.
+/// The sum that a data chunk's appendix copies from its neighbour; 0 in schemes without such copies.
 pub(super) fn neighbour(state: &VolumeState, position: StripePosition, entries: &[ListEntry]) -> u32 {
     let before = state.shape().before(position);
     if state.geometry.scheme.has_buddies() && before != position { entries[before].sum } else { 0 }

@@ -1,4 +1,4 @@
-//! What all tasks of a volume share: what was chosen when it was made and started, and its five parts.
+//! The state that all tasks of a volume share: the choices made at its creation and start, and its five parts.
 
 use super::disk::PlacedDisk;
 use super::findings::FindingLog;
@@ -17,16 +17,16 @@ use crate::volume::integrity::tag::{ListEntry, RowIdentity, Version};
 use crate::volume::member::MemberOpDone;
 use scrubjay_code::Code;
 
-/// A volume, as its tasks see it.
+/// A volume's state, as its tasks see it.
 pub(super) struct VolumeState {
     pub options: VolumeOptions,
     pub geometry: Geometry,
     pub code: Code,
-    /// Who runs, and who waits.
+    /// Running, ready and waiting tasks; the time.
     pub scheduler: Scheduler,
-    /// What goes to and from the pump.
+    /// Operations and replies to and from the pump.
     pub io: Io,
-    /// The members, and what their superblocks say.
+    /// The members, and the content of the superblocks.
     pub membership: Membership,
     /// What is known of regions, stripes and chunks.
     pub maps: VolumeMaps,
@@ -35,20 +35,20 @@ pub(super) struct VolumeState {
 }
 
 impl VolumeState {
-    /// Is this mistake to be made?
+    /// Is this seeded bug switched on?
     #[cfg(feature = "planted")]
     pub fn is_planted(&self, mistake: SeededBug) -> bool {
         self.options.planted == Some(mistake)
     }
 
-    /// No mistake is made on purpose.
+    /// Always false: without the feature `planted` no bug can be switched on.
     #[cfg(not(feature = "planted"))]
     pub const fn is_planted(&self, _: SeededBug) -> bool {
         false
     }
 
-    /// An operation has ended. If a flush failed, or a durable write while its disk had something to lose, nothing more that is
-    /// flushed there counts.
+    /// Handles the end of an operation, if it was a flush or a durable write. If a flush failed, or a durable write to
+    /// a disk with unflushed writes, the disk's cache may have lost data: no later flush of that disk counts.
     pub fn sync_ended(&mut self, done: &MemberOpDone) {
         let Some(sync) = self.io.syncs.end(done.id) else { return };
         if done.result.is_err() && self.membership.is_current(sync.disk) {
@@ -65,7 +65,7 @@ impl VolumeState {
         !self.options.is_read_only && !self.membership.is_broken
     }
 
-    /// How many of the data and parity chunks a stripe has.
+    /// The numbers of data and parity chunks in a stripe.
     pub fn shape(&self) -> Shape {
         self.geometry.layout.shape()
     }
@@ -78,47 +78,47 @@ impl VolumeState {
         self.geometry.row_bytes() as usize
     }
 
-    /// The physical identity of a row, and where on its member it lies.
+    /// The physical identity of a row: the array, its member, its place there, and its position.
     pub fn identity(&self, stripe: StripeIndex, position: StripePosition) -> RowIdentity {
         let place = self.geometry.place(stripe, position);
         RowIdentity { array: self.array(), member: place.member, row: place.row, role: position }
     }
 
-    /// What says that this data chunk was lost.
+    /// The mark that says that this data chunk was lost.
     pub fn mark(&self, stripe: StripeIndex, position: StripePosition) -> LostMark {
         LostMark { array: self.array(), stripe, position }
     }
 
-    /// An entry as it is written: where no version is, none.
+    /// An entry as it is stored: with version 0 in schemes without versions.
     pub fn sealed(&self, entry: ListEntry) -> ListEntry {
         if self.geometry.scheme.has_versions() { entry } else { ListEntry { version: Version(0), ..entry } }
     }
 
-    /// Does this chunk, in a scheme whose rows have no version to say so, say that it was lost?
+    /// Is this the content of a chunk marked as lost, in a scheme without versions (which would say so)?
     pub fn is_marked(&self, stripe: StripeIndex, position: StripePosition, chunk: &[u8]) -> bool {
         !self.geometry.scheme.has_versions() && self.mark(stripe, position).is_in(chunk)
     }
 
-    /// Were so many faults located on this member of late that it should be replaced?
+    /// Were so many faults located on this member recently that it should be replaced?
     pub fn is_unreliable(&self, member: MemberIndex) -> bool {
         let VolumeOptions { faults_max, faults_window, .. } = self.options;
         let is_recent = |at: &&Nanos| at.saturating_add(faults_window) >= self.scheduler.now;
         self.membership.members[member].faults.iter().filter(is_recent).count() >= faults_max
     }
 
-    /// The first eight bytes of the array's UUID, as rows name it.
+    /// The first eight bytes of the array's UUID, which rows store.
     fn array(&self) -> u64 {
         self.membership.superblock.array.id()
     }
 
-    /// Disks in use that owe an answer for longer than they may, and gave none to anything of its kind meanwhile.
+    /// Disks in use that owe an answer for longer than the time limit, and answered no operation of that kind meanwhile.
     pub fn overdue(&self) -> Vec<PlacedDisk> {
         let overdue = self.io.overdue(self.scheduler.now, self.options.op_deadline).into_iter();
         overdue.filter(|&disk| self.membership.is_current(disk)).collect()
     }
 
-    /// Disks that hang, and are to be let go; from time to time. When more of them hang at once than can be spared, it is
-    /// not the disks that are to blame; nor where nobody has looked for long: this program itself was stopped.
+    /// Disks that hang, and are to be taken out; checked from time to time. Empty if more hang at once than can be spared,
+    /// because then the disks are not to blame; or if the last check is long ago, because then this program itself was stopped.
     pub fn hung(&mut self) -> Vec<PlacedDisk> {
         if self.io.groups.is_idle() {
             self.io.looked_at = self.scheduler.now;
@@ -137,8 +137,7 @@ impl VolumeState {
         if self.membership.can_spare_all(members) { hung } else { Vec::new() }
     }
 
-    /// Data chunks of a stripe that a read, asked for now, gets from the medium itself: everything written to them was
-    /// flushed.
+    /// Data chunks of a stripe that a read submitted now gets from the medium itself: all that was written to them is flushed.
     pub fn flushed(&self, stripe: StripeIndex) -> PositionSet {
         let is_blind = self.is_planted(SeededBug::SetReadBitWithoutFlush);
         self.shape()
@@ -152,7 +151,7 @@ impl VolumeState {
         !self.maps.unsynced.has(region) || self.is_planted(SeededBug::CleanBeforeResync)
     }
 
-    /// The stripe that the row at this place of a member belongs to is to be looked at.
+    /// Queues a verification of the stripe to which the row at this offset of a member belongs.
     pub fn suspect(&mut self, member: MemberIndex, offset: MemberOffset) {
         let row = self.geometry.row_at(offset).filter(|_| member.get() < self.membership.members.len());
         let stripe = row.and_then(|row| self.geometry.chunk_at(member, row)).map(|(stripe, _)| stripe);

@@ -1,5 +1,4 @@
-//! What a write makes of its stripe: new rows and parities, by the plan of least I/O. Nothing is reckoned from what was not
-//! checked.
+//! Computes the new rows and parities of a write to one stripe, by the plan with the least I/O, from checked rows only.
 
 use super::handle::VolumeHandle;
 use super::persist;
@@ -19,7 +18,7 @@ use crate::volume::integrity::tag::{self, ListEntry, Version};
 use crate::volume::plan::{PlanMode, StripePlan, StripeState as PlanState, Want, plan};
 use scrubjay_code::crc32c;
 
-/// Puts the batch's bytes over a chunk's, in the order in which they came.
+/// Copies the batch's bytes over a chunk's content, in the order of arrival.
 fn apply(batch: &[PendingWrite], position: StripePosition, chunk: &mut [u8]) {
     for write in batch {
         for piece in write.pieces.iter().filter(|piece| piece.position == position) {
@@ -31,7 +30,7 @@ fn apply(batch: &[PendingWrite], position: StripePosition, chunk: &mut [u8]) {
     }
 }
 
-/// What is to be written: whole rows, sealed, and appendices alone.
+/// What is to be written to a stripe: whole rows, sealed, and appendices alone.
 pub(super) struct StripeOutput {
     /// Rows, by position.
     pub rows: Vec<(StripePosition, Buffer)>,
@@ -39,7 +38,7 @@ pub(super) struct StripeOutput {
     pub appendices: Vec<(StripePosition, Buffer)>,
 }
 
-/// The first write of a stripe: all of it, zeros where nobody wrote.
+/// A stripe's first write: all its rows, with zeros where the batch has no data.
 pub(super) fn first(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -58,8 +57,8 @@ pub(super) fn first(
     })
 }
 
-/// The number of this write, in schemes that have versions. (Hybrid-1 uses it only for chunks whose own version was not read: a
-/// first write, also after a trim, must not begin below the versions that are still on the disks.)
+/// The write number of this write, in schemes that have versions. (Hybrid-1 uses it only for chunks whose own version
+/// was not read: a first write, also after a trim, must not begin below the versions that are still on the disks.)
 pub(super) async fn version(handle: &VolumeHandle) -> Version {
     match handle.with(|state| state.geometry.scheme.has_versions()) {
         true => Version(persist::next_write_number(handle).await),
@@ -67,7 +66,7 @@ pub(super) async fn version(handle: &VolumeHandle) -> Version {
     }
 }
 
-/// New parities of all data, and the rows that change: those of `touched` and the parities. Sums are reckoned here.
+/// Computes all parities and sums from all data. Returns the rows that change: those of `touched`, and the parities.
 pub(super) fn whole(
     state: &mut VolumeState,
     stripe: StripeIndex,
@@ -134,7 +133,7 @@ fn buddies(state: &VolumeState, touched: PositionSet) -> PositionSet {
         .collect()
 }
 
-/// Replaces chunks of a stripe by the plan of least I/O; nothing when what was read is not as it should be.
+/// Replaces chunks of a stripe by the plan with the least I/O; `None` when the stripe must be resolved first.
 pub(super) async fn replace(
     handle: &VolumeHandle,
     stripe: StripeIndex,
@@ -153,7 +152,7 @@ pub(super) async fn replace(
         plan(state.geometry.scheme, state.shape(), Want::Write { touched, partial }, known)
     });
     let Some(plan) = plan else { return Ok(None) };
-    // Copies of checksums that no parity lists any more: only a look at all data keeps them right.
+    // With all parities missing no list holds the checksums that neighbours copy: only a read of all data keeps the copies right.
     let is_blind = handle.with(|state| {
         let parities = state.shape().parity_slots();
         !parities.is_empty()
@@ -191,12 +190,12 @@ pub(super) async fn replace(
     })
 }
 
-/// The version of a chunk's next content: literally one more than was found on it in Hybrid-1.
+/// The version of a chunk's next content: in Hybrid-1 the version found on the chunk plus one, else the write's number.
 fn next_version(scheme: Scheme, stamp: Version, found: Version) -> Version {
     if scheme == Scheme::Hybrid1 { Version(found.number() + 1) } else { stamp }
 }
 
-/// Read-modify-write: old data and parities were read; the difference goes into the parities.
+/// Read-modify-write: old data and parities were read; the difference is applied to the parities.
 fn modify(
     state: &mut VolumeState,
     stripe: StripeIndex,
@@ -210,7 +209,7 @@ fn modify(
     let scheme = state.geometry.scheme;
     let chunk_bytes = state.chunk_bytes();
     let parities: Vec<StripePosition> = (plan.read_chunks & shape.parity_slots()).iter().collect();
-    // What the parities say of each chunk is what the chunks were found to be.
+    // The list agrees with the chunks that were read: all that was read is consistent.
     let listed = parities.iter().find_map(|&position| rows.evidence.rows[position].list.clone());
     let mut entries = listed.unwrap_or_else(|| vec![ListEntry::default(); shape.data]);
 
@@ -249,7 +248,7 @@ fn modify(
                 tag::renew_neighbour(&mut appendix, neighbour);
                 appendix
             }
-            // In the pure scheme the copy is all that an appendix holds.
+            // In the pure scheme an appendix holds nothing but the copy.
             None => {
                 let mut row = state.io.pool.take_zeroed(state.row_bytes());
                 tag::seal_data(
@@ -271,7 +270,7 @@ fn modify(
     output
 }
 
-/// Takes the difference of one data chunk into all parities that were read.
+/// Applies the difference of one data chunk to all parities that were read.
 fn update(state: &VolumeState, position: StripePosition, old: &[u8], new: &[u8], parities: &mut [Option<Buffer>]) {
     let chunk_bytes = state.chunk_bytes();
     if parities.iter().all(Option::is_some) {
@@ -279,7 +278,7 @@ fn update(state: &VolumeState, position: StripePosition, old: &[u8], new: &[u8],
         state.code.update(position.get(), old, new, &mut out);
         return;
     }
-    // A parity that is missing still has its place among the others.
+    // The code updates all parities, so a missing one needs a buffer in its place.
     let mut nowhere = vec![0; chunk_bytes * parities.len()];
     let mut spare = nowhere.chunks_mut(chunk_bytes);
     let mut out: Vec<&mut [u8]> = parities
@@ -292,7 +291,7 @@ fn update(state: &VolumeState, position: StripePosition, old: &[u8], new: &[u8],
     state.code.update(position.get(), old, new, &mut out);
 }
 
-/// Reconstruct-write, or a full stripe: all data are known, the parities are made anew.
+/// Reconstruct-write, or a full stripe: all data are known, and the parities are computed from them.
 fn reconstruct(
     state: &mut VolumeState,
     stripe: StripeIndex,
@@ -324,8 +323,8 @@ fn reconstruct(
         let mut entry = found;
         if touched.contains(position) {
             apply(batch, position, &mut row[..chunk_bytes]);
-            // Where the row was not read, or is not sound, its version is what one parity's list says, which may be stale: one more could be a
-            // number that names another content already. The write's own number is greater than any in use.
+            // If the row was not read, or is not sound, its version comes from one parity's list, which may be stale: one
+            // more could be a number that names another content already. The write's own number is greater than any in use.
             entry.version = if seen.is_sound() { next_version(scheme, stamp, found.version) } else { stamp };
         }
         data.push(Some(row));
@@ -335,8 +334,8 @@ fn reconstruct(
     whole(state, stripe, data, entries, touched)
 }
 
-/// The same from a stripe that had to be resolved first. What is lost may be written over as a whole; what is lost and not
-/// written over is marked as such, so that the rest of the stripe is as safe as ever.
+/// Replaces chunks of a stripe that had to be resolved first. A lost chunk may be overwritten as a whole; one that is
+/// not overwritten is marked as lost, so that the rest of the stripe is as safe as before.
 pub(super) async fn from_resolved(
     handle: &VolumeHandle,
     stripe: StripeIndex,

@@ -1,21 +1,20 @@
-//! The volume's own scheduler: each request, repair or rebuild is one `async` task, run in the order in which what it
-//! waits for came to pass.
+//! Holds and polls the volume's tasks: each request, repair or rebuild is one `async` task.
 //!
-//! Nothing here knows of threads, clocks or wakers. A task waits for a group of disk operations, for a lock, in a queue
-//! of the volume's, or for a time; whoever ends that wait puts the task's number on the list of those that are ready.
-//! So one sequence of events always gives one sequence of operations.
+//! Nothing here knows of threads, clocks or wakers. A task waits for a group of disk operations, for a lock, in a list
+//! of the volume's scheduler, or for a time; the code that ends the wait puts the task's number on the list of ready
+//! tasks. Tasks run in the order of that list, so one sequence of events always gives one sequence of operations.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Names a task while it lives.
+/// Identifies a task while it lives.
 pub type TaskId = usize;
 
-/// Something to do, as a value.
+/// A task, as a value.
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The tasks that are under way.
+/// The tasks that have begun and not ended.
 #[derive(Default)]
 pub struct Tasks {
     slots: Vec<Option<Task>>,
@@ -23,7 +22,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Takes a task in; it runs when it is polled for the first time.
+    /// Adds a task; it runs when it is polled for the first time.
     pub fn insert(&mut self, task: Task) -> TaskId {
         match self.free.pop() {
             Some(id) => {
@@ -39,7 +38,7 @@ impl Tasks {
 
     /// Runs a task until it waits again or ends.
     pub fn poll(&mut self, id: TaskId) {
-        // A task may be called ready twice, and be over by the second time.
+        // A task may be listed as ready twice, and have ended by the second time.
         let Some(task) = self.slots.get_mut(id).and_then(Option::as_mut) else { return };
         if task.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(()) {
             self.slots[id] = None;

@@ -1,4 +1,4 @@
-//! The volume on members of plain memory, every operation done at once: what it answers, what it finds, what it keeps.
+//! Tests of the volume on members in memory, each operation done at once: replies, findings, and what is kept.
 
 use super::finding::{CorruptionKind, FindingPlace, Resolution};
 use super::{Volume, VolumeOptions};
@@ -29,18 +29,18 @@ mod returns;
 const MEMBER_BYTES: u64 = 3 << 20;
 const CHUNK: u64 = 4096;
 
-/// A volume, and members that do as they are told.
+/// A volume, and members in memory that do as the test sets them.
 struct Rig {
     volume: Volume,
     members: Vec<Vec<u8>>,
     is_gone: Vec<bool>,
-    /// Are writes of superblocks under way, and never done?
+    /// Writes of superblocks stay under way and never end.
     holds_superblocks: bool,
-    /// Are flushes, too?
+    /// Flushes stay under way and never end.
     holds_flushes: bool,
-    /// Do members give what they have, and take nothing?
+    /// Members answer reads and refuse all writes.
     is_full: bool,
-    /// Is it so beside the rows only?
+    /// Members refuse writes outside of the rows.
     is_full_beside: bool,
     /// The member whose next flush fails.
     is_unflushable: Option<usize>,
@@ -49,24 +49,24 @@ struct Rig {
     now: u64,
     ops: usize,
     bytes_read: usize,
-    /// The member that begins operations and never ends them; or do all?
+    /// The member that takes operations and never ends them. `all_hang`: all members do.
     hangs: Option<usize>,
     all_hang: bool,
     held: Vec<MemberOpId>,
-    /// The write that is under way until it is released: once, at this byte of a member.
+    /// A write that stays under way until it is released: the next one at this (member, byte).
     holds: Option<(usize, u64)>,
     under_way: Vec<MemberOp>,
-    /// The write that a member refuses: once, at this byte.
+    /// A write that is refused: the next one at this (member, byte).
     refuses: Option<(usize, u64)>,
-    /// The write that a member says it did, and did not: once, at this byte.
+    /// A write that is reported as done and is not done: the next one at this (member, byte).
     loses: Option<(usize, u64)>,
-    /// Reads do not come to their end.
+    /// Reads stay under way until they are released.
     holds_reads: bool,
     /// The member that refuses all writes.
     refuses_all: Option<usize>,
-    /// The bytes of a member of which it gives others: once.
+    /// A misdirected read: the next one at this (member, byte) returns other bytes.
     astray: Option<(usize, u64)>,
-    /// The bytes of a member that it cannot read, whatever is written there.
+    /// A read that fails, whatever was written there: at this (member, byte).
     unreadable: Option<(usize, u64)>,
 }
 
@@ -89,7 +89,7 @@ impl Rig {
         rig
     }
 
-    /// Started, and no operation done yet.
+    /// A rig whose volume is started; no operation is done yet.
     fn begin(members: Vec<Vec<u8>>, geometry: Geometry, options: VolumeOptions) -> Rig {
         let assembly = assemble(&given(&members)).unwrap();
         let volume = Volume::start(assembly, options);
@@ -158,7 +158,7 @@ impl Rig {
         }
     }
 
-    /// Lets what was held come to its end.
+    /// Ends all operations that were held, and pumps.
     fn release(&mut self) {
         for op in std::mem::take(&mut self.under_way) {
             self.end(op);
@@ -216,7 +216,7 @@ impl Rig {
         self.volume.handle(Nanos(self.now), MemberOpDone { id: op.id, buffer, result });
     }
 
-    /// Lets time pass, as a pump does that looks whenever it is asked to.
+    /// Lets time pass, like a pump that polls whenever `poll_timeout` asks for it.
     fn wait(&mut self, nanos: u64) {
         let until = self.now + nanos;
         while let Some(next) = self.volume.poll_timeout().filter(|next| next.0 <= until) {
@@ -243,7 +243,7 @@ impl Rig {
         assert_eq!(self.ask(request), BlockReply::Done);
     }
 
-    /// What is read; nothing for lost bytes.
+    /// The bytes of a read; `None` for lost bytes.
     fn read(&mut self, offset: u64, len: u64) -> Vec<Option<u8>> {
         let BlockReply::Read(parts) = self.ask(BlockRequest::Read { offset: VolumeOffset(offset), len }) else {
             panic!("a read is answered by parts")
@@ -278,7 +278,7 @@ impl Rig {
     }
 }
 
-/// What members say; an empty one is not there.
+/// The members' newest superblocks, as `assemble` takes them; an empty member is absent.
 fn given(members: &[Vec<u8>]) -> Vec<Given> {
     let is_here = |(_, member): &(usize, &Vec<u8>)| !member.is_empty();
     let says = |(index, member): (usize, &Vec<u8>)| {
@@ -290,7 +290,7 @@ fn given(members: &[Vec<u8>]) -> Vec<Given> {
     members.iter().enumerate().filter(is_here).map(says).collect()
 }
 
-/// New members; what was never written is not zeros.
+/// New members; bytes that were never written are not zeros.
 fn blank(geometry: &Geometry) -> Vec<Vec<u8>> {
     let names: Vec<Uuid> = (0..geometry.layout.disks()).map(|slot| Uuid([10 + slot as u8; 16])).collect();
     let superblock = blank::superblock(*geometry, Uuid([1; 16]), "rig", UnixSeconds(1), &names);
@@ -519,7 +519,7 @@ fn trimmed_and_zeroed_bytes_are_zeros_and_allocation_says_what_was_written() {
     assert_eq!(runs, [(4, true), (24, false), (12, true), (40, false)]);
 }
 
-/// Li & Lee 2014, Table II: the accesses of the volume itself, counted at its members.
+/// Li & Lee 2014, Table II: the I/Os of the volume itself, counted at its members.
 #[test]
 fn a_small_write_of_stamp_costs_what_it_costs_a_bare_array() {
     for scheme in [Scheme::None, Scheme::Stamp] {
@@ -559,7 +559,7 @@ fn no_write_is_acknowledged_before_it_is_known_that_a_member_is_out() {
         );
         let starts = Superblock::offsets(MEMBER_BYTES).unwrap();
         let is_superblock = |kind: &OpKind| matches!(kind, OpKind::Write { offset, .. } if starts.contains(offset));
-        // All is done but the superblocks.
+        // Everything is done except the writes of superblocks.
         let (mut held, mut rows_written) = (Vec::new(), 0);
         while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
             if is_superblock(&op.kind) {

@@ -1,11 +1,12 @@
-//! Which chunks were written since their disks were last flushed: a read of them proves nothing about the medium.
+//! Chunks written since their disks were last flushed: a read of them proves nothing about the medium.
 
 use std::collections::HashSet;
 
-/// Chunks remembered one by one; beyond these all count as unflushed until the next flush but one.
+/// Chunks remembered individually, at most (count). With more, every chunk counts as unflushed until a flush that
+/// begins later has ended.
 const CHUNKS_MAX: usize = 1 << 16;
 
-/// `since`: written after the present flush began. `during`: written before it began, and not flushed yet.
+/// `since`: written after the latest flush began. `during`: written before it began, and not flushed yet.
 #[derive(Debug, Default)]
 pub(super) struct Unflushed {
     since: Set,
@@ -25,12 +26,12 @@ impl Set {
 }
 
 impl Unflushed {
-    /// Is its last write perhaps still in the disk's cache?
+    /// May the chunk's last write still be in the disk's cache?
     pub fn contains(&self, chunk: u64) -> bool {
         self.since.contains(chunk) || self.during.contains(chunk)
     }
 
-    /// A write of it has ended.
+    /// Records that a write of the chunk has ended.
     pub fn insert(&mut self, chunk: u64) {
         if self.since.chunks.len() == CHUNKS_MAX {
             self.since.is_overfull = true;
@@ -39,7 +40,7 @@ impl Unflushed {
         }
     }
 
-    /// A flush of all members begins. (Writes that end later are named later, and not covered.)
+    /// A flush of all members begins. (It does not cover writes that end later: they are inserted later.)
     pub fn begin(&mut self) {
         let since = std::mem::take(&mut self.since);
         self.during.is_overfull |= since.is_overfull;

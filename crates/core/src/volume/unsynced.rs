@@ -1,11 +1,11 @@
-//! Which stripes a crash may have left half written, that nobody has resynced since.
+//! Stripes that a crash may have left half written, and that are not resynced yet.
 
 use crate::index::RegionIndex;
 use crate::volume::format::bits::Bits;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// The regions that were dirty at the start, each with those of its stripes that are resynced, once there are any.
+/// The regions that were dirty at the start and are not fully resynced. By region: its stripes that are resynced; `None`: none yet.
 #[derive(Debug, Default)]
 pub(super) struct UnsyncedRegions {
     regions: BTreeMap<RegionIndex, Option<SyncedStripes>>,
@@ -18,33 +18,33 @@ struct SyncedStripes {
 }
 
 impl UnsyncedRegions {
-    /// All stripes of these regions.
+    /// All stripes of these regions are unsynced.
     pub fn new(dirty: &Bits<RegionIndex>) -> UnsyncedRegions {
         UnsyncedRegions { regions: dirty.iter().map(|region| (region, None)).collect() }
     }
 
-    /// Is the stripe at this place of a region unsynced?
+    /// Is the stripe with this index in its region unsynced?
     pub fn contains(&self, region: RegionIndex, index: u64) -> bool {
         let is_synced = |synced: &SyncedStripes| synced.stripes.get(index);
         self.regions.get(&region).is_some_and(|synced| !synced.as_ref().is_some_and(is_synced))
     }
 
-    /// Has this region stripes that are to be resynced?
+    /// Does this region have unsynced stripes?
     pub fn has(&self, region: RegionIndex) -> bool {
         self.regions.contains_key(&region)
     }
 
-    /// Has any of these regions?
+    /// Does any of these regions have unsynced stripes?
     pub fn has_any(&self, regions: RangeInclusive<RegionIndex>) -> bool {
         self.regions.range(regions).next().is_some()
     }
 
-    /// The regions that have some, in their order.
+    /// The regions with unsynced stripes, in ascending order.
     pub fn regions(&self) -> impl ExactSizeIterator<Item = RegionIndex> {
         self.regions.keys().copied()
     }
 
-    /// The stripe at this place of a region of `stripes` stripes is resynced.
+    /// Records that the stripe with this index in a region of `stripes` stripes is resynced.
     pub fn mark_synced(&mut self, region: RegionIndex, index: u64, stripes: u64) {
         let Some(entry) = self.regions.get_mut(&region) else { return };
         let synced = entry.get_or_insert_with(|| SyncedStripes { stripes: Bits::zeros(stripes), count: 0 });

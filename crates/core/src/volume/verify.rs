@@ -1,5 +1,6 @@
-//! Verifying stripes: every row read, every list compared, the parity reckoned up again; for the scrub, and for places
-//! that a misdirected write named as its true target.
+//! Verifies stripes: reads every row, compares every list, and encodes the parity again.
+//!
+//! For the scrub, and for places that a misdirected write named as its true target.
 
 use super::finding::{CorruptionKind, Resolution};
 use super::handle::VolumeHandle;
@@ -11,8 +12,8 @@ use super::resync;
 use crate::index::StripeIndex;
 use crate::position_set::PositionSet;
 
-/// Reads a stripe whole and puts right what is wrong in it: true when it then has all of its content, as reads would
-/// find it. Stripes that were never written hold nothing.
+/// Reads a stripe whole and repairs it. Returns true if it then has all of its content, as reads would find it. A
+/// stripe that was never written has nothing to lose.
 pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     resync::ensure(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
@@ -24,7 +25,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
         return lost.is_empty();
     }
     if !is_written {
-        // A first write that the map of a volume open for reading does not know, and nobody resyncs.
+        // A first write that the written map of a read-only volume does not know, and that is not resynced.
         let is_begun =
             handle.with(|state| state.maps.may_be_unmapped(stripe)) && !resync::is_unwritten(handle, stripe).await;
         if is_begun {
@@ -38,7 +39,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
         handle.with(|state| resolved.flushed.iter().for_each(|position| state.maps.note_read(stripe, position)));
     }
     let lost = resolved.all_lost();
-    // What was found lost just now is told already.
+    // Chunks that were just found lost are recorded already.
     if !handle.with(|state| state.is_planted(SeededBug::PassOverMarks)) {
         report(handle, stripe, lost - resolved.lost, CorruptionKind::MarkedLost);
     }
@@ -46,7 +47,7 @@ pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
     lost.is_empty()
 }
 
-/// Says what cannot be read, so that whoever goes by records knows as much as one who reads.
+/// Records the chunks that cannot be read, so that the findings show all that a reader would meet.
 fn report(handle: &VolumeHandle, stripe: StripeIndex, lost: PositionSet, kind: CorruptionKind) {
     handle
         .with(|state| lost.iter().for_each(|position| repair::record(state, stripe, position, kind, Resolution::Lost)));

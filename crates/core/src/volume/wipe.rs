@@ -1,8 +1,8 @@
-//! Laying zeros over what a crash cut short, before anything else is written there.
+//! Writes zeros over blocks that a crash cut short, before anything else is written there.
 //!
-//! A write of several sectors that a crash cut short may have left its first sectors on the medium, with the checksum of all of
-//! them. If the next write of that place has the same content but for a few bytes, and a second crash cuts it short so that
-//! only its last sectors arrive, old and new sectors together make a block with a valid checksum, which nobody ever wrote.
+//! A write of several sectors that a crash cut short may have left its first sectors on the medium, with the checksum of all
+//! of them. If the next write of that place differs in a few bytes only, and a second crash cuts it short so that only its
+//! last sectors arrive, old and new sectors together make a block with a valid checksum that was never written as a whole.
 
 use super::handle::{EndedOp, VolumeHandle};
 use crate::buffer::Buffer;
@@ -11,12 +11,12 @@ use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::{Superblock, SuperblockError};
 use crate::volume::member::{MemberIndex, OpKind};
 
-/// Writes zeros over so many bytes of a member.
+/// Writes zeros over `len` bytes of a member, durably.
 pub(super) fn zeros((member, offset, len): (MemberIndex, MemberOffset, usize)) -> (MemberIndex, OpKind) {
     (member, OpKind::Write { offset, buffer: Buffer::zeroed(len), is_durable: true })
 }
 
-/// What lays zeros over the copies of superblocks that are neither whole nor zeros.
+/// The writes that zero those copies of superblocks that are neither whole nor zeros.
 pub(super) async fn torn_superblocks(handle: &VolumeHandle) -> Vec<(MemberIndex, OpKind)> {
     let places: Vec<(MemberIndex, MemberOffset)> = handle.with(|state| {
         let copies = |member: MemberIndex| {

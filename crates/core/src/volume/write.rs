@@ -1,4 +1,4 @@
-//! Writing one stripe: what has come for it is written together, and all rows before anything is acknowledged.
+//! Writes one stripe: all waiting writes of a stripe are done together, and none is acknowledged before all rows are written.
 
 use super::handle::VolumeHandle;
 use super::marks;
@@ -15,7 +15,7 @@ use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::block::BlockFailure;
 
-/// Does the writes of a stripe, as many at once as have come, until there are no more.
+/// Does the waiting writes of a stripe, all at once, until there are no more.
 pub(super) async fn drain(handle: VolumeHandle, stripe: StripeIndex) {
     resync::ensure(&handle, stripe).await;
     loop {
@@ -30,7 +30,7 @@ pub(super) async fn drain(handle: VolumeHandle, stripe: StripeIndex) {
         }
         let is_done = write(&handle, stripe, &batch).await.is_ok();
         if !is_done && batch.len() > 1 && !acks_early {
-            // Some of them may be what can be done: a part of a lost chunk is nothing that another write must fail for.
+            // Some may succeed alone: a partial write of a lost chunk fails, but must not fail another request's write.
             for one in batch.chunks(1) {
                 let is_done = write(&handle, stripe, one).await.is_ok();
                 complete_tickets(&handle, one, is_done);
@@ -57,7 +57,7 @@ fn complete_tickets(handle: &VolumeHandle, batch: &[PendingWrite], is_done: bool
     }
 }
 
-/// One batch, under the stripe's lock, inside an announced region.
+/// Writes one batch, under the stripe's lock, in a region that is durably dirty.
 async fn write(handle: &VolumeHandle, stripe: StripeIndex, batch: &[PendingWrite]) -> Result<(), BlockFailure> {
     let region = handle.with(|state| state.geometry.region_of(stripe));
     persist::mark_dirty(handle, region).await;
@@ -83,8 +83,8 @@ async fn write_announced(
 ) -> Result<(), BlockFailure> {
     let (touched, partial) = handle.with(|state| coverage(state, batch));
     let is_anew = handle.with(|state| {
-        // Too few rows would be written to read it again: the volume was started without a member while another one
-        // was being rebuilt.
+        // More rows are missing than there are parities: too few would be written to read the stripe again. (The volume
+        // was started without a member while another one was being rebuilt.)
         if state.membership.missing(stripe).count() > state.shape().parity {
             return Err(BlockFailure::Io);
         }
@@ -106,8 +106,8 @@ async fn write_announced(
     };
     put::put(handle, stripe, rows, false).await?;
     handle.with(|state| state.maps.note_written(stripe));
-    // After a kill the resync finds this first write by its version, if that is no smaller than the number from which on the page on the
-    // disks counts; else only the page itself tells of it, and has to be written before the reply.
+    // After a kill the resync finds this first write by its version, if that is not below the `since` of the page on
+    // the disks. Otherwise only the page itself records the write, and must be durable before the reply.
     let needs_page = is_first.is_some_and(|version| {
         handle.with(|state| {
             let page = state.geometry.written_page_of(stripe);
@@ -120,7 +120,7 @@ async fn write_announced(
     }
 }
 
-/// The chunks that a batch touches, and those of them of which some bytes stay.
+/// The chunks that a batch touches, and those of them that it replaces only in part.
 fn coverage(state: &VolumeState, batch: &[PendingWrite]) -> (PositionSet, PositionSet) {
     let mut chunks = vec![WriteOverlay::default(); state.shape().data];
     for piece in batch.iter().flat_map(|write| &write.pieces) {

@@ -1,4 +1,4 @@
-//! Writes that wait for their stripe: all that have come by the time the stripe is free are done as one.
+//! Writes that wait for their stripe: all that have arrived when the stripe becomes free are done as one.
 
 use super::locks::ByStripe;
 use super::parts::ChunkBytes;
@@ -8,29 +8,29 @@ use crate::index::{StripeIndex, StripePosition, indexed};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// What becomes of a request that was cut into writes of several stripes.
+/// The progress of a request that was cut into writes of one or more stripes.
 #[derive(Debug)]
 pub(super) struct Ticket {
-    /// Who waits for it.
+    /// The task that waits for the request's writes.
     pub task: TaskId,
-    /// Writes that are not done.
+    /// Writes that are not done yet (count).
     pub left: Cell<usize>,
-    /// Did one of them fail?
+    /// Did any of the writes fail?
     pub is_failed: Cell<bool>,
 }
 
 /// New content for some bytes of one stripe.
 #[derive(Clone)]
 pub(super) struct PendingWrite {
-    /// Which bytes.
+    /// The bytes to replace, by chunk.
     pub pieces: Vec<ChunkBytes>,
-    /// The whole request's data, by [`ChunkBytes::at`]; nothing for zeros.
+    /// The whole request's data, indexed by [`ChunkBytes::at`]; `None`: zeros.
     pub data: Option<Rc<Buffer>>,
-    /// Whose it is.
+    /// The ticket of the request.
     pub ticket: Rc<Ticket>,
 }
 
-/// All writes that wait, by stripe. A stripe that is in it has a task that writes it.
+/// All waiting writes, by stripe. Each stripe in it has a task that writes it.
 #[derive(Default)]
 pub(super) struct Writes {
     pending: ByStripe<Vec<PendingWrite>>,
@@ -44,7 +44,7 @@ impl Writes {
         is_new
     }
 
-    /// All writes of a stripe that have come; when there are none, its task is over.
+    /// Takes all waiting writes of a stripe. If there are none, the stripe's task ends.
     pub fn take(&mut self, stripe: StripeIndex) -> Vec<PendingWrite> {
         let writes = self.pending.get_mut(&stripe).map(std::mem::take).unwrap_or_default();
         if writes.is_empty() {
@@ -54,24 +54,24 @@ impl Writes {
     }
 }
 
-/// Which bytes of a chunk several writes replace together: in which order does not matter.
+/// The byte ranges of a chunk that several writes replace together, in any order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WriteOverlay(Vec<(usize, usize)>);
 
 indexed!(StripePosition: WriteOverlay);
 
 impl WriteOverlay {
-    /// These too.
+    /// Adds a range.
     pub fn add(&mut self, range: &std::ops::Range<usize>) {
         self.0.push((range.start, range.end));
     }
 
-    /// Any?
+    /// Is any byte replaced?
     pub fn is_any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// All of the first `len`?
+    /// Are all of the first `len` bytes replaced?
     pub fn is_whole(&mut self, len: usize) -> bool {
         self.0.sort_unstable();
         let reached =

@@ -42,7 +42,7 @@ impl ChannelKind for EmailSettings {
     fn open(&self, _: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
         let to = self.to.iter().map(|text| address("alert.email.to", text)).collect::<Result<Vec<Address>, _>>()?;
         if to.is_empty() {
-            return Err(ChannelFault::Alone { key: "alert.email.to", advice: "name at least one recipient" });
+            return Err(ChannelFault::Inconsistent { key: "alert.email.to", advice: "name at least one recipient" });
         }
         let from = self.from.as_deref().map(|text| address("alert.email.from", text)).transpose()?;
         let way = match &self.server {
@@ -62,9 +62,12 @@ impl EmailSettings {
             ("alert.email.ca-file", self.ca_file.is_some()),
         ];
         if let Some((key, _)) = needless.into_iter().find(|(_, is_set)| *is_set) {
-            return Err(ChannelFault::Alone { key, advice: "name the server as well (server = \"smtp.example.org\")" });
+            return Err(ChannelFault::Inconsistent {
+                key,
+                advice: "name the server as well (server = \"smtp.example.org\")",
+            });
         }
-        sendmail::find().ok_or(ChannelFault::Alone {
+        sendmail::find().ok_or(ChannelFault::Inconsistent {
             key: "alert.email.server",
             advice: "this system has no sendmail: name a mail server, as \"smtp.example.org\"",
         })
@@ -84,13 +87,13 @@ impl EmailSettings {
                 Some(SmtpLogin { user: user.clone(), password })
             }
             (Some(_), None) => {
-                return Err(ChannelFault::Alone {
+                return Err(ChannelFault::Inconsistent {
                     key: "alert.email.user",
                     advice: "name a file with the password as well (password-file)",
                 });
             }
             (None, Some(_)) => {
-                return Err(ChannelFault::Alone {
+                return Err(ChannelFault::Inconsistent {
                     key: "alert.email.password-file",
                     advice: "name who logs in as well (user)",
                 });
@@ -98,14 +101,14 @@ impl EmailSettings {
         };
         let is_here = matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1");
         if tls == MailTls::None && login.is_some() && !is_here {
-            return Err(ChannelFault::Alone {
+            return Err(ChannelFault::Inconsistent {
                 key: "alert.email.tls",
                 advice: "a password goes to another machine encrypted only: take \"starttls\" or \"tls\"",
             });
         }
         let authority = self.ca_file.as_ref().map(|path| authority(path)).transpose()?;
         if tls == MailTls::None && authority.is_some() {
-            return Err(ChannelFault::Alone {
+            return Err(ChannelFault::Inconsistent {
                 key: "alert.email.ca-file",
                 advice: "tls = \"none\" has no certificates",
             });

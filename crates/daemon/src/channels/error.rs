@@ -17,7 +17,7 @@ pub enum ChannelFault {
     },
     /// It needs, or excludes, another setting.
     #[error("{key}: {advice}")]
-    Alone {
+    Inconsistent {
         /// The setting.
         key: &'static str,
         /// What to do.

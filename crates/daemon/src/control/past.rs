@@ -29,7 +29,7 @@ const BENCH_MAX: usize = 24;
 /// The length of a month of a trend, in seconds.
 const MONTH: u64 = 365 * DAY / MONTHS as u64;
 /// The last temperature is looked for in this many seconds of the past.
-const WARMTH: u64 = 2 * DAY;
+const TEMPERATURE_SPAN: u64 = 2 * DAY;
 
 /// The past since a date, in short; in full for one disk, if it is named. `folder` has the history and the states of scrubs.
 ///
@@ -133,7 +133,7 @@ fn in_short(
     let key = &row.facts.key;
     let passes = history.passes(key)?;
     let findings = history.findings(key)?;
-    let warmth = history.temperatures(key, UnixSeconds(now.0.saturating_sub(WARMTH)))?;
+    let warmth = history.temperatures(key, UnixSeconds(now.0.saturating_sub(TEMPERATURE_SPAN)))?;
     let sectors = passes.iter().map(|pass| pass.sectors).sum::<u64>() + reading.map_or(0, |reading| reading.done);
     let counters = row.counters.iter().map(|(kind, counter)| CounterEntry {
         key: kind.key().to_owned(),

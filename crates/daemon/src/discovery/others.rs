@@ -67,7 +67,7 @@ const KNOWN: [KnownScrubber; 8] = [
         timers: &["badblocks"],
         commands: &["badblocks"],
         what: "reads a disk through with badblocks",
-        advice: "remove it: the watch reads every sector, and heeds others while it does",
+        advice: "remove it: the watch reads every sector, and limits how much that delays other requests",
     },
 ];
 
@@ -249,7 +249,7 @@ fn smartd(root: &SystemRoot) -> Vec<OtherScrubber> {
                 device => format!("has {device} test itself: a long self-test reads all of the disk"),
             },
             when: rule.to_owned(),
-            advice: "keep one: a self-test stops at the first bad sector and heeds nobody (take `L` out of the rule, short tests \
+            advice: "keep one: a self-test stops at the first bad sector, and slows other requests down (take `L` out of the rule, short tests \
                      do not harm). Scrubjay waits while it runs"
                 .to_owned(),
         })

@@ -38,11 +38,11 @@ pub enum MdOwn {
     /// Faulty: its contents are not used any more.
     Faulty,
     /// It is being filled, replaces another, or keeps the journal.
-    Between,
+    InTransition,
     /// The array does not run: its contents may be all that is left of the array.
     Stopped,
     /// The kernel does not report it.
-    Unsaid,
+    Unknown,
 }
 
 /// States of a running array (Linux, drivers/md/md.c, `array_states`).
@@ -130,15 +130,15 @@ fn is(state: &str, word: &str) -> bool {
 
 fn own(node: &BlockNode, device: &str) -> MdOwn {
     let of = |file: &str| node.text(&format!("md/{device}/{file}"));
-    let Some(state) = of("state") else { return MdOwn::Unsaid };
+    let Some(state) = of("state") else { return MdOwn::Unknown };
     let slot = of("slot").and_then(|slot| slot.parse().ok());
     let start = of("offset").and_then(|offset| offset.parse().ok());
     match (slot, start) {
         _ if is(&state, "faulty") => MdOwn::Faulty,
-        _ if is(&state, "journal") || is(&state, "replacement") => MdOwn::Between,
+        _ if is(&state, "journal") || is(&state, "replacement") => MdOwn::InTransition,
         (None, _) if is(&state, "spare") || of("slot").is_some_and(|slot| slot == "none") => MdOwn::Spare,
         (Some(slot), Some(start)) if is(&state, "in_sync") => MdOwn::Member { slot, start },
-        (Some(_), _) if is(&state, "spare") => MdOwn::Between,
-        _ => MdOwn::Unsaid,
+        (Some(_), _) if is(&state, "spare") => MdOwn::InTransition,
+        _ => MdOwn::Unknown,
     }
 }

@@ -207,7 +207,7 @@ impl Walk<'_> {
                 let words = format!("thrown out of {}: what lies on it is not used any more", array.name);
                 return stop(self, range, EndKind::Outside, words);
             }
-            MdOwn::Between => {
+            MdOwn::InTransition => {
                 let words = format!("being filled, a replacement, or the journal of {}: not followed", array.name);
                 return stop(self, range, unknown, words);
             }

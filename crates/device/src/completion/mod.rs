@@ -57,7 +57,7 @@ const WAIT_MAX: Nanos = Nanos::from_secs(3600);
 const SHUTDOWN_TIMEOUT: Nanos = Nanos::from_secs(1);
 
 /// User data of the entry that cancels others.
-const NOBODY: u64 = u64::MAX;
+const CANCEL_USER_DATA: u64 = u64::MAX;
 
 /// Bit in the user data of a run: the rest is its index in `runs`, not in `slots`.
 const OF_RUN: u64 = 1 << 63;
@@ -251,7 +251,7 @@ impl<T> IoRing<T> {
             }
             // A block of its own: the queue is borrowed only while one entry is copied out of it.
             let entry = { self.uring.completion().next() }?;
-            if entry.user_data() == NOBODY {
+            if entry.user_data() == CANCEL_USER_DATA {
                 continue;
             }
             if entry.user_data() & OF_RUN != 0 {
@@ -480,7 +480,7 @@ impl<T> Drop for IoRing<T> {
             self.free.push(held.slot);
         }
         if self.is_waited_for() {
-            let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(NOBODY);
+            let everything = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(CANCEL_USER_DATA);
             self.submit(); // makes room for one more entry
             // SAFETY: the entry points to no memory.
             let _ = unsafe { self.uring.submission().push(&everything) };

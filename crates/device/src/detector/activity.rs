@@ -11,12 +11,12 @@ pub(super) struct Sighting {
     /// When it was seen (`CLOCK_MONOTONIC`).
     pub(super) at: Nanos,
     /// Whether it arrived or was completed.
-    pub(super) what: TracepointKind,
+    pub(super) what: SightingKind,
 }
 
 /// What a tracepoint reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TracepointKind {
+pub(super) enum SightingKind {
     /// A request reached the disk.
     Arrival,
     /// A request was completed.
@@ -62,12 +62,12 @@ impl ForegroundActivity {
             self.told = self.told.max(at);
             let at = self.told;
             match what {
-                TracepointKind::Arrival => {
+                SightingKind::Arrival => {
                     self.outstanding += 1;
                     self.arrived = at;
                     events.push(Event::ForegroundArrived { at, count: 1 });
                 }
-                TracepointKind::Completion => {
+                SightingKind::Completion => {
                     self.outstanding = self.outstanding.saturating_sub(1);
                     self.completed = Some(at);
                     events.push(Event::ForegroundCompleted { at, count: 1 });
@@ -108,11 +108,11 @@ mod tests {
     use super::*;
 
     fn arrival(at: u64) -> Sighting {
-        Sighting { at: Nanos(at), what: TracepointKind::Arrival }
+        Sighting { at: Nanos(at), what: SightingKind::Arrival }
     }
 
     fn completion(at: u64) -> Sighting {
-        Sighting { at: Nanos(at), what: TracepointKind::Completion }
+        Sighting { at: Nanos(at), what: SightingKind::Completion }
     }
 
     fn arrived(at: u64) -> Event {

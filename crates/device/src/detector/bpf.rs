@@ -16,7 +16,7 @@ use std::{fs, io};
 use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
-use super::activity::{ForegroundActivity, Sighting, TracepointKind};
+use super::activity::{ForegroundActivity, Sighting, SightingKind};
 use super::assembler::{Assembler, Constant, Helper, JumpCondition, OperandSize, Reg};
 use super::kernel::{self, InFlightCounts, Mapping, PerfEvent};
 use super::tracepoint::{Probes, Tracepoint};
@@ -66,8 +66,8 @@ impl Bpf {
             .map_err(Refusal::failed("cannot map its counter"))?;
         let cpu = *kernel::cpus_online().ok().and_then(|cpus| cpus.first().copied()).get_or_insert(0);
         let mut attached = Vec::new();
-        let completion = probes.completion.iter().map(|point| (point, TracepointKind::Completion));
-        for (point, what) in completion.chain([(&probes.arrival, TracepointKind::Arrival)]) {
+        let completion = probes.completion.iter().map(|point| (point, SightingKind::Completion));
+        for (point, what) in completion.chain([(&probes.arrival, SightingKind::Arrival)]) {
             let program = RequestFilter { point, what, disk: disk.major << 20 | disk.minor, process };
             let program = load(&program.assemble(ring_map.as_raw_fd(), refused_map.as_raw_fd()))?;
             attached.push((attach(point, cpu, &program)?, program));
@@ -115,7 +115,7 @@ impl Process {
 /// Selects the requests that one program reports.
 struct RequestFilter<'a> {
     point: &'a Tracepoint,
-    what: TracepointKind,
+    what: SightingKind,
     /// `major << 20 | minor`.
     disk: u32,
     process: Process,
@@ -138,11 +138,11 @@ impl RequestFilter<'_> {
             asm.jump_if(Reg::R1, JumpCondition::AtLeast, u32::from(IDLE_MIN), done);
             asm.load(OperandSize::Byte, Reg::R1, Reg::R6, self.point.rwbs);
             match self.what {
-                TracepointKind::Arrival => asm.jump_if(Reg::R1, JumpCondition::NotEqual, u32::from(PASS_THROUGH), seen),
-                TracepointKind::Completion => asm.jump_if(Reg::R1, JumpCondition::Equal, u32::from(PASS_THROUGH), done),
+                SightingKind::Arrival => asm.jump_if(Reg::R1, JumpCondition::NotEqual, u32::from(PASS_THROUGH), seen),
+                SightingKind::Completion => asm.jump_if(Reg::R1, JumpCondition::Equal, u32::from(PASS_THROUGH), done),
             }
         }
-        if self.what == TracepointKind::Arrival {
+        if self.what == SightingKind::Arrival {
             // The helper fills `struct bpf_pidns_info { pid, tgid }`, or fails when the caller is in another namespace.
             asm.set_wide(Reg::R1, Constant::Number(self.process.namespace_dev));
             asm.set_wide(Reg::R2, Constant::Number(self.process.namespace_inode));
@@ -157,7 +157,7 @@ impl RequestFilter<'_> {
         asm.place(seen);
         asm.call(Helper::KtimeNs);
         asm.shift_left(Reg::R0, 1);
-        asm.or(Reg::R0, i32::from(self.what == TracepointKind::Completion));
+        asm.or(Reg::R0, i32::from(self.what == SightingKind::Completion));
         asm.store(OperandSize::Double, Reg::Fp, -8, Reg::R0);
         asm.set_wide(Reg::R1, Constant::Map(ring));
         asm.copy(Reg::R2, Reg::Fp);
@@ -189,7 +189,7 @@ const RINGBUF_NO_WAKEUP: i32 = 1;
 fn decode(record: u64) -> Sighting {
     Sighting {
         at: Nanos(record >> 1),
-        what: if record & 1 == 0 { TracepointKind::Arrival } else { TracepointKind::Completion },
+        what: if record & 1 == 0 { SightingKind::Arrival } else { SightingKind::Completion },
     }
 }
 
@@ -323,15 +323,15 @@ mod tests {
 
     const PROCESS: Process = Process { tgid: 4711, namespace_dev: 4, namespace_inode: 0xf000_0001 };
 
-    fn assemble(what: TracepointKind, ioprio: Option<i16>) -> Vec<u64> {
+    fn assemble(what: SightingKind, ioprio: Option<i16>) -> Vec<u64> {
         let point = Tracepoint { id: 1, dev: 8, ioprio, rwbs: 34 };
         RequestFilter { point: &point, what, disk: 7 << 20 | 3, process: PROCESS }.assemble(5, 6)
     }
 
     #[test]
     fn a_record_is_a_time_and_a_bit() {
-        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), what: TracepointKind::Arrival });
-        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), what: TracepointKind::Completion });
+        assert_eq!(decode(123 << 1), Sighting { at: Nanos(123), what: SightingKind::Arrival });
+        assert_eq!(decode(123 << 1 | 1), Sighting { at: Nanos(123), what: SightingKind::Completion });
         assert_eq!(decode(u64::MAX - 1).at, Nanos(u64::MAX / 2));
     }
 
@@ -347,9 +347,9 @@ mod tests {
         let call = |helper: Helper| (helper as u64) << 32 | 0x85;
         let asks = |program: &[u64]| program.contains(&call(Helper::NsCurrentPidTgid));
         for (what, ioprio, is_asked) in [
-            (TracepointKind::Arrival, Some(32), true),
-            (TracepointKind::Arrival, None, true),
-            (TracepointKind::Completion, Some(32), false),
+            (SightingKind::Arrival, Some(32), true),
+            (SightingKind::Arrival, None, true),
+            (SightingKind::Completion, Some(32), false),
         ] {
             let program = assemble(what, ioprio);
             assert!(program.len() <= 40, "{} instructions", program.len());

@@ -11,7 +11,7 @@ use std::io;
 use scrubjay_core::scrub::machine::Event;
 use scrubjay_core::units::Nanos;
 
-use super::activity::{ForegroundActivity, Sighting, TracepointKind};
+use super::activity::{ForegroundActivity, Sighting, SightingKind};
 use super::kernel::{self, InFlightCounts, PerfEvent};
 use super::ring::PerfRing;
 use super::tracepoint::{Probes, Tracepoint};
@@ -70,10 +70,10 @@ impl Detector for Perf {
                 |record| match record {
                     PerfRecord::Lost(count) => self.lost += count,
                     PerfRecord::Sample { id, at, .. } if id == cpu.completion_id => {
-                        self.sightings.push(Sighting { at, what: TracepointKind::Completion });
+                        self.sightings.push(Sighting { at, what: SightingKind::Completion });
                     }
                     PerfRecord::Sample { process, at, .. } if Some(process) != self.process => {
-                        self.sightings.push(Sighting { at, what: TracepointKind::Arrival });
+                        self.sightings.push(Sighting { at, what: SightingKind::Arrival });
                     }
                     PerfRecord::Sample { .. } | PerfRecord::Other => {}
                 },

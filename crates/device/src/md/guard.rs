@@ -85,7 +85,7 @@ impl MdGuard {
     ///
     /// # Errors
     /// When the knobs cannot be read.
-    pub fn look_again(&mut self, knobs: &dyn MdKnobs) -> io::Result<()> {
+    pub fn refresh_before(&mut self, knobs: &dyn MdKnobs) -> io::Result<()> {
         self.before = read_window(knobs)?;
         Ok(())
     }
@@ -99,7 +99,7 @@ impl MdGuard {
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let mut file = OutputFile::create(path, Existing::Replaced)?;
         file.write_all(self.text().as_bytes())?;
-        Ok(file.commit_in_haste()?)
+        Ok(file.commit_unsynced()?)
     }
 
     /// Removes the file.

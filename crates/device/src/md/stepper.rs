@@ -102,7 +102,7 @@ impl MdStepper {
         is_healthy(&*self.knobs)?;
         self.check_ownership()?;
         if self.guard.is_blank() {
-            self.guard.look_again(&*self.knobs)?; // its owner may have changed it since
+            self.guard.refresh_before(&*self.knobs)?; // its owner may have changed it since
         }
         match self.run {
             Some(run) if run.window.max == start && run.action == action => {

@@ -44,7 +44,7 @@ pub enum MemberHolder {
     Twice,
     /// Not known.
     #[error("is in use by another program, or is named twice")]
-    Somebody,
+    Unknown,
     /// Another file took the name while it was being opened.
     #[error("was replaced by something else just now")]
     Replaced,
@@ -55,7 +55,7 @@ impl MemberHolder {
     pub fn is_alive(&self) -> bool {
         match self {
             MemberHolder::Process { command, .. } => !command.is_empty(),
-            MemberHolder::Somebody => false,
+            MemberHolder::Unknown => false,
             _ => true,
         }
     }
@@ -68,13 +68,13 @@ pub fn found(path: &Path, metadata: &Metadata) -> Option<MemberHolder> {
 
 /// The holder of a lock on this file. `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4242 fe:00:131075 0 EOF`.
 pub fn holder(path: &Path) -> MemberHolder {
-    let Ok(metadata) = fs::metadata(path) else { return MemberHolder::Somebody };
+    let Ok(metadata) = fs::metadata(path) else { return MemberHolder::Unknown };
     let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
     let name = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
     let line = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let pid = line.filter(|words| words.get(5) == Some(&name.as_str())).find_map(|words| words[4].parse().ok());
-    pid.map_or(MemberHolder::Somebody, |pid: u32| {
+    pid.map_or(MemberHolder::Unknown, |pid: u32| {
         if pid == std::process::id() {
             return MemberHolder::Twice;
         }

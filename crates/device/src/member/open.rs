@@ -76,7 +76,7 @@ impl OpenMember {
         if let Some(busy) = busy::found(path, &metadata).filter(|_| access != Access::Inspect) {
             return Err(MemberError::Busy { path: path.to_owned(), busy });
         }
-        let (file, is_direct, backing) = after_the_dead(patience, || {
+        let (file, is_direct, backing) = retry_while_holder_dies(patience, || {
             let (file, is_direct) = open(path, access, is_block_device)?;
             let backing = match access {
                 Access::Inspect => None,
@@ -219,7 +219,7 @@ impl OpenMember {
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Repeats `attempt`, for at most `patience`, while the holder is dead or unknown.
-fn after_the_dead<T>(
+fn retry_while_holder_dies<T>(
     patience: Duration,
     mut attempt: impl FnMut() -> Result<T, MemberError>,
 ) -> Result<T, MemberError> {
@@ -246,7 +246,7 @@ fn open(path: &Path, access: Access, is_block_device: bool) -> Result<(File, boo
         opened => opened.map(|file| (file, true)),
     };
     opened.map_err(|source| match source.raw_os_error() {
-        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Somebody },
+        Some(libc::EBUSY) => MemberError::Busy { path: path.to_owned(), busy: MemberHolder::Unknown },
         _ => MemberError::of(path, source),
     })
 }

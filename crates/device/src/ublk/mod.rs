@@ -4,9 +4,9 @@
 //! UblkPlan::new      which device: a new one, or the one for this purpose that lost its server      (changes nothing)
 //!     carry_out      makes it, or begins its recovery; opens its queue -> UblkDevice
 //! UblkQueue::fetch   fetches each tag's first request, by the server's ring (IoRing)
-//! deed::start        on a thread: the block device appears, or continues. The kernel reads its partitions, so it is served by now
+//! lifecycle::start        on a thread: the block device appears, or continues. The kernel reads its partitions, so it is served by now
 //! UblkQueue::request, receive, send, commit      one request after the other
-//! deed::stop         on a thread: the device stops, unless it is in use
+//! lifecycle::stop         on a thread: the device stops, unless it is in use
 //! UblkDevice::delete
 //! ```
 //!
@@ -17,9 +17,9 @@
 
 mod abi;
 mod control;
-pub mod deed;
 mod error;
 mod holders;
+pub mod lifecycle;
 mod plan;
 mod queue;
 

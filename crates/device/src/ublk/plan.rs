@@ -2,8 +2,8 @@
 
 use super::abi::{self, UblkInfo, UblkParameters, UblkState, feature};
 use super::control::UblkControl;
-use super::deed;
 use super::error::UblkError;
+use super::lifecycle;
 use super::queue::{UblkQueue, queue_path};
 use std::fs::OpenOptions;
 use std::io;
@@ -101,14 +101,14 @@ impl UblkPlan {
             && let Some(number) = self.number
         {
             let deleted = self.control.tell(abi::DELETE_DEVICE, number);
-            deleted.map_err(|source| refused(&deed::path(number).display().to_string(), source))?;
+            deleted.map_err(|source| refused(&lifecycle::path(number).display().to_string(), source))?;
         }
         let number = match (self.way, self.number) {
             (UblkWay::Recover, Some(number)) => {
                 self.control.tell(abi::START_RECOVERY, number).map_err(|source| match source.raw_os_error() {
                     Some(libc::EINVAL) => UblkError::Unrecoverable(number),
                     Some(libc::EBUSY) => UblkError::Held(number),
-                    _ => refused(&deed::path(number).display().to_string(), source),
+                    _ => refused(&lifecycle::path(number).display().to_string(), source),
                 })?;
                 number
             }
@@ -143,7 +143,7 @@ impl UblkPlan {
         };
         if let Err(source) = self.control.set_parameters(made.number, parameters) {
             let _ = self.control.tell(abi::DELETE_DEVICE, made.number);
-            return Err(refused(&deed::path(made.number).display().to_string(), source));
+            return Err(refused(&lifecycle::path(made.number).display().to_string(), source));
         }
         Ok(made.number)
     }
@@ -157,7 +157,7 @@ impl UblkDevice {
 
     /// Path of the block device.
     pub fn path(&self) -> PathBuf {
-        deed::path(self.number)
+        lifecycle::path(self.number)
     }
 
     /// Its queue of requests.
@@ -177,7 +177,7 @@ impl UblkDevice {
     pub fn delete(self) -> Result<(), UblkError> {
         let UblkDevice { number, queue, .. } = self;
         drop(queue); // the kernel waits until it is closed
-        deed::delete(number)
+        lifecycle::delete(number)
     }
 }
 
@@ -222,7 +222,7 @@ fn await_release(control: &mut UblkControl, number: u32) -> Result<(), UblkError
     let begun = Instant::now();
     loop {
         let info =
-            control.device(number).map_err(|source| refused(&deed::path(number).display().to_string(), source))?;
+            control.device(number).map_err(|source| refused(&lifecycle::path(number).display().to_string(), source))?;
         match info.state {
             // Its queue can only be opened by one process at a time.
             UblkState::Quiesced if OpenOptions::new().read(true).open(queue_path(number)).is_ok() => return Ok(()),

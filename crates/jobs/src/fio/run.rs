@@ -1,6 +1,6 @@
 //! Runs fio, step by step, and reads its json+ and its latency log.
 
-use scrubjay_core::bench::machine::{BenchRecord, BenchState, LATENCY_ENOUGH, ZoneFigures};
+use scrubjay_core::bench::machine::{BenchRecord, BenchState, LATENCY_MAX, ZoneFigures};
 use scrubjay_core::bench::plan::{BenchPattern, BenchPlan, BenchStep, ZoneGrid};
 use scrubjay_core::bench::step_result::StepFigures;
 use scrubjay_core::units::Nanos;
@@ -65,7 +65,7 @@ pub fn measure(
         record.plan.steps.iter().filter(|step| step.pattern != BenchPattern::Positions).copied().collect();
     for step in steps {
         let last = record.results.iter().rfind(|result| result.step.pattern == step.pattern);
-        if last.is_some_and(|last| last.mean() > LATENCY_ENOUGH) {
+        if last.is_some_and(|last| last.mean() > LATENCY_MAX) {
             record.left_out.push(step);
             continue;
         }

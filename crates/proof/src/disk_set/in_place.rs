@@ -1,4 +1,4 @@
-//! Rows that are changed where they lie, by something that is not the volume: junk over all of a row, or some bits of it.
+//! Faults that change rows in place, other than by the volume: junk over a whole row, or flipped bits.
 
 use super::DiskSet;
 use crate::fault_budget::DamageKind;
@@ -9,13 +9,13 @@ use scrubjay_core::units::Nanos;
 use scrubjay_core::volume::integrity::tag;
 
 impl DiskSet {
-    /// Junk over a row of every `step`-th stripe, as far as the fault budget allows.
+    /// Writes junk over a row of every `step`-th stripe, as far as the fault budget allows.
     pub fn plague(&mut self, now: Nanos, step: u64) {
         self.change_every(now, step, InjectedFault::Overwritten, |row, _, rng| row.fill_with(|| rng.bits() as u8));
     }
 
-    /// Bits of a row of every `step`-th stripe flip, as far as the fault budget allows: in the content, in the fields of the appendix, or in
-    /// both. Unlike junk, such a row still names its place, and may claim a newer version than the parities list.
+    /// Flips bits of a row of every `step`-th stripe, as far as the fault budget allows: in the content, in the fields of the
+    /// appendix, or in both. Unlike junk, such a row still names its place, and may claim a newer version than the parities list.
     pub fn rot(&mut self, now: Nanos, step: u64) {
         self.change_every(now, step, InjectedFault::Rotten, |row, chunk_bytes, rng| {
             let (content, appendix) = row.split_at_mut(chunk_bytes);
@@ -30,8 +30,8 @@ impl DiskSet {
         });
     }
 
-    /// Changes a row of every `step`-th stripe, as far as the fault budget allows, by `change`: the row, how many bytes of it are content, and
-    /// chance. The members take turns, from any of them on.
+    /// Applies `change` to a row of every `step`-th stripe, as far as the fault budget allows; its arguments are the
+    /// row, the number of content bytes in it, and the generator. The positions take turns, beginning with a random one.
     fn change_every(
         &mut self,
         now: Nanos,
@@ -62,7 +62,7 @@ impl DiskSet {
     }
 }
 
-/// Flips one to three bits, if there are any.
+/// Flips one to three random bits (the same bit may be drawn twice), if there are any.
 fn flip_bits(bytes: &mut [u8], rng: &mut Rng) {
     for _ in 0..(1 + rng.below(3)).min(8 * bytes.len() as u64) {
         bytes[rng.below(bytes.len() as u64) as usize] ^= 1 << rng.below(8);

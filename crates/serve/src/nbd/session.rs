@@ -20,7 +20,7 @@ pub const IN_FLIGHT_MAX: usize = 256;
 pub const BYTES_IN_FLIGHT_MAX: usize = 64 << 20;
 
 /// Bytes of unsent replies from which on a client in its handshake is not read any more.
-const HAGGLED_MAX: usize = 128 << 10;
+const HANDSHAKE_REPLY_BYTES_MAX: usize = 128 << 10;
 
 /// Bytes charged for an allocation query: its longest reply.
 const ALLOCATION_BYTES: usize = 64 << 10;
@@ -273,7 +273,7 @@ impl NbdSession {
     /// Does it hold so many bytes, including replies that are not limited beforehand, that it takes no more input?
     pub fn is_full(&self) -> bool {
         let bytes = self.bytes();
-        bytes >= if self.has_begun { BYTES_IN_FLIGHT_MAX } else { HAGGLED_MAX } || bytes > self.limit
+        bytes >= if self.has_begun { BYTES_IN_FLIGHT_MAX } else { HANDSHAKE_REPLY_BYTES_MAX } || bytes > self.limit
     }
 
     /// Is its input over? Requests under way are still replied to.

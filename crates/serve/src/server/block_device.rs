@@ -10,7 +10,7 @@ use scrubjay_core::buffer::Buffer;
 use scrubjay_core::units::VolumeOffset;
 use scrubjay_core::volume::block::{BlockFailure, BlockReply, BlockRequest, ReadPart, RequestId};
 use scrubjay_device::completion::{IoRing, Outgoing};
-use scrubjay_device::ublk::{self, UblkDevice, UblkError, UblkRequest, UblkVerb, deed};
+use scrubjay_device::ublk::{self, UblkDevice, UblkError, UblkRequest, UblkVerb, lifecycle};
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -67,7 +67,7 @@ pub(super) struct BlockDevice {
     /// A stop was requested; a device that is still starting is stopped afterwards.
     is_stop_wanted: bool,
     /// The driver's start or stop command that is under way on a thread.
-    deed: Option<deed::UblkDeed>,
+    command: Option<lifecycle::UblkCommand>,
     /// Requests at the volume (count), and the bytes that they hold.
     in_flight: usize,
     held: usize,
@@ -109,7 +109,7 @@ impl BlockDevice {
             tags,
             phase: DevicePhase::Starting,
             is_stop_wanted: false,
-            deed: None,
+            command: None,
             in_flight: 0,
             held: 0,
             first_writes: FirstWrites::new(size, stripe_bytes),
@@ -123,7 +123,7 @@ impl BlockDevice {
         let _ = ublk::never_wait_for_writes();
         let queue = self.device.queue();
         (0..queue.depth()).for_each(|tag| queue.fetch(ring, RingTask::Fetch(tag), tag));
-        let begun = deed::start(self.device.number(), self.device.is_recovered());
+        let begun = lifecycle::start(self.device.number(), self.device.is_recovered());
         self.wait_for(ring, begun)
     }
 
@@ -134,15 +134,19 @@ impl BlockDevice {
             return None;
         }
         self.phase = DevicePhase::Stopping;
-        let begun = deed::stop(self.device.number());
+        let begun = lifecycle::stop(self.device.number());
         self.wait_for(ring, begun)
     }
 
-    fn wait_for(&mut self, ring: &mut IoRing<RingTask>, begun: io::Result<deed::UblkDeed>) -> Option<DeviceNews> {
+    fn wait_for(
+        &mut self,
+        ring: &mut IoRing<RingTask>,
+        begun: io::Result<lifecycle::UblkCommand>,
+    ) -> Option<DeviceNews> {
         match begun {
-            Ok(deed) => {
-                ring.receive(RingTask::DeviceNews, deed.woken(), Buffer::zeroed(1), 0..1);
-                self.deed = Some(deed);
+            Ok(command) => {
+                ring.receive(RingTask::DeviceNews, command.woken(), Buffer::zeroed(1), 0..1);
+                self.command = Some(command);
                 None
             }
             Err(source) => {
@@ -154,9 +158,9 @@ impl BlockDevice {
 
     /// The driver's command has ended.
     pub fn told(&mut self, ring: &mut IoRing<RingTask>) -> Option<DeviceNews> {
-        use deed::UblkNews;
+        use lifecycle::UblkNews;
         let path = self.path();
-        let (phase, news) = match self.deed.take().and_then(|deed| deed.news()) {
+        let (phase, news) = match self.command.take().and_then(|command| command.news()) {
             Some(UblkNews::Started) => {
                 (DevicePhase::Live, Some(DeviceNews::Ready { path, is_recovered: self.device.is_recovered() }))
             }

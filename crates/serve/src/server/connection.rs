@@ -245,7 +245,7 @@ impl Connection {
     }
 
     /// Bytes held for it now.
-    pub fn reckon(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         let held = match &self.talk {
             Talk::Nbd(session) => session.held(),
             Talk::Control(lines) => lines.output_len(),

@@ -16,9 +16,9 @@ mod block_device;
 mod connection;
 mod error;
 mod first_writes;
+mod memory_budget;
 mod patience;
 mod pump;
-mod room;
 mod stop;
 mod task;
 

@@ -4,8 +4,8 @@ use super::address::Listener;
 use super::block_device::{BlockDevice, DEVICE_OPS_MAX, DeviceNews};
 use super::connection::{Ask, Connection, PeerKind};
 use super::error::ServeError;
+use super::memory_budget::MemoryBudget;
 use super::patience::Patience;
-use super::room::Room;
 use super::stop::ServerStop;
 use super::task::RingTask;
 use crate::control::{self, CommandHandler, CommandId};
@@ -68,7 +68,7 @@ pub(super) struct ServerPump<'a, V> {
     device: Option<BlockDevice>,
     on_device: fn(&DeviceNews),
     /// Memory held by all connections and the block device.
-    memory: Room,
+    memory: MemoryBudget,
     /// Connections, by index, that may have something to do at once.
     stirred: Vec<usize>,
     /// When the oldest handshake under way times out, if there is one.
@@ -124,7 +124,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
             connections: Vec::new(),
             device: None,
             on_device: |_| (),
-            memory: Room::default(),
+            memory: MemoryBudget::default(),
             stirred: Vec::new(),
             handshake_end: None,
             stall_look: None,
@@ -247,7 +247,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         let Some(connection) = self.connections[index].as_mut() else { return };
         connection.is_stirred = false;
         let was_new = connection.is_new();
-        connection.set_limit(self.memory.limit(index, connection.reckon()));
+        connection.set_limit(self.memory.limit(index, connection.held_bytes()));
         while is_listened_to
             && let Some(connection) = self.connections[index].as_mut()
             && let Some(ask) = connection.next(|len| self.volume.buffer(len))
@@ -263,7 +263,7 @@ impl<'a, V: ArrayMachine + CommandHandler> ServerPump<'a, V> {
         }
         let Some(connection) = self.connections[index].as_mut() else { return };
         connection.start_io(self.now, index, &mut self.ring, |buffer| self.volume.recycle(buffer));
-        let (before, after, is_held) = (connection.held, connection.reckon(), connection.is_held());
+        let (before, after, is_held) = (connection.held, connection.held_bytes(), connection.is_held());
         connection.held = after;
         if connection.is_done() {
             self.connections[index] = None;

@@ -131,7 +131,7 @@ impl Rig {
     }
 
     /// Makes reads of a row go astray from now on.
-    pub fn lead_astray(&mut self, astray: Astray) {
+    pub fn misdirect_reads(&mut self, astray: Astray) {
         self.astray = Some(astray);
     }
 

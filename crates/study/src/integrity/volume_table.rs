@@ -231,7 +231,7 @@ fn injure(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
             [victim, target].into_iter().chain(beside).collect()
         }
         RowDamage::Misread { by, is_once } => {
-            rig.lead_astray(Astray { place: victim, by: by * SECTOR as i64, is_once });
+            rig.misdirect_reads(Astray { place: victim, by: by * SECTOR as i64, is_once });
             vec![victim]
         }
     }

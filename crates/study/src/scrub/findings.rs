@@ -54,7 +54,7 @@ const USABLE_MIN: usize = 100;
 
 impl ScrubFindings {
     /// Whether there are too few usable intervals to tell policies apart.
-    pub fn is_little(&self) -> bool {
+    pub fn has_too_few_intervals(&self) -> bool {
         self.usable < USABLE_MIN
     }
 

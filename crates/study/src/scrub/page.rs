@@ -43,7 +43,7 @@ pub fn page(findings: &[ScrubFindings]) -> Page {
 
 /// The recommendation.
 fn advice(findings: &[ScrubFindings]) -> String {
-    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.is_little()).collect();
+    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
     if let (Some(found), true) = (findings.first(), told.is_empty()) {
         return format!(
             "Use \"scrubjay scrub\" and look at its ETA: the trace tells too little to say how long it takes ({} idle intervals \
@@ -97,7 +97,7 @@ fn times(findings: &[ScrubFindings]) -> Table {
 
 /// Which of the paper's claims hold: in full for one trace; for several, in how many. The captions have the rest.
 fn claims(findings: &[ScrubFindings]) -> String {
-    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.is_little()).collect();
+    let told: Vec<&ScrubFindings> = findings.iter().filter(|found| !found.has_too_few_intervals()).collect();
     match (findings, &told[..]) {
         ([found], []) => format!("There is {}", little_told(found)),
         ([found], _) => format!("{} {} {}", ranking_told(found), sizes_told(found), times_told(found)),
@@ -133,7 +133,7 @@ fn predictors(found: &ScrubFindings, suffix: &str) -> Figure {
     Figure {
         name: format!("scrub-predictors{suffix}"),
         title: format!("Which idle intervals to use: {}", found.name),
-        caption: if found.is_little() { little_told(found) } else { ranking_told(found) },
+        caption: if found.has_too_few_intervals() { little_told(found) } else { ranking_told(found) },
         x: Axis::linear("collisions for each idle interval"),
         y: Axis::linear("share of the idle time used"),
         series,
@@ -166,7 +166,7 @@ fn sizes(found: &ScrubFindings, suffix: &str) -> Figure {
     Figure {
         name: format!("scrub-sizes{suffix}"),
         title: format!("How large requests should be: {}", found.name),
-        caption: if found.is_little() { little_told(found) } else { sizes_told(found) },
+        caption: if found.has_too_few_intervals() { little_told(found) } else { sizes_told(found) },
         x: Axis::linear("mean slowdown (ms)"),
         y: Axis::linear("scrubbed (MB/s)"),
         series,
@@ -239,7 +239,7 @@ fn goal_rows(found: &ScrubFindings) -> Vec<Vec<String>> {
 
 /// The throughput of a trace at each goal.
 fn goals_told(found: &ScrubFindings) -> String {
-    if found.is_little() {
+    if found.has_too_few_intervals() {
         return format!("There is {}", little_told(found));
     }
     let mut text = format!(

@@ -17,19 +17,19 @@ const EXAMPLES_MAX: usize = 5;
 
 /// Several inputs as one.
 pub(super) struct Join {
-    strands: Strands,
+    strands: JoinedInputs,
     order: Order,
 }
 
 /// All inputs, and their joint devices and malformed records.
-struct Strands {
-    all: Vec<Strand>,
+struct JoinedInputs {
+    all: Vec<JoinedInput>,
     devices: Devices,
     malformed: Malformed,
 }
 
 /// An input, and the position in it.
-struct Strand {
+struct JoinedInput {
     lane: InputStream,
     /// The joint device ids by the input's own ids.
     ids: Vec<DeviceId>,
@@ -70,9 +70,9 @@ impl Join {
             }
             ClockOrigin::Relative => Order::Chained(Chain { current: 0, began: Nanos::ZERO, ended: Nanos::ZERO }),
         };
-        let strand = |lane| Strand { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
+        let strand = |lane| JoinedInput { lane, ids: Vec::new(), batch: Vec::new(), at: 0 };
         let all = lanes.into_iter().map(strand).collect();
-        Join { strands: Strands { all, devices: Devices::default(), malformed: Malformed::default() }, order }
+        Join { strands: JoinedInputs { all, devices: Devices::default(), malformed: Malformed::default() }, order }
     }
 
     /// Replaces the contents of `batch` by the next records. False: there are no more.
@@ -98,7 +98,7 @@ impl Join {
 
 impl Merge {
     /// Appends the earliest records of all inputs to `batch`.
-    fn next(&mut self, strands: &mut Strands, batch: &mut Vec<Record>) -> Result<(), InputError> {
+    fn next(&mut self, strands: &mut JoinedInputs, batch: &mut Vec<Record>) -> Result<(), InputError> {
         while batch.len() < BATCH {
             let Some(Reverse((_, index))) = self.heads.pop() else { break };
             if strands.all[index].is_used_up() {
@@ -128,7 +128,7 @@ impl Merge {
 
 impl Chain {
     /// Replaces the empty `batch` by the next batch of the current input, or by the first batch of the input after it.
-    fn next(&mut self, strands: &mut Strands, batch: &mut Vec<Record>) -> Result<(), InputError> {
+    fn next(&mut self, strands: &mut JoinedInputs, batch: &mut Vec<Record>) -> Result<(), InputError> {
         while self.current < strands.all.len() {
             if !strands.refill(self.current)? {
                 self.current += 1;
@@ -146,10 +146,10 @@ impl Chain {
     }
 }
 
-impl Strands {
+impl JoinedInputs {
     /// Reads the next batch of an input and translates its device ids to the joint ones. False: there are no more.
     fn refill(&mut self, index: usize) -> Result<bool, InputError> {
-        let Strand { lane, ids, batch, at } = &mut self.all[index];
+        let JoinedInput { lane, ids, batch, at } = &mut self.all[index];
         let malformed = lane.malformed().count;
         let is_more = lane.next(batch)?;
         *at = 0;
@@ -180,7 +180,7 @@ impl Strands {
     }
 }
 
-impl Strand {
+impl JoinedInput {
     /// Whether all of its batch was passed on.
     fn is_used_up(&self) -> bool {
         self.at == self.batch.len()

@@ -145,7 +145,7 @@ impl PolicyState {
 /// - [`Decision::size`] is rounded down to whole blocks of the disk, and up to one. It never exceeds
 ///   [`IdlePolicy::size_max`]: buffers have that size.
 /// - [`IdlePolicy::learn`] is called after every event. Expensive work should be done there only now and then.
-/// - `Debug` shows every parameter: a test compares it with the `heeds` of the policy's row.
+/// - `Debug` shows every parameter: a test compares it with the `uses` of the policy's row.
 pub trait IdlePolicy: fmt::Debug + Send {
     /// May a request start now? Pure: the same view and the same observations give the same decision.
     fn decide(&self, view: &DiskView, seen: &Observed) -> Decision;

@@ -1,4 +1,4 @@
-//! Parameters: all settings of the idle policies. Each policy uses some of them ([`super::PolicyKind::heeds`]).
+//! Parameters: all settings of the idle policies. Each policy uses some of them ([`super::PolicyKind::uses`]).
 //!
 //! A new parameter is a variant here, its place in [`Parameter::ALL`], a field of [`PolicyParameters`] with its
 //! default, and an arm of [`Parameter::row`]. Options on the command line, keys of settings files, help and reports are

@@ -15,7 +15,7 @@ pub struct PolicyKind {
     /// A line of help.
     pub about: &'static str,
     /// The parameters that affect it, in the order of reports.
-    pub heeds: &'static [Parameter],
+    pub uses: &'static [Parameter],
     /// The size of a request, or of the first one, if none is given.
     pub request: Bytes,
     /// How it treats the foreground.
@@ -58,21 +58,21 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "budget",
         about: "Tune wait, size and pace to the slowdown goals",
-        heeds: &[Parameter::Slowdown, Parameter::SlowdownMax, Parameter::SlowdownP99, Parameter::GoalForm],
+        uses: &[Parameter::Slowdown, Parameter::SlowdownMax, Parameter::SlowdownP99, Parameter::GoalForm],
         make: Make::EachRequest(|with| Box::new(Budget::new(with.goal))),
         ..OFFERED
     },
     PolicyKind {
         name: "waiting",
         about: "Wait for idleness, then read until somebody comes",
-        heeds: &[Parameter::Wait, Parameter::Request],
+        uses: &[Parameter::Wait, Parameter::Request],
         make: Make::Interval(|with| Box::new(Waiting { wait: with.wait, size: first(with) })),
         ..OFFERED
     },
     PolicyKind {
         name: "delay",
         about: "Pause after each request, whoever uses the disk",
-        heeds: &[Parameter::Delay, Parameter::Request],
+        uses: &[Parameter::Delay, Parameter::Request],
         regard: Regard::Pauses,
         make: Make::EachRequest(|with| Box::new(FixedDelay { delay: with.delay, size: first(with) })),
         ..OFFERED
@@ -80,7 +80,7 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "none",
         about: "Full speed, whoever uses the disk",
-        heeds: &[Parameter::Request],
+        uses: &[Parameter::Request],
         regard: Regard::None,
         make: Make::EachRequest(|with| Box::new(BackToBack { size: first(with) })),
         ..OFFERED
@@ -88,14 +88,14 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "idle-class",
         about: "What Linux's CFQ did: 10 ms, 64 KiB",
-        heeds: &[],
+        uses: &[],
         make: Make::Interval(|_| Box::new(IdleClass)),
         ..STUDIED
     },
     PolicyKind {
         name: "exponential",
         about: "Wait; then requests that grow by a factor",
-        heeds: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::RequestMax],
+        uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
         make: Make::Interval(|with| growing(with, Bytes(0))),
         ..STUDIED
@@ -103,7 +103,7 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "linear",
         about: "Wait; then requests that grow by a factor and a fixed amount",
-        heeds: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::Plus, Parameter::RequestMax],
+        uses: &[Parameter::Wait, Parameter::Request, Parameter::Factor, Parameter::Plus, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
         make: Make::Interval(|with| growing(with, with.plus)),
         ..STUDIED
@@ -111,7 +111,7 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "swapping",
         about: "Wait; then small requests, and large ones after a while",
-        heeds: &[Parameter::Wait, Parameter::Request, Parameter::SwapAfter, Parameter::RequestMax],
+        uses: &[Parameter::Wait, Parameter::Request, Parameter::SwapAfter, Parameter::RequestMax],
         request: FIRST_OF_GROWING,
         make: Make::Interval(|with| {
             adaptive(with, RequestGrowth::Swap { after: with.swap_after, to: with.request_max })
@@ -121,21 +121,21 @@ pub const POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "ar",
         about: "Predict each idle interval by auto-regression; use the long ones at once",
-        heeds: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
+        uses: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::AutoRegressive, Nanos::ZERO)),
         ..STUDIED
     },
     PolicyKind {
         name: "ar-waiting",
         about: "Predict as `ar` does, after a wait",
-        heeds: &[Parameter::Wait, Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
+        uses: &[Parameter::Wait, Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::AutoRegressive, with.wait)),
         ..STUDIED
     },
     PolicyKind {
         name: "acd",
         about: "Predict by an autoregressive conditional duration model",
-        heeds: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
+        uses: &[Parameter::Cutoff, Parameter::Percentile, Parameter::Request],
         make: Make::Interval(|with| predicted(with, Method::Acd, Nanos::ZERO)),
         ..STUDIED
     },
@@ -148,7 +148,7 @@ const OFFERED: PolicyKind = PolicyKind { is_offered: true, ..STUDIED };
 const STUDIED: PolicyKind = PolicyKind {
     name: "",
     about: "",
-    heeds: &[],
+    uses: &[],
     request: Bytes::mib(1),
     regard: Regard::Idleness,
     is_offered: false,
@@ -255,7 +255,7 @@ impl PolicyConfig {
 
     /// The slowdown goal, if the policy has one.
     pub fn goal(&self) -> Option<Goal> {
-        self.kind.heeds.contains(&Parameter::Slowdown).then_some(self.parameters.goal)
+        self.kind.uses.contains(&Parameter::Slowdown).then_some(self.parameters.goal)
     }
 
     /// The largest request that it will ask for.
@@ -268,11 +268,11 @@ impl PolicyConfig {
 
     /// The parameters that the policy uses, by name; for a policy without parameters, its fixed wait and request size.
     pub fn named_values(&self) -> Vec<(&'static str, ParameterValue)> {
-        if let ([], MadePolicy::Interval(policy)) = (self.kind.heeds, self.make()) {
+        if let ([], MadePolicy::Interval(policy)) = (self.kind.uses, self.make()) {
             let IdlePattern { wait, first, .. } = policy.pattern();
             return vec![("wait", ParameterValue::Time(wait)), ("request", ParameterValue::Size(first))];
         }
-        self.parameters.named_values(self.kind.heeds)
+        self.parameters.named_values(self.kind.uses)
     }
 }
 
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(PolicyKind::named("oracle"), None, "nobody in core knows the future");
     }
 
-    /// A parameter changes a policy if and only if the policy's row lists it in `heeds`.
+    /// A parameter changes a policy if and only if the policy's row lists it in `uses`.
     #[test]
     fn each_policy_heeds_what_its_row_says() {
         for kind in POLICIES {
@@ -307,8 +307,8 @@ mod tests {
                 let mut with = usual.parameters;
                 with.set(parameter, parameter.row().takes.another());
                 let made = |parameters| format!("{:?}", PolicyConfig::new(kind, parameters).make());
-                let is_heeded = made(with) != made(usual.parameters);
-                assert_eq!(is_heeded, kind.heeds.contains(&parameter), "{kind:?} and {parameter:?}");
+                let is_used = made(with) != made(usual.parameters);
+                assert_eq!(is_used, kind.uses.contains(&parameter), "{kind:?} and {parameter:?}");
             }
         }
     }

@@ -1,9 +1,9 @@
-//! A row of bits of fixed length: a bit a region, a bit a stripe.
+//! A bitmap of fixed length: one bit per region, or per stripe.
 
 use crate::index::Index;
 use std::marker::PhantomData;
 
-/// A bit for each of the things that an index counts.
+/// A bitmap with one bit for each index, from 0 to its length - 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bits<I> {
     words: Vec<u64>,
@@ -12,29 +12,29 @@ pub struct Bits<I> {
 }
 
 impl<I: Index> Bits<I> {
-    /// `len` zeros.
+    /// A bitmap of `len` zeros.
     pub fn zeros(len: u64) -> Bits<I> {
         Bits { words: vec![0; words(len)], len, of: PhantomData }
     }
 
-    /// `len` ones.
+    /// A bitmap of `len` ones.
     pub fn ones(len: u64) -> Bits<I> {
         let mut bits = Bits { words: vec![u64::MAX; words(len)], len, of: PhantomData };
         bits.trim();
         bits
     }
 
-    /// How many bits.
+    /// Length in bits.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// No bits at all?
+    /// Whether the bitmap has no bits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// One of them.
+    /// The bit with this index.
     ///
     /// # Panics
     /// When there is no such bit.
@@ -43,7 +43,7 @@ impl<I: Index> Bits<I> {
         self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
     }
 
-    /// Changes one of them.
+    /// Sets or clears the bit with this index.
     ///
     /// # Panics
     /// When there is no such bit.
@@ -53,12 +53,12 @@ impl<I: Index> Bits<I> {
         *word = *word & !(1 << (bit % 64)) | u64::from(value) << (bit % 64);
     }
 
-    /// How many are one.
+    /// Number of ones.
     pub fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Those that are one, ascending.
+    /// The indices of the ones, ascending.
     pub fn iter(&self) -> impl Iterator<Item = I> {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             let mut rest = word;
@@ -70,10 +70,10 @@ impl<I: Index> Bits<I> {
         })
     }
 
-    /// Bits from `start` on as bytes, the first in the lowest place of the first byte; zeros behind the last.
+    /// Writes the bits from `start` on into `bytes`, the first in the lowest bit of the first byte; zeros behind the last.
     ///
     /// # Panics
-    /// When `start` is no multiple of 8.
+    /// When `start` is not a multiple of 8.
     pub(super) fn write_to(&self, start: u64, bytes: &mut [u8]) {
         assert!(start.is_multiple_of(8), "pages hold whole bytes");
         for (index, byte) in bytes.iter_mut().enumerate() {
@@ -83,10 +83,10 @@ impl<I: Index> Bits<I> {
         }
     }
 
-    /// The opposite; what lies behind the last bit is not taken.
+    /// Reads the bits from `start` on from `bytes`: the inverse of [`Bits::write_to`]. Bits behind the last one are ignored.
     ///
     /// # Panics
-    /// When `start` is no multiple of 8.
+    /// When `start` is not a multiple of 8.
     pub(super) fn read_from(&mut self, start: u64, bytes: &[u8]) {
         assert!(start.is_multiple_of(8), "pages hold whole bytes");
         for (index, &byte) in bytes.iter().enumerate() {
@@ -97,14 +97,14 @@ impl<I: Index> Bits<I> {
         self.trim();
     }
 
-    /// The number of a bit that there is.
+    /// The index as a number; panics when there is no such bit.
     fn check(&self, bit: I) -> u64 {
         let bit = bit.number();
         assert!(bit < self.len, "bit {bit} of {}", self.len);
         bit
     }
 
-    /// Whatever the last word holds behind the last bit is zero.
+    /// Clears what the last word holds behind the last bit.
     fn trim(&mut self) {
         if let Some(last) = self.words.last_mut().filter(|_| !self.len.is_multiple_of(64)) {
             *last &= (1 << (self.len % 64)) - 1;
@@ -145,7 +145,7 @@ mod tests {
         fn bytes_and_back(len in 1u64..300, ones in prop::collection::vec(0u64..300, 0..50), start in 0u64..40) {
             let (mut bits, mut copy) = (Bits::<u64>::zeros(len), Bits::<u64>::ones(len));
             ones.iter().for_each(|one| bits.set(one % len, true));
-            // In two pieces, the second longer than what is left.
+            // In two pieces, the second longer than the remaining bits.
             let (start, mut first, mut second) = (start * 8, vec![0; start as usize], vec![0; 40]);
             bits.write_to(0, &mut first);
             bits.write_to(start, &mut second);

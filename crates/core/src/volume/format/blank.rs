@@ -1,4 +1,4 @@
-//! What lies on the members of a volume that was just made: a first superblock, and maps that say nothing.
+//! The initial content of a new volume's members: first superblocks, and empty maps.
 
 use super::bits::Bits;
 use super::geometry::{Geometry, WRITTEN_PAGE_BYTES};
@@ -10,8 +10,7 @@ use crate::buffer::Buffer;
 use crate::index::MemberIndex;
 use crate::units::{MemberOffset, UnixSeconds};
 
-/// The superblock of a new volume, as the first of its members has it; `members` are their names, in the order of their
-/// indices.
+/// The superblock of a new volume, as the first of its members holds it. `members` are the members' UUIDs by index.
 pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeconds, members: &[Uuid]) -> Superblock {
     Superblock {
         array,
@@ -30,13 +29,13 @@ pub fn superblock(geometry: Geometry, array: Uuid, name: &str, created: UnixSeco
     }
 }
 
-/// A member that was never anything else.
+/// The record of a new member.
 fn record(uuid: Uuid) -> MemberRecord {
     MemberRecord { uuid, term: 0, state: MemberState::Active, faults: 0, left: 0 }
 }
 
-/// The maps of each member, by offset, in the order in which they lie: nothing is dirty, nothing was written. The place
-/// that a page of the written map does not take yet is zeros.
+/// The maps of each member of a new volume, by offset, in the order in which they lie: no region is dirty, no stripe written.
+/// The place that a page of the written map does not use yet holds zeros.
 pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (MemberOffset, Buffer)> {
     let Superblock { geometry, array, .. } = *superblock;
     let (regions, stripes) = (Bits::zeros(geometry.regions()), Bits::zeros(geometry.stripes));
@@ -54,7 +53,7 @@ pub fn maps(superblock: &Superblock) -> impl Iterator<Item = (MemberOffset, Buff
     intents.chain(written)
 }
 
-/// All that lies on this member, by offset: its maps, then its superblock.
+/// Everything that lies on this member of a new volume, by offset: its maps, then its superblock.
 ///
 /// # Panics
 /// When the member has no room for it.

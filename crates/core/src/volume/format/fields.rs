@@ -1,68 +1,68 @@
-//! Little-endian fields one behind the other, there and back.
+//! Writes and reads consecutive little-endian fields.
 
 /// Writes fields into a block from its start on; what is not written stays as it was.
 pub struct FieldWriter<'a> {
     rest: &'a mut [u8],
 }
 
-/// Reads fields of a block from its start on.
+/// Reads the fields of a block from its start on.
 pub struct FieldReader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> FieldWriter<'a> {
-    /// Into this block.
+    /// A writer at the start of this block.
     pub fn new(block: &'a mut [u8]) -> FieldWriter<'a> {
         FieldWriter { rest: block }
     }
 
-    /// These bytes.
+    /// Writes these bytes.
     ///
     /// # Panics
-    /// When the block ends before.
+    /// When the block has no room for them.
     pub fn bytes(&mut self, bytes: &[u8]) {
         let (place, rest) = std::mem::take(&mut self.rest).split_at_mut(bytes.len());
         place.copy_from_slice(bytes);
         self.rest = rest;
     }
 
-    /// A text in a field of `len` bytes, zeros behind it.
+    /// Writes a text at the start of a field of `len` bytes; the rest of the field stays as it was.
     ///
     /// # Panics
-    /// When it is longer than that.
+    /// When the text is longer than the field, or the block has no room for the field.
     pub fn text(&mut self, text: &str, len: usize) {
         self.bytes(text.as_bytes());
         self.skip(len - text.len());
     }
 
-    /// One byte.
+    /// Writes one byte.
     pub fn u8(&mut self, value: u8) {
         self.bytes(&[value]);
     }
 
-    /// Four bytes.
+    /// Writes four bytes.
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Eight bytes.
+    /// Writes eight bytes.
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Leaves out `len` bytes.
+    /// Skips `len` bytes.
     pub fn skip(&mut self, len: usize) {
         self.rest = &mut std::mem::take(&mut self.rest)[len..];
     }
 }
 
 impl<'a> FieldReader<'a> {
-    /// Of this block.
+    /// A reader at the start of this block.
     pub fn new(block: &'a [u8]) -> FieldReader<'a> {
         FieldReader { rest: block }
     }
 
-    /// The next bytes.
+    /// Reads the next `len` bytes.
     ///
     /// # Panics
     /// When the block ends before.
@@ -72,30 +72,30 @@ impl<'a> FieldReader<'a> {
         bytes
     }
 
-    /// So many bytes.
+    /// Reads the next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> [u8; N] {
         self.bytes(N).try_into().expect("so many were taken")
     }
 
-    /// A text in a field of `len` bytes; nothing when it is not UTF-8 with zeros behind it.
+    /// Reads a text from a field of `len` bytes; `None` unless it is UTF-8 with only zeros behind it.
     pub fn text(&mut self, len: usize) -> Option<&'a str> {
         let bytes = self.bytes(len);
         let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         std::str::from_utf8(&bytes[..end]).ok().filter(|text| !text.contains('\0'))
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> u8 {
         let [byte] = self.array();
         byte
     }
 
-    /// Four bytes.
+    /// Reads four bytes.
     pub fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.array())
     }
 
-    /// Eight bytes.
+    /// Reads eight bytes.
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.array())
     }

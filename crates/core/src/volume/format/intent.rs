@@ -1,10 +1,10 @@
-//! The intents: which regions may be half written. A bit a region, in pages of one block, the same on every member.
+//! The intents on the members: which regions may be half written. One bit per region; each page is one block.
 //!
-//! A bit is set, and durable on every member, before the first chunk of its region is written; it is cleared when all is
-//! durable. A page is one block of the disk, so it is rewritten in place. After a crash a region is dirty when any member
-//! says so, or when no member can say.
+//! All members have the same pages. A bit is set, durably on every member, before the first chunk of its region is written;
+//! it is cleared when all is durable. A page is one block of the disk, so it is rewritten in place. After a crash a region is
+//! dirty if any member says so, or if no member has its page whole.
 //!
-//! Pages of the same shape say which regions were written while a member was out: what it lacks when it comes back.
+//! Pages of the same form record the regions written while a member was out: what it lacks when it comes back.
 
 use super::bits::Bits;
 use super::geometry::Geometry;
@@ -17,15 +17,15 @@ use std::ops::Range;
 
 /// The first bytes of an intent page.
 pub const MAGIC: [u8; 8] = *b"SJINTENT";
-/// The first bytes of a page of what was written while a member was out.
+/// The first bytes of a page of the regions written while a member was out.
 pub const AWAY_MAGIC: [u8; 8] = *b"SJWHLOUT";
 
-/// What a bit of a page says of its region.
+/// The meaning of the bits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentBit {
-    /// It may be half written.
+    /// The region may be half written.
     Dirty,
-    /// It was, or may have been, written while a member was out.
+    /// The region was, or may have been, written while a member was out.
     WhileOut,
 }
 
@@ -37,7 +37,7 @@ impl IntentBit {
         }
     }
 
-    /// Where a page lies.
+    /// The offset of page `index` of this kind.
     pub fn offset(self, geometry: &Geometry, index: u64) -> MemberOffset {
         match self {
             IntentBit::Dirty => geometry.intent_page_offset(index),
@@ -46,25 +46,25 @@ impl IntentBit {
     }
 }
 
-/// One page, as one member has it.
+/// One page, as one member holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntentPage<'a> {
     /// Index, from 0.
     pub index: u64,
-    /// Its bits, from the region `index * regions_per_page` on.
+    /// Its bits, from region `index * regions_per_page` on.
     bits: &'a [u8],
 }
 
 impl<'a> IntentPage<'a> {
-    /// The page that should be the one called `index` of this array.
+    /// Decodes a block that should be page `index` of this array.
     ///
     /// # Errors
-    /// When it is not, or is damaged.
+    /// When the block is not that page, or is damaged.
     pub fn decode(block: &'a [u8], array: Uuid, told: IntentBit, index: u64) -> Result<IntentPage<'a>, PageError> {
         head(told, array, index).decode(block).map(|(_, _, bits)| IntentPage { index, bits })
     }
 
-    /// Is the region at this place of the page dirty?
+    /// Whether the bit of the region at this place of the page is set.
     ///
     /// # Panics
     /// When a page has no such place.
@@ -73,7 +73,7 @@ impl<'a> IntentPage<'a> {
     }
 }
 
-/// Page `index` of what is told of these regions, to be written.
+/// Encodes page `index` of the bits of this kind.
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of regions.
@@ -83,23 +83,23 @@ pub fn encode(geometry: &Geometry, array: Uuid, told: IntentBit, index: u64, reg
     head(told, array, index).encode(geometry.block_bytes, |bits| regions.write_to(start, bits))
 }
 
-/// What the sound pages of all members come to.
+/// The union of the sound pages of all members.
 #[derive(Clone, Debug)]
 pub struct Union {
     geometry: Geometry,
     dirty: Bits<RegionIndex>,
-    /// Which pages any member has.
+    /// Of each page, whether any member has it whole.
     is_told: Vec<bool>,
 }
 
 impl Union {
-    /// Of no page yet.
+    /// The union of no pages.
     pub fn new(geometry: &Geometry) -> Union {
         let is_told = vec![false; geometry.intent_pages as usize];
         Union { geometry: *geometry, dirty: Bits::zeros(geometry.regions()), is_told }
     }
 
-    /// Adds one page of one member, in any order. One that the geometry does not have says nothing.
+    /// Adds one page of one member, in any order. A page that the geometry does not have is ignored.
     pub fn add(&mut self, page: &IntentPage<'_>) {
         let Some(is_told) = self.is_told.get_mut(page.index as usize) else { return };
         *is_told = true;
@@ -112,7 +112,7 @@ impl Union {
             .for_each(|region| self.dirty.set(region, true));
     }
 
-    /// The dirty regions: of pages that nobody could tell, all.
+    /// The dirty regions; of a page that no member has whole, all its regions.
     pub fn dirty(mut self) -> Bits<RegionIndex> {
         for (index, _) in self.is_told.iter().enumerate().filter(|(_, is_told)| !**is_told) {
             let regions = self.geometry.regions_of_page(index as u64);

@@ -1,16 +1,16 @@
-//! What lies on the members of a volume: every byte that is neither data nor its appendix, there and back.
+//! The format of a volume's members: encodes and decodes everything that is neither data nor appendix.
 //!
 //! ```text
 //! Parameters, sizes of members -> geometry::Geometry::fit   where everything lies
 //! Geometry, names              -> blank::member             what lies on the members of a new array
 //! bytes of a member            -> superblock::newest        what the member says of its array and of itself
-//! what all members say         -> assemble::assemble        who is in, who is left out and why
+//! superblocks of all members   -> assemble::assemble        which members are in, which are left out and why
 //! a member that was out        -> returns::NoReturn         whether it may come back as it left
 //! pages of all members         -> intent::Union             which regions may be half written
 //!                              -> written::WrittenMap       which stripes were ever written
 //! ```
 //!
-//! The bytes in boxes are in `docs/format.md`. Whoever reads and writes them is somebody else: nothing here does I/O.
+//! `docs/format.md` draws the bytes. Nothing here does I/O: the callers read and write the blocks.
 
 pub mod assemble;
 pub mod bits;
@@ -28,14 +28,14 @@ pub use page::PageError;
 
 #[cfg(test)]
 mod tests {
-    //! What the tests of the parts share.
+    //! Helpers that the tests of the submodules share.
 
     use super::geometry::{ArrayParameters, Geometry};
     use crate::layout::Shape;
     use crate::layout::{Layout, LayoutKind};
     use crate::volume::integrity::scheme::Scheme;
 
-    /// Of so many stripes, each a region of its own if they may.
+    /// A geometry of `stripes` stripes, each a region of its own, even if those are more regions than a real array has.
     pub fn geometry(stripes: u64) -> Geometry {
         let layout = Layout::new(LayoutKind::Rotating, Shape { data: 2, parity: 1 }, 3).expect("any shape");
         let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 4 << 20, block_bytes: 512 };

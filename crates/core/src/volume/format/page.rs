@@ -1,4 +1,4 @@
-//! A page of bits: what the intents and the written map have in common.
+//! A page of bits: the form that the intents and the written map share.
 
 use super::fields::{FieldReader, FieldWriter};
 use super::geometry::PAGE_HEAD_BYTES;
@@ -7,28 +7,28 @@ use crate::volume::integrity::tag::NUMBER_END;
 use scrubjay_code::{crc32c, crc32c_extend};
 use std::fmt;
 
-/// Where the checksum lies: it covers all bytes before and behind it.
+/// Offset of the checksum, which covers all bytes before and behind it.
 const SUM_AT: usize = 8;
 
-/// What precedes the bits of a page.
+/// The head of a page: what precedes its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageHead {
-    /// What kind of page it is.
+    /// The kind of page.
     pub magic: [u8; 8],
     /// The array: [`super::uuid::Uuid::id`] of its UUID.
     pub array: u64,
-    /// Which page of its kind.
+    /// Index of the page among those of its kind, from 0.
     pub index: u32,
-    /// Which version of it.
+    /// Version of the page; zero for intents.
     pub generation: u64,
-    /// Of the written map: a row with a smaller version, in a stripe that the page calls unwritten, was trimmed. Zero elsewhere.
+    /// Of the written map: a row with a smaller version, in a stripe that the page calls unwritten, was trimmed. Else zero.
     pub since: u64,
 }
 
 /// Why a block is not the page that should be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
-    /// It does not begin as one of its kind.
+    /// It does not begin like a page of this kind.
     Foreign,
     /// The checksum does not match.
     Damaged,
@@ -36,12 +36,12 @@ pub enum PageError {
     Array,
     /// It is another page.
     Index,
-    /// Its generation is none that a volume comes to.
+    /// Its generation or `since` is higher than any volume gets ([`NUMBER_END`]).
     Number,
 }
 
 impl PageHead {
-    /// A page to be written: the head, and a place for bits that `fill` writes into.
+    /// Encodes a page: this head, and the bits that `fill` writes.
     pub fn encode(&self, page_bytes: u64, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let mut page = Buffer::zeroed(page_bytes as usize);
         let mut to = FieldWriter::new(&mut page);
@@ -57,7 +57,8 @@ impl PageHead {
         page
     }
 
-    /// The generation, the number of [`PageHead::since`], and the bits of a page that should have this magic, array and index.
+    /// Decodes a page that should have this magic, array and index. Returns its generation, its [`PageHead::since`] and its
+    /// bits.
     pub fn decode<'a>(&self, page: &'a [u8]) -> Result<(u64, u64, &'a [u8]), PageError> {
         if page.len() <= PAGE_HEAD_BYTES as usize || !page.starts_with(&self.magic) {
             return Err(PageError::Foreign);
@@ -75,7 +76,7 @@ impl PageHead {
     }
 }
 
-/// Of all bytes but the four that hold it.
+/// The CRC-32C of all bytes except the four that hold it.
 fn checksum(page: &[u8]) -> u32 {
     crc32c_extend(crc32c(&page[..SUM_AT]), &page[SUM_AT + 4..])
 }

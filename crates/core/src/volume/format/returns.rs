@@ -1,22 +1,22 @@
-//! Whether a member that was out may come back, and lacks no more than what was written since.
+//! Whether a member that was out may come back and lacks only what was written since.
 
 use super::superblock::{MemberState, Superblock};
 use std::fmt;
 
-/// Why it may not: it is rebuilt as a whole then.
+/// Why a member may not come back with its content; it is then rebuilt as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoReturn {
-    /// It is no member of this volume.
+    /// It is not a member of this volume.
     Foreign,
-    /// The member in its slot is not out, or is not this one.
+    /// The member in its slot is not out, or is another one.
     NotOut,
-    /// It did not hold all that it should when it left.
+    /// It did not hold everything it should when it left.
     Incomplete,
-    /// It is of an earlier time than when it left: a copy, or a snapshot.
+    /// Its superblock is older than when it left: it is a copy, or a snapshot.
     Older,
-    /// It was started without the others since.
+    /// It was started without the others since it left, or left too long ago to tell.
     WentOn,
-    /// It has not ended what it was asked before it was taken out.
+    /// It has not ended all its operations from before it was taken out.
     Busy,
 }
 
@@ -34,10 +34,11 @@ impl fmt::Display for NoReturn {
 }
 
 impl Superblock {
-    /// May the member that says `theirs` come back to the array that says this, with what it had when it left?
+    /// Whether the member with superblock `theirs` may come back to the array of this one, with the content it had when it
+    /// left.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it may not.
     pub fn takes_back(&self, theirs: &Superblock) -> Result<(), NoReturn> {
         if (theirs.array, theirs.created, theirs.geometry) != (self.array, self.created, self.geometry) {
             return Err(NoReturn::Foreign);
@@ -57,7 +58,7 @@ impl Superblock {
         let is_known = self.starts.contains(&last) && theirs.generation <= self.generation;
         let calls_out = self.members.iter().zip(&theirs.members).any(|(ours, theirs)| {
             let is_out = matches!(theirs.state, MemberState::Failed(_) | MemberState::Missing);
-            // Or it knows of a disk that took a member's place, and we do not.
+            // Or it knows a later disk in some member's place than this superblock does.
             theirs.term > ours.term || ours.uuid == theirs.uuid && ours.state == MemberState::Active && is_out
         });
         if is_known && !calls_out { Ok(()) } else { Err(NoReturn::WentOn) }

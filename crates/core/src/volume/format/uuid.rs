@@ -1,4 +1,4 @@
-//! Names that no two arrays, and no two members, have alike: 16 random bytes.
+//! UUIDs of arrays and members: 16 random bytes.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use std::fmt;
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// Of 16 random bytes; six bits of them give way to the marks of version 4.
+    /// A UUID of 16 random bytes, six bits of which are replaced by the marks of version 4.
     pub fn of_random(mut bytes: [u8; 16]) -> Uuid {
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         Uuid(bytes)
     }
 
-    /// Its first eight bytes as a little-endian number: what pages and appendices carry of an array's name.
+    /// Its first eight bytes as a little-endian number: the name of an array in pages and appendices.
     pub fn id(&self) -> u64 {
         let (first, _) = self.0.split_at(8);
         u64::from_le_bytes(first.try_into().expect("eight bytes"))

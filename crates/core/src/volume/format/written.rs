@@ -1,8 +1,8 @@
-//! The written map: which stripes were ever written. A bit a stripe, in pages of 4 KiB, the same on every member.
+//! The written map: which stripes were ever written. One bit per stripe, in pages of 4 KiB, the same on every member.
 //!
-//! A stripe that was never written reads as zeros, without I/O. A bit is set only after the stripe's chunks are durable,
-//! and cleared by a trim. A page has two places, and its versions take turns. What the newest sound version on any member
-//! says holds; where no member can say, every stripe was written: zeros are never invented.
+//! A stripe that was never written reads as zeros, without I/O. A bit is set only after the stripe's chunks are durable, and
+//! cleared by a trim. A page has two places, which its versions use in turn. The newest sound version on any member counts.
+//! Where no member has one, every stripe counts as written: zeros are never invented.
 
 use super::bits::Bits;
 use super::geometry::{Geometry, PAGE_HEAD_BYTES, WRITTEN_PAGE_BYTES};
@@ -15,42 +15,42 @@ use scrubjay_code::crc32c_extend;
 /// The first bytes of a page of the written map.
 pub const MAGIC: [u8; 8] = *b"SJWRITTN";
 
-/// One page, as one place of one member has it.
+/// One page, as one place of one member holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenPage<'a> {
     /// Index, from 0.
     pub index: u64,
-    /// Which version of it: its place is that of [`Geometry::written_page_offset`].
+    /// Version of the page; it decides in which place the page lies ([`Geometry::written_page_offset`]).
     pub generation: u64,
-    /// What was written before this number, and is not in the map, was forgotten.
+    /// What has a smaller version, and is not in the map, was trimmed.
     pub since: u64,
-    /// Its bits, from the stripe `index * stripes_per_page` on.
+    /// Its bits, from stripe `index * stripes_per_page` on.
     bits: &'a [u8],
 }
 
 impl<'a> WrittenPage<'a> {
-    /// The page that should be a version of the one called `index` of this array.
+    /// Decodes a block that should be a version of page `index` of this array.
     ///
     /// # Errors
-    /// When it is not, or is damaged.
+    /// When the block is not that page, or is damaged.
     pub fn decode(block: &'a [u8], array: Uuid, index: u64) -> Result<WrittenPage<'a>, PageError> {
         let page = head(array, index, 0, 0).decode(block);
         page.map(|(generation, since, bits)| WrittenPage { index, generation, since, bits })
     }
 }
 
-/// The written map and the newest version of each of its pages.
+/// The written map, and the newest version of each of its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenMap {
-    /// A bit a stripe: was it ever written?
+    /// One bit per stripe: whether it was ever written.
     pub stripes: Bits<StripeIndex>,
-    /// The newest version of each page; zero where there was none.
+    /// The newest version of each page; zero if none was found.
     pub generations: Vec<u64>,
-    /// [`WrittenPage::since`] of those.
+    /// [`WrittenPage::since`] of these versions.
     pub sinces: Vec<u64>,
 }
 
-/// Version `generation` of page `index` of this map, to be written.
+/// Encodes version `generation` of page `index` of this map.
 ///
 /// # Panics
 /// When the geometry has no such page, or another number of stripes.
@@ -67,7 +67,7 @@ pub fn encode(
     head(array, index, generation, since).encode(WRITTEN_PAGE_BYTES, |bits| stripes.write_to(start, bits))
 }
 
-/// The CRC-32C of all bits of a map, page by page: what a superblock vouches for.
+/// The CRC-32C of all bits of a map, page by page: a superblock holds it after a stop in order.
 pub fn sum(geometry: &Geometry, stripes: &Bits<StripeIndex>) -> u32 {
     let mut bits = vec![0; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
     (0..geometry.written_pages).fold(0, |sum, page| {
@@ -77,26 +77,26 @@ pub fn sum(geometry: &Geometry, stripes: &Bits<StripeIndex>) -> u32 {
 }
 
 impl WrittenPage<'_> {
-    /// Does another version of the same page say the same?
+    /// Whether another version of the same page has the same bits.
     pub fn is_alike(&self, other: &WrittenPage<'_>) -> bool {
         self.bits == other.bits
     }
 }
 
 impl WrittenMap {
-    /// Of which no page was read yet.
+    /// The map before any page was read: every stripe counts as written.
     pub fn new(geometry: &Geometry) -> WrittenMap {
         let generations = vec![0; geometry.written_pages as usize];
         WrittenMap { stripes: Bits::ones(geometry.stripes), sinces: generations.clone(), generations }
     }
 
-    /// Makes every stripe of a page count as written: nothing that was said of it can be believed.
+    /// Makes every stripe of a page count as written, because none of its versions can be believed.
     pub fn assume_written(&mut self, geometry: &Geometry, page: u64) {
         let ones = vec![0xff; (WRITTEN_PAGE_BYTES - PAGE_HEAD_BYTES) as usize];
         self.stripes.read_from(page * geometry.stripes_per_page(), &ones);
     }
 
-    /// Adds one version of one page of one member, in any order. One that the geometry does not have says nothing.
+    /// Adds one version of one page of one member, in any order. A page that the geometry does not have is ignored.
     pub fn add(&mut self, geometry: &Geometry, page: &WrittenPage<'_>) {
         let newest = self.generations.get_mut(page.index as usize);
         let Some(newest) = newest.filter(|newest| **newest < page.generation) else { return };

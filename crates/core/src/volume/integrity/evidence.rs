@@ -1,4 +1,4 @@
-//! What was seen of one stripe: the rows that were read, each by what it says of itself and of the others.
+//! The evidence of one stripe: the rows that were read, and what each says of itself and of the others.
 
 use super::scheme::Scheme;
 use super::tag::{ListEntry, RowStatus};
@@ -9,23 +9,23 @@ use crate::position_set::PositionSet;
 /// One row of a stripe, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSeen {
-    /// What it says of itself.
+    /// Its status, from what it says of itself.
     pub status: RowStatus,
-    /// A data row's version and the sum of the content that was read.
+    /// A data row's version, and the CRC-32C of the content that was read.
     pub entry: ListEntry,
-    /// A data row's copy of its neighbour's sum: of the data chunk before it, and of the last for the first.
+    /// A data row's copy of its neighbour's checksum: that of the data chunk before it; for the first, of the last.
     pub neighbour: u32,
-    /// A parity row's list, one entry for each data chunk, if it can be believed.
+    /// A parity row's list, one entry per data chunk, if it can be believed.
     pub list: Option<Vec<ListEntry>>,
 }
 
 impl RowSeen {
-    /// A row that was not, or could not be, read.
+    /// A row with this status of which nothing else is known.
     pub fn nothing(status: RowStatus) -> RowSeen {
         RowSeen { status, entry: ListEntry::default(), neighbour: 0, list: None }
     }
 
-    /// Is it whole, and in its place?
+    /// Whether the row is whole and in its place.
     pub fn is_sound(&self) -> bool {
         self.status == RowStatus::Sound
     }
@@ -33,14 +33,14 @@ impl RowSeen {
 
 indexed!(StripePosition: RowSeen);
 
-/// All rows of a stripe: data first, then parities.
+/// The rows of a stripe: data first, then parities.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// The scheme that wrote them.
     pub scheme: Scheme,
-    /// How many of each.
+    /// Number of data and parity chunks.
     pub shape: Shape,
-    /// One for each position.
+    /// One row per position.
     pub rows: Vec<RowSeen>,
 }
 
@@ -58,11 +58,11 @@ impl Evidence {
         })
     }
 
-    /// Everything that is said of data chunk `index`, and by which position: by itself, by its neighbour, by the parities.
+    /// All claims about data chunk `index`, each with the position that makes it: itself, its neighbour, the parities.
     pub fn claims(&self, index: StripePosition) -> impl Iterator<Item = (StripePosition, ListEntry)> {
         let own = self.rows[index].is_sound().then(|| (index, self.rows[index].entry));
         let buddy = self.shape.after(index);
-        // Without parities nothing keeps the copies up to date: whoever writes a chunk does not know its neighbour's sum.
+        // Without parities nothing keeps the copies up to date: a write of one chunk does not know its neighbour's checksum.
         let is_kept = self.scheme.has_buddies() && self.shape.parity > 0;
         let has_buddy = is_kept && buddy != index && self.rows[buddy].is_sound();
         let copy = has_buddy.then(|| {

@@ -1,11 +1,11 @@
-//! Which rows of a stripe are wrong: from everything that its rows say of themselves and of each other.
+//! Judges which rows of a stripe are wrong, from everything that its rows say of themselves and of each other.
 //!
-//! Li & Lee 2014, sections III-V, assume at most one silently corrupted chunk in a stripe and at most m - 1 others
-//! failed. With versions the order of writes tells which side is stale, however many are; with checksums alone the
-//! one row is sought without which all others agree. Every list of the parities is compared with every other: a list
-//! read alone can be stale, and a rebuild by a stale parity is a wrong byte that nothing would ever find.
+//! Li & Lee 2014, sections III-V, assume at most one silently corrupted chunk in a stripe and at most m - 1 others failed.
+//! With versions, the order of writes shows which side is stale, however many rows are. With checksums alone, the judge looks
+//! for the one row without which all others agree. It compares every list of the parities with every other: a list read alone
+//! can be stale, and a rebuild from a stale parity gives wrong bytes that nothing would ever find.
 //!
-//! This is for stripes whose writes were all acknowledged; a crash in the middle of one is for [`super::reconcile`].
+//! This is for stripes whose writes were all acknowledged; after a crash during a write, [`super::reconcile`] decides.
 
 use super::evidence::Evidence;
 use super::scheme::Scheme;
@@ -13,21 +13,22 @@ use super::tag::ListEntry;
 use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
-/// What is to be made of a stripe.
+/// The diagnosis of a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The rows that must not be used: missing, unreadable, unsound or stale. The others are right unless they are in `lost`.
+    /// Rows that must not be used: missing, unreadable, unsound or stale. The others are right unless they are in `lost`.
     pub erased: PositionSet,
-    /// Rows that name an older version than others do, or hold a list that does: their last write, or that of what they list, was lost.
+    /// Rows that claim an older version than others do, of themselves or in their list, or (without versions) that all others
+    /// contradict: their last write was lost.
     pub stale: PositionSet,
-    /// What each data chunk should be, if anything is known of it.
+    /// What each data chunk should be; `None` if nothing is known of it.
     pub truth: Vec<Option<ListEntry>>,
-    /// The data chunks of which no right value can be proven.
+    /// Data chunks whose right content cannot be proven.
     pub lost: PositionSet,
 }
 
 impl Diagnosis {
-    /// Is every row there, whole, and of today?
+    /// Whether every row is there, whole and current.
     pub fn is_clean(&self) -> bool {
         self.erased.is_empty() && self.lost.is_empty()
     }
@@ -48,8 +49,8 @@ pub fn judge(evidence: &Evidence) -> Diagnosis {
     Diagnosis { erased, stale: found.stale, truth: found.truth, lost }
 }
 
-/// Of the rows that were read (others are `Missing` in the evidence): is each whole, and does nothing that they say of
-/// each other differ? If not, the whole stripe is read and judged.
+/// Whether each row in `read` is whole, and nothing that the rows say of each other differs. (Rows that were not read are
+/// `Missing` in the evidence.) If not, the whole stripe is read and judged.
 pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
     let differs = |index: StripePosition| {
         let mut claims = evidence.claims(index).map(|(_, entry)| match evidence.scheme {
@@ -66,12 +67,12 @@ pub fn is_consistent(evidence: &Evidence, read: PositionSet) -> bool {
 #[derive(Default)]
 struct RowFound {
     stale: PositionSet,
-    /// Data chunks that are claimed to be two different things, and nothing decides between them.
+    /// Data chunks about which two claims differ, and nothing decides between them.
     conflict: PositionSet,
     truth: Vec<Option<ListEntry>>,
 }
 
-/// The greatest version that anything names is the last write; whatever is behind it is stale.
+/// The greatest version that any row claims is that of the last write; rows that claim an older one are stale.
 fn by_versions(evidence: &Evidence) -> RowFound {
     let mut found = RowFound::default();
     for index in evidence.shape.data_positions() {
@@ -86,9 +87,9 @@ fn by_versions(evidence: &Evidence) -> RowFound {
             }
         }
     }
-    // Hybrid-1 gives a chunk the version that it finds on it, plus one. After a lost write the next one takes the same number again, so
-    // a list that missed that next write can be ahead for this chunk and behind for others. If leaving out one row ends every
-    // dispute, that row is to blame.
+    // Hybrid-1 gives a chunk the version found on it, plus one. After a lost write the next one gets the same number again,
+    // so a list that missed that next write can be ahead for this chunk and behind for others. If leaving out one row ends
+    // every dispute, that row is stale.
     if evidence.scheme == Scheme::Hybrid1
         && found.stale.count() > 1
         && let [position] = culprits(evidence, disputed(evidence))[..]
@@ -99,7 +100,7 @@ fn by_versions(evidence: &Evidence) -> RowFound {
     found
 }
 
-/// The one row without which all claims agree, if there is exactly one.
+/// Finds the one row without which all claims agree. Unless there is exactly one, the disputed chunks are in conflict.
 fn by_sums(evidence: &Evidence) -> RowFound {
     let disputed = disputed(evidence);
     if disputed.is_empty() {
@@ -119,8 +120,9 @@ fn by_sums(evidence: &Evidence) -> RowFound {
     }
 }
 
-/// What the lists say of a data chunk, that of one row left out. The list of a torn parity may be whole and still stale: it counts only
-/// under `stamp`, where one number counts the writes of the whole array, so a stale list never names a greater version.
+/// The claims about a data chunk, except those of row `without`. The list of a torn parity may be whole and still stale: it
+/// counts only under `stamp`, where one number counts the writes of the whole array, so a stale list never names a greater
+/// version.
 fn claims(
     evidence: &Evidence,
     index: StripePosition,
@@ -132,7 +134,7 @@ fn claims(
     evidence.claims(index).filter(move |&(position, _)| is_heard(position))
 }
 
-/// Do all say the same of a data chunk, but for one row?
+/// Whether all claims about a data chunk agree, except those of row `without`.
 fn agrees(evidence: &Evidence, index: StripePosition, without: Option<StripePosition>) -> bool {
     let has_versions = evidence.scheme.has_versions();
     let key = |entry: ListEntry| if has_versions { entry.version.number() } else { u64::from(entry.sum) };
@@ -141,18 +143,18 @@ fn agrees(evidence: &Evidence, index: StripePosition, without: Option<StripePosi
     keys.all(|key| Some(key) == first)
 }
 
-/// The data chunks that are not the same to all.
+/// The data chunks about which claims differ.
 fn disputed(evidence: &Evidence) -> PositionSet {
     evidence.shape.data_positions().filter(|&index| !agrees(evidence, index, None)).collect()
 }
 
-/// The rows whose removal alone ends every dispute.
+/// The sound rows each of whose removal alone ends every dispute.
 fn culprits(evidence: &Evidence, disputed: PositionSet) -> Vec<StripePosition> {
     let explains = |&position: &StripePosition| disputed.iter().all(|index| agrees(evidence, index, Some(position)));
     evidence.sound().iter().filter(explains).collect()
 }
 
-/// What each data chunk is, by the first that is heard.
+/// What each data chunk is by the first claim about it, row `without` left out.
 fn truth(evidence: &Evidence, without: Option<StripePosition>) -> Vec<Option<ListEntry>> {
     let first = |index: StripePosition| claims(evidence, index, without).next().map(|(_, entry)| entry);
     evidence.shape.data_positions().map(first).collect()
@@ -268,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_two_claims_dispute_is_lost_and_nothing_else() {
-        // One parity and the neighbour gone: own content against one list, and no order between them.
+        // A parity and the neighbour are missing: the chunk's own content against one list, and no order between them.
         let mut evidence = stripe(Scheme::Hybrid2, 4, 2);
         evidence.rows[2].entry = old(Scheme::Hybrid2);
         evidence.rows[3] = RowSeen::nothing(RowStatus::Missing);
@@ -296,7 +298,8 @@ mod tests {
         assert_eq!(judge(&evidence).lost, PositionSet::one(StripePosition(2)));
     }
 
-    /// D0's write 11 was lost, and it was written over whole by literal Hybrid-1: again as 11, with all others.
+    /// D0's writes up to version 10 were lost. Literal Hybrid-1 then counted on from the version found on each chunk in a
+    /// full stripe write, of which the parity's write was lost.
     fn counted_on() -> Evidence {
         let mut evidence = stripe(Scheme::Hybrid1, 3, 1);
         evidence.rows[0].entry.version = Version(8);

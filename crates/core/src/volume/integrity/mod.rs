@@ -1,6 +1,6 @@
-//! Silent corruption: the schemes that find it, what they write beside each chunk, and how what is read is judged.
+//! Silent corruption: the schemes that find it, what they write behind each chunk, and how the rows read are judged.
 //!
-//! Words and schemes of Li & Lee, "Integrity Protection for RAID" (MSST 2014); what is corrected is in docs/notes.md.
+//! Terms and schemes of Li & Lee, "Integrity Protection for RAID" (MSST 2014); docs/notes.md has the corrections.
 //!
 //! ```text
 //! rows -> tag (what a row says of itself) -> evidence -> judge   (after acknowledged writes: which rows are wrong)

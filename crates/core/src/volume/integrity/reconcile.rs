@@ -1,18 +1,18 @@
-//! What a stripe is to be after a crash in the middle of its writes.
+//! Decides what a stripe is to be after a crash during its writes.
 //!
-//! Between the last flush and the crash any sector may hold what any of the writes since put there, or what was there
-//! before. So of the chunks being written either content is right, and a mixture, sector by sector, too; what was
-//! written earlier must stay. Each believable list of a parity is a state the stripe was in, as a whole, at some time;
-//! the rules, the first that can be followed:
+//! Between the last flush and the crash, any sector may hold the content of any write since, or what was there before. So for
+//! a chunk being written, either content is right, and so is a mixture sector by sector; what was written earlier must stay.
+//! Each believable list of a parity is a state that the whole stripe was in at some time. The first rule that can be followed
+//! applies:
 //!
-//! 0. Without versions nothing tells newer from older. Disregard at most as many rows as there are parities: if all other claims
-//!    agree, that is the stripe's state. The outvoted rows were torn, or corrupt before.
-//! 1. Forward: the newest version of each chunk, if parities that encode exactly these rebuild what is behind.
-//! 2. Another list, if it takes nothing back: no row that is there calls itself newer.
-//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too; also sound rows that are older than every
-//!    list says, for the writes of the parities may have reached the medium while more writes of data than they make up for did not.
+//! 0. Without versions nothing shows which is newer. Disregard at most as many rows as there are parities: if all other
+//!    claims agree, that is the stripe's state. The disregarded rows were torn, or corrupt before.
+//! 1. Forward: the newest version of each chunk, if parities that encode exactly these can rebuild what is older.
+//! 2. Another list, if it takes nothing back: no row that is there names a newer version of itself.
+//! 3. If no data row is missing or foreign: all data rows as they are, torn ones too; also sound rows older than every list:
+//!    the parities' writes may be on the medium and those of more rows lost than the parities can rebuild.
 //! 4. Another list, taking back what was not acknowledged as durable.
-//! 5. What is missing is lost; the rest stays as it is.
+//! 5. Missing chunks are lost; the rest stays as it is.
 
 use super::evidence::Evidence;
 use super::judge::judge;
@@ -20,22 +20,22 @@ use super::tag::{ListEntry, RowStatus};
 use crate::index::StripePosition;
 use crate::position_set::PositionSet;
 
-/// What to do with a stripe; afterwards all parities are reckoned anew.
+/// The decision about a stripe. After it all parities are computed again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reconciliation {
-    /// Data chunks to rebuild, from all others and `parities`.
+    /// Data chunks to rebuild from all others and `parities`.
     pub rebuilt: PositionSet,
-    /// The parities to rebuild them by.
+    /// The parities from which they are rebuilt.
     pub parities: PositionSet,
-    /// What the rebuilt chunks are.
+    /// What each data chunk should be; used for the rebuilt ones.
     pub truth: Vec<ListEntry>,
-    /// Data rows that stay as they are but belie their own appendix: they get a new one.
+    /// Data rows that stay as they are but do not fit their own appendix: they get a new one.
     pub resealed: PositionSet,
-    /// Data chunks of which no right value can be proven.
+    /// Data chunks whose right content cannot be proven.
     pub lost: PositionSet,
 }
 
-/// Decides about the rows of one stripe. Missing members' rows are among the evidence as missing.
+/// Decides about the rows of one stripe. Rows of missing members are in the evidence as missing.
 pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     let data = evidence.shape.data_slots();
     let status = |position: StripePosition| evidence.rows[position].status;
@@ -59,7 +59,7 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     {
         return candidate.reconciliation();
     }
-    // A torn row over a chunk that was lost before is partly what was lost.
+    // A torn row over a chunk that was lost before still holds part of what was lost.
     let was_lost = |&position: &StripePosition| {
         let mut listed = evidence.lists().map(|(_, list)| list[position].version);
         evidence.rows[position].entry.version.is_lost() || listed.any(|version| version.is_lost())
@@ -74,7 +74,7 @@ pub fn reconcile(evidence: &Evidence) -> Reconciliation {
     }
 }
 
-/// What all rows but a few agree about, in schemes that list sums and no versions.
+/// The state about which all rows but a few agree, in schemes that list checksums and no versions.
 fn agreed(evidence: &Evidence) -> Option<Reconciliation> {
     if !evidence.scheme.has_buddies() {
         return None;
@@ -90,15 +90,15 @@ fn agreed(evidence: &Evidence) -> Option<Reconciliation> {
     })
 }
 
-/// A list, and what following it takes.
+/// A list, and the consequences of following it.
 struct Candidate {
     parities: PositionSet,
     list: Vec<ListEntry>,
     rebuilt: PositionSet,
-    /// Rows that are newer than the list, or not to be compared with it.
+    /// Rows that are newer than the list, or cannot be ordered relative to it.
     rolls_back: PositionSet,
     is_newest: bool,
-    /// The sum of its versions: of two lists of one stripe, the later has the greater.
+    /// The sum of the list's versions: of two lists of one stripe, the later one has the greater sum.
     version_sum: u128,
 }
 
@@ -114,13 +114,13 @@ impl Candidate {
     }
 }
 
-/// Every list of a sound parity by which everything that disagrees with it can be rebuilt.
+/// The lists of sound parities by which everything that disagrees with them can be rebuilt.
 fn candidates(evidence: &Evidence) -> Vec<Candidate> {
     let is_ordered = evidence.scheme.has_versions();
     let differs = |one: ListEntry, other: ListEntry| {
         if is_ordered { one.version.number() != other.version.number() } else { one.sum != other.sum }
     };
-    // What a torn row calls itself counts: a stale list, alone with it, is no candidate forward.
+    // A torn row's version counts too: where only that row shows that a list is stale, the list is not the newest.
     let newest = |index: StripePosition| {
         let row = &evidence.rows[index];
         let torn = (row.status == RowStatus::Torn).then_some(row.entry);
@@ -135,7 +135,7 @@ fn candidates(evidence: &Evidence) -> Vec<Candidate> {
         }
         let data = &evidence.rows[..evidence.shape.data];
         let disagrees = |&index: &StripePosition| !data[index].is_sound() || differs(data[index].entry, list[index]);
-        // A torn row's appendix, which is one sector, tells its version too.
+        // A torn row's appendix lies in one sector, so it shows the row's version too.
         let is_back = |&index: &StripePosition| match data[index].status {
             RowStatus::Sound | RowStatus::Torn if is_ordered => {
                 data[index].entry.version.number() > list[index].version.number()
@@ -169,7 +169,7 @@ mod tests {
         ListEntry { version: Version(version), sum: version as u32 }
     }
 
-    /// One data row and one parity: what the row calls itself, how it stands, and what the list calls it.
+    /// One data row (its own version, its status) and one parity (the version that its list has).
     fn mirror(own: u64, status: RowStatus, listed: u64) -> Evidence {
         let data = RowSeen { entry: entry(own), ..RowSeen::nothing(status) };
         let parity = RowSeen { list: Some(vec![entry(listed)]), ..RowSeen::nothing(RowStatus::Sound) };
@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn a_torn_row_stays_when_the_only_list_is_older_than_what_the_row_calls_itself() {
-        // The parity's write was lost, and the row's next one torn: what the list says was overwritten, durably.
+        // The parity's write was lost, and the row's next one torn: the content that the list describes was overwritten,
+        // durably.
         let reconciliation = reconcile(&mirror(7, RowStatus::Torn, 5));
         assert_eq!(
             (reconciliation.rebuilt, reconciliation.resealed),

@@ -1,26 +1,26 @@
-//! The appendix of a chunk: what is written beside it so that later reads can tell whether it is what it should be.
+//! The appendix of a chunk: written behind it so that later reads can tell whether the chunk is what it should be.
 //!
 //! Fields lie at the end of the row (chunk and appendix), so that a write that was cut short leaves an old checksum.
-//! The bytes are drawn in docs/format.md. A row is sealed once before it is written and opened whenever it is read;
-//! an appendix that is read alone proves itself by its body sum.
+//! docs/format.md draws the bytes. A row is sealed once before it is written and opened whenever it is read; an appendix that
+//! is read alone proves itself by its body sum.
 
 use crate::index::{MemberIndex, RowIndex, StripePosition, indexed};
 use scrubjay_code::{crc32c, crc32c_extend};
 
-/// What comes after the chunk in every row at least: a data chunk's fields.
+/// Bytes behind the chunk in every row, at least: the fields of a data chunk.
 pub const DATA_TAG_BYTES: usize = 48;
 
-/// What each data chunk of the stripe adds to a parity's appendix: a version and a checksum.
+/// Bytes that each data chunk of the stripe adds to a parity's appendix: a version (8) and a checksum (4).
 pub const ENTRY_BYTES: usize = 12;
 
-/// The version's top bit: this chunk's content was lost (what lies there instead counts for the parities), and reads of it fail
+/// The version's top bit: the chunk's content was lost (the parities encode the mark in its place), and reads of it fail
 /// until it is written again.
 const LOST_BIT: u64 = 1 << 63;
 
-/// Numbers of writes, and generations, stay below: no array lives to see it, and what says so was made up.
+/// Write numbers and generations stay below this: no array lives long enough to reach it, so a greater number was made up.
 pub const NUMBER_END: u64 = 1 << 62;
 
-/// A volume whose numbers are not below this is opened for reading only: there is no room for those that would follow.
+/// A volume whose numbers are not below this is opened for reading only: there is no room for later numbers.
 pub const NUMBER_WRITABLE_END: u64 = NUMBER_END / 2;
 
 const SELF_SUM: usize = 4;
@@ -28,46 +28,46 @@ const BODY_SUM: usize = 8;
 const ROLE: usize = 12;
 const PLACE: usize = 20;
 const ARRAY: usize = 28;
-/// Where a data chunk's version begins (eight bytes), in bytes before the end of its row.
+/// Start of a data chunk's version (8 bytes), in bytes before the end of its row.
 pub const VERSION: usize = 36;
 const NEIGHBOUR: usize = 44;
 
-/// How many bytes an appendix needs, for the parities of `data` data chunks.
+/// Bytes that an appendix needs, for parities that list `data` data chunks.
 pub const fn appendix_need(data: usize) -> usize {
     DATA_TAG_BYTES + ENTRY_BYTES * data
 }
 
-/// The number of a write. Zero: never written. Versions are compared without their lost mark.
+/// The number of a write. Zero: never written. Versions are compared without their lost bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Version(pub u64);
 
 impl Version {
-    /// Was the content lost with this write?
+    /// Whether the content was lost with this write.
     pub const fn is_lost(self) -> bool {
         self.0 & LOST_BIT != 0
     }
 
-    /// The same number, marked: the content is lost.
+    /// The same number with the lost bit set.
     pub const fn lost(self) -> Version {
         Version(self.0 | LOST_BIT)
     }
 
-    /// The number alone.
+    /// The number without the lost bit.
     pub const fn number(self) -> u64 {
         self.0 & !LOST_BIT
     }
 }
 
-/// Where a row belongs: its physical identity.
+/// The physical identity of a row: where it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowIdentity {
-    /// Of which array: the first eight bytes of its UUID.
+    /// The array: the first eight bytes of its UUID.
     pub array: u64,
-    /// On which member.
+    /// The member.
     pub member: MemberIndex,
-    /// In which row of it, below 2^48.
+    /// The row on that member, below 2^48.
     pub row: RowIndex,
-    /// As which position of its stripe.
+    /// The position in the stripe.
     pub role: StripePosition,
 }
 
@@ -78,18 +78,18 @@ impl RowIdentity {
     }
 }
 
-/// What the parities know of one data chunk.
+/// The entry of one data chunk in the lists of the parities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListEntry {
-    /// Its version; zero in schemes without.
+    /// The chunk's version; zero in schemes without versions.
     pub version: Version,
-    /// The CRC-32C of its content; zero in schemes that do not list sums.
+    /// The CRC-32C of the chunk's content; schemes that do not list checksums do not rely on it.
     pub sum: u32,
 }
 
 indexed!(StripePosition: ListEntry, Option<ListEntry>);
 
-/// Writes a data chunk's appendix. `sum` is the CRC-32C of the chunk's content, `neighbour` that of its neighbour's.
+/// Writes a data chunk's appendix. `entry.sum` is the CRC-32C of the chunk's content, `neighbour` that of its neighbour's.
 pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, entry: ListEntry, neighbour: u32) {
     let appendix = &mut row[chunk_bytes..];
     appendix.fill(0);
@@ -97,7 +97,7 @@ pub fn seal_data(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, entr
     seal(appendix, VERSION, identity, entry.version, entry.sum);
 }
 
-/// Writes a parity's appendix: `sum` is the CRC-32C of its content, `entries` what it encodes.
+/// Writes a parity's appendix. `sum` is the CRC-32C of its content, `entries` the list of the data chunks that it encodes.
 pub fn seal_parity(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, sum: u32, entries: &[ListEntry]) {
     let appendix = &mut row[chunk_bytes..];
     appendix.fill(0);
@@ -111,7 +111,7 @@ pub fn seal_parity(row: &mut [u8], chunk_bytes: usize, identity: RowIdentity, su
     seal(appendix, versions_at, identity, Version(newest), sum);
 }
 
-/// Replaces the copy of the neighbour's checksum in a data chunk's appendix; nothing else in it depends on that.
+/// Replaces the copy of the neighbour's checksum in a data chunk's appendix; no checksum covers it.
 pub fn renew_neighbour(appendix: &mut [u8], neighbour: u32) {
     put(appendix, NEIGHBOUR, &neighbour.to_le_bytes());
 }
@@ -126,7 +126,7 @@ fn seal(appendix: &mut [u8], body_at: usize, identity: RowIdentity, version: Ver
     put(appendix, SELF_SUM, &self_sum.to_le_bytes());
 }
 
-/// The checksums of the body, and of content and body.
+/// The checksum of the body, and that of content and body.
 fn sums(appendix: &[u8], body_at: usize, content_sum: u32) -> (u32, u32) {
     let body = &appendix[appendix.len() - body_at..appendix.len() - BODY_SUM];
     (crc32c(body), crc32c_extend(content_sum, body))
@@ -147,48 +147,48 @@ fn take_u64(appendix: &[u8], from_end: usize) -> u64 {
     u64::from_le_bytes(appendix[start..start + 8].try_into().expect("eight bytes"))
 }
 
-/// What a row says of itself.
+/// The status of a row, from what it says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStatus {
-    /// It is whole and in its place; whether it is of today, only others can tell.
+    /// It is whole and in its place; whether it is current, only other rows show.
     Sound,
-    /// It is in its place, and its content does not belong to its appendix: a write was cut short, or another write
-    /// went over its beginning.
+    /// It is in its place, but its content does not fit its appendix: a write was cut short, or another write overwrote its
+    /// beginning.
     Torn,
     /// It belongs to another place of this array: it was written, or read, in the wrong place.
     Elsewhere {
-        /// Whose row it is.
+        /// The member that the row belongs to.
         member: MemberIndex,
-        /// Number of the row, from 0.
+        /// Number of the row there, from 0.
         row: RowIndex,
-        /// Is it whole there? Otherwise only its end is foreign.
+        /// Whether the row is whole; otherwise only its end is foreign.
         is_whole: bool,
     },
-    /// Nothing in it fits.
+    /// It names neither this place nor another one of this array.
     Corrupt,
     /// The disk could not read it.
     Unreadable,
-    /// Its member is not there, or does not have it yet.
+    /// Its member is out, or does not hold the row yet.
     Missing,
 }
 
 /// A data chunk's appendix, opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataTag {
-    /// What the row says of itself, in schemes where rows check themselves.
+    /// The row's status, in schemes where rows check themselves.
     pub status: RowStatus,
-    /// The version (0 in a torn row whose appendix is spoilt, too), and the sum of the content that was read.
+    /// The version (0 in a torn row whose appendix is damaged too), and the CRC-32C of the content that was read.
     pub entry: ListEntry,
-    /// What it says the checksum of its neighbour is.
+    /// The neighbour's checksum, as this appendix has it.
     pub neighbour: u32,
 }
 
-/// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`; without it, an appendix that was
-/// read alone: then its body only is judged, and the entry has no sum.
+/// Opens the appendix of a data chunk whose content has the CRC-32C `content_sum`. `None`: the appendix was read alone; then
+/// only its body is judged, and the entry's sum is 0.
 pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32>) -> DataTag {
     let status = status(appendix, VERSION, identity, content_sum);
-    // The appendix lies in one sector, so a write that was cut short leaves the body of the old write there, or that of the new one. A
-    // body that does not have its checksum is neither: whatever stands for the version in it, nothing is known of that.
+    // The appendix lies in one sector, so a write that was cut short leaves the old body there, or the new one. A body that
+    // does not match its checksum is neither: its version field means nothing.
     let is_version_known = status != RowStatus::Torn || status_of_body(appendix, VERSION, identity) == RowStatus::Sound;
     let version = if is_version_known { written_version(appendix) } else { Version(0) };
     DataTag {
@@ -198,17 +198,17 @@ pub fn open_data(appendix: &[u8], identity: RowIdentity, content_sum: Option<u32
     }
 }
 
-/// What stands for the version in a data chunk's appendix, whether or not that can be believed.
+/// The version field of a data chunk's appendix, whether or not it can be believed.
 pub(in crate::volume) fn written_version(appendix: &[u8]) -> Version {
     Version(take_u64(appendix, VERSION))
 }
 
-/// Opens the appendix of a parity of `data` chunks into `entries`. With `content_sum` the whole row is judged, without
-/// it (an appendix read alone) the body only. The list can be believed when the body is whole and in its place, even
-/// if the row is torn: that is the second value.
+/// Opens a parity's appendix, and fills `entries` with its list, one entry per data chunk. With `content_sum` the whole row
+/// is judged, without it (an appendix read alone) only the body. The second value: whether the list can be believed. It can
+/// when the body is whole and in its place, even if the row is torn.
 ///
 /// # Panics
-/// When `entries` is not as long as the list.
+/// When the appendix is too short for a list as long as `entries`.
 pub fn open_parity(
     appendix: &[u8],
     identity: RowIdentity,
@@ -238,11 +238,12 @@ fn status(appendix: &[u8], body_at: usize, identity: RowIdentity, content_sum: O
     let place = take_u64(appendix, PLACE);
     let is_ours = take_u64(appendix, ARRAY) == identity.array;
     let is_here = is_ours && place == identity.place() && take_u32(appendix, ROLE) == identity.role.get() as u32;
+    // The second value: whether the checksums match, the body sum and (if the content was read) the self sum.
     match (is_here, is_whole && is_body_whole) {
         (true, true) => RowStatus::Sound,
         (true, false) => RowStatus::Torn,
-        // A body that is no list of this length (a data row in a parity's place) has no right sum, but its fixed
-        // fields lie in the same place: what they name is checked before anything is done about it.
+        // In a parity's place, a data row's body has no list of this length, so its sum does not match; but its fixed fields
+        // lie in the same place. The place that they name is checked before it is used.
         (false, is_whole) if is_ours && place != identity.place() => RowStatus::Elsewhere {
             member: MemberIndex((place >> 48) as usize),
             row: RowIndex(place & ((1 << 48) - 1)),

@@ -1,23 +1,23 @@
-//! Which scheme suits which writes: the rule of Li & Lee 2014, section VI, and what a histogram of requests says.
+//! Chooses a scheme for a workload of writes: by the rule of Li & Lee 2014, section VI, or by a histogram of requests.
 
 use super::stripe::{StripeState, Want};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
 
-/// The switch point tau* = ceil((n + 1) / 2) - m, formula (7): so many chunks touched, and Hybrid-2 takes no more I/O
-/// than Hybrid-1. Zero when even the least write favours Hybrid-2.
+/// The switch point tau* = ceil((n + 1) / 2) - m, formula (7): the number of touched chunks from which on Hybrid-2
+/// takes no more I/O than Hybrid-1. Zero when even the smallest write favours Hybrid-2.
 ///
 /// For odd n it is one too low where the chunks that stay were not read since they were written: [`break_even`].
 pub fn switch_point(shape: Shape) -> usize {
     (shape.slots() + 1).div_ceil(2).saturating_sub(shape.parity)
 }
 
-/// Formulas (8) and (9): Hybrid-1 when the mean write is smaller than tau* chunks, else Hybrid-2. (What they leave open,
-/// equality, is Hybrid-2's, or a tie.)
+/// Formulas (8) and (9): Hybrid-1 when the mean write is smaller than tau* chunks, else Hybrid-2. (The formulas leave
+/// equality open; it is Hybrid-2's, or a tie.)
 ///
-/// It takes a mean for all sizes, and does not know that a write at an odd place touches one more chunk:
-/// [`AccessHistogram::best`].
+/// The rule uses the mean of all sizes, and ignores that an unaligned write touches one more chunk:
+/// [`AccessHistogram::best`] does better.
 pub fn by_mean_size(shape: Shape, chunk_bytes: u64, write_bytes_mean: f64) -> Scheme {
     match write_bytes_mean / (chunk_bytes as f64) < switch_point(shape) as f64 {
         true => Scheme::Hybrid1,
@@ -25,8 +25,8 @@ pub fn by_mean_size(shape: Shape, chunk_bytes: u64, write_bytes_mean: f64) -> Sc
     }
 }
 
-/// From so many chunks touched on, Hybrid-2 takes no more I/O than Hybrid-1, by the plans themselves. `is_first`: the
-/// chunks that stay were not read since they were written.
+/// The number of touched chunks from which on Hybrid-2 takes no more I/O than Hybrid-1, counted by the plans
+/// themselves. `is_first`: the chunks that stay were not read since they were written.
 pub fn break_even(shape: Shape, is_first: bool) -> usize {
     let loses = |tau: &usize| {
         let [one, two] = [Scheme::Hybrid1, Scheme::Hybrid2].map(|scheme| ios(scheme, shape, true, *tau, is_first));
@@ -35,7 +35,7 @@ pub fn break_even(shape: Shape, is_first: bool) -> usize {
     1 + (1..=shape.data).rev().find(loses).unwrap_or(0)
 }
 
-/// How often so many chunks of a stripe were read, and written: all that the I/O of a scheme depends on.
+/// Counts of reads and writes by the number of chunks that they touch in a stripe: all that the I/O of a scheme depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessHistogram {
     shape: Shape,
@@ -43,7 +43,7 @@ pub struct AccessHistogram {
     counts: Vec<SizeCounts>,
 }
 
-/// Of requests of one size.
+/// Counts of requests of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SizeCounts {
     /// `[later, first]`
@@ -52,23 +52,23 @@ struct SizeCounts {
 }
 
 impl AccessHistogram {
-    /// Of nothing so far.
+    /// An empty histogram.
     pub fn new(shape: Shape) -> AccessHistogram {
         AccessHistogram { shape, counts: vec![SizeCounts::default(); shape.data] }
     }
 
-    /// One request, or the part of it in one stripe, touched so many chunks. `is_first`: one of those that it reads (a
-    /// write: of those that stay) was not read since it was written.
+    /// Counts one request, or the part of it in one stripe, that touched this many chunks. `is_first`: one of the
+    /// chunks that it reads (a write: of those that stay) was not read since it was written.
     ///
     /// # Panics
-    /// When it touches none, or more than a stripe has.
+    /// When `touched` is 0, or more than the data chunks of a stripe.
     pub fn add(&mut self, is_write: bool, touched: usize, is_first: bool) {
         let counts = &mut self.counts[touched - 1];
         let kind = if is_write { &mut counts.writes } else { &mut counts.reads };
         kind[usize::from(is_first)] += 1;
     }
 
-    /// What all of it takes under a scheme, in disk I/Os.
+    /// The I/O that all counted requests take under a scheme, in disk I/Os.
     pub fn ios(&self, scheme: Scheme) -> u64 {
         let kinds = |(at, counts): (usize, &SizeCounts)| {
             [(false, counts.reads), (true, counts.writes)].map(|(is_write, [later, first])| {
@@ -79,17 +79,17 @@ impl AccessHistogram {
         self.counts.iter().enumerate().flat_map(kinds).sum()
     }
 
-    /// The scheme that takes the least I/O; of several, the first.
+    /// The scheme that takes the least I/O; the first of several equal ones.
     ///
     /// # Panics
-    /// When there is none to choose from.
+    /// When `schemes` is empty.
     pub fn best(&self, schemes: &[Scheme]) -> Scheme {
         let best = schemes.iter().min_by_key(|&&scheme| self.ios(scheme));
         *best.expect("there is something to choose from")
     }
 }
 
-/// The disk I/Os of one request of whole chunks in one stripe, all there.
+/// The disk I/Os of one request of whole chunks in one stripe, with no member missing.
 fn ios(scheme: Scheme, shape: Shape, is_write: bool, touched: usize, is_first: bool) -> usize {
     let positions = PositionSet::range(0, touched);
     let want =
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(points, [4, 3, 2, 2, 0]);
     }
 
-    /// What the paper's derivation leaves out: for odd n, at first reads, the switch is one chunk later.
+    /// The paper's derivation leaves this out: for odd n, at first reads, the switch is one chunk later.
     #[test]
     fn the_break_even_is_the_switch_point_but_for_odd_n_at_first() {
         let cases =
@@ -125,8 +125,8 @@ mod tests {
         }
     }
 
-    /// Table III's mean sizes of writes in KB, and for chunks of 2, 4 and 8 KB the rule's choice (1 or 2), as the paper's
-    /// section VII-C has it: 36 decisions.
+    /// Table III's mean sizes of writes in KB, and for chunks of 2, 4 and 8 KB the rule's choice (1 or 2) according to
+    /// the paper's section VII-C: 36 decisions.
     #[test]
     fn thirty_six_decisions() {
         let rows = [

@@ -1,11 +1,11 @@
-//! Plans of reads, and what reads and writes have in common: whom to ask for a list, and how to do without a chunk.
+//! Plans of reads, and parts shared with writes: which list to read, and how to reconstruct a missing chunk.
 
 use super::stripe::{PlanMode, StripePlan, StripeState};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
 
-/// A read of these data chunks.
+/// The plan of a read of these data chunks.
 pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: PositionSet, state: StripeState) -> Option<StripePlan> {
     if !(wanted & state.missing).is_empty() {
         let (read_chunks, read_appendices) = survivors(scheme, shape, state)?;
@@ -18,7 +18,7 @@ pub(super) fn plan(scheme: Scheme, shape: Shape, wanted: PositionSet, state: Str
     Some(of_reads(PlanMode::Read, wanted, list))
 }
 
-/// k chunks that are left, data first, and the lists of all other parities; nothing when fewer are left.
+/// k of the remaining chunks, data first, and the lists of all other parities; `None` when fewer than k remain.
 pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Option<(PositionSet, PositionSet)> {
     let mut chunks = shape.data_slots() - state.missing;
     let mut others = shape.parity_slots() - state.missing;
@@ -30,7 +30,7 @@ pub(super) fn survivors(scheme: Scheme, shape: Shape, state: StripeState) -> Opt
     Some((chunks, if scheme.has_appendix() { others } else { PositionSet::NONE }))
 }
 
-/// The parity to be asked for its list, if one is left.
+/// The parity whose list is read, if one remains.
 pub(super) fn list(shape: Shape, state: StripeState) -> PositionSet {
     if state.missing.is_empty() && shape.parity > 0 {
         return PositionSet::one(shape.parity_position(state.turn % shape.parity));
@@ -42,10 +42,10 @@ pub(super) fn list(shape: Shape, state: StripeState) -> PositionSet {
     }
 }
 
-/// Do these chunks, all there, need a list to be trusted?
+/// Do these chunks, all present, need a list to be trusted?
 fn needs_list(scheme: Scheme, shape: Shape, wanted: PositionSet, state: StripeState) -> bool {
     if scheme.has_buddies() && shape.data > 1 && wanted.count() == shape.data {
-        return false; // Each one's checksum is in the next one's appendix.
+        return false; // each one's checksum is in the next one's appendix
     }
     match scheme {
         Scheme::None => false,

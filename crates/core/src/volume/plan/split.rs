@@ -1,40 +1,40 @@
-//! A request of bytes, cut into what it wants of each stripe.
+//! Splits a request of bytes into the parts that it touches of each stripe.
 
 use crate::index::{StripeIndex, StripePosition};
 use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::units::VolumeOffset;
 
-/// What a request touches of one stripe: one run of its data chunks.
+/// The part of a request in one stripe: one run of data chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripePart {
     /// The stripe's number.
     pub stripe: StripeIndex,
     /// The first position touched.
     pub start: StripePosition,
-    /// The position behind the last one touched.
+    /// The position after the last one touched.
     pub end: StripePosition,
-    /// Does the request leave some bytes of the first one alone, ...
+    /// Does the request leave some bytes of the first touched chunk unchanged?
     pub is_head_partial: bool,
-    /// ... and of the last one? (Of a single chunk, either says so.)
+    /// Does the request leave some bytes of the last touched chunk unchanged? (For a single chunk, either flag may say so.)
     pub is_tail_partial: bool,
 }
 
 impl StripePart {
-    /// The data chunks it touches.
+    /// The data chunks that the part touches.
     pub fn touched(&self) -> PositionSet {
         PositionSet::range(self.start.get(), self.end.get())
     }
 
-    /// Those of them of which it leaves some bytes alone.
+    /// The touched chunks of which some bytes stay unchanged.
     pub fn partial(&self) -> PositionSet {
         let ends = [(self.is_head_partial, self.start), (self.is_tail_partial, StripePosition(self.end.get() - 1))];
         ends.into_iter().filter_map(|(is_partial, position)| is_partial.then_some(position)).collect()
     }
 }
 
-/// The stripes touched by `len` bytes from byte `offset` of an array of these shape and chunk on, ascending. Nothing
-/// for no bytes.
+/// The stripes touched by `len` bytes from byte `offset` on, in ascending order, for an array with this shape and chunk
+/// size. Empty when `len` is 0.
 ///
 /// # Panics
 /// When a chunk has no bytes, a stripe no data, or the request ends beyond 2^64.
@@ -42,7 +42,7 @@ pub fn split(shape: Shape, chunk_bytes: u64, offset: VolumeOffset, len: u64) -> 
     let offset = offset.get();
     let end = offset.checked_add(len).expect("the request ends inside the numbers");
     let data = shape.data as u64;
-    // Chunks of data, numbered through: first touched, first not touched.
+    // Data chunks, numbered through all stripes: the first one touched, and the first one after it not touched.
     let (first, last) = (offset / chunk_bytes, end.div_ceil(chunk_bytes));
     let is_head_partial = first * chunk_bytes != offset;
     let is_tail_partial = !end.is_multiple_of(chunk_bytes);

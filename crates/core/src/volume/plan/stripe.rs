@@ -1,17 +1,17 @@
-//! The words of a plan: a stripe's state, what is wanted of it, and the accesses that come of it.
+//! Types of a plan: a stripe's state, what is wanted of it, and the resulting accesses.
 
 use crate::position_set::PositionSet;
 
 /// What one request wants of one stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// These data chunks.
+    /// Read these data chunks.
     Read(PositionSet),
-    /// New content for these data chunks.
+    /// Write new content to these data chunks.
     Write {
-        /// All that are touched, at least one.
+        /// All touched chunks, at least one.
         touched: PositionSet,
-        /// Those of them of which some bytes stay as they are. (Empty when counting as the paper does.)
+        /// Those touched chunks of which some bytes stay as they are. (Empty when counting as the paper does.)
         partial: PositionSet,
     },
 }
@@ -21,18 +21,19 @@ pub enum Want {
 pub struct StripeState {
     /// The data chunks that were read, and found right, since they were last written (the read-status bitmap).
     pub is_read: PositionSet,
-    /// The chunks whose member is missing, of data or parity.
+    /// The data and parity chunks whose members are missing.
     pub missing: PositionSet,
-    /// Which surviving parity to ask for its list, counted from here on (the volume rotates it by the stripe's number).
+    /// Index of the remaining parity whose list is read, modulo their count (the volume uses the stripe's number, so
+    /// that all parities take turns).
     pub turn: usize,
 }
 
-/// How.
+/// How the plan reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanMode {
-    /// Read what was asked for.
+    /// Read the wanted chunks.
     Read,
-    /// Read what is left, and reckon up what is missing.
+    /// Read the remaining chunks, and decode the missing ones.
     Reconstruct,
     /// Write all data chunks and all parities.
     FullStripe,
@@ -42,10 +43,10 @@ pub enum PlanMode {
     ReconstructWrite,
 }
 
-/// Accesses to the disks: each position in each set is one I/O. First all reads, then all writes.
+/// Accesses to the disks: each position in each set is one I/O. All reads come before all writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripePlan {
-    /// How.
+    /// How the plan reads or writes.
     pub mode: PlanMode,
     /// Chunks read, each with its appendix in the same I/O.
     pub read_chunks: PositionSet,
@@ -58,7 +59,7 @@ pub struct StripePlan {
 }
 
 impl StripePlan {
-    /// How many disk I/Os.
+    /// Number of disk I/Os.
     pub fn ios(&self) -> usize {
         [self.read_chunks, self.read_appendices, self.write_chunks, self.write_appendices]
             .into_iter()

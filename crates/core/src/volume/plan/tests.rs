@@ -1,4 +1,4 @@
-//! Plans, held against the paper's tables and formulas and against every other way to do the same.
+//! Tests of plans: against the paper's tables and formulas, and against every other way to do the same.
 
 use super::*;
 use crate::index::StripePosition;
@@ -12,7 +12,7 @@ fn shapes(slots_max: usize) -> impl Iterator<Item = Shape> {
     (1..=slots_max).flat_map(move |data| (0..=slots_max - data).map(move |parity| Shape { data, parity }))
 }
 
-/// Every subset of a set, itself and none included.
+/// Every subset of a set, including itself and the empty set.
 fn subsets(set: PositionSet) -> impl Iterator<Item = PositionSet> {
     let positions: Vec<_> = set.iter().collect();
     (0..1u32 << positions.len()).map(move |bits| {
@@ -20,7 +20,7 @@ fn subsets(set: PositionSet) -> impl Iterator<Item = PositionSet> {
     })
 }
 
-/// All that can be wanted of a stripe, with all that can be missing of it.
+/// Every non-empty set of wanted data chunks of a stripe, with every set of missing positions.
 fn wants(shape: Shape) -> impl Iterator<Item = (PositionSet, PositionSet)> {
     let wanted = subsets(shape.data_slots()).filter(|wanted| !wanted.is_empty());
     wanted.flat_map(move |wanted| subsets(PositionSet::range(0, shape.slots())).map(move |missing| (wanted, missing)))
@@ -31,13 +31,13 @@ fn write(touched: PositionSet) -> Want {
     Want::Write { touched, partial: PositionSet::NONE }
 }
 
-/// I/Os of a healthy stripe whose chunks were all read, or none of them.
+/// I/Os of a healthy stripe; `is_first`: none of its chunks were read since they were written, else all were.
 fn ios(scheme: Scheme, shape: Shape, want: Want, is_first: bool) -> usize {
     let is_read = if is_first { PositionSet::NONE } else { shape.data_slots() };
     plan(scheme, shape, want, StripeState { is_read, ..HEALTHY }).expect("nothing is missing").ios()
 }
 
-/// One of the rows of Li & Lee 2014, Table II, and of ours for `Stamp`: what a scheme adds. `tau` chunks are touched.
+/// A cell of Li & Lee 2014, Table II, extended by this project's `Stamp`: the I/Os that a scheme adds when `tau` chunks are touched.
 fn table_2(scheme: Scheme, mode: PlanMode, tau: usize, data: usize, is_first: bool) -> usize {
     let first = usize::from(is_first);
     match (scheme, mode) {
@@ -64,8 +64,8 @@ fn table_2(scheme: Scheme, mode: PlanMode, tau: usize, data: usize, is_first: bo
     }
 }
 
-/// Every run of chunks in every stripe of 3 to 12 positions with a buddy in it: the plan is the cheaper of the two ways with
-/// what Table II adds to either, formulas (1) to (6).
+/// Every run of chunks in every stripe of 3 to 12 positions that can have a buddy: the plan is the cheaper of the two
+/// ways, each with what Table II adds to it, formulas (1) to (6).
 #[test]
 fn table_2_cell_by_cell() {
     let mut cells = std::collections::HashSet::new();
@@ -100,7 +100,7 @@ fn table_2_cell_by_cell() {
     assert_eq!(cells.len(), 5 * 2 * 5, "no cell was left out");
 }
 
-/// Figure 6 of the paper, n = 8: what writes of 1 to k chunks cost more, in percent, by formula (4).
+/// Figure 6 of the paper, n = 8: the additional cost of writes of 1 to k chunks, in percent, by formula (4).
 #[test]
 fn figure_6_to_the_digit() {
     let percents = |scheme, parity, is_first| -> Vec<String> {
@@ -132,8 +132,8 @@ fn figure_6_to_the_digit() {
     }
 }
 
-/// Reads: 100 / tau percent for Pure and at first (formula (2)), nothing later; of the full stripe only Hybrid-1 and
-/// ours, 100 / k.
+/// Reads: 100 / tau percent more for Pure and for first reads (formula (2)), nothing for later ones; a read of the full
+/// stripe costs more only in Hybrid-1 and Stamp, 100 / k.
 #[test]
 fn reads_cost_what_formula_2_says() {
     for shape in [Shape { data: 7, parity: 1 }, Shape { data: 6, parity: 2 }] {
@@ -161,7 +161,7 @@ fn the_better_hybrid_beats_pure() {
     }
 }
 
-/// Runs, round the ring: each has a buddy of its own, and all but one chunk touched have one in common.
+/// Runs round the ring of data chunks: each has its own buddy; when all chunks but one are touched, that one is the buddy.
 #[test]
 fn each_run_has_its_buddy() {
     let shape = Shape { data: 6, parity: 4 };
@@ -189,7 +189,7 @@ fn each_run_has_its_buddy() {
     }
 }
 
-/// The turn goes round the parities that are left.
+/// The turn goes round the remaining parities.
 #[test]
 fn lists_are_asked_for_in_turn() {
     let shape = Shape { data: 3, parity: 3 };
@@ -210,7 +210,7 @@ fn lists_are_asked_for_in_turn() {
     assert_eq!(asked(&[3, 4, 5], 1), None, "none is left to ask");
 }
 
-/// A missing chunk: the data that are left, then parities, then the lists of all other parities.
+/// For a missing chunk are read: the remaining data, then parities, then the lists of all other parities.
 #[test]
 fn a_missing_chunk_is_made_of_k_others() {
     let shape = Shape { data: 4, parity: 3 };
@@ -230,7 +230,7 @@ fn a_missing_chunk_is_made_of_k_others() {
     assert_eq!(read(Scheme::None, &[0, 2, 3, 4]), Some((PlanMode::Read, vec![1], vec![])), "what is there can be read");
 }
 
-/// A write that fills a stripe but for a few bytes reads them first.
+/// A write that fills a stripe except for a few bytes reads the partly overwritten chunk first.
 #[test]
 fn what_is_partly_overwritten_is_read_first() {
     let shape = Shape { data: 3, parity: 1 };
@@ -250,8 +250,8 @@ fn what_is_partly_overwritten_is_read_first() {
     assert_eq!(planned(Scheme::Hybrid1, PositionSet::NONE).mode, PlanMode::ReadModifyWrite, "of two alike");
 }
 
-/// Can the new content of everything that is to be written be reckoned up from what is read? Any k chunks give all
-/// others; a parity follows from all new data, or from its old content and the old content of all that changes.
+/// Can the new content of every chunk to be written be computed from what is read? Any k chunks give all others; a
+/// parity follows from all new data, or from its old content and the old content of all chunks that change.
 fn suffices(shape: Shape, touched: PositionSet, partial: PositionSet, missing: PositionSet, read: PositionSet) -> bool {
     let all = PositionSet::range(0, shape.slots());
     let old = if read.count() >= shape.data { all } else { read };
@@ -260,8 +260,8 @@ fn suffices(shape: Shape, touched: PositionSet, partial: PositionSet, missing: P
     (touched - missing).is_subset(new) && (shape.parity_slots() - missing).iter().all(has_parity)
 }
 
-/// Every write to every stripe of at most 8 positions, whatever is missing: it writes all that is touched and there and all
-/// parities that are there, and reads what that takes.
+/// Every write to every stripe of at most 8 positions, whatever is missing: it writes all touched chunks that are
+/// present and all present parities, and reads enough for that.
 #[test]
 fn every_write_writes_all_and_reads_enough() {
     for shape in shapes(8) {
@@ -288,7 +288,7 @@ fn every_write_writes_all_and_reads_enough() {
                     touched == shape.data_slots() && read_chunks.is_empty(),
                     "{what}"
                 );
-                // Whoever decodes compares all lists that are left.
+                // A plan that decodes compares all remaining lists.
                 let decodes = !(((shape.data_slots() - touched) | partial) & missing).is_empty();
                 if decodes && mode == PlanMode::ReconstructWrite && scheme.has_appendix() {
                     assert!((shape.parity_slots() - missing).is_subset(read_chunks | read_appendices), "{what}");
@@ -304,7 +304,7 @@ fn every_write_writes_all_and_reads_enough() {
     }
 }
 
-/// What a write of whole chunks takes, reckoned in numbers: the cheaper of the two ways, with all that the schemes add.
+/// The I/Os of a write of whole chunks, computed from counts: the cheaper of the two ways, with all that the schemes add.
 fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: PositionSet, is_first: bool) -> usize {
     let (data, stays) = (shape.data_slots(), shape.data_slots() - touched);
     let (tau, present) = (touched.count(), (touched - missing).count());
@@ -315,7 +315,7 @@ fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: Positi
     let buddies_read = if scheme == Scheme::Hybrid2 { buddies } else { 0 };
     let writes = present + parities + buddies;
     if parities == 0 {
-        // The first of each run is asked for the copy that it carries.
+        // The first chunk of each run is read for the copy that it carries.
         let heads =
             (touched - missing).iter().filter(|&position| !(touched - missing).contains(shape.before(position)));
         let heads_read = if has_buddies && shape.data > 1 { heads.count() } else { 0 };
@@ -324,7 +324,7 @@ fn least_ios(scheme: Scheme, shape: Shape, touched: PositionSet, missing: Positi
     let modify = (present == tau).then_some(tau + parities + buddies_read);
     let unread = usize::from(is_first && !stays.is_empty());
     let reconstruct = if !(stays & missing).is_empty() {
-        // k chunks; of the parities those among them are not asked for their lists again.
+        // k chunks; the parities among them need no separate read of their lists.
         let short = (data & missing).count();
         shape.data + if scheme == Scheme::None { 0 } else { parities - short }
     } else {
@@ -353,7 +353,7 @@ fn every_write_takes_the_cheaper_way_whatever_is_missing() {
     }
 }
 
-/// No set of reads smaller than the plan's would do, in a bare array of at most 6 positions: every one is tried.
+/// No smaller set of reads than the plan's suffices, in a bare array of at most 6 positions: every set is tried.
 #[test]
 fn bare_writes_read_the_least_that_suffices() {
     for shape in shapes(6) {
@@ -374,7 +374,7 @@ fn bare_writes_read_the_least_that_suffices() {
     }
 }
 
-/// Every read of every stripe of at most 8 positions: what is wanted is read, or k chunks that give it.
+/// Every read of every stripe of at most 8 positions: it reads the wanted chunks, or k chunks that give them.
 #[test]
 fn every_read_reads_enough_and_checks_it() {
     for shape in shapes(8) {
@@ -397,7 +397,7 @@ fn every_read_reads_enough_and_checks_it() {
                         assert_eq!(read_chunks.count(), shape.data);
                         assert!(!scheme.has_appendix() || lists.is_subset(read_chunks | read_appendices));
                     }
-                    // Nothing was read before: everything but a full stripe with buddies takes a list.
+                    // No chunk was read before: every read needs a list, except a full stripe with buddies.
                     _ => {
                         let is_full = shape.data > 1 && wanted == shape.data_slots() && scheme.has_buddies();
                         let asks = scheme.has_appendix() && !is_full && !lists.is_empty();

@@ -7,7 +7,7 @@ use crate::layout::Shape;
 use crate::position_set::PositionSet;
 use crate::volume::integrity::scheme::Scheme;
 
-/// A write to these data chunks, some of them in part.
+/// The plan of a write to these data chunks, some of them in part.
 pub(super) fn plan(
     scheme: Scheme,
     shape: Shape,
@@ -36,23 +36,23 @@ pub(super) fn plan(
     Some(StripePlan { mode, read_chunks, read_appendices, write_chunks, write_appendices: buddies })
 }
 
-/// Chunks, and appendices alone.
+/// Chunks read, and appendices read alone.
 type Reads = (PositionSet, PositionSet);
 
-/// A write to a stripe of which a parity is left.
+/// A write to a stripe that has a parity left.
 struct StripeWrite {
     scheme: Scheme,
     shape: Shape,
     touched: PositionSet,
     partial: PositionSet,
-    /// The chunks whose copies of checksums change, of those that are there.
+    /// The present chunks whose copies of checksums change.
     buddies: PositionSet,
-    /// Those that are left.
+    /// The parities that are left.
     parities: PositionSet,
     state: StripeState,
 }
 
-/// What either way reads, and which one reads less. (They write the same.)
+/// The way that reads less, and its reads. (Both ways write the same.)
 fn cheaper(write: StripeWrite) -> Option<(PlanMode, Reads)> {
     let count = |(chunks, appendices): Reads| (chunks | appendices).count(); // They are disjoint.
     let reconstruct = reconstruct(&write)?;
@@ -66,12 +66,12 @@ fn cheaper(write: StripeWrite) -> Option<(PlanMode, Reads)> {
     })
 }
 
-/// What a read-modify-write reads. The checks ride on what it reads anyway.
+/// The reads of a read-modify-write. The checks need no others.
 fn modify(write: &StripeWrite) -> Reads {
     (write.touched | write.parities, buddies_read(write.scheme, write.buddies))
 }
 
-/// What a reconstruct-write, or a write of the full stripe, reads.
+/// The reads of a reconstruct-write, or of a write of the full stripe.
 fn reconstruct(write: &StripeWrite) -> Option<Reads> {
     let &StripeWrite { scheme, shape, touched, partial, state, .. } = write;
     let chunks = (shape.data_slots() - touched) | partial;
@@ -93,8 +93,8 @@ fn reconstruct(write: &StripeWrite) -> Option<Reads> {
     Some((chunks, old_versions | list))
 }
 
-/// What a write reads when there is no parity to keep. The first chunk of each run carries the checksum of a chunk that
-/// stays, which no list tells any more: only its own old appendix does.
+/// The reads of a write when no parity is left. The first chunk of each run carries the checksum of a chunk that stays,
+/// which no list has any more: only the first chunk's own old appendix does.
 fn plain(scheme: Scheme, shape: Shape, touched: PositionSet, partial: PositionSet, buddies: PositionSet) -> Reads {
     let is_head = |position: &StripePosition| !touched.contains(shape.before(*position));
     let heads: PositionSet = match scheme.has_buddies() && shape.data > 1 && shape.parity > 0 {
@@ -104,7 +104,7 @@ fn plain(scheme: Scheme, shape: Shape, touched: PositionSet, partial: PositionSe
     (partial, buddies_read(scheme, buddies) | (heads - partial))
 }
 
-/// Hybrid-2 reads a buddy's appendix before it writes it: more than the copy is in it.
+/// Hybrid-2 reads a buddy's appendix before it writes it: the appendix holds more than the copy.
 fn buddies_read(scheme: Scheme, buddies: PositionSet) -> PositionSet {
     if scheme == Scheme::Hybrid2 { buddies } else { PositionSet::NONE }
 }

@@ -1,4 +1,4 @@
-//! What attacks from outside once broke: faults over all members, marks of what is lost, stale intents, bare arrays.
+//! Tests of damage from outside that once broke promises: faults on all members, lost marks, stale intents, bare arrays.
 
 use super::promises::{members_of, right, superblock, wipe};
 use super::*;
@@ -13,7 +13,7 @@ use crate::volume::format::superblock::{FailureReason, MemberState};
 
 const STRIPE: u64 = 4 * CHUNK;
 
-/// A 4+2 volume with so many stripes of sevens, stopped in order.
+/// A 4+2 volume with this many stripes of sevens, stopped in order.
 fn filled(scheme: Scheme, stripes: u64) -> (Vec<Vec<u8>>, Geometry) {
     let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
@@ -152,7 +152,7 @@ fn a_stale_row_that_was_called_lost_is_not_returned_after_a_kill() {
 
 #[test]
 fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_nothing() {
-    // A member is away, two rows are corrupt: with the member they could be rebuilt, so nothing is counted anew.
+    // A member is away, and two rows are corrupt: with the member they could be rebuilt, so the parities are not rewritten.
     let (mut members, geometry) = filled(Scheme::Stamp, 30);
     let away = geometry.place(StripeIndex(3), StripePosition(5)).member.get();
     let kept = std::mem::take(&mut members[away]);
@@ -188,7 +188,7 @@ fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_b
                 assert_eq!(write_chunk(&mut rig, 3, slot, 10), BlockReply::Done, "{scheme}: chunk {slot} alone");
                 assert_eq!(lost(&mut rig, 3), expected[healed + 1..], "{scheme}");
             }
-            // As safe as ever: with two members gone it is all there.
+            // The stripe is as safe as before: with two members gone everything can be read.
             let mut again = killed(rig);
             for slot in [3, 4] {
                 let (member, _) = again.place(3, slot);
@@ -224,7 +224,7 @@ fn a_part_of_a_lost_chunk_does_not_make_writes_fail_that_came_with_it() {
 
 #[test]
 fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
-    // Two rows of a stripe are cut in two, as by a crash, and one corrupt: more than two parities make up for.
+    // Two rows of a stripe are cut in two, as by a crash, and one is corrupt: more than the two parities make up for.
     let torn = |rig: &mut Rig| {
         for slot in [0, 1] {
             let (member, at) = rig.place(3, slot);
@@ -237,13 +237,13 @@ fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
     torn(&mut rig);
     let geometry = rig.geometry;
     let mut members = members_of(&mut rig).0;
-    // The copy was taken while it was served: the superblocks there say "not in order".
+    // The other copy was taken while it was served: its superblocks record "not in order".
     let mut other = Rig::start(filled(Scheme::Stamp, 30).0, geometry);
     assert_eq!(write_chunk(&mut other, 0, 0, 7), BlockReply::Done);
     let served = members_of(&mut other).0;
     let (at, len) = (geometry.intent_page_offset(0).get() as usize, geometry.block_bytes as usize);
 
-    // What no member can say.
+    // First case: a page of the intents that no member has whole.
     let mut wiped = filled(Scheme::Stamp, 30).0;
     let mut rig = Rig::start(std::mem::take(&mut wiped), geometry);
     torn(&mut rig);
@@ -252,7 +252,7 @@ fn where_it_was_stopped_in_order_nothing_is_settled_whatever_the_intents_say() {
     let mut again = Rig::start(wiped, geometry);
     assert_eq!(lost(&mut again, 3), [0, 1]);
 
-    // And what one says that was put back.
+    // Second case: a page that was put back on one member.
     for (member, old) in members.iter_mut().zip(&served) {
         assert!(!superblock(member).is_clean && !superblock(old).is_clean);
     }
@@ -323,7 +323,7 @@ fn a_volume_stopped_before_all_was_settled_goes_on_at_the_next_start() {
     assert!(third.read(0, 40 * STRIPE) == right(7, 40 * STRIPE));
 }
 
-/// A bare volume that is killed while nothing is in flight, and one of its members is being rebuilt.
+/// A bare volume that is killed while nothing is in flight and one of its members is being rebuilt.
 fn bare(data: usize, parity: usize) -> (Vec<Vec<u8>>, Geometry) {
     let mut rig = Rig::new(Scheme::None, LayoutKind::Rotating, data, parity);
     let stripe = rig.geometry.stripe_bytes();
@@ -396,7 +396,7 @@ fn a_map_that_is_older_than_the_superblock_vouches_for_is_none() {
     members.iter_mut().zip(&old).for_each(|(member, old)| member[range.clone()].copy_from_slice(&old[range.clone()]));
     let mut again = Rig::start(members, geometry);
     assert!(again.read(0, 30 * STRIPE) == right(7, 30 * STRIPE), "no zeros are invented");
-    // Killed before anybody flushed: nothing vouches for the map any more.
+    // Killed before a client flushed: the superblock no longer vouches for the map.
     let mut again = Rig::start(std::mem::take(&mut again.members), geometry);
     assert!(again.read(0, 30 * STRIPE) == right(7, 30 * STRIPE), "nor are they after a kill");
 }
@@ -422,7 +422,7 @@ fn two_histories_of_one_volume_are_never_put_together() {
             let error = assemble(&given(&mixed)).unwrap_err();
             assert!(matches!(error, AssembleError::SplitBrain { .. }), "{turns} {others}: {error}");
         }
-        // A copy that nobody served is but behind.
+        // A copy that was never served is merely behind.
         let mut mixed = ours;
         mixed[3] = members[3].clone();
         let mut rig = Rig::start(mixed, geometry);
@@ -481,7 +481,7 @@ fn who_is_taken_out_while_it_hangs_holds_nobody_up() {
 fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
     let (members, geometry) = filled(Scheme::Stamp, 30);
     let deadline = VolumeOptions::default().op_deadline.0;
-    // The clock makes one step: nobody looked meanwhile.
+    // The clock makes one step: the volume was not polled meanwhile.
     let mut rig = Rig::start(members.clone(), geometry);
     rig.hangs = Some(rig.place(3, 0).0);
     rig.volume.submit(Nanos(rig.now), RequestId(1000), first_sector(3));
@@ -489,7 +489,7 @@ fn nobody_is_let_go_when_all_hang_or_when_this_program_was_stopped_itself() {
     rig.now += 100 * deadline;
     rig.pump();
     assert!(rig.volume.status().members.iter().all(|(state, _)| *state == MemberState::Active));
-    // More than two parities make up for.
+    // More members hang than the two parities make up for.
     let mut rig = Rig::start(members, geometry);
     rig.all_hang = true;
     rig.volume.submit(Nanos(rig.now), RequestId(1000), BlockRequest::Read { offset: VolumeOffset(0), len: STRIPE });
@@ -519,7 +519,7 @@ fn what_was_meant_for_an_old_disk_never_reaches_the_new_one() {
     assert_eq!(first, Some(false), "the first that it gets are its maps");
 }
 
-/// What a verification found beside the rows, and what came of it.
+/// The metadata that a verification found damaged, with the resolutions.
 fn beside(rig: &mut Rig) -> Vec<(FindingPlace, Resolution)> {
     assert_eq!(verify(rig, 0..rig.geometry.stripes), BlockReply::Done);
     let records = std::iter::from_fn(|| rig.volume.poll_record());
@@ -548,7 +548,7 @@ fn what_lies_beside_the_rows_is_verified_put_right_and_counted() {
             assert!(rig.volume.status().members[member].1 > before);
         }
     }
-    // An intent that never came to the medium; and then what was written while a member was out.
+    // An intent that never reached the medium; then, in the same way, a region written while a member was out.
     rig.volume.fail(Nanos(rig.now), MemberIndex(3));
     rig.pump();
     rig.write(0, &[8; 512]);

@@ -1,5 +1,6 @@
-//! Crashes after crashes, and what comes in between: each of these once ended in a wrong byte, or in a volume that refused to
-//! start.
+//! Tests of crashes after crashes, and of events in between.
+//!
+//! Each of these histories once ended in a wrong byte, or in a volume that refused to start.
 
 use super::promises::{members_of, superblock as told};
 use super::*;
@@ -10,7 +11,7 @@ use crate::volume::format::geometry::SUPERBLOCK_BYTES;
 use crate::volume::format::superblock::{self, FailureReason, MemberState};
 use crate::volume::integrity::tag;
 
-/// What a row's place holds, on all members: slot by slot.
+/// The rows of a stripe as they lie on the members, by slot.
 fn rows(rig: &Rig, stripe: u64) -> Vec<Vec<u8>> {
     let len = rig.geometry.row_bytes() as usize;
     let row = |slot| {
@@ -20,7 +21,7 @@ fn rows(rig: &Rig, stripe: u64) -> Vec<Vec<u8>> {
     (0..rig.geometry.layout.shape().slots()).map(row).collect()
 }
 
-/// Puts a row into its place.
+/// Puts a row into this place.
 fn lay(members: &mut [Vec<u8>], (member, at): (usize, usize), row: &[u8]) {
     members[member][at..at + row.len()].copy_from_slice(row);
 }
@@ -41,7 +42,7 @@ fn what_a_crash_left_undecided_is_an_error_after_the_next_one_whatever_lies_ther
         assert!(rig.read(0, CHUNK).iter().all(Option::is_none), "{scheme}");
         assert!(rig.read(CHUNK, 2 * CHUNK).iter().all(Option::is_some), "{scheme}");
         if scheme == Scheme::Pure {
-            // The member finds it again, or something else lies there: nobody asks for it any more.
+            // The member can read the row again, or has something else there: the row is not read any more.
             rig.members[hurt][at..at + CHUNK as usize].fill(9);
         }
         let (members, geometry) = members_of(&mut rig);
@@ -60,7 +61,7 @@ fn a_row_of_a_member_that_was_replaced_while_its_stripe_was_being_settled_is_not
     members[torn][torn_at..torn_at + 512].fill(2);
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
     rig.pump_until(|rig| rig.volume.status().is_open);
-    // The first read of the stripe's rows is done; it is read again, because not all agree.
+    // The first read of the stripe's rows is done; it is read again, because not all rows agree.
     let before = rig.ops;
     rig.pump_until(|rig| rig.ops >= before + 5);
     rig.volume.fail(Nanos(rig.now), MemberIndex(gone));
@@ -77,7 +78,7 @@ fn a_version_never_names_two_contents_however_many_crashes_there_are() {
     rig.write(0, &vec![1; 3 * CHUNK as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let (old, places) = (rows(&rig, 0), (0..5).map(|slot| rig.place(0, slot)).collect::<Vec<_>>());
-    // Of a write of two chunks only the first parity comes to the medium: it is taken back.
+    // Of a write of two chunks only the first parity reaches the medium: the write is taken back.
     rig.write(0, &[vec![2; CHUNK as usize], vec![4; CHUNK as usize]].concat());
     let half = rows(&rig, 0)[3].clone();
     let (mut members, geometry) = members_of(&mut rig);
@@ -86,7 +87,7 @@ fn a_version_never_names_two_contents_however_many_crashes_there_are() {
     }
     let mut rig = Rig::start(members, geometry);
     assert!(rig.read(0, 3 * CHUNK).iter().all(|&byte| byte == Some(1)));
-    // The next write of the same two comes to all of the medium but that parity, whose member keeps what the first crash left.
+    // The next write of the same two chunks reaches the medium except for that parity, whose member keeps what the first crash left.
     rig.write(0, &[vec![3; CHUNK as usize], vec![8; CHUNK as usize]].concat());
     let (mut members, geometry) = members_of(&mut rig);
     lay(&mut members, places[3], &half);
@@ -101,7 +102,7 @@ fn what_a_crash_left_of_a_superblock_is_wiped_before_another_is_written_over_it(
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 3, 2);
     rig.write(0, &[1; 100]);
     let (mut members, geometry) = members_of(&mut rig);
-    // Somebody began to write down that member 1 was out, and came to the first sector, on one member.
+    // A superblock that calls member 1 failed was begun on one member, and only its first sector was written.
     let mut never = told(&members[2]);
     never.generation += 1;
     never.members[1].state = MemberState::Failed(FailureReason::Gone);
@@ -120,7 +121,7 @@ fn a_new_member_has_the_intents_and_the_map_before_it_has_a_superblock() {
     rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     rig.members[1].fill(0);
-    // Superblocks are under way for others' sake when it comes; and the map waits for a flush.
+    // When it comes, superblocks are being written because of other members, and the map waits for a flush.
     rig.volume.fail(Nanos(rig.now), MemberIndex(4));
     rig.volume.fail(Nanos(rig.now), MemberIndex(5));
     rig.holds_flushes = true;
@@ -138,7 +139,7 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
     let (members, geometry) = members_of(&mut rig);
     let mut rig = Rig::start_as(members, geometry, VolumeOptions { write_numbers: 2, ..VolumeOptions::default() });
     rig.write(0, &vec![1; 16 * CHUNK as usize]);
-    // The reservation of more never becomes durable: nothing that needs it is written.
+    // The reservation of more numbers never becomes durable: nothing that needs them is written.
     rig.holds_superblocks = true;
     for stripe in 0..8 {
         let data = Buffer::copy_of(&vec![2 + stripe as u8; CHUNK as usize]);
@@ -153,7 +154,7 @@ fn a_write_number_is_used_only_when_it_is_durably_reserved_however_many_ask_at_o
     }
 }
 
-/// Who the data row of a stripe of a mirror says it is.
+/// The identity of the data row of a stripe of a mirror.
 fn identity(rig: &Rig, stripe: u64) -> tag::RowIdentity {
     let place = rig.geometry.place(StripeIndex(stripe), StripePosition(0));
     tag::RowIdentity {
@@ -169,7 +170,7 @@ fn a_stripe_written_without_its_parities_does_not_count_its_versions_anew() {
     for scheme in [Scheme::Hybrid1, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 3, 1);
         let stripe = 3 * CHUNK;
-        // The page of the map is younger than the first numbers.
+        // The page of the map is newer than the first numbers.
         rig.write(0, &vec![1; stripe as usize]);
         assert_eq!(rig.ask(BlockRequest::Trim { offset: VolumeOffset(0), len: stripe }), BlockReply::Done);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
@@ -194,7 +195,7 @@ fn a_chunk_that_is_missing_is_not_counted_on_from_what_one_parity_says_of_it() {
         let (missing, _) = rig.place(stripe, 0);
         rig.volume.fail(Nanos(rig.now), MemberIndex(missing));
         rig.pump();
-        // Each parity misses one of two writes of the chunk that is missing.
+        // Each parity misses one of two writes of the missing chunk.
         for (byte, slot) in [2, 3].into_iter().zip(lost) {
             let (member, at) = rig.place(stripe, slot);
             rig.loses = Some((member, at as u64));
@@ -212,7 +213,7 @@ fn a_first_write_that_a_stray_read_hides_after_a_crash_does_not_rise_again_after
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     let before = rig.members.clone();
     rig.write(CHUNK, &vec![9; CHUNK as usize]);
-    // Only one of its rows comes to the medium.
+    // Only one of its rows reaches the medium.
     let (mut members, geometry) = members_of(&mut rig);
     let row = geometry.chunk_offset(RowIndex(1)).get() as usize..geometry.chunk_offset(RowIndex(2)).get() as usize;
     members[0][row.clone()].copy_from_slice(&before[0][row]);
@@ -239,7 +240,7 @@ fn rows_of_two_times_that_fit_each_other_are_not_taken_for_a_whole_stripe() {
         let rows: Vec<(usize, usize)> = (0..6).map(|slot| rig.place(0, slot)).collect();
         let row_bytes = rig.geometry.row_bytes() as usize;
         let (mut members, geometry) = members_of(&mut rig);
-        // The chunk and one parity have not come to the medium, and the other two chunks' members are gone.
+        // The chunk and one parity have not reached the medium, and the members of the other two chunks are gone.
         for (member, at) in [rows[2], rows[5]] {
             members[member][at..at + row_bytes].copy_from_slice(&before[member][at..at + row_bytes]);
         }
@@ -278,7 +279,7 @@ fn what_no_crash_leaves_is_said_when_the_resync_after_one_repairs_it() {
     rig.write(0, &vec![1; 2 * stripe as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.write(2 * stripe, &vec![2; stripe as usize]);
-    // A row of one stripe lies in the place of another, of a third nothing is left, and one was cut short, as a crash does.
+    // One row lies in the place of another stripe's row, one is overwritten with junk, and one was cut short, as by a crash.
     let ((stray, to), (_, torn), (junk, at)) = (rig.place(0, 0), rig.place(0, 1), rig.place(1, 2));
     let other =
         (0..6).map(|slot| rig.place(1, slot)).find(|&(member, _)| member == stray).expect("each stripe is on all").1;

@@ -1,5 +1,7 @@
-//! A volume at its edges: disks that refuse a write once or hang where there is no room, flushes among first writes that never
-//! cease, ends while too many members go, starts that crashes cut short one after the other, much asked for at once, nobody who may write.
+//! Edge cases of the volume.
+//!
+//! Disks that refuse a write once, or hang where there is no room for operations; flushes among endless first writes;
+//! stops while too many members go; starts that crashes cut short one after the other; large requests; read-only volumes.
 
 use super::promises::members_of;
 use super::*;
@@ -20,7 +22,7 @@ fn a_write_beside_the_rows_or_of_a_row_that_a_disk_refuses_once_costs_no_member(
     assert_eq!((rig.refuses, states(&rig)), (None, vec![MemberState::Active; 2]));
     let before = rig.members.clone();
     rig.write(0, &vec![8; CHUNK as usize]);
-    // Half written, it is resynced.
+    // Half written, the row is resynced.
     let mut members = members_of(&mut rig).0;
     let (member, at) = rig.place(0, 1);
     let row = at..at + geometry.row_bytes() as usize;
@@ -61,7 +63,7 @@ fn a_volume_ends_when_too_many_members_go_while_it_is_stopped() {
     rig.volume.fail(Nanos(rig.now), MemberIndex(1));
     rig.pump();
     rig.volume.stop(Nanos(rig.now));
-    // Half of its last superblocks are written.
+    // The last superblocks are half written.
     rig.pump_until(|rig| super::promises::superblock(&rig.members[0]).is_clean);
     assert!(!rig.volume.is_stopped());
     rig.is_full = true;
@@ -76,7 +78,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
     let geometry = rig.geometry;
     let told = |members: &[Vec<u8>]| super::promises::superblock(&members[0]).generation;
     let is_ahead = |rig: &Rig, before: u64| told(&rig.members) > before;
-    // A crash in the middle of a round ...
+    // A crash in the middle of a round of superblocks ...
     let before = told(&rig.members);
     rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump_until(|rig| is_ahead(rig, before));
@@ -89,7 +91,7 @@ fn all_members_are_heard_after_starts_that_crashes_cut_short_one_after_the_other
         let are_in: crate::position_set::MemberSet = MemberIndex::first(3).filter(|&member| is_in(member)).collect();
         assert_eq!(found.up_to_date, are_in, "after {start} starts");
         assert!(are_in.contains(MemberIndex(0)) && are_in.contains(MemberIndex(1)));
-        // ... and in the first one of the next start, again and again: only one member has each.
+        // ... and in the first round of the next start, again and again: only one member has each generation.
         let before = told(&members);
         let mut rig =
             Rig::begin(members, geometry, VolumeOptions { start_number: 100 + start, ..VolumeOptions::default() });
@@ -106,7 +108,7 @@ fn a_member_that_hangs_is_let_go_where_there_is_no_room_for_more_operations() {
     rig.hangs = Some(rig.place(0, 0).0);
     rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: VolumeOffset(0), len: 512 });
     rig.pump();
-    // From now on nobody asks it what is to be done.
+    // From now on the volume is not polled for operations.
     for _ in 0..40 {
         rig.now += deadline / 20;
         rig.volume.tick(Nanos(rig.now));
@@ -230,7 +232,7 @@ fn damage_of_the_map_that_a_start_writes_over_is_told_and_counted() {
     assert_eq!(told(members).0, []);
 }
 
-/// A newer version's volume, which this one may look at and not write: its intents are those of whoever resyncs it.
+/// A newer version's volume, which this version may read and not write: its intents are left to the version that resyncs it.
 #[test]
 fn what_is_open_for_reading_only_is_not_written_however_long_it_is_open() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
@@ -248,8 +250,8 @@ fn what_is_open_for_reading_only_is_not_written_however_long_it_is_open() {
     assert!(looker.members == before);
 }
 
-/// A drive lost a write that was flushed; then there was a crash, and nobody may resync. The stripe is undecided, but what all its
-/// lists call outdated is not given out as what was written.
+/// A drive lost a write that was flushed; then there was a crash, and the volume is read-only, without a resync. The
+/// stripe is undecided, but a row that all its lists call outdated is not returned as what was written.
 #[test]
 fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
@@ -268,7 +270,7 @@ fn of_what_is_undecided_a_row_that_all_lists_call_outdated_is_an_error() {
     assert!(looker.read(0, CHUNK) == vec![Some(1); CHUNK as usize], "what they agree on is given out");
 }
 
-/// Whatever lies on the members, and whatever is asked: who may not write does not, and it does not end the program.
+/// Whatever lies on the members, and whatever is requested: a read-only volume writes nothing, and does not end the program.
 #[test]
 fn damage_of_any_kind_makes_nobody_write_who_may_not() {
     for seed in 0..300 {
@@ -284,7 +286,7 @@ fn damage_of_any_kind_makes_nobody_write_who_may_not() {
         let geometry = rig.geometry;
         // Stopped in order, or killed.
         let mut members = if rng.below(2) == 0 { rig.stop() } else { members_of(&mut rig).0 };
-        // Rows, maps and intents, anywhere behind the first superblocks, which say that it is a member.
+        // Damages rows, maps, intents and superblocks at the start; those at the end stay whole, and identify the member.
         for _ in 0..1 + rng.below(8) {
             let member = rng.below(members.len() as u64) as usize;
             let at = 16384 + rng.below(members[member].len() as u64 - 65536) as usize;

@@ -18,13 +18,13 @@ fn filled(scheme: Scheme, stripes: u64) -> Rig {
     rig
 }
 
-/// The bytes of all rows of a member.
+/// The bytes of a member's first `stripes` rows.
 fn rows(rig: &Rig, member: usize, stripes: u64) -> Vec<u8> {
     let end = rig.geometry.chunk_offset(RowIndex(stripes)).get() as usize;
     rig.members[member][rig.geometry.data_offset as usize..end].to_vec()
 }
 
-/// Gives the parity P of a stripe another content, with a seal that fits it.
+/// Changes the content of a stripe's parity P, and seals it so that its checksums fit. Returns its member and byte offset.
 fn belie(rig: &mut Rig, stripe: u64) -> (usize, usize) {
     let geometry = rig.geometry;
     let (member, at) = rig.place(stripe, 4);
@@ -214,7 +214,7 @@ fn a_new_disk_has_no_superblock_before_all_others_know_it() {
     rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([99; 16]), MEMBER_BYTES);
     let knows = |rig: &Rig, member: usize| superblock(&rig.members[member]).members[2].uuid == Uuid([99; 16]);
     rig.pump_until(|rig| knows(rig, 0));
-    // One member does not answer, while the new disk would.
+    // One member hangs; the new disk would answer.
     rig.hangs = Some(5);
     rig.pump();
     assert!(knows(&rig, 4) && !knows(&rig, 5));
@@ -252,7 +252,7 @@ fn a_row_that_was_half_written_over_a_mark_stays_lost() {
 #[test]
 fn a_first_write_that_the_page_of_the_map_is_younger_than_is_named_by_it_before_it_is_acknowledged() {
     let mut rig = filled(Scheme::Stamp, 1);
-    // The write has its number, and its last row does not come to its end.
+    // The write has its number, and the write of its last row stays under way.
     let place = rig.place(1, 5);
     rig.holds = Some((place.0, place.1 as u64));
     let data = Buffer::copy_of(&vec![9; STRIPE as usize]);
@@ -262,7 +262,7 @@ fn a_first_write_that_the_page_of_the_map_is_younger_than_is_named_by_it_before_
         BlockRequest::Write { offset: VolumeOffset(STRIPE), data, is_durable: false },
     );
     rig.pump();
-    // A page of the map is written meanwhile.
+    // Meanwhile a page of the map is written.
     let trim = BlockRequest::Trim { offset: VolumeOffset(0), len: STRIPE };
     assert_eq!(rig.ask(trim), BlockReply::Done);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);

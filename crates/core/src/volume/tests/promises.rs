@@ -1,4 +1,4 @@
-//! Histories that once broke a promise: more members gone than can be, disks that come back, flushes that fail.
+//! Tests of histories that once broke a promise: more members gone than can be, disks that return, flushes that fail.
 
 use super::*;
 use crate::index::MemberIndex;
@@ -19,7 +19,7 @@ pub(super) fn superblock(member: &[u8]) -> Superblock {
     newest(offsets.map(|at| &member[at.get() as usize..][..SUPERBLOCK_BYTES])).unwrap()
 }
 
-/// Has all superblocks say this of the member `slot`, as after a stop in order.
+/// Makes all superblocks record this state of the member `slot`, as after a stop in order.
 fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
     for member in members {
         let mut superblock = superblock(member);
@@ -31,7 +31,7 @@ fn call(members: &mut [Vec<u8>], slot: usize, state: MemberState) {
     }
 }
 
-/// What `volume replace` does to a disk before the volume gets it: its ends are zeros, its rows are what they were.
+/// Does to a disk what `volume replace` does before the volume gets it: its ends become zeros, its rows stay.
 pub(super) fn wipe(member: &mut [u8], geometry: &Geometry) {
     member[..geometry.data_offset as usize].fill(0);
     let end = member.len() - TAIL_BYTES as usize;
@@ -88,7 +88,7 @@ fn a_write_is_not_acknowledged_where_fewer_rows_than_data_chunks_can_be_written(
     call(&mut members, 0, MemberState::Rebuilding { stripes_done: 0 });
     members[1].clear();
     let mut rig = Rig::begin(members, geometry, VolumeOptions::default());
-    // Far ahead of the rebuild: two of its three members do not hold it.
+    // Far ahead of the rebuild: two of the stripe's three members do not hold it.
     let stripe = 300;
     if rig.ask(write_of(stripe, 5, &geometry)) == BlockReply::Done {
         let bytes = geometry.stripe_bytes();
@@ -141,7 +141,7 @@ fn what_recovery_wrote_is_not_taken_for_read_from_the_medium_before_a_flush() {
     members[member][at..at + old.len()].copy_from_slice(&old);
     let mut again = Rig::start(members, geometry);
     assert!(again.read(0, CHUNK) == right(2, CHUNK), "it went forward");
-    // The disk had it in its cache, and loses it there.
+    // The disk had the row in its cache, and loses it there.
     again.members[member][at..at + old.len()].copy_from_slice(&old);
     assert!(again.read(0, CHUNK) == right(2, CHUNK));
 }
@@ -172,7 +172,7 @@ fn two_members_with_too_many_faults_at_once_are_not_both_taken_out_when_only_one
     let (members, geometry) = members_of(&mut rig);
     let options = VolumeOptions { faults_max: 2, ..VolumeOptions::default() };
     let mut rig = Rig::start_as(members, geometry, options);
-    // Far apart, and of the same two members: 0 and 90 are multiples of the layout's period.
+    // Far apart, and on the same two members: 0 and 90 are multiples of the layout's period.
     for stripe in [0, 90] {
         for slot in [0, 1] {
             let (member, at) = rig.place(stripe, slot);
@@ -212,7 +212,7 @@ fn a_region_that_only_one_member_called_dirty_at_a_crash_is_dirty_when_that_one_
     }
     let mut rig = Rig::start(members, geometry);
     rig.write(4 * CHUNK, &[2; 4 * CHUNK as usize]);
-    // Killed, and the one member is gone.
+    // Killed, and that one member is gone.
     let (mut members, geometry) = members_of(&mut rig);
     members[0].clear();
     let mut again = Rig::start(members, geometry);
@@ -259,7 +259,7 @@ fn an_array_of_many_large_members_is_opened() {
     let assembly = assemble(&(0..200).map(given).collect::<Vec<_>>()).unwrap();
     let options = VolumeOptions { is_read_only: true, ..VolumeOptions::default() };
     let mut volume = Volume::start(assembly, options);
-    // The intents, of which nothing can be read, and then the map.
+    // First the intents, which are all unreadable, then the map.
     loop {
         let op = volume.poll_op(Nanos(0)).expect("it reads its maps");
         let OpKind::Read { buffer, offset } = op.kind else { panic!("it is open for reading only") };
@@ -291,7 +291,7 @@ fn a_write_without_a_member_is_not_acknowledged_before_the_others_know_that_it_i
     let data = Buffer::copy_of(&[2; CHUNK as usize]);
     let reply = ask(101, BlockRequest::Write { offset: VolumeOffset(0), data, is_durable: true });
 
-    // Power is lost in the middle of the next write of the stripe: a chunk and a parity are torn, the other is old.
+    // Power is lost in the middle of the next write of the stripe: a chunk and a parity are torn, the other parity is old.
     let old = rig.members.clone();
     let data = Buffer::copy_of(&[3; CHUNK as usize]);
     rig.volume.submit(
@@ -338,7 +338,7 @@ fn a_trim_that_a_crash_undoes_leaves_no_hole_on_a_disk_that_was_being_rebuilt() 
         _ => false,
     };
     rig.pump_until(|rig| is_past(rig, 64));
-    // Trimmed before the rebuild comes there; then another member goes, for which superblocks are written.
+    // Trimmed before the rebuild gets there; then another member goes, for which superblocks are written.
     rig.volume.submit(
         Nanos(rig.now),
         RequestId(100),
@@ -388,13 +388,13 @@ fn zeros_that_a_first_write_lays_beside_what_it_brings_are_not_known_before_a_fl
     let before = rig.members[member][row.clone()].to_vec();
     assert_eq!(rig.ask(BlockRequest::Trim { offset: VolumeOffset(0), len: stripe_bytes }), BlockReply::Done);
     rig.write(0, &[2; 100]);
-    // It is read, from the disk's cache, and then the disk turns out to have lost it.
+    // The row is read, from the disk's cache, and then the disk turns out to have lost it.
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(1));
     rig.pump();
     assert!(matches!(rig.volume.poll_reply(), Some((RequestId(99), BlockReply::Done))));
     rig.members[member][row].copy_from_slice(&before);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
-    // Of these chunks' stripe only the third is read, and taken into the parity.
+    // Of this stripe only the third chunk is read, and taken into the parity.
     rig.write(0, &[3; 2 * CHUNK as usize]);
     assert!(rig.read(2 * CHUNK, CHUNK) == right(0, CHUNK), "what was lost is found, not believed");
 }
@@ -406,7 +406,7 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
         rig.write(0, &[1; CHUNK as usize]);
         let (hurt, _) = rig.place(0, 0);
         rig.volume.submit(Nanos(rig.now), RequestId(99), BlockRequest::Read { offset: VolumeOffset(0), len: CHUNK });
-        // The one cannot read it, whenever it is asked; the other takes its time.
+        // One member cannot read the row, whenever it is asked; the other takes its time.
         let mut slow = None;
         while let Some(op) = rig.volume.poll_op(Nanos(rig.now)) {
             if op.member != MemberIndex(hurt) {
@@ -437,15 +437,15 @@ fn a_disk_that_is_new_in_the_place_of_one_that_could_not_be_read_is_not_asked_fo
     }
 }
 
-/// A disk that lost something of its cache tells one of those who sync it, and lets the others end well: nobody may answer before
-/// all have been heard.
+/// A disk whose cache lost data reports that on one of the syncs under way, and ends the others well: no sync may be
+/// answered before all of them have ended.
 #[test]
 fn a_flush_is_not_done_while_a_durable_write_beside_it_may_still_tell_of_a_loss() {
     for is_told_first in [true, false] {
         let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[7; CHUNK as usize]);
         rig.volume.submit(Nanos(rig.now), RequestId(1), BlockRequest::Flush);
-        // In another region: intents are written durably.
+        // In another region: its intents are written durably.
         let far = rig.geometry.size() - CHUNK;
         rig.volume.submit(
             Nanos(rig.now),
@@ -497,7 +497,7 @@ fn a_flush_that_failed_in_a_rebuild_is_not_forgotten_by_a_stop() {
     let geometry = rig.geometry;
     wipe(&mut rig.members[3], &geometry);
     rig.volume.replace(Nanos(rig.now), MemberIndex(3), Uuid([9; 16]), MEMBER_BYTES);
-    // Until the first window's flush is there: of this disk alone, where a round flushes all of them in their order.
+    // Up to the flush of the rebuild's first window: that is a flush of this disk alone, while a round flushes all disks in order.
     let mut is_round = false;
     let flush = loop {
         let op = rig.volume.poll_op(Nanos(rig.now)).expect("the rebuild goes on");
@@ -514,11 +514,11 @@ fn a_flush_that_failed_in_a_rebuild_is_not_forgotten_by_a_stop() {
     assert!(matches!(rig.volume.status().members[3].0, MemberState::Failed(_)), "what it held may be lost");
 }
 
-/// A first write that was acknowledged, not flushed, and is not in the map when the server is killed: a volume that is open for
-/// reading only does not know what it holds, and says so. It is not taken for a hole.
+/// A first write was acknowledged, not flushed, and is not in the map when the server is killed: a read-only volume
+/// does not know what the stripe holds, and says so. The stripe is not taken for a hole.
 #[test]
 fn a_first_write_that_the_map_does_not_know_is_not_zeros_for_a_reader() {
-    // Schemes with versions; the others make the map durable before the first write.
+    // Schemes with versions; the others make the map durable before they acknowledge a first write.
     for scheme in [Scheme::Stamp, Scheme::Hybrid1] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[7; 4 * CHUNK as usize]);
@@ -540,7 +540,7 @@ fn a_first_write_that_the_map_does_not_know_is_not_zeros_for_a_reader() {
     }
 }
 
-/// A scrub proved that a chunk and one list lost the same write, and could not repair the chunk: no later read takes its word.
+/// A scrub proved that a chunk and one list lost the same write, and could not repair the chunk: no later read may believe the chunk.
 #[test]
 fn what_was_proven_stale_is_not_read_as_right_afterwards() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);

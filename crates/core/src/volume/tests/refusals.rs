@@ -1,5 +1,6 @@
-//! What members refuse, forget or lack while others rest on it: nothing is acknowledged before that is known, and nothing is
-//! destroyed that somebody who is away may still prove.
+//! Tests of what members refuse, lose or lack while others depend on it.
+//!
+//! Nothing is acknowledged before that is durably known, and nothing is destroyed that an absent member may still prove.
 
 use super::promises::{members_of, right, superblock};
 use super::*;
@@ -29,7 +30,7 @@ fn nothing_is_acknowledged_that_rests_on_what_all_members_refused() {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 2, 1);
         rig.write(0, &vec![7; 2 * CHUNK as usize]);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
-        // The intents are there, the rows are taken, the written map is not.
+        // The intents are there and the rows are written, but the written map is refused.
         rig.is_full_beside = true;
         let data = Buffer::copy_of(&vec![8; 2 * CHUNK as usize]);
         let reply = rig.ask(BlockRequest::Write { offset: VolumeOffset(2 * CHUNK), data, is_durable: true });
@@ -64,7 +65,7 @@ fn no_row_is_written_that_no_member_was_told_of() {
 fn a_durable_write_that_fails_beside_others_that_nobody_flushed_costs_its_member() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
     rig.write(0, &vec![7; 2 * CHUNK as usize]);
-    // Another region's intents, of the same page: the first are not flushed yet.
+    // The intents of another region, on the same page; the first writes are not flushed yet.
     rig.refuses = Some((1, rig.geometry.intent_page_offset(0).get()));
     let far = rig.geometry.region_stripes * 5 * 2 * CHUNK;
     rig.write(far, &vec![8; 2 * CHUNK as usize]);
@@ -88,7 +89,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
             rig.members[0][first.1.clone()].iter().any(|byte| *byte != 0)
                 || matches!(state(rig, 0), MemberState::Rebuilding { stripes_done: 64.. })
         });
-        // Killed; and started while the cable of another one is loose.
+        // Killed, and started while the cable of another member is loose.
         let (mut members, geometry) = members_of(&mut rig);
         let away = std::mem::take(&mut members[1]);
         let rows = geometry.data_offset as usize..(MEMBER_BYTES - 32768) as usize;
@@ -97,7 +98,7 @@ fn a_rebuild_waits_for_a_member_that_may_know_what_is_lost_without_it() {
         rig.wait(60_000_000_000);
         assert!(matches!(state(&rig, 0), MemberState::Rebuilding { .. }), "{scheme}: {:?}", state(&rig, 0));
         assert!(rig.members[2][rows] == before, "{scheme}: something was written over");
-        // It is there again.
+        // That member is there again.
         rig.members[1] = away;
         assert_eq!(readd(&mut rig, 1), Ok(()), "{scheme}");
         rig.pump();
@@ -121,7 +122,7 @@ fn what_was_read_of_a_disk_says_nothing_of_the_next_one_in_its_place() {
     rig.volume.replace(Nanos(rig.now), MemberIndex(member), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
     assert_eq!(state(&rig, member), MemberState::Active);
-    // Its cache showed what it never wrote: the same disk as before, its row is whole.
+    // Its cache had shown what it never wrote: the same disk as before, with its old row, which is whole.
     rig.members[member][row].copy_from_slice(&old);
     assert!(rig.read(0, CHUNK) == right(8, CHUNK));
 }
@@ -195,7 +196,7 @@ fn members_that_were_put_back_from_a_copy_are_left_out_as_long_as_the_others_hol
         }
         assert!(rig.read(0, 40 * CHUNK) == expected && rig.kinds().is_empty(), "{stale:?}");
     }
-    // Too many: they stay, and a verification says what it finds.
+    // Too many: they stay, and a verification reports what it finds.
     let mut rig = old(&[0, 1, 2]);
     rig.volume.verify(Nanos(rig.now), RequestId(99), StripeIndex(0)..StripeIndex(4));
     rig.pump();
@@ -209,7 +210,7 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
         rig.write(0, &vec![7; CHUNK as usize]);
         assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
         rig.write(CHUNK, &vec![8; CHUNK as usize]);
-        // Nobody is told yet that a member is out, which has the new row in its cache only.
+        // A member is out that has the new row in its cache only, and that is not durably recorded yet.
         rig.holds_superblocks = true;
         rig.volume.fail(Nanos(rig.now), MemberIndex(0));
         let map = rig.geometry.written_page_offset(0, 0).get() as usize;
@@ -220,7 +221,7 @@ fn the_map_vouches_for_nothing_before_it_is_known_who_was_not_flushed() {
     }
 }
 
-/// A flush that failed on a member that cannot be spared: what its disk may have dropped is not vouched for, then or later.
+/// A flush failed on a member that cannot be spared: the map vouches for what its disk may have dropped neither then nor later.
 #[test]
 fn the_map_does_not_vouch_for_what_was_not_flushed() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 2, 1);
@@ -237,8 +238,8 @@ fn the_map_does_not_vouch_for_what_was_not_flushed() {
     }
 }
 
-/// Numbers that somebody made up, just where no volume comes to: it serves, for reading where nothing could follow them, and never
-/// ends the program.
+/// Made-up numbers, at values that no real volume reaches: the volume serves, read-only where no numbers could follow
+/// them, and never ends the program.
 #[test]
 fn numbers_that_leave_no_room_are_read_and_not_gone_on_with() {
     for (is_mark, number) in [false, true].into_iter().flat_map(|is_mark| {

@@ -1,4 +1,4 @@
-//! What is called repaired is repaired, and what waits for a member does not decide without it.
+//! Tests: what is called repaired is repaired, and what waits for a member is not decided without it.
 
 use super::promises::{right, superblock};
 use super::*;
@@ -36,8 +36,8 @@ fn damage_of_a_member_that_refuses_its_repair_is_not_called_repaired() {
     }
 }
 
-/// The row's last write was lost. The resync cannot read it and writes it, and that write is lost, too: then the disk gives the old row
-/// again, whole and outdated.
+/// The row's last write was lost. The resync cannot read the row and writes it, and that write is lost, too: then the
+/// disk returns the old row again, whole and outdated.
 #[test]
 fn an_old_row_that_can_be_read_again_after_a_resync_is_not_called_repaired() {
     let mut rig = flushed(7);
@@ -57,7 +57,7 @@ fn an_old_row_that_can_be_read_again_after_a_resync_is_not_called_repaired() {
     assert!(rig.read(0, 40 * CHUNK) == right(8, 40 * CHUNK));
 }
 
-/// Of three members one is being rebuilt, and another one comes back while the rebuild reads what it lacks.
+/// Of three members one is being rebuilt, and another one returns while the rebuild reads the rows that it needs.
 #[test]
 fn a_rebuild_decides_nothing_by_what_it_read_before_a_member_came_back() {
     for scheme in Scheme::ALL {
@@ -73,7 +73,7 @@ fn a_rebuild_decides_nothing_by_what_it_read_before_a_member_came_back() {
         rig.pump_until(|rig| {
             matches!(rig.volume.status().members[0].0, MemberState::Rebuilding { stripes_done: 64.. })
         });
-        // Killed; and started while another one is away.
+        // Killed, and started while another member is away.
         let mut members = std::mem::take(&mut rig.members);
         let away = std::mem::take(&mut members[1]);
         let mut rig = Rig::start(members, rig.geometry);

@@ -1,4 +1,4 @@
-//! Members that were out for a while come back with what they had.
+//! Tests of members that return with what they had after they were out for a while.
 
 use super::promises::{members_of, right, superblock};
 use super::*;
@@ -11,7 +11,7 @@ use crate::volume::format::superblock::MemberState;
 
 const STRIPE: u64 = 4 * CHUNK;
 
-/// Stripes of sevens, flushed; then member 2 is taken out.
+/// A volume whose stripes are filled with sevens and flushed; then member 2 is taken out.
 fn without(scheme: Scheme, stripes: u64) -> Rig {
     let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (stripes * STRIPE) as usize]);
@@ -46,7 +46,7 @@ fn a_member_that_is_back_is_given_what_was_written_since_and_nothing_else() {
             assert_eq!(rig.volume.status().members[2].0, MemberState::Active, "{scheme} {restart}");
             let most = 3 * geometry.region_stripes * 6 * (CHUNK + 512) + (1 << 20);
             assert!(rig.bytes_read - before < most as usize, "{scheme} {restart}: all of it was rebuilt");
-            // It can stand for two others.
+            // It can stand in for two others.
             rig.volume.fail(Nanos(rig.now), MemberIndex(0));
             rig.volume.fail(Nanos(rig.now), MemberIndex(1));
             rig.pump();
@@ -63,7 +63,7 @@ fn what_was_under_way_when_a_member_left_is_among_what_it_lacks() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
-    // It had said that it did this, and lost it with its power.
+    // The member reported this write as done, and lost it with its power.
     let (member, at) = rig.place(5, 1);
     let row = at..at + rig.geometry.row_bytes() as usize;
     let old = rig.members[member][row.clone()].to_vec();
@@ -95,7 +95,7 @@ fn who_is_of_another_time_or_went_on_alone_does_not_come_back_so() {
     assert_eq!(readd_as(&mut rig, &foreign), Err(NoReturn::Foreign));
     let other = superblock(&rig.members[3]);
     assert_eq!(readd_as(&mut rig, &other), Err(NoReturn::NotOut));
-    // Another disk had its place meanwhile.
+    // Another disk was in its place meanwhile.
     rig.members[2].fill(0);
     rig.volume.replace(Nanos(rig.now), MemberIndex(2), Uuid([9; 16]), MEMBER_BYTES);
     rig.pump();
@@ -162,13 +162,13 @@ fn what_a_member_lacks_is_remembered_until_the_others_know_that_it_is_back() {
     rig.write(0, &vec![7; (20 * STRIPE) as usize]);
     assert_eq!(rig.ask(BlockRequest::Flush), BlockReply::Done);
     rig.wait(20_000_000_000);
-    // What it was written last does not come to its medium before it leaves.
+    // The member's last write does not reach its medium before it leaves.
     let slot = (0..6).find(|&slot| rig.place(20, slot).0 == 2).unwrap();
     rig.loses = Some((2, rig.place(20, slot).1 as u64));
     rig.write(20 * STRIPE, &vec![8; STRIPE as usize]);
     rig.volume.fail(Nanos(rig.now), MemberIndex(2));
     rig.pump();
-    // It comes back while the region is being cleaned, and the power fails before that is written down.
+    // It returns while the region is being cleaned, and the power fails before its return is durable.
     let geometry = rig.geometry;
     let generation = |turn: u64| {
         let at = geometry.written_page_offset(0, turn).get() as usize + 24;
@@ -226,7 +226,7 @@ fn a_first_write_that_only_the_one_had_who_left_does_not_rise_again() {
     let row = geometry.chunk_offset(RowIndex(1)).get() as usize..geometry.chunk_offset(RowIndex(2)).get() as usize;
     let (after, mut members) = (members_of(&mut rig).0, before);
     members[1][row.clone()].copy_from_slice(&after[1][row]);
-    // All is to be resynced, so that it goes on while the member comes back.
+    // Everything is to be resynced, so that the resync still runs while the member returns.
     let page = intent::encode(&geometry, Uuid([1; 16]), IntentBit::Dirty, 0, &Bits::ones(geometry.regions()));
     let at = geometry.intent_page_offset(0).get() as usize;
     members.iter_mut().for_each(|member| member[at..at + page.len()].copy_from_slice(&page));

@@ -48,7 +48,7 @@ fn timers_count_when_they_are_enabled_and_not_masked() {
     machine.file("etc/systemd/system/xfs_scrub_all.timer.d/own.conf", "[Timer]\nOnCalendar=\nOnCalendar=Sat 02:00");
     assert_eq!(who(&machine)[1].1, "Sat 02:00");
     machine.remove("run/systemd");
-    assert_eq!(who(&machine), [], "without systemd nobody heeds timers");
+    assert_eq!(who(&machine), [], "without systemd nobody uses timers");
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl Phases {
         for phase in &mut self.phases {
             phase.update(ages, now, first, length);
             if is_step {
-                phase.reckon();
+                phase.update_multipliers();
             }
         }
         self.is_promising = self.phases.iter().any(|phase| phase.score > CLOSE[0]);
@@ -157,7 +157,7 @@ impl Phases {
         for (row, kept) in phase.rows.iter_mut().zip(&beat.parts) {
             row.bins = parts(kept);
         }
-        phase.reckon();
+        phase.update_multipliers();
         self.is_promising = phase.is_believed;
         self.believed = phase.is_believed.then_some(index);
     }
@@ -227,7 +227,7 @@ impl ClockPhase {
         self.is_believed = self.score > all && self.score > each * self.ends;
     }
 
-    fn reckon(&mut self) {
+    fn update_multipliers(&mut self) {
         if self.weight > 1e6 {
             let (weight, bins) = (self.weight, self.rows.iter_mut().flat_map(|row| &mut row.bins));
             bins.for_each(|bin| (bin.ends, bin.expected) = (bin.ends / weight, bin.expected / weight));

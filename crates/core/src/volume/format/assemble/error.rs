@@ -1,75 +1,75 @@
-//! Why members make no array, in one line each.
+//! Why the given members make no array.
 
 use super::super::superblock::{MemberState, SuperblockError};
 use crate::index::MemberIndex;
 use std::fmt;
 
-/// Why there is no array. Labels are those that were given.
+/// Why the given members make no array. Labels are those that were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssembleError {
-    /// No member at all.
+    /// No member was given.
     Nothing,
-    /// Something that was given is no member, is damaged, or is of another version.
+    /// One of those given is not a member, is damaged, or has another format version.
     Unread {
-        /// Which.
+        /// Its label.
         label: String,
         /// What is wrong.
         error: SuperblockError,
     },
-    /// Members of different arrays.
+    /// The members are of different arrays.
     Foreign {
-        /// A member of the array that most of them are of,
+        /// Label of a member of the array that most members are of.
         label: String,
-        /// and the array: `volume photos (1b4e28ba-...)`;
+        /// That array, for example `volume photos (1b4e28ba-...)`.
         array: String,
-        /// the one that is of another,
+        /// Label of a member of another array.
         other: String,
-        /// and that one.
+        /// That other array.
         other_array: String,
     },
-    /// The same member twice, or one and its copy.
+    /// The same member was given twice, or a member and a copy of it.
     Duplicate {
-        /// One,
+        /// Label of one of the two.
         label: String,
-        /// the other,
+        /// Label of the other.
         other: String,
-        /// and the slot of both.
+        /// The slot of both.
         member: MemberIndex,
     },
-    /// Members that contradict each other about what never changes, or about one generation.
+    /// Members contradict each other about what never changes, or about one generation.
     Contradiction {
-        /// One,
+        /// Label of one of the two.
         label: String,
-        /// and the other.
+        /// Label of the other.
         other: String,
     },
-    /// Members that went on without each other: whichever is right, the other one's writes are lost.
+    /// Members went on without each other: whichever is right, the other one's writes are lost.
     SplitBrain {
-        /// One,
+        /// Label of one of the two.
         label: String,
-        /// its generation,
+        /// Its generation.
         generation: u64,
-        /// one that calls it out,
+        /// Label of the other, which calls the first one out or does not know its last start.
         other: String,
-        /// and the generation of that one.
+        /// Generation of the other.
         other_generation: u64,
     },
-    /// A member is smaller than it was.
+    /// A member is smaller than the array requires.
     Shrunk {
-        /// Which.
+        /// Its label.
         label: String,
-        /// How many bytes it has,
+        /// Its size in bytes.
         bytes: u64,
-        /// and how many it should have at least.
+        /// Bytes it should have, at least.
         needed: u64,
     },
-    /// Stripes could not be read.
+    /// Some stripes have too few chunks to be read.
     TooFew {
-        /// The slots that nobody stands for, ascending, each with why.
+        /// The slots without a member, ascending, each with the reason.
         absent: Vec<(MemberIndex, MemberState)>,
-        /// How many members a stripe can do without.
+        /// Members that a stripe can do without.
         parity: usize,
-        /// The stale members that were given: their slots and labels.
+        /// The stale members that were given: slots and labels.
         stale: Vec<(MemberIndex, String)>,
     },
 }

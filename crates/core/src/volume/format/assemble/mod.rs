@@ -1,17 +1,17 @@
-//! From what members say of themselves to an array: who is in, who is left out and why, or why there is none.
+//! Assembles an array from its members' superblocks: which are in, which are left out and why, or why there is none.
 //!
 //! The rules:
-//! - Nobody is in whom another one calls failed or missing, or replaced: a slot has terms, and a later one counts. (A
-//!   member that is taken in again has another UUID, so nothing that was said of it before counts.)
-//! - Of the others, the table of the newest generation decides. A member that it calls active holds all that it should,
-//!   although its own superblock is older: a crash may have come between the writing of one and the next.
-//! - But one that is older than any crash can explain was put back from a copy, or lost what it was given: it is left out
-//!   if enough remain without all of its kind.
-//! - Who is left out is stale, and no error while enough remain. But who is left out and calls out one that is in has gone
-//!   on without it: those are never put together.
+//! - A member is out if another one calls it failed, missing or replaced: a slot has terms, and a later one counts. (A member
+//!   that is taken in again has another UUID, so earlier records of it do not count.)
+//! - Of the others, the table of the newest generation decides. A member that it calls active holds everything it should,
+//!   although its own superblock may be older: a crash may have come between the writing of one and the next.
+//! - But one that is older than any crash can explain was put back from a copy, or lost writes: it is left out if enough
+//!   members remain without all such members.
+//! - A member that is left out is stale, which is no error while enough remain. But if it calls out one that is in, it has
+//!   gone on without that one: such members are never assembled together.
 //!
-//! Why the newest generation alone does not do: a member can get ahead of the others, by crashes that each come after its
-//! superblock and before theirs. If they go on without it then, they are right, and their generation is lower.
+//! Why the newest generation alone is not enough: a member can get ahead of the others, by crashes that each come after its
+//! superblock and before theirs. If the others then go on without it, they are right, and their generation is lower.
 
 mod error;
 
@@ -22,67 +22,68 @@ use super::uuid::Uuid;
 use crate::index::{MemberIndex, StripeIndex, indexed};
 use crate::position_set::MemberSet;
 
-/// By so many generations the first superblocks of a start are newer than the last ones of the start before.
+/// Generations by which the first superblocks of a start are newer than the last ones of the start before.
 const START_GENERATIONS: u64 = 3;
 
 /// What was read of one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// What people call it: its path.
+    /// Its name for people: its path.
     pub label: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// What it says: [`super::superblock::newest`] of its copies.
+    /// Its superblock: [`super::superblock::newest`] of its copies.
     pub says: Result<Superblock, SuperblockError>,
 }
 
 /// An array that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembly {
-    /// The superblock that speaks for the array; as whose slot is of no concern.
+    /// The superblock that speaks for the array; whose copy it is does not matter.
     pub superblock: Superblock,
-    /// Who is in, by member.
+    /// The state of each slot, by member.
     pub members: Vec<SlotState>,
-    /// Who was given, but is left out.
+    /// Members that were given, but are left out.
     pub stale: Vec<Stale>,
-    /// The slots of those who are in, and who took part in the last start, or missed it by the crash that cut short its first
-    /// superblocks. Others were away, or are copies of another time.
+    /// The slots of members that are in, and that took part in the last start, or missed it by the crash that cut short its
+    /// first superblocks. Other members were away, or are copies of another time.
     pub up_to_date: MemberSet,
 }
 
-/// Who stands for a slot. Members are numbered as they were given.
+/// Which member stands for a slot. Members are numbered in the order in which they were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotState {
-    /// This member, and it holds all that it should.
+    /// This member, which holds everything it should.
     Active(usize),
-    /// This member, and it is being rebuilt.
+    /// This member, which is being rebuilt.
     Rebuilding {
-        /// The number that was given.
+        /// Its number among the members given.
         given: usize,
         /// It holds what it should of the stripes before this one.
         stripes_done: u64,
     },
-    /// Nobody: the member that should is not here.
+    /// No member: the one that should was not given.
     Absent,
-    /// Nobody: the member that did was taken out, and is not replaced.
+    /// No member: the one that did was taken out, and is not replaced.
     Out(MemberState),
 }
 
 /// A member that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// The number that was given.
+    /// Its number among the members given.
     pub given: usize,
     /// The slot that it had.
     pub member: MemberIndex,
-    /// How it is, as the array has it; nothing: another one has its place. One that is active is of an earlier time.
+    /// Its state in the array's table; `None`: another member has its slot. An active one is older than crashes explain.
     pub state: Option<MemberState>,
 }
 
-/// Puts together the members that were given, in any order.
+/// Assembles the members that were given, in any order.
 ///
 /// # Errors
-/// [`AssembleError`]; of several reasons the first in the order of its list.
+/// [`AssembleError`]; of several reasons the first in the order of its variants, but a split brain may precede a
+/// contradiction.
 pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
     let members = read(given)?;
     one_array(&members)?;
@@ -101,12 +102,12 @@ pub fn assemble(given: &[Given]) -> Result<Assembly, AssembleError> {
 }
 
 impl Assembly {
-    /// Is this one of the given in?
+    /// Whether the member with this number among those given is in.
     fn has(&self, given: usize) -> bool {
         self.members.iter().any(|member| member.given() == Some(given))
     }
 
-    /// The slots of members that should hold all, and are of an earlier time than the others.
+    /// The slots of members that should hold everything, but are older than crashes explain.
     pub fn old(&self) -> MemberSet {
         let is_old = |&member: &MemberIndex| {
             matches!(self.members[member], SlotState::Active(_)) && !self.up_to_date.contains(member)
@@ -114,7 +115,7 @@ impl Assembly {
         MemberIndex::first(self.members.len()).filter(is_old).collect()
     }
 
-    /// The same without those, if the others hold everything.
+    /// Leaves the members of [`Assembly::old`] out, if the others hold everything.
     fn without_old(self) -> Assembly {
         let old = self.old();
         let is_sure =
@@ -130,15 +131,15 @@ impl Assembly {
         rest
     }
 
-    /// Is a chunk of every stripe for each of its data chunks there? (Of a member being rebuilt, all: what is not there
-    /// yet is lost if the others do not make up for it.)
+    /// Whether as many chunks of every stripe are there as it has data chunks. (A member being rebuilt counts fully: what it
+    /// does not hold yet is lost if the others cannot make it good.)
     fn is_readable(&self) -> bool {
         self.are_enough(
             MemberIndex::first(self.members.len()).filter(|&member| self.members[member].given().is_some()).collect(),
         )
     }
 
-    /// The same, of these members.
+    /// Whether these members have as many chunks of every stripe as it has data chunks.
     fn are_enough(&self, here: MemberSet) -> bool {
         let layout = &self.superblock.geometry.layout;
         let data = layout.shape().data;
@@ -155,7 +156,7 @@ impl Assembly {
 indexed!(MemberIndex: SlotState);
 
 impl SlotState {
-    /// The member that stands for it, if one does.
+    /// The number, among those given, of the member that stands for this slot, if one does.
     pub fn given(&self) -> Option<usize> {
         match *self {
             SlotState::Active(given) | SlotState::Rebuilding { given, .. } => Some(given),
@@ -182,19 +183,19 @@ impl FoundMember<'_> {
         self.label.to_owned()
     }
 
-    /// Its array, as people know it.
+    /// Its array's name for people.
     fn array(&self) -> String {
         let Superblock { name, array, .. } = self.says;
         if name.is_empty() { format!("volume {array}") } else { format!("volume {name} ({array})") }
     }
 
-    /// How `other` is, as this one's table has it; nothing when it does not know it.
+    /// The state of `other` in this one's table; `None` if the table does not know it.
     fn view_of(&self, other: &FoundMember<'_>) -> Option<MemberState> {
         let record = self.says.members.get(other.says.member.get())?;
         (record.uuid == other.uuid()).then_some(record.state)
     }
 
-    /// Does it know that the other one was taken out, or that somebody took its slot?
+    /// Whether it knows that the other one was taken out, or that another disk took its slot.
     fn calls_out(&self, other: &FoundMember<'_>) -> bool {
         match self.view_of(other) {
             Some(state) => matches!(state, MemberState::Failed(_) | MemberState::Missing),
@@ -216,7 +217,7 @@ fn read(given: &[Given]) -> Result<Vec<FoundMember<'_>>, AssembleError> {
     Ok(members)
 }
 
-/// The array that most are of is meant; of two alike, the one that was named first.
+/// Checks that all are members of one array: the one of most members; of two with equally many, the one named first.
 fn one_array(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
     let count = |array: Uuid| members.iter().filter(|member| member.says.array == array).count();
     let meant = members.iter().rev().max_by_key(|member| count(member.says.array)).ok_or(AssembleError::Nothing)?;
@@ -237,8 +238,8 @@ fn no_duplicates(members: &[FoundMember<'_>]) -> Result<(), AssembleError> {
     Ok(())
 }
 
-/// Who speaks for the array: the newest of those whom nobody calls out. One that is being rebuilt does so only if there is
-/// no other: it may have been taken in by a crash, and left out by the others before they ever heard of it.
+/// The member that speaks for the array: the newest of those that no member calls out. One that is being rebuilt speaks only
+/// if there is no other: a crash may have come after its superblock and before those of the others, which then left it out.
 fn speaker<'a>(members: &[FoundMember<'a>]) -> Result<FoundMember<'a>, AssembleError> {
     let is_called_out = |member: &&FoundMember<'_>| members.iter().any(|other| other.calls_out(member));
     let newest = |member: &&FoundMember<'_>| (member.says.own().state == MemberState::Active, member.says.generation);
@@ -250,8 +251,9 @@ fn speaker<'a>(members: &[FoundMember<'a>]) -> Result<FoundMember<'a>, AssembleE
     Err(split_brain(member, other))
 }
 
-/// What never changes is the same everywhere, those who are in say the same of one generation, nobody calls them out, and
-/// the last start that each took part in is one that the speaker knows: else they went on without each other.
+/// Checks that what never changes is the same everywhere, that members that are in agree about one generation, that no member
+/// calls them out, and that the speaker knows the last start in which each took part: otherwise they went on without each
+/// other.
 fn check_agreement(
     speaker: &FoundMember<'_>,
     members: &[FoundMember<'_>],
@@ -286,7 +288,7 @@ fn split_brain(member: &FoundMember<'_>, other: &FoundMember<'_>) -> AssembleErr
     }
 }
 
-/// The speaker's table, with those in it that were given.
+/// The speaker's table, with the given members put into it.
 fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     let mut stale = Vec::new();
     let mut elected: Vec<SlotState> =
@@ -302,10 +304,10 @@ fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
         }
     }
     let is_up_to_date = |member: &&FoundMember<'_>| {
-        // A member of another table may have a place that this one does not have: `check_agreement` says so.
+        // A member of another table may have a slot that this one does not have: `check_agreement` reports that.
         let is_in = elected.get(member.says.member.get()).is_some_and(|slot| slot.given() == Some(member.index));
-        // All have one generation before the next one is written; but crashes may have cut these starts short, each at its
-        // first round, and one more before it got its number. Not the last one, of those who stopped in order.
+        // All have one generation before the next one is written. But crashes may have cut these starts short, each in its
+        // first round, and one more before it got its number. After a stop in order, the last start was not cut short.
         let starts = if speaker.says.is_clean { 0 } else { starts_since(speaker.says, member.says) };
         let behind = (starts + 1) * START_GENERATIONS + 1;
         let was_started = speaker.says.starts[STARTS_MAX - 1] != 0;
@@ -315,14 +317,14 @@ fn elect(speaker: &FoundMember<'_>, members: &[FoundMember<'_>]) -> Assembly {
     Assembly { superblock: speaker.says.clone(), members: elected, stale, up_to_date }
 }
 
-/// How many starts `newer` knows since the last one that `older` took part in.
+/// Number of starts that `newer` knows since the last one in which `older` took part.
 fn starts_since(newer: &Superblock, older: &Superblock) -> u64 {
     let last = older.starts[STARTS_MAX - 1];
     newer.starts.iter().rev().take_while(|&&start| start != 0 && start != last).count() as u64
 }
 
 impl SlotState {
-    /// Of a slot whose member was not given.
+    /// The state of a slot whose member was not given.
     fn empty(state: MemberState) -> SlotState {
         match state {
             MemberState::Active | MemberState::Rebuilding { .. } => SlotState::Absent,

@@ -1,4 +1,4 @@
-//! Small arrays put together in every way, and every history of one that is stopped, started and broken.
+//! Small arrays assembled in every way, and every short history of stops, starts, failures and joins.
 
 use super::super::blank;
 use super::super::geometry::{ArrayParameters, Geometry};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const MEMBER_BYTES: u64 = 64 << 20;
 const LABELS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// What member `slot` of an array fresh from its making says.
+/// The superblock of member `slot` of a new array.
 fn fresh(kind: LayoutKind, data: usize, parity: usize, disks: usize, slot: usize) -> Superblock {
     let layout = Layout::new(kind, Shape { data, parity }, disks).unwrap();
     let parameters = ArrayParameters { layout, scheme: Scheme::Stamp, chunk_bytes: 65_536, block_bytes: 512 };
@@ -32,7 +32,7 @@ fn given(says: Superblock) -> Given {
     Given { label: LABELS[says.member.get()].to_owned(), bytes: MEMBER_BYTES, says: Ok(says) }
 }
 
-/// Changes what a member says.
+/// Changes a member's superblock.
 fn change(given: &mut Given, how: impl FnOnce(&mut Superblock)) {
     how(given.says.as_mut().expect("a member"));
 }
@@ -131,7 +131,7 @@ fn a_member_that_shrank_is_refused_and_one_that_grew_is_not() {
     assert!(assemble(&members).is_ok());
     members[2].bytes = MEMBER_BYTES - 4096;
     assert_eq!(error(&members), "c has 67104768 bytes: it has shrunk, it had 67108864 at least");
-    // One that is left out may have any size.
+    // A member that is left out may have any size.
     change(&mut members[0], |says| (says.generation, says.members[2].state) = (2, MemberState::Missing));
     assert!(assemble(&members).is_ok());
 }
@@ -183,7 +183,7 @@ fn who_is_being_rebuilt_is_in_up_to_there() {
     assert_eq!(assemble(&members).unwrap().members[1], SlotState::Rebuilding { given: 1, stripes_done: 11 });
 }
 
-/// A joining member whose superblock was written before a crash, and that the others, who go on without it, never heard of.
+/// A joining member whose superblock was written before a crash; the others never heard of it, and go on without it.
 #[test]
 fn who_is_being_rebuilt_speaks_for_nobody_else() {
     let mut members = three();
@@ -247,25 +247,25 @@ fn who_got_ahead_by_crashes_does_not_speak_for_those_who_went_on() {
     assert_eq!((assembly.superblock.generation, assembly.stale[0].given), (2, 0));
 }
 
-/// The members of a history, the truth beside them.
+/// The members of a history, and which of them are behind.
 #[derive(Clone)]
 struct World {
     members: Vec<Superblock>,
-    /// Those that lack something that was written: they must never be taken for active.
+    /// Members that lack something that was written: they must never be taken for active.
     behind: BTreeSet<usize>,
     next_uuid: u8,
 }
 
-/// One thing that happens to an array of which the members in the set `here` are given.
+/// An event of an array of which the members in the bit set `here` are given.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     here: usize,
     what: What,
-    /// How many superblocks of a change are written before the power is cut; all when that is more than there are.
+    /// Superblocks of a change that are written before the power is cut; all, if there are fewer.
     written: usize,
 }
 
-/// What happens once the array runs.
+/// What happens while the array runs.
 #[derive(Clone, Copy, Debug)]
 enum What {
     Nothing,
@@ -274,13 +274,13 @@ enum What {
     /// This member takes its place again, and is rebuilt.
     Joins {
         member: usize,
-        /// Does it get its superblock before the others get theirs?
+        /// Whether it gets its superblock before the others get theirs.
         is_first: bool,
     },
 }
 
 impl World {
-    /// Starts the array of those who are here, and lets happen what happens. False when it does not start.
+    /// Starts the array of the members in `here`, then lets the event happen. False if the array does not start.
     fn happen(&mut self, Event { here, what, written }: Event) -> bool {
         let order: Vec<usize> = (0..self.members.len()).filter(|member| here >> member & 1 == 1).collect();
         let members: Vec<Given> = order.iter().map(|&member| given(self.members[member].clone())).collect();
@@ -295,7 +295,7 @@ impl World {
                 SlotState::Rebuilding { .. } | SlotState::Out(_) => {}
             }
         }
-        // Only when all have it is anything else written, and then those who are not here are behind.
+        // Only when all have it is anything else written, and then absent members are behind.
         if !self.write(&mut table, &inside, written) {
             return true;
         }
@@ -340,14 +340,14 @@ impl World {
         self.write(&mut table, &inside, written);
     }
 
-    /// Writes a new generation to the first so many; true when that was all of them.
+    /// Writes a new generation to the first `written` members; true if those are all.
     fn write(&mut self, table: &mut Superblock, order: &[usize], written: usize) -> bool {
         table.generation += 1;
         order.iter().take(written).for_each(|&member| self.members[member] = table.of_member(MemberIndex(member)));
         written >= order.len()
     }
 
-    /// All that matters of it.
+    /// Everything that distinguishes one world from another.
     fn key(&self) -> Vec<u64> {
         let state = |state| match state {
             MemberState::Active => 0,
@@ -365,7 +365,7 @@ impl World {
 }
 
 /// All histories of five events of a 2+1 array: started with any members, with a member failing or joining, the power cut
-/// after any number of superblocks. Nobody who is behind is ever taken for active.
+/// after any number of superblocks. A member that is behind is never taken for active.
 #[test]
 fn no_history_takes_in_who_is_behind() {
     let whats = (0..3).flat_map(|member| {
@@ -373,7 +373,7 @@ fn no_history_takes_in_who_is_behind() {
         [What::Fails(member)].into_iter().chain(joins)
     });
     let whats = whats.chain([What::Nothing]);
-    // Two members at least: fewer do not start.
+    // At least two members: fewer do not start.
     let starts = [0b011, 0b101, 0b110, 0b111].into_iter().flat_map(|here| (1..4).map(move |written| (here, written)));
     let events = whats.flat_map(|what| starts.clone().map(move |(here, written)| Event { here, what, written }));
     let events: Vec<Event> = events.collect();

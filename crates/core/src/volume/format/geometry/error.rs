@@ -1,36 +1,36 @@
-//! Why numbers make no array.
+//! Why there is no geometry for given parameters, or why given numbers make none.
 
 use super::limits::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, STRIPES_MAX};
 use scrubjay_code::CodeError;
 use std::fmt;
 
-/// Why there is no such array, or why these numbers make none.
+/// Why there is no geometry for given parameters, or why given numbers make none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
-    /// The chunk is no power of two, too small or too great, or smaller than a block of the members.
+    /// The chunk is not a power of two, too small or too large, or smaller than a block of the members.
     Chunk {
-        /// Its bytes,
+        /// Bytes of the chunk.
         chunk_bytes: u64,
-        /// and those of a block.
+        /// Bytes of a block.
         block_bytes: u64,
     },
-    /// Only disks with blocks of 512 and of 4096 bytes are known.
+    /// The logical block of a member, in bytes, is neither 512 nor 4096.
     Block(u64),
     /// There is no code of this shape.
     Code(CodeError),
     /// The members are too small for a single stripe.
     TooSmall {
-        /// The smallest member that would do.
+        /// Bytes of the smallest sufficient member.
         least: u64,
     },
-    /// The members hold less than what was wished.
+    /// The members hold less than the size asked for.
     TooLarge {
-        /// What they hold, in bytes of user data.
+        /// Bytes of user data that they hold.
         most: u64,
     },
-    /// More stripes than [`STRIPES_MAX`].
+    /// The array would have more than [`STRIPES_MAX`] stripes.
     TooManyStripes {
-        /// The smallest chunk that would do, if any would.
+        /// Bytes of the smallest sufficient chunk, if any is sufficient.
         chunk_bytes: Option<u64>,
     },
     /// The numbers contradict each other.

@@ -22,77 +22,77 @@ use crate::volume::integrity::tag::appendix_need;
 use scrubjay_code::Code;
 use std::ops::Range;
 
-/// Where the intents begin.
+/// Offset of the intents on a member, in bytes.
 const INTENT_OFFSET: u64 = 64 << 10;
-/// So far behind the intents lies what was written while a member was out.
+/// Bytes from the start of the intents to that of the regions written while a member was out.
 const AWAY_OFFSET: u64 = 32 << 10;
-/// Where the written map begins. The intents end before: [`REGIONS_MAX`] take nine pages of 512 bytes, or two of 4096.
+/// Offset of the written map. The intents end before it: [`REGIONS_MAX`] take nine pages of 512 bytes, or two of 4096.
 const WRITTEN_OFFSET: u64 = 128 << 10;
-/// Data begin at a multiple of this, as partitions do: whatever the disk's inner blocks are, they divide it.
+/// Data begin at a multiple of this many bytes, as partitions do: it is a multiple of any disk's inner block.
 const DATA_ALIGN: u64 = 1 << 20;
-/// What a member's used size is a multiple of.
+/// The used size of a member is a multiple of this many bytes.
 const SIZE_ALIGN: u64 = 4 << 10;
-/// What is chosen when an array is made.
+/// The parameters chosen for a new array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayParameters {
-    /// How chunks lie on members: with it the shape of a stripe and the number of members.
+    /// How chunks lie on members, including the shape of a stripe and the number of members.
     pub layout: Layout,
-    /// What finds silent corruption.
+    /// The integrity scheme.
     pub scheme: Scheme,
     /// Bytes of user data in a chunk: a power of two, [`CHUNK_BYTES_MIN`] to [`CHUNK_BYTES_MAX`].
     pub chunk_bytes: u64,
-    /// The greatest logical block of the members: 512 or 4096. Every offset and length is a multiple of it.
+    /// The largest logical block of the members in bytes: 512 or 4096. Every offset and length is a multiple of it.
     pub block_bytes: u64,
 }
 
-/// All numbers of an array that every member agrees on. Offsets and lengths are bytes.
+/// All numbers of an array on which every member agrees. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// How chunks lie on members.
     pub layout: Layout,
-    /// What finds silent corruption.
+    /// The integrity scheme.
     pub scheme: Scheme,
     /// Bytes of user data in a chunk.
     pub chunk_bytes: u64,
-    /// The greatest logical block of the members: 512 or 4096.
+    /// The largest logical block of the members: 512 or 4096.
     pub block_bytes: u64,
-    /// What follows each chunk: a multiple of the block; nothing in a bare array.
+    /// Bytes of the appendix behind each chunk: a multiple of the block; 0 in a bare array.
     pub appendix_bytes: u64,
-    /// Rows of each member.
+    /// Rows of each member (count).
     pub rows: u64,
-    /// Stripes of the array.
+    /// Stripes of the array (count).
     pub stripes: u64,
-    /// Stripes of one region, the last one's perhaps fewer: what a bit of the intents stands for.
+    /// Stripes per region, for which one bit of the intents stands; the last region may have fewer.
     pub region_stripes: u64,
-    /// Where the intents begin.
+    /// Offset of the intents.
     pub intent_offset: u64,
-    /// How many pages of a block they take.
+    /// Pages of the intents, of one block each (count).
     pub intent_pages: u64,
-    /// Where the written map begins.
+    /// Offset of the written map.
     pub written_offset: u64,
-    /// How many pages of [`WRITTEN_PAGE_BYTES`] it has; each has two places.
+    /// Pages of the written map, of [`WRITTEN_PAGE_BYTES`] each (count); each has two places.
     pub written_pages: u64,
-    /// Where row 0 begins.
+    /// Offset of row 0.
     pub data_offset: u64,
-    /// How much of each member is used; no member is smaller.
+    /// Bytes of each member that are used; no member is smaller.
     pub member_bytes: u64,
 }
 
-/// Where a row lies.
+/// The place of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowPlace {
-    /// On which member.
+    /// The member.
     pub member: MemberIndex,
-    /// Which of its rows, from 0.
+    /// The row on that member, from 0.
     pub row: RowIndex,
 }
 
 impl Geometry {
-    /// The array that these members hold, the smallest of them of `member_bytes`; of at least `size` bytes of user data,
-    /// rounded up to whole stripes, or as much as they hold.
+    /// The geometry of an array whose smallest member has `member_bytes`: for at least `size` bytes of user data, rounded up
+    /// to whole stripes, or (`None`) for as much as fits.
     ///
     /// # Errors
-    /// [`GeometryError`], all but the last.
+    /// [`GeometryError`], except [`GeometryError::Contradiction`].
     pub fn fit(parameters: &ArrayParameters, member_bytes: u64, size: Option<u64>) -> Result<Geometry, GeometryError> {
         let ArrayParameters { layout, scheme, chunk_bytes, block_bytes } = *parameters;
         parameters.check()?;
@@ -102,7 +102,7 @@ impl Geometry {
         let rows_from = |data_offset: u64| member_bytes.saturating_sub(data_offset + TAIL_BYTES) / row_bytes;
         let wished = size.map(|size| size.max(1).div_ceil(layout.shape().data as u64 * chunk_bytes));
 
-        // More than fits, as the written map takes its share too; but the map of so many is large enough.
+        // An upper bound, because the written map takes its share too; a map for this many stripes is large enough.
         let bound = wished.unwrap_or(u64::MAX).min(layout.stripes(rows_from(DATA_ALIGN)));
         if bound > STRIPES_MAX {
             return Err(GeometryError::TooManyStripes { chunk_bytes: parameters.chunk_for(member_bytes) });
@@ -141,7 +141,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Do these numbers, which somebody else wrote, make an array? What is said below holds only if they do.
+    /// Checks whether these numbers, which come from outside, make an array. The methods below are right only if they do.
     ///
     /// # Errors
     /// [`GeometryError`].
@@ -162,7 +162,7 @@ impl Geometry {
         must(is_aligned, "something is not aligned")?;
         let starts = [self.intent_offset, self.written_offset, self.data_offset];
         must(starts.iter().all(|&start| start <= self.member_bytes), "something lies behind the end")?;
-        // Each of them lies before the next one, and the last one before the superblocks at the end.
+        // Each area ends before the next one starts, and the last one before the superblocks at the end.
         let ends = [
             (HEAD_BYTES + TAIL_BYTES, self.intent_offset),
             (self.away_page_offset(0).get().saturating_add(self.intent_pages * self.block_bytes), self.written_offset),
@@ -172,13 +172,13 @@ impl Geometry {
         must(ends.iter().all(|(end, start)| end <= start), "areas overlap")
     }
 
-    /// What was chosen.
+    /// The parameters chosen when the array was made.
     pub fn parameters(&self) -> ArrayParameters {
         let Geometry { layout, scheme, chunk_bytes, block_bytes, .. } = *self;
         ArrayParameters { layout, scheme, chunk_bytes, block_bytes }
     }
 
-    /// Bytes of user data.
+    /// Bytes of user data in the array.
     pub fn size(&self) -> u64 {
         self.stripes * self.stripe_bytes()
     }
@@ -188,33 +188,33 @@ impl Geometry {
         self.layout.shape().data as u64 * self.chunk_bytes
     }
 
-    /// A chunk and its appendix.
+    /// Bytes of a chunk and its appendix.
     pub fn row_bytes(&self) -> u64 {
         self.chunk_bytes + self.appendix_bytes
     }
 
-    /// Where the chunk of a row begins; its appendix follows. For rows of this array: those below [`Geometry::rows`], or the one
-    /// behind the last.
+    /// Offset of the chunk of a row; its appendix follows. `row` is a row of this array, that is below [`Geometry::rows`], or
+    /// the one behind the last.
     ///
     /// # Panics
-    /// For other rows. What a disk says of itself is no row before [`Geometry::has_row`] says so.
+    /// For other rows. A number read from a disk is a row only if [`Geometry::has_row`] says so.
     pub fn chunk_offset(&self, row: RowIndex) -> MemberOffset {
         assert!(row.get() <= self.rows, "row {row} of {}", self.rows);
         MemberOffset(self.data_offset + row.get() * self.row_bytes())
     }
 
-    /// Is there such a member, and has it such a row?
+    /// Whether there is such a member, and it has such a row.
     pub fn has_row(&self, member: MemberIndex, row: RowIndex) -> bool {
         member.get() < self.layout.disks() && row.get() < self.rows
     }
 
-    /// Which row the byte at `offset` of a member belongs to; nothing when it is no byte of a chunk or an appendix.
+    /// The row to which the byte at `offset` of a member belongs; `None` if it is not in a chunk or an appendix.
     pub fn row_at(&self, offset: MemberOffset) -> Option<RowIndex> {
         let row = offset.get().checked_sub(self.data_offset)? / self.row_bytes();
         (row < self.rows).then_some(RowIndex(row))
     }
 
-    /// Where a chunk of a stripe lies.
+    /// The place of a stripe's chunk.
     ///
     /// # Panics
     /// When the stripe has no such chunk.
@@ -223,8 +223,8 @@ impl Geometry {
         RowPlace { member: MemberIndex(disk), row: RowIndex(row) }
     }
 
-    /// Which chunk of which stripe lies there: the inverse of [`Geometry::place`]. Nothing when there is no such member, or
-    /// its stripe has no number.
+    /// The stripe and position of the chunk at this place: the inverse of [`Geometry::place`]. `None` if there is no such
+    /// member, or the stripe's number would overflow.
     pub fn chunk_at(&self, member: MemberIndex, row: RowIndex) -> Option<(StripeIndex, StripePosition)> {
         let (stripe, position) = self.layout.slot_at(member.get(), row.get())?;
         Some((StripeIndex(stripe), StripePosition(position)))
@@ -235,7 +235,7 @@ impl Geometry {
         StripeIndex(0)..StripeIndex(self.stripes)
     }
 
-    /// How many regions there are.
+    /// Number of regions.
     pub fn regions(&self) -> u64 {
         self.stripes.div_ceil(self.region_stripes)
     }
@@ -251,54 +251,54 @@ impl Geometry {
         StripeIndex(start)..StripeIndex((start + self.region_stripes).min(self.stripes))
     }
 
-    /// How many regions one intent page tells of.
+    /// Regions per page of the intents.
     pub fn regions_per_page(&self) -> u64 {
         bits_per_page(self.block_bytes)
     }
 
-    /// The intent page that tells of a region.
+    /// The page of the intents that has a region's bit.
     pub fn intent_page_of(&self, region: RegionIndex) -> u64 {
         region.get() / self.regions_per_page()
     }
 
-    /// The regions that an intent page tells of.
+    /// The regions of which a page of the intents has the bits.
     pub fn regions_of_page(&self, page: u64) -> Range<RegionIndex> {
         let start = page * self.regions_per_page();
         RegionIndex(start)..RegionIndex((start + self.regions_per_page()).min(self.regions()))
     }
 
-    /// Where a page of the intents lies.
+    /// Offset of a page of the intents.
     pub fn intent_page_offset(&self, index: u64) -> MemberOffset {
         MemberOffset(self.intent_offset + index * self.block_bytes)
     }
 
-    /// Where a page lies of what was written while a member was out: there are as many as of the intents.
+    /// Offset of a page of the regions written while a member was out; there are as many as of the intents.
     pub fn away_page_offset(&self, index: u64) -> MemberOffset {
         MemberOffset(self.intent_offset + AWAY_OFFSET + index * self.block_bytes)
     }
 
-    /// How many stripes one page of the written map tells of.
+    /// Stripes per page of the written map.
     pub fn stripes_per_page(&self) -> u64 {
         bits_per_page(WRITTEN_PAGE_BYTES)
     }
 
-    /// The page of the written map that tells of a stripe.
+    /// The page of the written map that has a stripe's bit.
     pub fn written_page_of(&self, stripe: StripeIndex) -> u64 {
         stripe.get() / self.stripes_per_page()
     }
 
-    /// The stripes that a page of the written map tells of.
+    /// The stripes of which a page of the written map has the bits.
     pub fn stripes_of_page(&self, page: u64) -> Range<StripeIndex> {
         let start = page * self.stripes_per_page();
         StripeIndex(start)..StripeIndex((start + self.stripes_per_page()).min(self.stripes))
     }
 
-    /// Where a page of the written map lies in this generation of it: odd and even ones take turns.
+    /// Offset of this generation of a page of the written map: even and odd generations take turns.
     pub fn written_page_offset(&self, index: u64, generation: u64) -> MemberOffset {
         MemberOffset(self.written_offset + (2 * index + generation % 2) * WRITTEN_PAGE_BYTES)
     }
 
-    /// Data end here at the latest.
+    /// Data end at this offset at the latest.
     fn data_end_max(&self) -> u64 {
         self.member_bytes.saturating_sub(TAIL_BYTES)
     }
@@ -317,7 +317,7 @@ impl ArrayParameters {
         Code::new(layout.shape().data, layout.shape().parity).map(drop).map_err(GeometryError::Code)
     }
 
-    /// What follows each chunk: as much as the appendix of a parity chunk takes, in whole blocks.
+    /// Bytes of the appendix behind each chunk: what a parity's appendix takes, in whole blocks.
     fn appendix_bytes(&self) -> u64 {
         let shape = self.layout.shape();
         let listed = if shape.parity > 0 { shape.data } else { 0 };
@@ -325,7 +325,7 @@ impl ArrayParameters {
         if self.scheme.has_appendix() { need.next_multiple_of(self.block_bytes) } else { 0 }
     }
 
-    /// The smallest chunk with which members of this size hold no more stripes than they may.
+    /// Bytes of the smallest chunk, not below the chosen one, with which such members hold at most [`STRIPES_MAX`] stripes.
     fn chunk_for(&self, member_bytes: u64) -> Option<u64> {
         let sizes = std::iter::successors(Some(self.chunk_bytes), |chunk| Some(chunk * 2));
         let mut sizes = sizes.take_while(|&chunk| chunk <= CHUNK_BYTES_MAX);
@@ -333,21 +333,21 @@ impl ArrayParameters {
     }
 }
 
-/// How many bits a page of this size holds.
+/// Bits that a page of this size holds.
 pub const fn bits_per_page(page_bytes: u64) -> u64 {
     (page_bytes - PAGE_HEAD_BYTES) * 8
 }
 
-/// How many pages so many bits take.
+/// Pages of this size that `bits` bits take.
 fn pages(bits: u64, page_bytes: u64) -> u64 {
     bits.div_ceil(bits_per_page(page_bytes))
 }
 
-/// As few as possible, so that little is decided after a crash, but no more regions than allowed, and none so small that
-/// its bit would be written all the time.
+/// Stripes per region: as few as possible, so that little is resynced after a crash; but there are no more regions than
+/// allowed, and none is so small that its bit would be written all the time.
 fn region_stripes(stripes: u64, rows: u64, row_bytes: u64) -> u64 {
     let rows_min = REGION_BYTES_MIN.div_ceil(row_bytes);
-    // Pairs of members have several stripes in a row.
+    // With pairs of members, several stripes lie in one row.
     let stripes_min = u128::from(rows_min) * u128::from(stripes) / u128::from(rows);
     let stripes_min = (stripes_min as u64).min(stripes / REGIONS_MIN);
     stripes_min.max(stripes.div_ceil(REGIONS_MAX)).max(1)
@@ -454,7 +454,7 @@ mod tests {
         assert_eq!(geometry.check(), Ok(()));
         let end = geometry.chunk_offset(RowIndex(geometry.rows - 1)) + geometry.row_bytes();
         assert!(end + TAIL_BYTES <= MemberOffset(geometry.member_bytes) && geometry.member_bytes <= member_bytes);
-        // Not a row more would fit, but for what a round of the layout leaves and what the written map was reckoned at.
+        // Not one more row would fit, except for what a period of the layout and the estimate of the written map leave over.
         let rest = geometry.member_bytes - TAIL_BYTES - end.get();
         assert!(rest < 2 * geometry.row_bytes() + DATA_ALIGN, "{rest} bytes left of {geometry:?}");
         assert!(

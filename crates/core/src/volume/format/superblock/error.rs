@@ -1,27 +1,27 @@
-//! Why a block is no superblock.
+//! Why a block is not a superblock.
 
 use std::fmt;
 
-/// The format's version.
+/// Version of the format.
 pub const VERSION: u32 = 2;
 
-/// Why a block is no superblock.
+/// Why a block is not a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuperblockError {
-    /// It does not begin as one.
+    /// It does not begin like one.
     Foreign,
-    /// It is one of another version of the format.
+    /// It has this other version of the format.
     Version(u32),
-    /// It begins as one, but the checksum does not match.
+    /// It begins like one, but the checksum does not match.
     Damaged,
-    /// It needs abilities that this program does not have: these bits of its incompatible features.
+    /// It needs features that this program does not know: these bits of its incompatible features.
     Feature(u64),
-    /// The checksum matches, but this makes no sense: nothing that we wrote.
+    /// The checksum matches, but this part of it makes no sense: this program did not write it.
     Nonsense(&'static str),
 }
 
 impl SuperblockError {
-    /// How much it tells.
+    /// How much the error reveals: of a member's copies, the error with the highest rank is reported.
     pub(super) fn rank(self) -> u8 {
         match self {
             SuperblockError::Foreign => 0,

@@ -1,4 +1,4 @@
-//! The superblock: what a member says of its array and of itself. Four copies on each member, two of them at each end.
+//! The superblock: what a member records of its array and of itself. Each member has four copies, two at each end.
 //!
 //! Copies of even and of odd generations take turns, so that while one is written the other is whole.
 
@@ -23,69 +23,70 @@ use scrubjay_code::{crc32c, crc32c_extend};
 
 /// The first bytes of a superblock.
 pub const MAGIC: [u8; 8] = *b"SCRUBJAY";
-/// A volume's name is no longer, in bytes.
+/// Bytes of a volume's name, at most.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// So many starts are remembered.
+/// Starts that a superblock remembers.
 pub const STARTS_MAX: usize = 8;
-/// Where the checksum lies: it covers all bytes before and behind it.
+/// Offset of the checksum, which covers all bytes before and behind it.
 const SUM_AT: usize = 12;
-/// Where the UUID of the array is,
+/// Offset of the array's UUID.
 const ARRAY_AT: usize = 16;
-/// and the features that a program must know.
+/// Offset of the incompatible features.
 const INCOMPATIBLE_AT: usize = 280;
-/// A layout's or a scheme's name, zeros behind it.
+/// Bytes of a layout's or a scheme's name, with zeros behind it.
 const WORD_BYTES: usize = 16;
-/// Where the table of members begins: a line of [`RECORD_BYTES`] each.
+/// Offset of the table of members: one record of [`RECORD_BYTES`] each.
 const TABLE_AT: usize = 512;
-/// There is room for all of it.
+/// The table of the largest array fits.
 const _: () = assert!(TABLE_AT + DISKS_MAX * RECORD_BYTES <= SUPERBLOCK_BYTES);
 
-/// What a member says of its array and of itself.
+/// What a member records of its array and of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superblock {
-    /// The array.
+    /// The array's UUID.
     pub array: Uuid,
-    /// What people call it: at most [`NAME_BYTES_MAX`] bytes, no control characters; may be empty.
+    /// The array's name: at most [`NAME_BYTES_MAX`] bytes, no control characters; may be empty.
     pub name: String,
-    /// When it was made.
+    /// When the array was made.
     pub created: UnixSeconds,
-    /// When it was last started for writing; zero: never.
+    /// When the array was last started for writing; zero: never.
     pub last_started: UnixSeconds,
-    /// Grows by one with each change of what is said here; the first is 1.
+    /// Counts the changes of the superblock, from 1; each start skips two numbers.
     pub generation: u64,
-    /// Every write number that was ever used is less than this.
+    /// All write numbers used so far are less than this.
     pub write_mark: u64,
-    /// Was it stopped in order, so that no region is dirty?
+    /// Whether the array was stopped in order, so that no region is dirty.
     pub is_clean: bool,
-    /// Where everything lies.
+    /// The geometry: where everything lies.
     pub geometry: Geometry,
-    /// What a program must know to use it.
+    /// Features that a program must know to use the array.
     pub features: Features,
-    /// A random number for each of the last starts for writing, the newest last: two histories have other ones. Zeros
+    /// A random number for each of the last starts for writing, the newest last: two histories have different ones. Zeros
     /// stand for starts that never were.
     pub starts: [u64; STARTS_MAX],
-    /// The CRC-32C of all bits of the written map, page by page, when it was stopped in order; zero otherwise.
+    /// The CRC-32C of all bits of the written map, page by page, after a stop in order; otherwise zero. (A start that must
+    /// write pages of the map first keeps it until they are durable.)
     pub map_sum: u32,
-    /// Which of the members this one is: its place in `members`.
+    /// The index in `members` of the member that holds this superblock.
     pub member: MemberIndex,
-    /// All of them, by index.
+    /// All members, by index.
     pub members: Vec<MemberRecord>,
 }
 
-/// What a program must know to use a volume: bits, none of which has a meaning yet.
+/// What a program must know to use a volume: feature bits, none of which has a meaning yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// Who does not know one of these ignores what it says, and clears it when it writes.
+    /// A program that does not know one of these ignores it, and clears it at the next start for writing.
     pub compatible: u64,
-    /// Who does not know one of these reads, and writes nothing.
+    /// A program that does not know one of these reads, and writes nothing.
     pub read_only: u64,
-    /// Who does not know one of these leaves the volume alone.
+    /// A program that does not know one of these leaves the volume alone.
     pub incompatible: u64,
 }
 
 impl Features {
-    /// May somebody who knows none of them write?
+    /// Whether a program that knows none of the bits may write.
     pub const fn may_be_written(self) -> bool {
         self.read_only == 0
     }
@@ -94,15 +95,15 @@ impl Features {
 indexed!(MemberIndex: MemberRecord);
 
 impl Superblock {
-    /// One more start. What a newer program says in features that this one need not know goes with it.
+    /// Records one more start. Clears the compatible features: encoding drops what a newer program wrote for them.
     pub fn begin_start(&mut self, number: u64) {
         self.starts.rotate_left(1);
         self.starts[STARTS_MAX - 1] = number;
         self.features.compatible = 0;
     }
 
-    /// Where the copies lie on a member of this size: of even generations at the start, of odd ones at the start, of even
-    /// ones at the end, of odd ones at the end. Nothing on a member that has no room for them.
+    /// Offsets of the copies on a member of this size: even generations at the start, odd ones at the start, even ones at the
+    /// end, odd ones at the end. `None` if the member has no room for them.
     pub fn offsets(member_bytes: u64) -> Option<[MemberOffset; 4]> {
         let copy = SUPERBLOCK_BYTES as u64;
         let end = member_bytes / HEAD_BYTES * HEAD_BYTES;
@@ -110,30 +111,30 @@ impl Superblock {
         Some([HEAD_BYTES, HEAD_BYTES + copy, tail, tail + copy].map(MemberOffset))
     }
 
-    /// Where this generation is written on a member of this size: at the start first, then at the end.
+    /// Offsets at which this generation is written on a member of this size: at the start first, then at the end.
     ///
     /// # Panics
-    /// On a member that has no room for it.
+    /// When the member has no room for it.
     pub fn places(&self, member_bytes: u64) -> [MemberOffset; 2] {
         let offsets = Superblock::offsets(member_bytes).expect("a member has room for its superblocks");
         let turn = (self.generation % 2) as usize;
         [offsets[turn], offsets[2 + turn]]
     }
 
-    /// What the array knows of this very member.
+    /// The record of the member that holds this superblock.
     pub fn own(&self) -> &MemberRecord {
         &self.members[self.member]
     }
 
-    /// The same, as another member has it.
+    /// This superblock as another member holds it.
     pub fn of_member(&self, member: MemberIndex) -> Superblock {
         Superblock { member, ..self.clone() }
     }
 
-    /// [`SUPERBLOCK_BYTES`] to be written.
+    /// Encodes the superblock into [`SUPERBLOCK_BYTES`].
     ///
     /// # Panics
-    /// When it says what cannot be: a name too long, more or fewer members than the layout has.
+    /// When the superblock contradicts itself: a name too long, more or fewer members than the layout has.
     pub fn encode(&self) -> Buffer {
         assert_eq!(self.check(), Ok(()), "{self:?}");
         let mut block = Buffer::zeroed(SUPERBLOCK_BYTES);
@@ -160,7 +161,7 @@ impl Superblock {
         block
     }
 
-    /// What a block of [`SUPERBLOCK_BYTES`] says.
+    /// Decodes a block of [`SUPERBLOCK_BYTES`].
     ///
     /// # Errors
     /// [`SuperblockError`].
@@ -176,7 +177,7 @@ impl Superblock {
         if version != VERSION {
             return Err(SuperblockError::Version(version));
         }
-        // Before all else: what a newer program adds may have names that mean nothing here.
+        // Before everything else: a newer program may use names that are unknown here.
         let incompatible = u64::from_le_bytes(block[INCOMPATIBLE_AT..][..8].try_into().expect("eight bytes"));
         if incompatible != 0 {
             return Err(SuperblockError::Feature(incompatible));
@@ -206,7 +207,7 @@ impl Superblock {
             superblock.members.push(member);
         }
         superblock.check().map_err(SuperblockError::Nonsense)?;
-        // Nothing is said where nothing is written, but by features that this program does not know.
+        // What is not a field is zero, unless there are features that this program does not know.
         let is_grown = superblock.features != Features::default();
         if !is_grown && superblock.encode()[..] != *block {
             return Err(SuperblockError::Nonsense("something is written where nothing should be"));
@@ -214,7 +215,7 @@ impl Superblock {
         Ok(superblock)
     }
 
-    /// Do its numbers leave room for those that would follow? Else somebody made them up, and nothing is written after them.
+    /// Whether its numbers leave room for later ones. If not, they were made up, and nothing is written after them.
     pub fn leaves_room(&self) -> bool {
         self.generation.max(self.write_mark) < NUMBER_WRITABLE_END
     }
@@ -238,11 +239,12 @@ impl Superblock {
     }
 }
 
-/// The newest of a member's copies, in any order.
+/// The newest of a member's copies, which are given in any order.
 ///
 /// # Errors
-/// When a copy of the same array, with a right checksum, is of a newer version, or needs features that this program does not know:
-/// a newer program wrote it, whatever older copies lie beside it. Else, when none is sound, of the one that tells most.
+/// When a copy of the same array, with a right checksum, is of a newer version, or needs features that this program does not
+/// know: a newer program wrote it, whatever older copies there are. Otherwise, when no copy is sound, the error that reveals
+/// most.
 pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblock, SuperblockError> {
     let mut best: Option<Superblock> = None;
     let mut worst = SuperblockError::Foreign;
@@ -260,14 +262,14 @@ pub fn newest<'a>(copies: impl IntoIterator<Item = &'a [u8]>) -> Result<Superblo
         }
     }
     let best = best.ok_or(worst)?;
-    // A stray copy of another array, at the end of a member that has grown, says nothing of this one.
+    // A stray copy of another array, at the end of a member that has grown, does not count.
     match newer.into_iter().find(|(array, _)| *array == best.array.0) {
         Some((_, error)) => Err(error),
         None => Ok(best),
     }
 }
 
-/// Layout and scheme by their names: no table of numbers to be kept in step.
+/// Writes layout and scheme by name, so that no table of numbers has to be kept in step.
 fn encode_geometry(geometry: &Geometry, to: &mut FieldWriter<'_>) {
     let shape = geometry.layout.shape();
     to.text(geometry.layout.kind().name(), WORD_BYTES);
@@ -283,7 +285,7 @@ fn encode_geometry(geometry: &Geometry, to: &mut FieldWriter<'_>) {
     }
 }
 
-/// The long numbers of a geometry, in their order on the disk.
+/// The u64 fields of a geometry, in their order on the disk.
 fn numbers(geometry: &Geometry) -> [u64; 9] {
     [
         geometry.rows,
@@ -323,7 +325,7 @@ fn decode_geometry(from: &mut FieldReader<'_>) -> Result<Geometry, SuperblockErr
     Ok(geometry)
 }
 
-/// Of all bytes but the four that hold it.
+/// The CRC-32C of all bytes except the four that hold it.
 fn checksum(block: &[u8]) -> u32 {
     crc32c_extend(crc32c(&block[..SUM_AT]), &block[SUM_AT + 4..])
 }
@@ -344,7 +346,7 @@ mod tests {
             .of_member(MemberIndex(3))
     }
 
-    /// Refused, or sound after all with a right checksum; never a panic.
+    /// Decodes a block that first gets a right checksum. The result may be an error; never a panic.
     fn with_right_sum(block: &mut [u8]) -> Result<Superblock, SuperblockError> {
         let sum = checksum(block);
         block[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -476,7 +478,7 @@ mod tests {
             prop_assert_eq!(Superblock::decode(&written.encode()), Ok(written));
         }
 
-        /// Whatever is changed and given a right checksum is refused, or is what it says; never a panic.
+        /// Whatever is changed and given a right checksum is refused, or is what the bytes say; never a panic.
         #[test]
         fn nonsense_with_a_right_checksum_is_told(changes in prop::collection::vec((12usize..900, any::<u8>()), 1..6)) {
             let mut block = superblock().encode();
@@ -488,7 +490,7 @@ mod tests {
             }
         }
 
-        /// Whole numbers of the geometry, the extreme ones above all.
+        /// Replaces whole numbers of the geometry, mostly by extreme ones.
         #[test]
         fn a_geometry_of_any_numbers_is_told(
             changes in prop::collection::vec((0usize..9, prop_oneof![any::<u64>(), 0u64..1 << 33, Just(u64::MAX), (1u64..9).prop_map(|down| 0u64.wrapping_sub(down * 4096))]), 1..4),

@@ -1,35 +1,35 @@
-//! What an array knows of each of its members: a line of the table in its superblocks.
+//! What an array records of each of its members: a record of the table in its superblocks.
 
 use super::super::fields::{FieldReader, FieldWriter};
 use super::super::uuid::Uuid;
 use std::fmt;
 
-/// What a line of the table takes.
+/// Bytes of one record of the table.
 pub(super) const RECORD_BYTES: usize = 32;
 
-/// What the array knows of one member.
+/// What the array records of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberRecord {
-    /// Which. A member that is taken in again has another one, so it is never taken for what it was.
+    /// Its UUID. A member that is taken in again gets another one, so that old records of it do not count.
     pub uuid: Uuid,
-    /// How many members had this slot before it.
+    /// Number of members that had this slot before it.
     pub term: u16,
-    /// How it is.
+    /// Its state.
     pub state: MemberState,
-    /// How many faults were located on it.
+    /// Faults located on it (count).
     pub faults: u32,
-    /// Of one that is out: the last generation of superblocks that it is known to have. Zero of others.
+    /// If it is out: the last generation of superblocks that it is known to hold. Otherwise zero.
     pub left: u64,
 }
 
-/// How a member is.
+/// The state of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberState {
-    /// It holds all that it should.
+    /// It holds everything it should.
     Active,
     /// It was taken out.
     Failed(FailureReason),
-    /// It was not there when the array was written: it is behind.
+    /// It was absent when the array was written: it is behind.
     Missing,
     /// It is being rebuilt.
     Rebuilding {
@@ -43,16 +43,16 @@ pub enum MemberState {
 pub enum FailureReason {
     /// It does not answer any more.
     Gone,
-    /// It answers, and does not take what is written.
+    /// It answers, but does not take what is written.
     Refused,
-    /// Somebody said so.
+    /// An administrator took it out.
     ByAdministrator,
     /// It did not answer in time.
     Hung,
 }
 
 impl MemberRecord {
-    /// A line of the table.
+    /// Encodes the record.
     pub(super) fn encode(&self, to: &mut FieldWriter<'_>) {
         let (state, why, number) = match self.state {
             MemberState::Active => (1, 0, 0),
@@ -68,7 +68,7 @@ impl MemberRecord {
         to.bytes(&self.term.to_le_bytes());
     }
 
-    /// The opposite; or what makes no sense.
+    /// Decodes a record; the error is the field that makes no sense.
     pub(super) fn decode(from: &mut FieldReader<'_>) -> Result<MemberRecord, &'static str> {
         let (uuid, number, faults) = (Uuid(from.array()), from.u64(), from.u32());
         let state = match (from.u8(), from.u8()) {

@@ -34,30 +34,30 @@ pub enum UblkNews {
 
 /// A command under way.
 #[derive(Debug)]
-pub struct UblkDeed {
+pub struct UblkCommand {
     news: Receiver<UblkNews>,
     woken: Socket,
 }
 
-impl UblkDeed {
+impl UblkCommand {
     /// A socket that becomes readable, or ends, when the command has ended.
     pub fn woken(&self) -> &Socket {
         &self.woken
     }
 
-    /// How it ended, once [`UblkDeed::woken`] is readable.
+    /// How it ended, once [`UblkCommand::woken`] is readable.
     pub fn news(&self) -> Option<UblkNews> {
         self.news.try_recv().ok()
     }
 
-    fn begin(deed: impl FnOnce() -> UblkNews + Send + 'static) -> io::Result<UblkDeed> {
+    fn begin(work: impl FnOnce() -> UblkNews + Send + 'static) -> io::Result<UblkCommand> {
         let (mut waker, woken) = UnixStream::pair()?;
         let (tell, news) = mpsc::channel();
         thread::Builder::new().name("ublk".to_owned()).spawn(move || {
-            let _ = tell.send(deed());
+            let _ = tell.send(work());
             let _ = waker.write(&[1]);
         })?;
-        Ok(UblkDeed { news, woken: Arc::new(OwnedFd::from(woken)) })
+        Ok(UblkCommand { news, woken: Arc::new(OwnedFd::from(woken)) })
     }
 }
 
@@ -66,10 +66,10 @@ impl UblkDeed {
 ///
 /// # Errors
 /// When there are no more threads or file descriptors.
-pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkDeed> {
+pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkCommand> {
     let command = if is_recovered { abi::END_RECOVERY } else { abi::START_DEVICE };
     let process = u64::from(std::process::id());
-    UblkDeed::begin(move || match tell(command, number, process) {
+    UblkCommand::begin(move || match tell(command, number, process) {
         Ok(()) => UblkNews::Started,
         Err(error) => UblkNews::NotStarted(error),
     })
@@ -79,8 +79,8 @@ pub fn start(number: u32, is_recovered: bool) -> io::Result<UblkDeed> {
 ///
 /// # Errors
 /// When there are no more threads or file descriptors.
-pub fn stop(number: u32) -> io::Result<UblkDeed> {
-    UblkDeed::begin(move || match holders::claim(&path(number)) {
+pub fn stop(number: u32) -> io::Result<UblkCommand> {
+    UblkCommand::begin(move || match holders::claim(&path(number)) {
         Err(user) => UblkNews::InUse(user),
         Ok(claimed) => {
             let written = claimed.write_back();

@@ -18,7 +18,7 @@ const RELEASE_AFTER: Nanos = Nanos::from_secs(1);
 
 /// The bytes held, and the connections that wait for memory.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct MemoryBudget {
     held: usize,
     /// The most bytes held since memory last went back to the kernel.
     peak: usize,
@@ -27,7 +27,7 @@ pub(super) struct Room {
     pub release_at: Option<Nanos>,
 }
 
-impl Room {
+impl MemoryBudget {
     /// Bytes that a connection may hold, if it holds `held` now.
     pub fn limit(&self, index: usize, held: usize) -> usize {
         match self.waiting.front() {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn all_together_hold_no_more_than_the_bound_and_a_little_each() {
-        let mut room = Room::default();
+        let mut room = MemoryBudget::default();
         let mut held = [0; 40];
         for (index, held) in held.iter_mut().enumerate() {
             *held = room.limit(index, 0).min(64 * MIB);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn who_waits_first_is_served_first_and_small_requests_go_on() {
-        let mut room = Room::default();
+        let mut room = MemoryBudget::default();
         room.changed(Nanos(0), 0, SHARED_BYTES);
         assert_eq!(room.limit(1, 0), MIB);
         assert_eq!((room.waits(1, true), room.waits(2, true)), (None, None));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn memory_is_given_back_once_when_it_was_not_needed_for_a_while() {
-        let mut room = Room::default();
+        let mut room = MemoryBudget::default();
         room.changed(Nanos(0), 0, RELEASE_BYTES);
         room.changed(Nanos(0), RELEASE_BYTES, 0);
         assert_eq!(room.release_at, None, "too little");
