@@ -76,7 +76,7 @@ fn escaped(text: &str) -> String {
 pub fn of(picture: &SeenPicture) -> String {
     let mut text = MetricsText::default();
     let version = env!("CARGO_PKG_VERSION");
-    text.family("build_info", "gauge", "The program that says this.", |sample| sample(&[("version", version)], 1.0));
+    text.family("build_info", "gauge", "The version of the program that answers.", |sample| sample(&[("version", version)], 1.0));
     text.family(
         "watch_up",
         "gauge",
@@ -162,13 +162,13 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
                     .then_some(disk.reading.unreadable as f64)
             },
         ),
-        ("scrub_reading", "Whether the disk is being read, or would be if nobody used it.", |disk| {
+        ("scrub_reading", "Whether a scrub of the disk is under way: it reads, or waits until the disk is idle.", |disk| {
             Some(f64::from(u8::from(matches!(disk.reading.activity.as_str(), "reading" | "waiting"))))
         }),
-        ("latency_budget_seconds", "What a request of others may lose by the scrub, as a mean.", |disk| {
+        ("latency_budget_seconds", "The limit of the mean delay that the scrub may cause to foreground requests.", |disk| {
             Some(disk.reading.budget_nanos as f64 / 1e9)
         }),
-        ("latency_added_seconds", "What they lost in this session, as a mean. Absent: nobody was seen.", |disk| {
+        ("latency_added_seconds", "The mean delay that it caused to foreground requests in this session. Absent: there were none.", |disk| {
             disk.reading.slowdown_nanos.map(|nanos| nanos as f64 / 1e9)
         }),
     ];
@@ -252,7 +252,7 @@ fn alerts(text: &mut MetricsText, seen: &WatchDocument, is_fresh: bool) {
             |incident: &&scrubjay_jobs::control::IncidentEntry| !incident.is_accepted && incident.urgency == urgency;
         seen.incidents.iter().filter(is_open).count() as f64
     };
-    text.family("incidents", "gauge", "What is wrong now, and nobody has accepted.", |sample| {
+    text.family("incidents", "gauge", "Open problems that were not accepted.", |sample| {
         for urgency in ["notice", "replace", "loss"] {
             if is_fresh || open(urgency) > 0.0 {
                 sample(&[("urgency", urgency)], open(urgency));
