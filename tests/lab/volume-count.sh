@@ -27,7 +27,7 @@ start
 # Requests and sectors, read and written, of all members: the 1st, 3rd, 5th and 7th field of the kernel's counters.
 counters() {
   local loop
-  for loop in "${loops[@]}"; do cat "/sys/block/${loop#/dev/}/stat"; done | awk '{r += $1; rs += $3; w += $5; ws += $7} END {print r, rs, w, ws}'
+  for loop in "${loops[@]}"; do cat "/sys/block/${loop#/dev/}/stat"; done | awk '{r += $1; rs += $3; w += $5; ws += $7} END {printf "%.0f %.0f %.0f %.0f\n", r, rs, w, ws}'
 }
 job() { # OPTION...
   fio --name=count --ioengine=nbd --uri="$uri" --size=64M "$@" --output="$work/fio.out" --output-format=json >/dev/null 2>"$work/fio.err"

@@ -89,7 +89,7 @@ impl FaultBudget {
         stripes.into_iter().all(|stripe| self.bears(disks, stripe, damages, &self.lacking))
     }
 
-    /// May the metadata outside this member's rows be damaged? See [`beside`].
+    /// May the metadata outside this member's rows be damaged? See [`member_metadata`].
     pub fn allows_beside(&self, disks: &[MemberDisk], member: usize) -> bool {
         if self.lacking[member] {
             return false;
