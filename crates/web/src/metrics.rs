@@ -76,7 +76,9 @@ fn escaped(text: &str) -> String {
 pub fn of(picture: &SeenPicture) -> String {
     let mut text = MetricsText::default();
     let version = env!("CARGO_PKG_VERSION");
-    text.family("build_info", "gauge", "The version of the program that answers.", |sample| sample(&[("version", version)], 1.0));
+    text.family("build_info", "gauge", "The version of the program that answers.", |sample| {
+        sample(&[("version", version)], 1.0)
+    });
     text.family(
         "watch_up",
         "gauge",
@@ -162,15 +164,21 @@ fn reading(text: &mut MetricsText, disks: &[DiskEntry]) {
                     .then_some(disk.reading.unreadable as f64)
             },
         ),
-        ("scrub_reading", "Whether a scrub of the disk is under way: it reads, or waits until the disk is idle.", |disk| {
-            Some(f64::from(u8::from(matches!(disk.reading.activity.as_str(), "reading" | "waiting"))))
-        }),
-        ("latency_budget_seconds", "The limit of the mean delay that the scrub may cause to foreground requests.", |disk| {
-            Some(disk.reading.budget_nanos as f64 / 1e9)
-        }),
-        ("latency_added_seconds", "The mean delay that it caused to foreground requests in this session. Absent: there were none.", |disk| {
-            disk.reading.slowdown_nanos.map(|nanos| nanos as f64 / 1e9)
-        }),
+        (
+            "scrub_reading",
+            "Whether a scrub of the disk is under way: it reads, or waits until the disk is idle.",
+            |disk| Some(f64::from(u8::from(matches!(disk.reading.activity.as_str(), "reading" | "waiting")))),
+        ),
+        (
+            "latency_budget_seconds",
+            "The limit of the mean delay that the scrub may cause to foreground requests.",
+            |disk| Some(disk.reading.budget_nanos as f64 / 1e9),
+        ),
+        (
+            "latency_added_seconds",
+            "The mean delay that it caused to foreground requests in this session. Absent: there were none.",
+            |disk| disk.reading.slowdown_nanos.map(|nanos| nanos as f64 / 1e9),
+        ),
     ];
     for (name, help, value) in gauges {
         text.gauges(name, help, "disk", disks, |disk: &DiskEntry| Some((disk.key.as_str(), value(disk)?)));

@@ -30,9 +30,9 @@ pub(super) struct VolumeMaps {
     pub written_sinces: Vec<u64>,
     pub written_changed: BTreeSet<u64>,
     /// Pages whose two places on the disks may differ, because they were written only once since they changed.
-    pub written_once: BTreeSet<u64>,
+    pub pages_in_one_place: BTreeSet<u64>,
     /// Whether the next round of flushing makes both places of every page the same.
-    pub writes_twice: bool,
+    pub flushes_both_places: bool,
     pub intents: Intents,
     /// Regions that a crash left dirty, in a volume open for reading only, which is never resynced: any stripe in them may be
     /// half written, and they may hold first writes that the written map does not know.
@@ -58,8 +58,8 @@ impl VolumeMaps {
             written_generations: vec![0; geometry.written_pages as usize],
             written_sinces: vec![0; geometry.written_pages as usize],
             written_changed: BTreeSet::new(),
-            written_once: BTreeSet::new(),
-            writes_twice: false,
+            pages_in_one_place: BTreeSet::new(),
+            flushes_both_places: false,
             intents: Intents::new(Bits::zeros(geometry.regions())),
             undecided: Bits::zeros(geometry.regions()),
             undecided_written: 0,

@@ -1,8 +1,8 @@
 //! The members of a volume, the state of each, and the contents of their superblocks.
 
-use super::cache::Cache;
 use super::disk::PlacedDisk;
 use super::rounds::Rounds;
+use super::volatile_writes::VolatileWrites;
 use crate::index::{MemberIndex, RegionIndex, RowIndex, StripeIndex, indexed};
 use crate::position_set::{MemberSet, PositionSet};
 use crate::units::Nanos;
@@ -47,7 +47,7 @@ pub(super) struct VolumeMember {
     /// The row of the last fault.
     pub fault_row: Option<RowIndex>,
     /// The volatile writes of its disk.
-    pub cache: Cache,
+    pub cache: VolatileWrites,
 }
 
 indexed!(MemberIndex: VolumeMember);
@@ -74,7 +74,7 @@ impl Membership {
     /// The membership of a volume that starts. All its members count as holding generation `generation_known` of superblocks.
     pub fn new(superblock: Superblock, generation_known: u64, up_to_date: MemberSet) -> Membership {
         // A stop in order flushed all caches.
-        let cache = if superblock.is_clean { Cache::default() } else { Cache::unknown() };
+        let cache = if superblock.is_clean { VolatileWrites::default() } else { VolatileWrites::unknown() };
         let member = |state| VolumeMember::new(state, generation_known, cache);
         let members = superblock.members.iter().map(|record| member(record.state)).collect();
         Membership {
@@ -172,7 +172,7 @@ impl Membership {
 
 impl VolumeMember {
     /// A member, as a volume starts with it.
-    fn new(state: MemberState, generation_known: u64, cache: Cache) -> VolumeMember {
+    fn new(state: MemberState, generation_known: u64, cache: VolatileWrites) -> VolumeMember {
         VolumeMember {
             is_joining: false,
             generation_known,

@@ -82,7 +82,7 @@ pub(super) async fn verify(handle: &VolumeHandle) {
         handle.with(|state| {
             let pages = in_map.iter().filter_map(|damage| damage.place.page());
             state.maps.written_changed.extend(pages);
-            state.maps.writes_twice = true;
+            state.maps.flushes_both_places = true;
         });
         is_writable &= persist::flush(handle).await;
     }
@@ -238,7 +238,7 @@ async fn map(handle: &VolumeHandle, when: MapLook) -> Vec<MetadataDamage> {
                 // The other place of a page that was written once holds nothing yet. After a crash either place may hold half
                 // a page; that is known, and the page is written again.
                 let is_once =
-                    is_open && state.maps.written_once.contains(&index) || block.iter().all(|&byte| byte == 0);
+                    is_open && state.maps.pages_in_one_place.contains(&index) || block.iter().all(|&byte| byte == 0);
                 let is_known = is_changed || !is_newest && is_once;
                 return (!is_known).then_some(CorruptionKind::Corrupt);
             };

@@ -14,7 +14,6 @@
 //! back.
 
 pub mod block;
-mod cache;
 mod disk;
 pub mod finding;
 mod findings;
@@ -57,6 +56,7 @@ mod tests;
 mod unflushed;
 mod unsynced;
 mod verify;
+mod volatile_writes;
 mod wipe;
 mod write;
 mod writes;

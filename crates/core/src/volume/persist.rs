@@ -336,7 +336,7 @@ pub(super) async fn clean(handle: &VolumeHandle, before: Nanos) {
         covered.into_iter().filter(|&region| state.is_decided(region)).collect()
     });
     // Once no region is dirty, a start that finds the newest version of a page damaged would believe the older one: write both places.
-    handle.with(|state| state.maps.writes_twice = true);
+    handle.with(|state| state.maps.flushes_both_places = true);
     if !flush(handle).await {
         return;
     }
@@ -384,7 +384,7 @@ async fn flush_round(handle: &VolumeHandle) {
             state.maps.unflushed.begin();
         }
     });
-    let is_twice = handle.with(|state| std::mem::take(&mut state.maps.writes_twice));
+    let is_twice = handle.with(|state| std::mem::take(&mut state.maps.flushes_both_places));
     // Pages that change from now on are left to the next round: under a load of first writes this round would never end.
     let mut owed = handle.with(|state| state.maps.written_changed.clone()).into_iter();
     loop {
@@ -423,10 +423,10 @@ async fn write_again(handle: &VolumeHandle) {
         let pages: Vec<(MemberOffset, Buffer)> = handle.with(|state| {
             let is_ready = |page: &u64| !state.maps.written_changed.contains(page);
             let first: Vec<u64> =
-                state.maps.written_once.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
+                state.maps.pages_in_one_place.iter().copied().filter(is_ready).take(PAGES_AT_ONCE).collect();
             let again = |page: u64| {
                 let block = written_page(state, page);
-                state.maps.written_once.remove(&page);
+                state.maps.pages_in_one_place.remove(&page);
                 block
             };
             first.into_iter().map(again).collect()
@@ -463,7 +463,7 @@ async fn flush_members(handle: &VolumeHandle) {
 /// The next version of a page of the written map, encoded from the bits of now, and its offset. To be written after a flush.
 fn written_page(state: &mut VolumeState, page: u64) -> (MemberOffset, Buffer) {
     let generation = state.maps.next_generation(page);
-    state.maps.written_once.insert(page);
+    state.maps.pages_in_one_place.insert(page);
     if !state.maps.is_held_back(page) {
         state.maps.written_sinces[page as usize] = generation;
     }

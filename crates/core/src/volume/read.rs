@@ -36,7 +36,7 @@ enum FirstRead {
 /// never waits for a stripe while it holds another: two such readers could wait for each other.)
 pub(super) async fn stripes(handle: &VolumeHandle, wants: &[StripePieces]) -> Vec<ReadPart> {
     for (stripe, _) in wants.iter().filter(|_| !handle.with(|state| state.is_planted(SeededBug::ReadBeforeResync))) {
-        resync::ensure(handle, *stripe).await;
+        resync::ensure_resynced(handle, *stripe).await;
     }
     let guards = wants.iter().map(|(stripe, _)| handle.share(*stripe)).collect();
     let answers = held(handle, wants, guards).await;
@@ -86,7 +86,7 @@ async fn held(handle: &VolumeHandle, wants: &[StripePieces], guards: Vec<Option<
             }
             None if guard.is_none() => FirstRead::Busy,
             None if is_read(stripe, guard) => {
-                FirstRead::Parts(remains::lost_or_whole(handle, stripe, pieces, wanted).await)
+                FirstRead::Parts(remains::read_without_reconstruction(handle, stripe, pieces, wanted).await)
             }
             None => FirstRead::Parts(unwritten(handle, stripe, pieces).await),
         });

@@ -63,7 +63,7 @@ pub(super) async fn take_in(handle: VolumeHandle, member: MemberIndex, uuid: Uui
         state.membership.members[member].stripes_vouched = 0;
         state.membership.members[member].faults.clear();
         state.membership.members[member].fault_row = None;
-        state.membership.members[member].cache.begin_disk();
+        state.membership.members[member].cache.replace_disk();
         state.membership.superblock.members[member].uuid = uuid;
         state.membership.superblock.members[member].term += 1;
         state.membership.superblock.members[member].faults = 0;
@@ -121,8 +121,8 @@ async fn maps(handle: &VolumeHandle, disk: PlacedDisk) {
     handle.with(|state| {
         let all = 0..state.geometry.written_pages;
         state.maps.written_changed.extend(all.clone());
-        state.maps.written_once.extend(all);
-        state.maps.writes_twice = true; // the other place may hold foreign data
+        state.maps.pages_in_one_place.extend(all);
+        state.maps.flushes_both_places = true; // the other place may hold foreign data
     });
     persist::flush(handle).await;
 }
@@ -290,7 +290,7 @@ async fn window(handle: &VolumeHandle, disk: PlacedDisk, from: StripeIndex, to: 
 /// Rebuilds the member's rows of one stripe, writes them and reads them back, twice at most.
 async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -> RebuildEnd {
     let member = disk.member;
-    resync::ensure(handle, stripe).await;
+    resync::ensure_resynced(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
@@ -321,7 +321,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
             (handle.with(|state| state.geometry.scheme.checks_itself()), matches!(resolved.fate, LossFate::Final));
         if checks_itself && !is_marked {
             resolved.recycle(handle);
-            return given_up(handle, disk, stripe, mine).await;
+            return bury_unrebuildable(handle, disk, stripe, mine).await;
         }
         // Where rows do not prove themselves, an unknown chunk must not be made to look right: it is marked as lost,
         // and then the content of the new disk is known like that of the others.
@@ -334,7 +334,7 @@ async fn rebuild(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex) -
         if !resolved.lost.is_empty() {
             resolved.recycle(handle);
             let is_final = checks_itself && !has_come_back();
-            return if is_final { given_up(handle, disk, stripe, mine).await } else { RebuildEnd::Undecided };
+            return if is_final { bury_unrebuildable(handle, disk, stripe, mine).await } else { RebuildEnd::Undecided };
         }
     }
     let entries = resolved.entries.clone();
@@ -420,7 +420,12 @@ async fn are_there(
 
 /// Where a row cannot be rebuilt and rows prove themselves: writes a lost mark without an appendix in its place. Otherwise
 /// a row that a crash left half rebuilt would look half written; and on a returned disk the old row would look whole.
-async fn given_up(handle: &VolumeHandle, disk: PlacedDisk, stripe: StripeIndex, mine: PositionSet) -> RebuildEnd {
+async fn bury_unrebuildable(
+    handle: &VolumeHandle,
+    disk: PlacedDisk,
+    stripe: StripeIndex,
+    mine: PositionSet,
+) -> RebuildEnd {
     if handle.with(|state| !state.membership.is_current(disk)) {
         return RebuildEnd::Ended;
     }

@@ -40,7 +40,7 @@ pub(super) async fn open(handle: VolumeHandle) {
     };
     let disputed = read_written(&handle).await;
     if is_vouched_for {
-        handle.with(|state| vouch(state, &disputed));
+        handle.with(|state| hold_against_map_sum(state, &disputed));
     }
     let is_writable = handle.with(|state| {
         let newest = state.maps.written_generations.iter().max().copied().unwrap_or(0);
@@ -49,7 +49,7 @@ pub(super) async fn open(handle: VolumeHandle) {
             state.options.is_read_only = true;
             // Nothing is written from here on, so no flush may owe a page.
             state.maps.written_changed.clear();
-            state.maps.written_once.clear();
+            state.maps.pages_in_one_place.clear();
         }
         let dirty = if was_clean { Bits::zeros(state.geometry.regions()) } else { told.clone() };
         state.maps.unsynced = UnsyncedRegions::new(&dirty);
@@ -193,11 +193,11 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
                     // Overwrite what the crash left of a version that it cut short.
                     let torn: Vec<u64> = found.iter().filter(is_torn).map(|found| found.page).collect();
                     state.maps.written_changed.extend(&torn);
-                    state.maps.written_once.extend(&torn);
+                    state.maps.pages_in_one_place.extend(&torn);
                 }
                 let rare = rare_pages(state, start..(start + PAGES_AT_ONCE).min(pages), &sound);
                 state.maps.written_changed.extend(rare);
-                state.maps.written_once.extend(&disputed);
+                state.maps.pages_in_one_place.extend(&disputed);
             }
         });
     }
@@ -206,7 +206,7 @@ async fn read_written(handle: &VolumeHandle) -> Vec<u64> {
 
 /// Holds the map against the superblock's map sum. If they differ, the newest version of a page is gone, and what is left is older: in
 /// the pages that two versions dispute, or in all pages if there are none, every stripe counts as written. Zeros are never invented.
-fn vouch(state: &mut VolumeState, disputed: &[u64]) {
+fn hold_against_map_sum(state: &mut VolumeState, disputed: &[u64]) {
     if written::sum(&state.geometry, &state.maps.written) == state.membership.superblock.map_sum {
         return;
     }

@@ -37,7 +37,7 @@ pub(super) async fn lost(handle: &VolumeHandle, stripe: StripeIndex) -> Position
     let (count, len) = handle.with(|state| (state.shape().data, state.chunk_bytes()));
     let pieces: Vec<ChunkBytes> =
         StripePosition::first(count).map(|position| ChunkBytes { position, range: 0..len, at: 0 }).collect();
-    let parts = lost_or_whole(handle, stripe, &pieces, PositionSet::range(0, count)).await;
+    let parts = read_without_reconstruction(handle, stripe, &pieces, PositionSet::range(0, count)).await;
     let mut lost = PositionSet::NONE;
     for (position, part) in StripePosition::numbered(parts) {
         match part {
@@ -58,7 +58,7 @@ fn is_older_than_all(evidence: &Evidence, position: StripePosition) -> bool {
 
 /// Answers the wanted pieces as far as their own rows prove them, without reconstruction: more members are missing than
 /// the parities make up for, or a crash left the stripe undecided.
-pub(super) async fn lost_or_whole(
+pub(super) async fn read_without_reconstruction(
     handle: &VolumeHandle,
     stripe: StripeIndex,
     pieces: &[ChunkBytes],

@@ -184,7 +184,7 @@ async fn deallocate(handle: &VolumeHandle, offset: VolumeOffset, len: u64) {
     let stripe_bytes = handle.with(|state| state.geometry.stripe_bytes());
     let whole = StripeIndex(offset.get().div_ceil(stripe_bytes))..StripeIndex((offset + len).get() / stripe_bytes);
     for stripe in StripeIndex::each(whole) {
-        resync::ensure(handle, stripe).await;
+        resync::ensure_resynced(handle, stripe).await;
         if !handle.with(|state| state.maps.written.get(stripe)) {
             continue;
         }

@@ -47,7 +47,7 @@ pub(super) fn start(handle: &VolumeHandle) {
             while own.with(|state| state.membership.is_serving())
                 && let Some(stripe) = own.with(|state| next_of(state, &regions, &next))
             {
-                ensure(&own, stripe).await;
+                ensure_resynced(&own, stripe).await;
             }
             own.with(|state| {
                 state.scheduler.requests -= 1;
@@ -72,7 +72,7 @@ fn next_of(state: &VolumeState, regions: &[RegionIndex], next: &Cell<(usize, u64
 }
 
 /// Resyncs a stripe that a crash may have left half written, unless that is done already. No stripe may be used before.
-pub(super) async fn ensure(handle: &VolumeHandle, stripe: StripeIndex) {
+pub(super) async fn ensure_resynced(handle: &VolumeHandle, stripe: StripeIndex) {
     let needs_resync = || handle.with(|state| state.maps.needs_resync(stripe));
     if !needs_resync() {
         return;
@@ -112,7 +112,7 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
     }
     // 3. Decide by versions and checksums what each chunk is to be: as it is, rebuilt, resealed, or lost.
     let mut reconciliation = reconcile(&rows.evidence);
-    let hurt = if is_written { not_of_a_crash(&rows.evidence) } else { Vec::new() };
+    let damaged = if is_written { not_of_a_crash(&rows.evidence) } else { Vec::new() };
     if !is_written && (!reconciliation.lost.is_empty() || !reconciliation.resealed.is_empty()) {
         rows.recycle(handle);
         write_zeros(handle, stripe).await;
@@ -147,11 +147,11 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         }
         left.recycle(handle);
         report(handle, stripe, lost);
-        report_hurt(handle, stripe, not_lost(hurt, lost), Vec::new()).await;
+        report_damaged(handle, stripe, not_lost(damaged, lost), Vec::new()).await;
         return;
     }
     // 6. Give every chunk that goes back, is resealed or is lost a new version, so that nothing older can pass for it.
-    let recounted = taken_back(&rows.evidence, &reconciliation);
+    let recounted = reused_versions(&rows.evidence, &reconciliation);
     let is_renewed = !(reconciliation.lost | reconciliation.resealed | recounted).is_empty();
     let number = if is_renewed { persist::next_write_number(handle).await } else { 0 };
     let writes = handle.with(|state| {
@@ -184,8 +184,8 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         return;
     }
     // 7. Write what changed. A member that refuses a write fails.
-    let hurt = not_lost(hurt, reconciliation.lost);
-    let written = handle.with(|state| copies(state, stripe, &hurt, &writes));
+    let damaged = not_lost(damaged, reconciliation.lost);
+    let written = handle.with(|state| copies(state, stripe, &damaged, &writes));
     let members: BTreeSet<MemberIndex> = writes.iter().map(|(member, _)| *member).collect();
     let done = handle.ops_twice(writes).await;
     for (disk, why) in persist::failed(handle, done) {
@@ -204,19 +204,19 @@ async fn resync_stripe(handle: &VolumeHandle, stripe: StripeIndex) {
         state.shape().data_positions().for_each(|position| state.maps.note_write(stripe, position));
     });
     report(handle, stripe, reconciliation.lost);
-    report_hurt(handle, stripe, hurt, written).await;
+    report_damaged(handle, stripe, damaged, written).await;
 }
 
 /// Those of these rows whose chunks are not lost: lost chunks are reported as such.
-fn not_lost(hurt: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec<(StripePosition, RowStatus)> {
-    hurt.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
+fn not_lost(damaged: Vec<(StripePosition, RowStatus)>, lost: PositionSet) -> Vec<(StripePosition, RowStatus)> {
+    damaged.into_iter().filter(|&(position, _)| !lost.contains(position)).collect()
 }
 
-/// Copies of the buffers in `writes` that replace the rows in `hurt` ([`not_of_a_crash`]): their right content.
+/// Copies of the buffers in `writes` that replace the rows in `damaged` ([`not_of_a_crash`]): their right content.
 fn copies(
     state: &VolumeState,
     stripe: StripeIndex,
-    hurt: &[(StripePosition, RowStatus)],
+    damaged: &[(StripePosition, RowStatus)],
     writes: &[(MemberIndex, OpKind)],
 ) -> Vec<(StripePosition, Buffer)> {
     let copy = |&(position, _): &(StripePosition, RowStatus)| {
@@ -229,7 +229,7 @@ fn copies(
             _ => None,
         })
     };
-    hurt.iter().filter_map(copy).collect()
+    damaged.iter().filter_map(copy).collect()
 }
 
 /// The rows of an already written stripe that are in a state that no crash leaves: a write that was cut short leaves an
@@ -244,13 +244,13 @@ fn not_of_a_crash(evidence: &Evidence) -> Vec<(StripePosition, RowStatus)> {
 
 /// Reports which of these rows the resync repaired, and blames their members, as a repair does. First it flushes and
 /// reads the rows back: each must equal its copy in `written`, or, without a copy, be sound.
-async fn report_hurt(
+async fn report_damaged(
     handle: &VolumeHandle,
     stripe: StripeIndex,
-    hurt: Vec<(StripePosition, RowStatus)>,
+    damaged: Vec<(StripePosition, RowStatus)>,
     written: Vec<(StripePosition, Buffer)>,
 ) {
-    let positions: PositionSet = hurt.iter().map(|&(position, _)| position).collect();
+    let positions: PositionSet = damaged.iter().map(|&(position, _)| position).collect();
     let present = handle.with(|state| positions - state.membership.missing(stripe));
     if present.is_empty() {
         return;
@@ -281,7 +281,7 @@ async fn report_hurt(
         state.io.recycle(written.into_iter().map(|(_, row)| row));
         present - state.membership.missing(stripe)
     });
-    for (position, status) in hurt.into_iter().filter(|&(position, _)| present.contains(position)) {
+    for (position, status) in damaged.into_iter().filter(|&(position, _)| present.contains(position)) {
         let is_repaired = right.contains(position);
         let end = if is_repaired { Resolution::Repaired } else { Resolution::Reconstructed };
         let (kind, place) = handle.with(|state| {
@@ -299,7 +299,7 @@ async fn report_hurt(
 /// Chunks of which some row or list names a later version than the one that they go back to. Hybrid-1 counts versions
 /// by the chunk, so the chunk's next write would take that number again. If a second crash then left a row of the first
 /// write, one number would name two contents, and nothing could tell them apart.
-fn taken_back(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionSet {
+fn reused_versions(evidence: &Evidence, reconciliation: &Reconciliation) -> PositionSet {
     if evidence.scheme != Scheme::Hybrid1 {
         return PositionSet::NONE;
     }

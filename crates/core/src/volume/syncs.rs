@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct Sync {
     /// The disk it was submitted to.
     pub disk: PlacedDisk,
-    /// For a durable write to a disk whose cache was empty: the writes begun by then ([`super::cache::Cache::begun`]).
+    /// For a durable write to a disk whose cache was empty: the writes begun by then ([`super::volatile_writes::VolatileWrites::begun`]).
     /// `None`: any other sync.
     pub begun_if_empty: Option<u64>,
 }

@@ -15,7 +15,7 @@ use crate::position_set::PositionSet;
 /// Reads a stripe whole and repairs it. Returns true if it then has all of its content, as reads would find it. A
 /// stripe that was never written has nothing to lose.
 pub(super) async fn stripe(handle: &VolumeHandle, stripe: StripeIndex) -> bool {
-    resync::ensure(handle, stripe).await;
+    resync::ensure_resynced(handle, stripe).await;
     let _guard = handle.lock(stripe, true).await;
     let (is_written, is_undecided) =
         handle.with(|state| (state.maps.written.get(stripe), state.maps.is_undecided(stripe)));

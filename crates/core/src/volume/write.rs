@@ -17,7 +17,7 @@ use crate::volume::block::BlockFailure;
 
 /// Does the waiting writes of a stripe, all at once, until there are no more.
 pub(super) async fn drain(handle: VolumeHandle, stripe: StripeIndex) {
-    resync::ensure(&handle, stripe).await;
+    resync::ensure_resynced(&handle, stripe).await;
     loop {
         let guard = handle.lock(stripe, true).await;
         let batch = handle.with(|state| state.scheduler.writes.take(stripe));

@@ -4,18 +4,18 @@
 
 /// Counts of one disk's writes that were not asked to be durable.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct VolatileWrites {
     asked: u64,
     ended: u64,
     flushed: u64,
     has_lost: bool,
 }
 
-impl Cache {
+impl VolatileWrites {
     /// The counts for a disk that may hold unflushed writes of an earlier process: until the next flush it counts as having
     /// one.
-    pub fn unknown() -> Cache {
-        Cache { asked: 1, ended: 1, ..Cache::default() }
+    pub fn unknown() -> VolatileWrites {
+        VolatileWrites { asked: 1, ended: 1, ..VolatileWrites::default() }
     }
 
     /// Counts a write that begins.
@@ -39,7 +39,7 @@ impl Cache {
     }
 
     /// Forgets a possible loss, because another disk takes this one's place.
-    pub fn begin_disk(&mut self) {
+    pub fn replace_disk(&mut self) {
         self.has_lost = false;
     }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn only_what_had_ended_when_a_flush_began_is_covered_by_it() {
-        let mut cache = Cache::default();
+        let mut cache = VolatileWrites::default();
         assert!(cache.is_empty());
         cache.begin();
         cache.begin();
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_a_killed_process_left_is_covered_by_the_first_flush() {
-        let mut cache = Cache::unknown();
+        let mut cache = VolatileWrites::unknown();
         assert!(!cache.is_empty());
         cache.flushed(cache.mark());
         assert!(cache.is_empty());
