@@ -3,7 +3,7 @@
 //! The calling task holds the stripe alone.
 
 use super::finding::{CorruptionKind, FindingPlace, Resolution, VolumeFinding, kind_of};
-use super::handle::VolumeHandle;
+use super::handle::{EndedOp, VolumeHandle};
 use super::persist;
 use super::rows::{self, Rows};
 use super::seal::sum_and_seal;
@@ -13,7 +13,7 @@ use crate::index::{StripeIndex, StripePosition};
 use crate::position_set::PositionSet;
 use crate::volume::integrity::judge::{Diagnosis, judge};
 use crate::volume::integrity::tag::{ListEntry, RowStatus};
-use crate::volume::member::{MemberIndex, OpKind};
+use crate::volume::member::OpKind;
 use scrubjay_code::crc32c;
 
 /// A stripe, as far as its content is proven.
@@ -385,29 +385,11 @@ async fn write_rebuilt(
             })
             .collect()
     });
-    let members: Vec<MemberIndex> = ops.iter().map(|(member, _)| *member).collect();
     let done = handle.ops(ops).await;
     handle.with(|state| state.io.recycle(done.into_iter().flat_map(|done| done.buffer)));
-    let flushed = handle.ops(members.into_iter().map(|member| (member, OpKind::Flush)).collect()).await;
-    let is_flushed: Vec<bool> = flushed.iter().map(|done| done.result.is_ok()).collect();
-    for (disk, why) in persist::failed(handle, flushed) {
-        persist::fail_member(handle, disk, why).await; // no later flush would report what was lost with this one
-    }
-
-    let flushed: PositionSet =
-        wanted.iter().zip(is_flushed).filter(|(_, is_flushed)| *is_flushed).map(|(position, _)| position).collect();
-    let mut right = PositionSet::NONE;
-    // Twice, as everywhere: the read may go astray where the write did not.
-    for _ in 0..2 {
-        let again = rows::read(handle, stripe, flushed - right, PositionSet::NONE).await;
-        let is_same =
-            |&position: &StripePosition| again.buffers[position].as_deref() == rebuilt.rows[position].as_deref();
-        right = right | (flushed - right).iter().filter(is_same).collect();
-        again.recycle(handle);
-        if right == flushed {
-            break;
-        }
-    }
+    let is_same =
+        |read: &Rows, position: StripePosition| read.buffers[position].as_deref() == rebuilt.rows[position].as_deref();
+    let right = flush_and_read_back(handle, stripe, wanted, is_same).await;
     handle.with(|state| {
         let (now, shape) = (state.scheduler.now, state.shape());
         state.maps.intents.end(region, now);
@@ -417,6 +399,33 @@ async fn write_rebuilt(
         });
     });
     persist::clean_later(handle);
+    right
+}
+
+/// Has the members of these rows flush, and reads the rows back, twice at most, because a read may go astray where the write did not.
+/// Returns the rows whose members flushed, and that `is_right` accepts.
+pub(super) async fn flush_and_read_back(
+    handle: &VolumeHandle,
+    stripe: StripeIndex,
+    positions: PositionSet,
+    is_right: impl Fn(&Rows, StripePosition) -> bool,
+) -> PositionSet {
+    let member = |position| handle.with(|state| state.geometry.place(stripe, position).member);
+    let done = handle.ops(positions.iter().map(|position| (member(position), OpKind::Flush)).collect()).await;
+    let is_flushed = |(position, done): (StripePosition, &EndedOp)| done.result.is_ok().then_some(position);
+    let flushed: PositionSet = positions.iter().zip(&done).filter_map(is_flushed).collect();
+    for (disk, why) in persist::failed(handle, done) {
+        persist::fail_member(handle, disk, why).await; // no later flush would report what was lost with this one
+    }
+    let mut right = PositionSet::NONE;
+    for _ in 0..2 {
+        let again = rows::read(handle, stripe, flushed - right, PositionSet::NONE).await;
+        right = right | (flushed - right).iter().filter(|&position| is_right(&again, position)).collect();
+        again.recycle(handle);
+        if right == flushed {
+            break;
+        }
+    }
     right
 }
 

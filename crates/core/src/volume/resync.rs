@@ -3,7 +3,7 @@
 //! Stripes are resynced in the background, or at once when a request needs one.
 
 use super::finding::{CorruptionKind, Resolution, kind_of};
-use super::handle::{EndedOp, VolumeHandle};
+use super::handle::VolumeHandle;
 use super::marks;
 use super::persist;
 use super::put;
@@ -255,28 +255,11 @@ async fn report_damaged(
     if present.is_empty() {
         return;
     }
-    let member = |position| handle.with(|state| state.geometry.place(stripe, position).member);
-    let flushes = present.iter().map(|position| (member(position), OpKind::Flush)).collect();
-    let done = handle.ops(flushes).await;
-    let is_flushed = |(position, done): (StripePosition, &EndedOp)| done.result.is_ok().then_some(position);
-    let flushed: PositionSet = present.iter().zip(&done).filter_map(is_flushed).collect();
-    for (disk, why) in persist::failed(handle, done) {
-        persist::fail_member(handle, disk, why).await; // no later flush would report what was lost with this one
-    }
-    let mut right = PositionSet::NONE;
-    // Twice, as everywhere: the read may go astray where the write did not.
-    for _ in 0..2 {
-        let again = rows::read(handle, stripe, flushed - right, PositionSet::NONE).await;
-        let is_right = |position: &StripePosition| match written.iter().find(|(one, _)| one == position) {
-            Some((_, row)) => again.buffers[*position].as_deref() == Some(&row[..]),
-            None => again.evidence.rows[*position].is_sound(),
-        };
-        right = right | (flushed - right).iter().filter(is_right).collect();
-        again.recycle(handle);
-        if right == flushed {
-            break;
-        }
-    }
+    let is_right = |read: &Rows, position: StripePosition| match written.iter().find(|(one, _)| *one == position) {
+        Some((_, row)) => read.buffers[position].as_deref() == Some(&row[..]),
+        None => read.evidence.rows[position].is_sound(),
+    };
+    let right = repair::flush_and_read_back(handle, stripe, present, is_right).await;
     let present = handle.with(|state| {
         state.io.recycle(written.into_iter().map(|(_, row)| row));
         present - state.membership.missing(stripe)
