@@ -92,11 +92,11 @@ wound() {
 wound
 scrub looked pool --policy none --read-only
 expect "read-only: exit code" "$status" 3
-expect "read-only: all blocks are found" "$(field rows_healed)" 257
+expect "read-only: all blocks are found, and none is called repaired" "$(field rows_unrepaired) $(field rows_repaired)" "257 0"
 expect "read-only: nothing is repaired" "$(field 'btrfs.places | map(.end) | unique')" '["unrepaired"]'
-scrub healed pool --policy none
+scrub repaired pool --policy none
 expect "one copy: exit code" "$status" 3
-expect "one copy: all blocks were repaired" "$(field rows_healed)" 257
+expect "one copy: all blocks were repaired" "$(field rows_repaired)" 257
 expect "one copy: exactly these places" "$(field 'btrfs.places | map([.bytes, .end, .what]) | sort')" \
   '[[4096,"repaired","checksum"],[1048576,"repaired","checksum"]]'
 expect "one copy: the file is named" "$(field 'btrfs.places | map(.files[]) | unique')" "[\"$work/pool/photos\"]"
@@ -137,7 +137,7 @@ scrub killed pool --policy none --order sequential
 expect "killed: exit code" "$status" 3
 expect "killed: complete" "$(field complete)" true
 expect "killed: resumed" "$(field resumed)" true
-expect "killed: all of both runs" "$(field rows_healed)" 5
+expect "killed: all of both runs" "$(field rows_repaired)" 5
 scrub after pool --policy none
 expect "killed: afterwards all is well" "$status" 0
 
@@ -223,7 +223,7 @@ read -r file byte <<<"$(place_of "$logical" 1)"
 bytes_there() { dd if="$file" bs=4096 skip=$((byte / 4096)) count=2 status=none | cksum; }
 spoilt=$(bytes_there)
 scrub parity pool --policy none
-told="$status $(field 'btrfs.places | map([.what, .end])') $(field rows_healed)"
+told="$status $(field 'btrfs.places | map([.what, .end])') $(field rows_repaired)"
 case $(uname -r) in
 # It repairs the data of other devices while it does a device's parities, and counts none of that: docs/btrfs.md.
 6.12.*) echo "# RAID-5, Linux 6.12: told: $told" ;;

@@ -130,7 +130,7 @@ for member in 2 4; do
 done
 "$scrubjay" scrub lab --policy none --no-progress --fresh --state "$work/state" >/dev/null || true
 "$scrubjay" volume findings lab --json >"$work/findings" || true # its exit code tells that there are some
-expect "members written over: healed, and nothing lost" \
+expect "members written over: repaired, and nothing lost" \
   "$(jq -s '(map(select(.end == "repaired")) | length > 100), (map(select(.end == "lost")) | length)' "$work/findings" | xargs)" "true 0"
 
 # ---- whose device it is, and who has it

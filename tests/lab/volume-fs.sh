@@ -21,7 +21,7 @@ mkdir "$work/fs"
 scribble() { # M START SIZE
   dd if=/dev/urandom of="$work/m$1" bs=1M seek="$2" count="$3" conv=notrunc,fsync status=none
 }
-heal() {
+repair() {
   "$scrubjay" scrub lab --policy none --no-progress --fresh --state "$work/state" >/dev/null || true
 }
 forget_caches() {
@@ -43,12 +43,12 @@ for kind in ${*:-ext4 btrfs}; do
   forget_caches
   (cd "$work/fs/files" && sha256sum ./* >"$work/sums")
 
-  # One member after the other, each healed before the next: the data area begins at 1 MiB.
+  # One member after the other, each repaired before the next: the data area begins at 1 MiB.
   for member in 1 4 0; do
     scribble $member 1 60
     forget_caches
     expect "$kind: files are right, member $member is not" "$(cd "$work/fs/files" && sha256sum --quiet -c "$work/sums" >/dev/null 2>&1 && echo right)" right
-    heal
+    repair
   done
   # Two at once, and writes meanwhile.
   scribble 2 10 10
@@ -73,7 +73,7 @@ for kind in ${*:-ext4 btrfs}; do
   expect "$kind: much was repaired" "$(jq -s 'map(select(.end == "repaired")) | length > 100' "$work/findings")" true
   unmount
   detach
-  heal
+  repair
   stop
   expect "$kind: the check is clean" "$(dirty_stripes)" 0
 done

@@ -55,11 +55,11 @@ for chunk in 4KiB 64KiB; do
   scrub "damaged-$chunk" lab --policy none
   expect "$chunk: damage is found: exit 3" $status 3
   expect "$chunk: all of it is verified" "$(field complete) $(field error)" 'true null'
-  expect "$chunk: much was healed, on members 1 and 4" "$(jq -c '.targets[0] | [(.rows_healed > 300), ([.healed[].member] | unique)]' "$work/$name.json")" '[true,[1,4]]'
-  expect "$chunk: all of that was repaired" "$(jq -c '[.targets[0].healed[].end] | unique' "$work/$name.json")" '["repaired"]'
+  expect "$chunk: much was repaired, on members 1 and 4" "$(jq -c '.targets[0] | [(.rows_repaired > 300), ([.repaired[].member] | unique)]' "$work/$name.json")" '[true,[1,4]]'
+  expect "$chunk: all of that was repaired" "$(jq -c '[.targets[0].repaired[].end] | unique' "$work/$name.json")" '["repaired"]'
   expect "$chunk: nothing was lost" "$(field lost) $(unreadable)" '[] []'
   scrub "again-$chunk" lab --policy none
-  expect "$chunk: the next pass is clean: exit 0" "$status $(field healed)" '0 []'
+  expect "$chunk: the next pass is clean: exit 0" "$status $(field repaired)" '0 []'
 
   # Beside a client, inside the budget.
   scribble 2 200 8
@@ -83,7 +83,7 @@ for chunk in 4KiB 64KiB; do
   end_slowly 2>/dev/null
   scrub "kill-$chunk" lab --policy none
   expect "$chunk: it goes on after kill -9" "$(field resumed) $(field complete)" 'true true'
-  expect "$chunk: and knows what was found before: exit 3" "$status $(jq '.targets[0].rows_healed > 0' "$work/$name.json")" '3 true'
+  expect "$chunk: and knows what was found before: exit 3" "$status $(jq '.targets[0].rows_repaired > 0' "$work/$name.json")" '3 true'
 
   # The server is killed.
   start_slowly "server-$chunk"

@@ -71,7 +71,7 @@ soon grep -q 'WATCH array lab: .* places were wrong, and were made right' progra
 expect "no disk is blamed for it" "$(status '[.disks[] | select(.health == "replace" or .health == "watch")] | length')" 0
 expect "the history has it" "$(history "SELECT count(*) > 0 FROM event WHERE kind = 'check-finished' AND words LIKE '%corrected%'")" 1
 "$scrubjay" scrub lab --policy none --json --state other >again.json 2>again.err || true
-expect "nothing is left to heal" "$(jq -c '.targets[0].healed' again.json)" '[]'
+expect "nothing is left to repair" "$(jq -c '.targets[0].repaired' again.json)" '[]'
 expect "all sectors are read, the volume's, too" "$(status '.lights[2].colour')" green
 "$scrubjay" plan >plan.txt || true
 expect "the plan has it" "$(grep -c '^array lab ' plan.txt)" 1

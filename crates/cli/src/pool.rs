@@ -29,9 +29,10 @@ pub fn headline(outcome: &TargetOutcome, pool: &PoolOutcome) -> String {
     if lost > 0 {
         wrong += &format!("{} LOST: no copy is right; ", blocks(lost));
     }
-    if report.corrected > 0 {
-        let end = if pool.facts.is_read_only { "NOT repaired" } else { "repaired by btrfs" };
-        wrong += &format!("{} WRONG, {end}; ", blocks(report.corrected));
+    for (count, end) in [(outcome.rows_unrepaired(), "NOT REPAIRED"), (outcome.rows_repaired(), "repaired by btrfs")] {
+        if count > 0 {
+            wrong += &format!("{} WRONG, {end}; ", blocks(count));
+        }
     }
     let all = format!("all that btrfs has allocated ({allocated} of {}) verified", report.bytes);
     match report.state {

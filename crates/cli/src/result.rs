@@ -26,12 +26,12 @@ const RUNS_SHOWN: usize = 20;
 const PLACES_SHOWN: usize = 8;
 
 /// What to do about unreadable sectors.
-const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write heals the \
+const ADVICE: &str = "what they held is lost unless a RAID or a backup has it: restore it from there (the write repairs the \
 sector), and replace the disk if there are more next time";
 
 /// What to do about lost stripes.
 const ADVICE_LOST: &str =
-    "whoever reads what was lost gets an I/O error: restore it from a backup (the write heals it)";
+    "whoever reads what was lost gets an I/O error: restore it from a backup (the write repairs it)";
 
 /// What to do where parities do not fit the data, and nothing proves which is wrong.
 const ADVICE_UNDECIDED: &str = "data and parities do not fit each other there, and nothing tells which are wrong: reads give what lies there, compare it \
@@ -98,8 +98,8 @@ pub fn print(outcomes: &[TargetOutcome], out: &mut impl Write) -> io::Result<()>
         }
         writeln!(out, "  {}", cost(outcome))?;
         if let Some(latency) = &report.latency {
-            writeln!(out, "  they took {} beside this scrub", times(&latency.beside))?;
-            writeln!(out, "  and {} without it, as far as can be told", times(&latency.alone))?;
+            writeln!(out, "  they took {} beside this scrub", times(&latency.with_scrub))?;
+            writeln!(out, "  and {} without it, as far as can be told", times(&latency.without_scrub))?;
             if let Some([first, last]) = latency.stretched() {
                 let (first, last) = (show_time(first), show_time(last));
                 writeln!(
@@ -208,31 +208,31 @@ fn headline(outcome: &TargetOutcome) -> String {
     }
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
-    let healed = match outcome.rows_healed() {
+    let wrong = match outcome.rows_repaired() {
         0 => array_findings(outcome),
         1 => "one row WRONG, rebuilt from the others; ".to_owned(),
         count => format!("{} rows WRONG, rebuilt from the others; ", show_count(count)),
     };
-    let healed = unrepaired(outcome) + &healed;
+    let wrong = unrepaired(outcome) + &wrong;
     // Rows on a member that is out were not verified, and have no redundancy left.
-    let healed = match outcome.reduced() {
+    let wrong = match outcome.reduced() {
         Some(state) => {
             let out = outcome.members_out().join(", ");
-            format!("{}{}{out}; {healed}", state.to_string().to_uppercase(), if out.is_empty() { "" } else { ": " })
+            format!("{}{}{out}; {wrong}", state.to_string().to_uppercase(), if out.is_empty() { "" } else { ": " })
         }
-        None => healed,
+        None => wrong,
     };
     match report.state {
-        ScrubState::Complete if report.unreadable.is_empty() && healed.is_empty() => {
+        ScrubState::Complete if report.unreadable.is_empty() && wrong.is_empty() => {
             format!("clean: all of {} verified", report.bytes)
         }
         ScrubState::Complete if report.unreadable.is_empty() && outcome.reduced().is_some() => {
-            format!("{healed}what its other members hold of {} verified", report.bytes)
+            format!("{wrong}what its other members hold of {} verified", report.bytes)
         }
-        ScrubState::Complete if report.unreadable.is_empty() => format!("{healed}all of {} verified", report.bytes),
+        ScrubState::Complete if report.unreadable.is_empty() => format!("{wrong}all of {} verified", report.bytes),
         ScrubState::Complete if outcome.found.is_some() => {
             let lost = stripes(report.unreadable_sectors() / outcome.facts.block.sectors());
-            format!("{lost} LOST, in part or whole; {healed}all the rest of {} verified", report.bytes)
+            format!("{lost} LOST, in part or whole; {wrong}all the rest of {} verified", report.bytes)
         }
         ScrubState::Complete => {
             let places = report.unreadable.len();
@@ -266,7 +266,8 @@ fn array_findings(outcome: &TargetOutcome) -> String {
 }
 
 fn found_so_far(outcome: &TargetOutcome) -> String {
-    let (sectors, healed) = (outcome.ended.report.unreadable_sectors(), outcome.rows_healed());
+    let sectors = outcome.ended.report.unreadable_sectors();
+    let rows = outcome.rows_repaired() + outcome.rows_unrepaired();
     let unreadable = match sectors {
         0 => String::new(),
         count if outcome.found.is_some() => {
@@ -274,10 +275,10 @@ fn found_so_far(outcome: &TargetOutcome) -> String {
         }
         count => format!(", {} UNREADABLE so far", show_count(count)),
     };
-    let healed = if healed == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(healed)) };
+    let rows = if rows == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(rows)) };
     let of_array = array_findings(outcome);
     let of_array = of_array.trim_end_matches("; ");
-    unreadable + &healed + &if of_array.is_empty() { String::new() } else { format!(", {of_array} so far") }
+    unreadable + &rows + &if of_array.is_empty() { String::new() } else { format!(", {of_array} so far") }
 }
 
 /// The cost: time, and the slowdown of foreground requests.

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! scrub    when each sector is verified, and with which result     these four
-//! volume   a block device of members that heals silent corruption  do not use
+//! volume   a block device of members that repairs silent corruption  do not use
 //! probe    how an array is laid out, by timing                     each other
 //! bench    how fast a disk answers, and whether that is normal
 //! ------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ use scrubjay_device::control::SessionControl;
 use scrubjay_device::session::{ScrubSession, SessionEnded};
 use scrubjay_device::store::StateStore;
 use scrubjay_device::target::TargetIdentity;
-use scrubjay_jobs::outcome::unrepaired_rows;
+use scrubjay_jobs::outcome::rows_unrepaired;
+use scrubjay_jobs::pool::PoolOutcome;
 use scrubjay_jobs::settings::{RunOptions, Settings};
 use scrubjay_jobs::target::{RepairWish, ResolvedTarget, TargetLogs};
 use scrubjay_watch::facts::{PassReport, SessionNews, SessionSubject, SubjectKey};
@@ -34,7 +35,7 @@ const USUAL_READ: Bytes = Bytes::mib(1);
 
 /// The news of a session.
 #[derive(Debug)]
-pub struct SessionTold {
+pub struct SessionMessage {
     /// The number of the session.
     pub number: u64,
     /// Its disk or array.
@@ -80,22 +81,18 @@ impl PassOrder {
 
 /// A session's report, with how much it did not repair.
 #[derive(Clone)]
-struct SaidReport {
+struct SessionReport {
     report: ScrubReport,
     /// How many of the corrections that it counts were only found: by a btrfs that is mounted read-only, for instance.
     unrepaired: u64,
 }
 
-impl SaidReport {
-    fn new(report: &ScrubReport, logs: &TargetLogs) -> SaidReport {
-        let unrepaired = match (&logs.pool, &logs.finds) {
-            // If it is mounted read-only, nothing was repaired, in earlier runs of this pass either.
-            (Some(pool), _) if pool.facts.is_read_only => report.corrected,
-            (Some(pool), _) => pool.findings.all().unrepaired,
-            (None, Some(finds)) => unrepaired_rows(finds.all().iter()),
-            (None, None) => 0,
-        };
-        SaidReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
+impl SessionReport {
+    fn new(report: &ScrubReport, logs: &TargetLogs) -> SessionReport {
+        let pool = logs.pool.as_ref().map(PoolOutcome::new);
+        let found = logs.findings.as_ref().map(|findings| findings.all()).unwrap_or_default();
+        let unrepaired = rows_unrepaired(report.corrected, pool.as_ref(), found.iter());
+        SessionReport { report: report.clone(), unrepaired: unrepaired.min(report.corrected) }
     }
 }
 
@@ -104,7 +101,7 @@ struct RunningSession {
     number: u64,
     order: PassOrder,
     control: Arc<SessionControl>,
-    latest: Arc<Mutex<Option<SaidReport>>>,
+    latest: Arc<Mutex<Option<SessionReport>>>,
     /// The report at the last glance.
     before: Option<ScrubReport>,
 }
@@ -124,7 +121,7 @@ pub struct SessionGlance {
 pub struct SessionPool {
     folder: PathBuf,
     is_full_speed: bool,
-    tell: Sender<SessionTold>,
+    tell: Sender<SessionMessage>,
     running: BTreeMap<SessionSubject, RunningSession>,
     next: u64,
 }
@@ -132,7 +129,7 @@ pub struct SessionPool {
 impl SessionPool {
     /// A pool without sessions. States are kept in `folder`. At full speed (for tests) sessions do not wait for the
     /// foreground.
-    pub fn new(folder: PathBuf, is_full_speed: bool, tell: Sender<SessionTold>) -> SessionPool {
+    pub fn new(folder: PathBuf, is_full_speed: bool, tell: Sender<SessionMessage>) -> SessionPool {
         SessionPool { folder, is_full_speed, tell, running: BTreeMap::new(), next: 1 }
     }
 
@@ -160,12 +157,12 @@ impl SessionPool {
                     SessionNews::Refused("its scrub failed inside of Scrubjay: report it, with the journal".to_owned())
                 });
                 // The receiver is gone when the daemon ends.
-                let _ = tell.send(SessionTold { number, subject: order.subject, key: order.key, news });
+                let _ = tell.send(SessionMessage { number, subject: order.subject, key: order.key, news });
             }
         });
         if let Err(error) = spawned {
             let news = SessionNews::Refused(format!("no thread for its scrub: {error}"));
-            let _ = tell.send(SessionTold { number, subject: order.subject, key: order.key, news });
+            let _ = tell.send(SessionMessage { number, subject: order.subject, key: order.key, news });
         }
     }
 
@@ -187,7 +184,7 @@ impl SessionPool {
     }
 
     /// Removes a session that has ended. False: it is no longer the session of its subject.
-    pub fn ended(&mut self, told: &SessionTold) -> bool {
+    pub fn ended(&mut self, told: &SessionMessage) -> bool {
         let is_current = self.running.get(&told.subject).is_some_and(|running| running.number == told.number);
         if is_current {
             self.running.remove(&told.subject);
@@ -242,7 +239,7 @@ fn read(
     order: &PassOrder,
     is_full_speed: bool,
     control: &SessionControl,
-    latest: &Mutex<Option<SaidReport>>,
+    latest: &Mutex<Option<SessionReport>>,
 ) -> SessionNews {
     let opened: Result<ResolvedTarget, String> = match order.subject {
         SessionSubject::Disk(_) => ResolvedTarget::disk(&order.target).map_err(|error| error.to_string()),
@@ -274,9 +271,9 @@ fn read(
         Err(error) => return SessionNews::Refused(error.to_string()),
     };
     let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SaidReport::new(report, &logs));
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SessionReport::new(report, &logs));
     });
-    let told = told_of(order, &SaidReport::new(&report, &logs));
+    let told = told_of(order, &SessionReport::new(&report, &logs));
     match report.state {
         // Reads that are not saved would be unknown after a restart, so they do not count.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),
@@ -287,7 +284,7 @@ fn read(
 }
 
 /// The report on a pass for the watch.
-fn told_of(order: &PassOrder, said: &SaidReport) -> PassReport {
+fn told_of(order: &PassOrder, said: &SessionReport) -> PassReport {
     let report = &said.report;
     let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
     let is_measured = bytes >= MEASURED_MIN && seconds > 0.0;

@@ -470,11 +470,11 @@ impl RunRecorder<'_> {
 
 impl Watcher<Scrub> for RunRecorder<'_> {
     fn told(&mut self, now: Nanos, event: &Event) {
-        self.record(&RecordingEntry::Told { now, event: *event });
+        self.record(&RecordingEntry::Handled { now, event: *event });
     }
 
     fn gave(&mut self, now: Nanos, op: &Op) {
-        self.record(&RecordingEntry::Gave { now, op: *op });
+        self.record(&RecordingEntry::Issued { now, op: *op });
     }
 
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {

@@ -45,12 +45,14 @@ struct TargetDocument {
     /// Requests that failed, though all their sectors could be read one by one.
     transient_errors: u64,
     transient_cause: Option<String>,
-    /// For a volume: rows that were wrong and were repaired, in this pass.
-    rows_healed: u64,
+    /// For a volume: rows that were wrong and were repaired, in this pass. For a btrfs: blocks.
+    rows_repaired: u64,
     /// For a volume: the rows repaired in this run, as far as the server reported them.
-    healed: Vec<Finding>,
+    repaired: Vec<Finding>,
+    /// For a volume: rows that were wrong or unreadable once in this run, and right when they were read again.
+    transient: Vec<Finding>,
     /// For a volume: rows still wrong on their members, each counted once: a disk did not take the repair, or the volume is
-    /// read-only. Readers get the right contents, from the other members.
+    /// read-only. Readers get the right contents, from the other members. For a btrfs: blocks.
     rows_unrepaired: u64,
     /// For a volume: the findings behind `rows_unrepaired`, in this run.
     unrepaired: Vec<Finding>,
@@ -125,9 +127,9 @@ struct SlowdownDocument {
 #[derive(Debug, Serialize)]
 struct LatencyDocument {
     /// With the scrub, as measured.
-    beside: Times,
+    with_scrub: Times,
     /// Without the scrub: the measured times less what was lost by waiting for it. Computed, not measured.
-    alone: Times,
+    without_scrub: Times,
 }
 
 #[derive(Debug, Serialize)]
@@ -198,8 +200,8 @@ impl TargetDocument {
                 held_back_by_max: outcome.is_held_back_by_max(),
             },
             latency: report.latency.as_ref().map(|latency| LatencyDocument {
-                beside: Times::of(&latency.beside),
-                alone: Times::of(&latency.alone),
+                with_scrub: Times::of(&latency.with_scrub),
+                without_scrub: Times::of(&latency.without_scrub),
             }),
             wait_seconds: report.setting.wait.as_secs_f64(),
             request_bytes: report.setting.size.0,
@@ -209,8 +211,9 @@ impl TargetDocument {
             bytes_requested: report.bytes_requested.0,
             transient_errors: report.transient_errors,
             transient_cause: report.transient_cause.map(|cause| cause.to_string()),
-            rows_healed: outcome.rows_healed(),
-            healed: outcome.healed().cloned().collect(),
+            rows_repaired: outcome.rows_repaired(),
+            repaired: outcome.repaired().cloned().collect(),
+            transient: outcome.transient().cloned().collect(),
             rows_unrepaired: outcome.rows_unrepaired(),
             unrepaired: outcome.unrepaired().cloned().collect(),
             lost: outcome.lost().cloned().collect(),

@@ -55,17 +55,17 @@ pub struct TargetOutcome {
 impl TargetOutcome {
     /// The outcome of a session that has ended; asks a volume's server for the last of its findings.
     pub fn new(facts: SessionInfo, ended: SessionEnded, logs: &TargetLogs) -> TargetOutcome {
-        let TargetLogs { finds, pool, checked } = logs;
+        let TargetLogs { findings, pool, checked } = logs;
         if let Some(checked) = checked {
             checked.recall(&ended.report.mismatched);
         }
-        let error = finds.as_ref().and_then(|finds| finds.fetch().err());
+        let error = findings.as_ref().and_then(|findings| findings.fetch().err());
         let unfetched = error.map(|error| format!("what was found wrong may be more than is told: {error}"));
-        let volume = finds.as_ref().and_then(|finds| finds.status().ok());
+        let volume = findings.as_ref().and_then(|findings| findings.status().ok());
         TargetOutcome {
             facts,
             ended,
-            found: finds.as_ref().map(FindingsFeed::all),
+            found: findings.as_ref().map(FindingsFeed::all),
             volume,
             pool: pool.as_ref().map(PoolOutcome::new),
             checked: checked.as_ref().map(MdLog::found),
@@ -101,9 +101,14 @@ impl TargetOutcome {
         .collect()
     }
 
-    /// Rows that were wrong, and were repaired from the others, or were right when they were read again.
-    pub fn healed(&self) -> impl Iterator<Item = &Finding> {
-        self.findings(|end| matches!(end, Resolution::Repaired | Resolution::Transient))
+    /// Rows that were wrong, and were repaired from the others.
+    pub fn repaired(&self) -> impl Iterator<Item = &Finding> {
+        self.findings(|end| end == Resolution::Repaired)
+    }
+
+    /// Rows that were wrong or unreadable once, and right when they were read again.
+    pub fn transient(&self) -> impl Iterator<Item = &Finding> {
+        self.findings(|end| end == Resolution::Transient)
     }
 
     /// Rows that are still wrong on their members, though the others give what they should hold: a disk did not take the
@@ -116,9 +121,9 @@ impl TargetOutcome {
         self.found.iter().flatten().filter(move |finding| is_wanted(finding.end))
     }
 
-    /// How many rows are known to be still wrong on their members.
+    /// How many rows (of a btrfs: blocks) are known to be still wrong on their members.
     pub fn rows_unrepaired(&self) -> u64 {
-        unrepaired_rows(self.found.iter().flatten())
+        rows_unrepaired(self.ended.report.corrected, self.pool.as_ref(), self.found.iter().flatten())
     }
 
     /// Rows that could not be repaired.
@@ -126,10 +131,11 @@ impl TargetOutcome {
         self.findings(|end| end == Resolution::Lost)
     }
 
-    /// How many rows were repaired in this pass, as far as is known: earlier runs count, too.
-    pub fn rows_healed(&self) -> u64 {
-        let corrected = self.ended.report.corrected.saturating_sub(self.rows_unrepaired());
-        if self.checked.is_some() { 0 } else { corrected.max(self.healed().count() as u64) }
+    /// How many rows (of a btrfs: blocks) were repaired in this pass, as far as is known: earlier runs count, too.
+    pub fn rows_repaired(&self) -> u64 {
+        let unrepaired = self.rows_unrepaired() + self.transient().count() as u64;
+        let repaired = self.ended.report.corrected.saturating_sub(unrepaired);
+        if self.checked.is_some() { 0 } else { repaired.max(self.repaired().count() as u64) }
     }
 
     /// For an array: how many sectors md rewrote in this pass because a member could not read them, as far as is known.
@@ -248,8 +254,20 @@ impl TargetOutcome {
     }
 }
 
-/// How many rows, each counted once, these findings name as still wrong on their members.
-pub fn unrepaired_rows<'a>(found: impl Iterator<Item = &'a Finding>) -> u64 {
-    let unrepaired = found.filter(|finding| finding.end == Resolution::Reconstructed);
-    unrepaired.map(|finding| (finding.member, finding.offset)).collect::<BTreeSet<_>>().len() as u64
+/// How many rows (of a btrfs: blocks) of a pass are still wrong on their members, if it counts `corrected` as wrong for which
+/// readers get the right contents. Of a volume `found` says so, each row counted once.
+pub fn rows_unrepaired<'a>(
+    corrected: u64,
+    pool: Option<&PoolOutcome>,
+    found: impl Iterator<Item = &'a Finding>,
+) -> u64 {
+    match pool {
+        // Nothing was repaired, in earlier runs of this pass either.
+        Some(pool) if pool.facts.is_read_only => corrected,
+        Some(pool) => pool.found.unrepaired.min(corrected),
+        None => {
+            let unrepaired = found.filter(|finding| finding.end == Resolution::Reconstructed);
+            unrepaired.map(|finding| (finding.member, finding.offset)).collect::<BTreeSet<_>>().len() as u64
+        }
+    }
 }

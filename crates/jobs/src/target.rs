@@ -23,8 +23,8 @@ pub struct ResolvedTarget {
 /// Findings that some targets report while they are scrubbed: a disk has none of these.
 #[derive(Default)]
 pub struct TargetLogs {
-    /// For a volume: what it finds wrong from now on.
-    pub finds: Option<FindingsFeed>,
+    /// For a volume: its findings from now on.
+    pub findings: Option<FindingsFeed>,
     /// For a btrfs: its facts, and what is found.
     pub pool: Option<WatchedPool>,
     /// For an array that md checks: what is found from now on.
@@ -164,7 +164,7 @@ impl ResolvedTarget {
         }
         let failed = |source| TargetNameError::Remote { path: path.to_owned(), source };
         let remote = Remote::open(path, socket).map_err(failed)?;
-        let logs = TargetLogs { finds: Some(remote.finds()), ..TargetLogs::default() };
+        let logs = TargetLogs { findings: Some(remote.findings()), ..TargetLogs::default() };
         Ok(ResolvedTarget { subject: Box::new(remote), logs })
     }
 }

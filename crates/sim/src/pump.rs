@@ -187,7 +187,7 @@ impl<S: RequestSource> SimulatedPump<S> {
 
     fn told(&mut self, machine: &mut impl Machine, now: Nanos, event: Event) {
         if let Some(recording) = &mut self.recording {
-            recording.push(RecordingEntry::Told { now, event });
+            recording.push(RecordingEntry::Handled { now, event });
         }
         machine.handle(now, event);
     }
@@ -197,7 +197,7 @@ impl<S: RequestSource> SimulatedPump<S> {
         let before = self.ops.len();
         while let Some(op) = machine.poll_op(now) {
             if let Some(recording) = &mut self.recording {
-                recording.push(RecordingEntry::Gave { now, op });
+                recording.push(RecordingEntry::Issued { now, op });
             }
             let Op::Verify { id, range } = op;
             let outcome = self.disk.verify(range);

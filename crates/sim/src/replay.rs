@@ -19,13 +19,13 @@ pub fn replay(machine: &mut impl Machine, recorded: &Recording) -> Recording {
     const OPS_MAX: usize = 1024;
     let mut recording = Recording::new();
     for entry in recorded.entries() {
-        let RecordingEntry::Told { now, event } = *entry else { continue };
+        let RecordingEntry::Handled { now, event } = *entry else { continue };
         recording.push(*entry);
         machine.handle(now, event);
         if event == Event::Tick {
             let before = recording.entries().len();
             while let Some(op) = machine.poll_op(now) {
-                recording.push(RecordingEntry::Gave { now, op });
+                recording.push(RecordingEntry::Issued { now, op });
                 assert!(recording.entries().len() - before <= OPS_MAX, "the machine floods the disk");
             }
         }

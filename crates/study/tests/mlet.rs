@@ -59,10 +59,10 @@ fn named(recording: &Recording) -> BTreeMap<u64, Nanos> {
     let (mut asked, mut named) = (BTreeMap::new(), BTreeMap::new());
     for entry in recording.entries() {
         match *entry {
-            RecordingEntry::Gave { op: Op::Verify { id, range }, .. } => {
+            RecordingEntry::Issued { op: Op::Verify { id, range }, .. } => {
                 asked.insert(id, range);
             }
-            RecordingEntry::Told {
+            RecordingEntry::Handled {
                 event: Event::Completed { id, outcome: VerifyOutcome::Unreadable(_), finished, .. },
                 ..
             } => {
@@ -70,7 +70,7 @@ fn named(recording: &Recording) -> BTreeMap<u64, Nanos> {
                     named.entry(asked[&id].start.0 / GRANULE).or_insert(finished);
                 }
             }
-            RecordingEntry::Told { .. } => {}
+            RecordingEntry::Handled { .. } => {}
         }
     }
     named

@@ -1,4 +1,4 @@
-//! `make demo`: a disk that is scrubbed while its owner is busy, then a volume that heals.
+//! `make demo`: a disk that is scrubbed while its owner is busy, then a volume that repairs itself.
 
 mod client;
 mod faults;

@@ -124,7 +124,7 @@ pub enum Verb {
     Simulate(Simulate),
     /// Study a trace or a model: a page of figures and tables
     Study(StudyArgs),
-    /// Create, serve and repair volumes that heal silent corruption (experimental)
+    /// Create, serve and repair volumes that repair silent corruption (experimental)
     Volume(Box<volume::VolumeArgs>),
     /// Measure disks (IOPS with latency), and how fast this machine computes parities
     Bench(BenchArgs),

@@ -18,10 +18,10 @@ Examples:
   scrubjay volume create --data 4 --parity 2 --name photos [a-f].img
   scrubjay volume serve [a-f].img --listen unix:/tmp/photos.sock
   scrubjay volume status
-  scrubjay scrub photos         read every stripe while it is idle, heal what is wrong
+  scrubjay scrub photos         read every stripe while it is idle, repair what is wrong
 
 A volume is a block device made of members: disks, partitions or files. It finds silent
-corruption of its members, says where it is, and heals it.";
+corruption of its members, says where it is, and repairs it.";
 
 /// Arguments of `volume`.
 #[derive(Debug, Args)]

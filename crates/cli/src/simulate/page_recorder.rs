@@ -154,7 +154,7 @@ impl HostObserver for PageRecorder {
         }
         let now = UnixSeconds(at);
         match fact {
-            HostFact::Told(event) => self.told(now, event),
+            HostFact::Event(event) => self.told(now, event),
             HostFact::Kept(rows, dropped) => self.kept(now, rows, dropped),
             HostFact::Noon(status) if at >= self.last_noon => {
                 let told = document((*status).clone(), now, &DaylightCalendar, &NoSessions);

@@ -60,7 +60,7 @@ fn stripes_of(findings: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_wrong_is_healed_told_once_and_then_all_is_clean() {
+fn what_is_wrong_is_repaired_told_once_and_then_all_is_clean() {
     let served = Served::written();
     served.damage(7, &["b"]);
     served.damage(80, &["c", "f"]);
@@ -71,14 +71,14 @@ fn what_is_wrong_is_healed_told_once_and_then_all_is_clean() {
         (Some(3), &json!(true), &json!("volume")),
         "{ran:?}"
     );
-    assert_eq!((&found["rows_healed"], &found["lost"], &found["unreadable"]), (&json!(3), &json!([]), &json!([])));
-    let mut healed = stripes_of(&found["healed"]);
-    healed.sort_unstable();
-    assert_eq!(healed, [7, 80, 80]);
-    assert!(found["healed"].as_array().unwrap().iter().all(|finding| finding["end"] == "repaired"), "{found}");
+    assert_eq!((&found["rows_repaired"], &found["lost"], &found["unreadable"]), (&json!(3), &json!([]), &json!([])));
+    let mut repaired = stripes_of(&found["repaired"]);
+    repaired.sort_unstable();
+    assert_eq!(repaired, [7, 80, 80]);
+    assert!(found["repaired"].as_array().unwrap().iter().all(|finding| finding["end"] == "repaired"), "{found}");
     assert_eq!((&found["detector"], &found["slowdown"]["foreground_requests"]), (&json!("server"), &json!(0)));
     let again = served.run(&FAST);
-    assert_eq!((again.code, &again.target()["healed"]), (Some(0), &json!([])));
+    assert_eq!((again.code, &again.target()["repaired"]), (Some(0), &json!([])));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_cannot_be_written_is_not_called_repaired() {
         let ran = served.run(&FAST);
         let found = ran.target();
         assert_eq!((ran.code, &found["complete"]), (Some(3), &json!(true)), "{ran:?}");
-        assert_eq!((&found["rows_healed"], &found["healed"]), (&json!(0), &json!([])));
+        assert_eq!((&found["rows_repaired"], &found["repaired"]), (&json!(0), &json!([])));
         assert_eq!((&found["rows_unrepaired"], stripes_of(&found["unrepaired"])), (&json!(1), vec![7]));
     }
     let text = served.run(&FAST[..4]);
@@ -108,7 +108,7 @@ fn a_stripe_that_is_lost_is_named_and_no_other() {
     let run = json!([{"start": 41 * CHUNK_SECTORS, "count": CHUNK_SECTORS,
                       "cause": "lost: what lay there cannot be proven"}]);
     assert_eq!((ran.code, &found["complete"], &found["unreadable"]), (Some(3), &json!(true), &run));
-    assert_eq!((&found["rows_healed"], stripes_of(&found["lost"])), (&json!(0), vec![41, 41, 41]));
+    assert_eq!((&found["rows_repaired"], stripes_of(&found["lost"])), (&json!(0), vec![41, 41, 41]));
     let bytes = |field: &str| found[field].as_u64().unwrap();
     assert_eq!(bytes("bytes") - bytes("bytes_verified"), CHUNK);
     let text = served.run(&FAST[..4]);
@@ -126,7 +126,7 @@ fn a_scrub_that_was_killed_goes_on_and_still_knows_what_it_found() {
     let ran = served.run(&FAST);
     let found = ran.target();
     assert_eq!((ran.code, &found["resumed"], &found["complete"]), (Some(3), &json!(true), &json!(true)), "{ran:?}");
-    assert_eq!((&found["rows_healed"], &found["healed"]), (&json!(1), &json!([])));
+    assert_eq!((&found["rows_repaired"], &found["repaired"]), (&json!(1), &json!([])));
     assert!(found["bytes_requested"].as_u64().unwrap() <= found["bytes"].as_u64().unwrap() - SAVED * CHUNK);
     assert_eq!(served.run(&FAST).code, Some(0), "the next pass is another one");
 }

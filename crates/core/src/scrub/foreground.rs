@@ -240,7 +240,7 @@ impl ForegroundTracker {
 
     /// Response times of foreground requests; `None` unless completions are seen.
     pub(super) fn latency(&self) -> Option<ForegroundLatency> {
-        Some(&self.latency).filter(|latency| latency.beside.moments().count > 0.0).cloned()
+        Some(&self.latency).filter(|latency| latency.with_scrub.moments().count > 0.0).cloned()
     }
 
     /// The loss of a request that was served in the midst of a scrub request and took `service`. Service times vary

@@ -13,9 +13,9 @@ const STRETCHED: f64 = 1.25;
 #[derive(Clone, Debug, Default)]
 pub struct ForegroundLatency {
     /// Response times as measured.
-    pub beside: DurationHistogram,
+    pub with_scrub: DurationHistogram,
     /// Response times less the slowdown, that of the queue included: computed, not measured.
-    pub alone: DurationHistogram,
+    pub without_scrub: DurationHistogram,
     first: Vec<Nanos>,
     last: VecDeque<Nanos>,
 }
@@ -23,17 +23,17 @@ pub struct ForegroundLatency {
 impl ForegroundLatency {
     /// Counts a request with the response time `taken`, `lost` of which the scrub caused.
     pub(super) fn add(&mut self, taken: Nanos, lost: Nanos) {
-        let alone = taken.since(lost);
-        self.beside.add(taken);
-        self.alone.add(alone);
+        let without_scrub = taken.since(lost);
+        self.with_scrub.add(taken);
+        self.without_scrub.add(without_scrub);
         if self.first.len() < COMPARED {
-            self.first.push(alone);
+            self.first.push(without_scrub);
             return;
         }
         if self.last.len() == COMPARED {
             self.last.pop_front();
         }
-        self.last.push_back(alone);
+        self.last.push_back(without_scrub);
     }
 
     /// The median response times without the scrub of the first and the last requests, if the later one is longer by a
@@ -61,8 +61,12 @@ mod tests {
         (0..600).for_each(|_| latency.add(ms(8), Nanos::ZERO));
         (0..600).for_each(|_| latency.add(ms(13), ms(5)));
         assert_eq!(latency.stretched(), None);
-        let [beside, alone] = [&latency.beside, &latency.alone].map(|times| times.moments().mean());
-        assert!((beside - 0.0105).abs() < 1e-9 && (alone - 0.008).abs() < 1e-9, "{beside} {alone}");
+        let [with_scrub, without_scrub] =
+            [&latency.with_scrub, &latency.without_scrub].map(|times| times.moments().mean());
+        assert!(
+            (with_scrub - 0.0105).abs() < 1e-9 && (without_scrub - 0.008).abs() < 1e-9,
+            "{with_scrub} {without_scrub}"
+        );
         (0..300).for_each(|_| latency.add(ms(13), ms(1)));
         assert_eq!(latency.stretched(), Some([ms(8), ms(12)]));
     }

@@ -32,14 +32,14 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordingEntry {
     /// The machine handled an event. After an [`Event::Tick`] it was also asked for operations until it had none.
-    Told {
+    Handled {
         /// When it handled the event, in the pump's time.
         now: Nanos,
         /// The event.
         event: Event,
     },
     /// The machine issued an operation.
-    Gave {
+    Issued {
         /// When it was asked for it, in the pump's time.
         now: Nanos,
         /// The operation.
@@ -70,8 +70,8 @@ impl Recording {
     /// The operations that the machine issued, with the time of each.
     pub fn ops(&self) -> impl Iterator<Item = (Nanos, Op)> {
         self.entries.iter().filter_map(|entry| match *entry {
-            RecordingEntry::Gave { now, op } => Some((now, op)),
-            RecordingEntry::Told { .. } => None,
+            RecordingEntry::Issued { now, op } => Some((now, op)),
+            RecordingEntry::Handled { .. } => None,
         })
     }
 
@@ -86,7 +86,7 @@ impl RecordingEntry {
     /// The pump's time of this entry.
     pub fn now(&self) -> Nanos {
         match *self {
-            RecordingEntry::Told { now, .. } | RecordingEntry::Gave { now, .. } => now,
+            RecordingEntry::Handled { now, .. } | RecordingEntry::Issued { now, .. } => now,
         }
     }
 }
@@ -100,11 +100,11 @@ impl fmt::Display for Recording {
 impl fmt::Display for RecordingEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            RecordingEntry::Told { now, event } => {
+            RecordingEntry::Handled { now, event } => {
                 write!(f, "told {} ", now.0)?;
                 write_event(f, event)
             }
-            RecordingEntry::Gave { now, op: Op::Verify { id, range } } => {
+            RecordingEntry::Issued { now, op: Op::Verify { id, range } } => {
                 write!(f, "gave {} verify {} {range}", now.0, id.0)
             }
         }
@@ -204,8 +204,8 @@ impl FromStr for RecordingEntry {
     fn from_str(line: &str) -> Result<RecordingEntry, RecordingFault> {
         let mut words = Words(line.split_ascii_whitespace());
         let entry = match words.word()? {
-            "told" => RecordingEntry::Told { now: words.nanos()?, event: read_event(&mut words)? },
-            "gave" => RecordingEntry::Gave { now: words.nanos()?, op: read_op(&mut words)? },
+            "told" => RecordingEntry::Handled { now: words.nanos()?, event: read_event(&mut words)? },
+            "gave" => RecordingEntry::Issued { now: words.nanos()?, op: read_op(&mut words)? },
             other => return Err(RecordingFault::Word(other.to_owned())),
         };
         match words.0.next() {
@@ -335,8 +335,8 @@ mod tests {
             for (span, what) in steps {
                 now += Nanos(span);
                 recording.push(match what {
-                    Ok(event) => RecordingEntry::Told { now, event },
-                    Err(op) => RecordingEntry::Gave { now, op },
+                    Ok(event) => RecordingEntry::Handled { now, event },
+                    Err(op) => RecordingEntry::Issued { now, op },
                 });
             }
             prop_assert_eq!(recording.to_string().parse::<Recording>(), Ok(recording));

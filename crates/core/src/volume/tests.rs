@@ -408,7 +408,7 @@ fn what_a_crash_left_is_not_called_clean_by_one_who_may_not_write() {
 }
 
 #[test]
-fn a_write_that_was_lost_is_found_by_the_first_read_and_healed() {
+fn a_write_that_was_lost_is_found_by_the_first_read_and_repaired() {
     for scheme in [Scheme::Pure, Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
         let mut rig = Rig::new(scheme, LayoutKind::Rotating, 4, 2);
         rig.write(0, &[1; 4 * CHUNK as usize]);
@@ -425,7 +425,7 @@ fn a_write_that_was_lost_is_found_by_the_first_read_and_healed() {
 }
 
 #[test]
-fn a_misdirected_write_heals_its_victim_and_its_target() {
+fn damage_of_a_misdirected_write_is_repaired_at_its_victim_and_its_target() {
     let mut rig = Rig::new(Scheme::Stamp, LayoutKind::Rotating, 4, 2);
     rig.write(0, &vec![1; 40 * CHUNK as usize]);
     let row_bytes = rig.geometry.row_bytes() as usize;

@@ -3,7 +3,7 @@
 use super::news::DaemonNews;
 use super::state::Daemon;
 use crate::channels::{DeliveryError, DeliveryReceipt};
-use crate::sessions::SessionTold;
+use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_jobs::control::DeliveryEntry;
 use scrubjay_watch::events::WatchEvent;
@@ -42,11 +42,11 @@ impl Daemon<'_> {
         self.tell(WatchEvent::Smart(name, answer.reading()));
     }
 
-    fn hear_session(&mut self, told: SessionTold) {
+    fn hear_session(&mut self, told: SessionMessage) {
         if !self.sessions.ended(&told) {
             return; // its disk is gone, or another session has replaced it
         }
-        let SessionTold { subject, key, news, .. } = told;
+        let SessionMessage { subject, key, news, .. } = told;
         let name = self.shown(&subject);
         (self.say)(&format!("{name}: {}", word_of_news(&news)));
         if let SessionNews::Finished(report) = &news {

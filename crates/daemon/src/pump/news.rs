@@ -3,7 +3,7 @@
 use crate::channels::{DeliveryError, DeliveryReceipt};
 use crate::control::PendingAnswer;
 use crate::discovery::{HostSurvey, UeventSocket};
-use crate::sessions::SessionTold;
+use crate::sessions::SessionMessage;
 use crate::smartctl::parse::SmartctlAnswer;
 use scrubjay_watch::facts::DiskKey;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -19,7 +19,7 @@ pub(super) enum DaemonNews {
     /// A drive answered.
     Smart { name: String, key: DiskKey, answer: Box<SmartctlAnswer> },
     /// A session ended, or could not begin.
-    Session(SessionTold),
+    Session(SessionMessage),
     /// A channel accepted a message, or did not.
     Delivered { number: u64, channel: String, outcome: Result<DeliveryReceipt, DeliveryError> },
     /// The heartbeat's URL answered, or did not.

@@ -11,7 +11,7 @@ use crate::config::WatchConfig;
 use crate::control::{ControlDoor, ControlServer, PendingAnswer, past};
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot, UeventSocket};
 use crate::history::HistoryDatabase;
-use crate::sessions::{SessionPool, SessionTold};
+use crate::sessions::{SessionMessage, SessionPool};
 use crate::smartctl::run::Smartctl;
 use crate::time::WatchClock;
 use scrubjay_core::units::UnixSeconds;
@@ -70,7 +70,7 @@ impl<'s> Daemon<'s> {
         let zone = ZonedCalendar::system();
         let name = zone.name().map(str::to_owned);
         let watch = Watch::restore(clock.now(), settings.clone(), Box::new(zone), rows);
-        let (told, sessions_told) = mpsc::channel::<SessionTold>();
+        let (told, sessions_told) = mpsc::channel::<SessionMessage>();
         news::forward(sessions_told, tell.clone(), DaemonNews::Session);
         let smartctl = options.smartctl.iter().fold(Smartctl::default(), |asked, path| asked.with_program(path));
         let surveyor = Surveyor::new(config.also.clone(), clock.period(SURVEY_EVERY), tell.clone());

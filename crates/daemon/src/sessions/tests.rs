@@ -13,7 +13,7 @@ const SECTORS: u64 = 64 << 11;
 struct Scene {
     folder: TempDir,
     pool: SessionPool,
-    told: Receiver<SessionTold>,
+    told: Receiver<SessionMessage>,
 }
 
 impl Scene {

@@ -479,7 +479,7 @@ impl HostObserver for YearOracle {
             }
             HostFact::Noon(status) => self.on_noon(at, status),
             HostFact::End(waiting) => self.on_end(at, waiting),
-            HostFact::Told(_) | HostFact::Kept(..) => {} // inputs and rows of the watch are not the truth
+            HostFact::Event(_) | HostFact::Kept(..) => {} // inputs and rows of the watch are not the truth
         }
     }
 }

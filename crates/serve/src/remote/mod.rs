@@ -35,7 +35,7 @@ pub struct Remote {
     socket: PathBuf,
     id: TargetIdentity,
     status: Status,
-    finds: FindingsFeed,
+    findings: FindingsFeed,
 }
 
 /// Why it cannot be scrubbed.
@@ -82,14 +82,14 @@ impl Remote {
             path: path.to_owned(),
             socket: socket.to_owned(),
             id: volume_identity(&status.array),
-            finds: FindingsFeed::new(socket, status.events),
+            findings: FindingsFeed::new(socket, status.events),
             status,
         })
     }
 
-    /// What its server finds wrong from now on; clones share it.
-    pub fn finds(&self) -> FindingsFeed {
-        self.finds.clone()
+    /// The findings that its server reports from now on; clones share the feed.
+    pub fn findings(&self) -> FindingsFeed {
+        self.findings.clone()
     }
 }
 
@@ -127,7 +127,7 @@ impl Subject for Remote {
             return Err(VerifierError::Served(kind));
         }
         let client = ControlClient::connect(&self.socket).map_err(|error| VerifierError::Handle(error.into()))?;
-        let verifier = verifier::ServedVerifier::new(client, self.block().sectors(), self.finds());
+        let verifier = verifier::ServedVerifier::new(client, self.block().sectors(), self.findings());
         let Status { stripes, stripes_written, members, .. } = &self.status;
         let note = format!(
             "sizes are those of one of its {} members, which are read side by side; {stripes_written} of {stripes} \

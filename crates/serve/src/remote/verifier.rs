@@ -19,7 +19,7 @@ const LOST_MAX: usize = 1 << 16;
 pub(super) struct ServedVerifier {
     client: ControlClient,
     chunk_sectors: u64,
-    finds: FindingsFeed,
+    findings: FindingsFeed,
     at_work: Option<(OpId, Nanos)>,
     /// A completion that needs no answer of the server.
     known: Option<verify::VerifyCompletion>,
@@ -29,8 +29,8 @@ pub(super) struct ServedVerifier {
 }
 
 impl ServedVerifier {
-    pub fn new(client: ControlClient, chunk_sectors: u64, finds: FindingsFeed) -> ServedVerifier {
-        ServedVerifier { client, chunk_sectors, finds, at_work: None, known: None, lost: BTreeSet::new() }
+    pub fn new(client: ControlClient, chunk_sectors: u64, findings: FindingsFeed) -> ServedVerifier {
+        ServedVerifier { client, chunk_sectors, findings, at_work: None, known: None, lost: BTreeSet::new() }
     }
 
     /// The stripes of a range, which is whole chunks.
@@ -44,7 +44,7 @@ impl ServedVerifier {
 
     fn judge(&mut self, verified: &Verified) -> VerifyOutcome {
         if verified.corrected > 0 || !verified.lost.is_empty() {
-            let _ = self.finds.fetch(); // for the display; they are fetched again at the end
+            let _ = self.findings.fetch(); // for the display; they are fetched again at the end
         }
         let room = LOST_MAX.saturating_sub(self.lost.len());
         self.lost.extend(verified.lost.iter().take(room));

@@ -97,7 +97,7 @@ impl VolumeController {
             hangs
                 .then_some("it owes an answer for too long, and cannot be spared")
                 .or(is_unreliable
-                    .then_some("unreliable: many faults were located on it of late, and healed; replace it"))
+                    .then_some("unreliable: many faults were located on it of late, and repaired; replace it"))
                 .map(str::to_owned)
         };
         let can_return = |member| {

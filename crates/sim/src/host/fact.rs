@@ -65,7 +65,7 @@ pub enum HostFact<'a> {
     /// The status at noon (UTC) of every day by a true clock on which the watch runs.
     Noon(&'a WatchStatus),
     /// An event that the watch is about to receive; its times are of the host's clock.
-    Told(&'a WatchEvent),
+    Event(&'a WatchEvent),
     /// Rows that were made durable, and the keys of those that were removed; times are of the host's clock.
     Kept(&'a [WatchRow], &'a [RowKey]),
     /// The run is over; the numbers of the messages that still wait.

@@ -173,7 +173,7 @@ impl<'o> ModelledHost<'o> {
             if self.watch.is_none() {
                 return;
             }
-            self.observe(&HostFact::Told(&event));
+            self.observe(&HostFact::Event(&event));
             let Some(watch) = &mut self.watch else { return };
             watch.handle(clock, event);
             while let Some(op) = self.watch.as_mut().and_then(Watch::poll_op) {

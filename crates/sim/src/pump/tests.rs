@@ -267,7 +267,10 @@ fn the_same_seed_gives_the_same_recording_and_a_replay_gives_it_again() {
     assert_eq!(replay(&mut scrubber(), &read).difference(&recorded), None);
     let smaller =
         replay(&mut Plain { size: 1024, ..scrubber() }, &read).difference(&recorded).expect("it acts otherwise");
-    assert!(matches!(recorded.entries()[smaller], RecordingEntry::Gave { .. }), "the first difference is what it gave");
+    assert!(
+        matches!(recorded.entries()[smaller], RecordingEntry::Issued { .. }),
+        "the first difference is what it gave"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Table I on the volume itself: what it finds, names and heals if rows are damaged in each of the seven ways.
+//! Table I on the volume itself: what it finds, names and repairs if rows are damaged in each of the seven ways.
 //!
 //! Stray writes are modelled in full: the write that hits the victim was meant for another row of the disk, which lacks
-//! it, and an unaligned one also hits the row next to the victim. The volume must heal all of that.
+//! it, and an unaligned one also hits the row next to the victim. The volume must repair all of that.
 
 use super::kinds;
 use super::rig::{Astray, CHUNK, Rig, SECTOR, SHAPE, STRIPES};
@@ -33,7 +33,7 @@ pub enum Verdict {
     /// It named this row of this member, and none that is intact.
     Located,
     /// Everything reads right, no disk has corrupt data any more, and another verification finds nothing.
-    Healed,
+    Repaired,
 }
 
 /// One row of the table.
@@ -77,16 +77,16 @@ pub(super) fn table() -> Table {
         Verdict::Missed => "-",
         Verdict::Detected => "detected",
         Verdict::Located => "located",
-        Verdict::Healed => "healed",
+        Verdict::Repaired => "repaired",
     };
     let table = volume_table();
     Table {
         name: "integrity-volume".into(),
-        title: "What the volume finds and heals".into(),
+        title: "What the volume finds and repairs".into(),
         caption: format!(
-            "All seven are located and healed under {}. Rows of a volume 4+2 were damaged on its disks in every variant of each kind. A damaged chunk was then read by \
+            "All seven are located and repaired under {}. Rows of a volume 4+2 were damaged on its disks in every variant of each kind. A damaged chunk was then read by \
              a client, the stripe of a damaged parity verified. Detected: something was said. Located: what was said names \
-             the damaged row and member, and none that is whole. Healed: the client got the right bytes, all of them are \
+             the damaged row and member, and none that is whole. Repaired: the client got the right bytes, all of them are \
              on the disks again, and verifying everything once more finds nothing. {}",
             whole_told(&table),
             once_told()
@@ -99,9 +99,9 @@ pub(super) fn table() -> Table {
     }
 }
 
-/// The schemes under which everything is healed: `pure (data), stamp`.
+/// The schemes under which everything is repaired: `pure (data), stamp`.
 fn whole_told(table: &[VolumeRow]) -> String {
-    let is_whole = |row: &VolumeRow| row.verdicts == [Verdict::Healed; 7];
+    let is_whole = |row: &VolumeRow| row.verdicts == [Verdict::Repaired; 7];
     let told = table.chunks(2).filter_map(|rows| match [is_whole(&rows[0]), is_whole(&rows[1])] {
         [true, true] => Some(rows[0].scheme.name().to_owned()),
         [true, false] => Some(format!("{} (data)", rows[0].scheme)),
@@ -111,7 +111,7 @@ fn whole_told(table: &[VolumeRow]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// The effect of a read that goes astray once, which leaves nothing to heal.
+/// The effect of a read that goes astray once, which leaves nothing to repair.
 fn once_told() -> String {
     let names = |is_so: fn(Once) -> bool| {
         let schemes = Scheme::ALL.into_iter().filter(|&scheme| is_so(once(scheme)));
@@ -193,14 +193,14 @@ fn verdict(scheme: Scheme, is_parity: bool, damage: RowDamage) -> Verdict {
     if !is_named || !records.iter().all(|finding| damaged.iter().any(|place| names(finding, place))) {
         return Verdict::Detected;
     }
-    match is_right && is_healed(&mut rig) {
-        true => Verdict::Healed,
+    match is_right && is_repaired(&mut rig) {
+        true => Verdict::Repaired,
         false => Verdict::Located,
     }
 }
 
 /// Verifies everything, then checks that everything is as it should be.
-fn is_healed(rig: &mut Rig) -> bool {
+fn is_repaired(rig: &mut Rig) -> bool {
     rig.verify(0..STRIPES);
     rig.records();
     rig.verify(0..STRIPES);
@@ -239,19 +239,19 @@ fn injure(rig: &mut Rig, slot: usize, damage: RowDamage) -> Vec<ChunkPlace> {
 
 #[cfg(test)]
 mod tests {
-    use super::Verdict::{Detected, Healed, Located, Missed};
+    use super::Verdict::{Detected, Located, Missed, Repaired};
     use super::*;
 
     #[test]
-    fn every_kind_is_located_and_healed_on_the_volume_but_in_a_bare_array() {
+    fn every_kind_is_located_and_repaired_on_the_volume_but_in_a_bare_array() {
         for row in volume_table() {
             let expected = match (row.scheme, row.is_parity) {
                 (Scheme::None, false) => [Missed; 7],
                 // If data and parities disagree, either may be wrong.
                 (Scheme::None, true) => [Detected; 7],
                 // Its content is not protected, its list is. (The row behind the fifth kind's victim is a parity, too.)
-                (Scheme::Pure, true) => [Healed, Detected, Healed, Detected, Located, Healed, Healed],
-                _ => [Healed; 7],
+                (Scheme::Pure, true) => [Repaired, Detected, Repaired, Detected, Located, Repaired, Repaired],
+                _ => [Repaired; 7],
             };
             assert_eq!(row.verdicts, expected, "{}, parity: {}", row.scheme, row.is_parity);
         }

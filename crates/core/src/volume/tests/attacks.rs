@@ -169,7 +169,7 @@ fn a_row_that_may_come_back_is_waited_for_and_what_lies_there_meanwhile_proves_n
 }
 
 #[test]
-fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_be_written() {
+fn each_lost_chunk_is_restored_by_writing_it_alone_and_a_whole_one_beside_it_can_be_written() {
     for scheme in [Scheme::Hybrid1, Scheme::Hybrid2, Scheme::Stamp] {
         for victims in [&[0, 4, 5][..], &[0, 1, 5], &[0, 1, 2]] {
             let (members, geometry) = filled(scheme, 30);
@@ -184,9 +184,9 @@ fn each_lost_chunk_is_healed_by_writing_it_alone_and_a_whole_one_beside_it_can_b
                 is_durable: false,
             };
             assert_eq!(rig.ask(partial), BlockReply::Failed(BlockFailure::Io), "a part of what is lost");
-            for (healed, &slot) in expected.iter().enumerate() {
+            for (restored, &slot) in expected.iter().enumerate() {
                 assert_eq!(write_chunk(&mut rig, 3, slot, 10), BlockReply::Done, "{scheme}: chunk {slot} alone");
-                assert_eq!(lost(&mut rig, 3), expected[healed + 1..], "{scheme}");
+                assert_eq!(lost(&mut rig, 3), expected[restored + 1..], "{scheme}");
             }
             // The stripe is as safe as before: with two members gone everything can be read.
             let mut again = killed(rig);
