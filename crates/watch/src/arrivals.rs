@@ -4,7 +4,7 @@ use crate::calendar::{after, elapsed};
 use crate::facts::{ArrayFacts, DiskFacts, DiskKey, MediaKind, SubjectKey};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::RowKey;
-use crate::state::{ArrayState, DiskState, GONE, Watch};
+use crate::state::{ArrayState, DiskState, MISSING_AFTER, Watch};
 use scrubjay_core::units::UnixSeconds;
 
 impl Watch {
@@ -13,9 +13,9 @@ impl Watch {
         if self.disks.contains_key(&twin) {
             facts.key = twin;
         }
-        let elsewhere = self.disks.get(&facts.key).and_then(|disk| disk.live.name.as_ref());
-        if elsewhere.is_none_or(|name| *name == facts.name) {
-            self.arrive(now, facts);
+        let present_name = self.disks.get(&facts.key).and_then(|disk| disk.live.name.as_ref());
+        if present_name.is_none_or(|name| *name == facts.name) {
+            self.record_disk(now, facts);
             return;
         }
         // Either it has moved, and the event that its old name is gone will follow; or two disks have one identity, if
@@ -23,25 +23,25 @@ impl Watch {
         self.disk_gone(now, &facts.name);
         let name = facts.name.clone();
         self.sightings.insert(name, (facts, now));
-        self.wake_at(after(now, GONE));
+        self.wake_at(after(now, MISSING_AFTER));
     }
 
     /// Takes a disk that stays under a second name, while its identity stays under the first, for another disk: its
     /// name is appended to its identity.
-    pub(crate) fn tell_twins(&mut self, now: UnixSeconds) {
-        let is_twin = |(_, since): &(DiskFacts, UnixSeconds)| elapsed(now, *since) >= GONE;
+    pub(crate) fn register_twins(&mut self, now: UnixSeconds) {
+        let is_twin = |(_, since): &(DiskFacts, UnixSeconds)| elapsed(now, *since) >= MISSING_AFTER;
         let names: Vec<String> =
             self.sightings.iter().filter(|(_, seen)| is_twin(seen)).map(|(name, _)| name.clone()).collect();
         for (mut facts, _) in names.iter().filter_map(|name| self.sightings.remove(name)).collect::<Vec<_>>() {
             facts.key = DiskKey(format!("{}@{}", facts.key, facts.name));
-            self.arrive(now, facts);
+            self.record_disk(now, facts);
         }
-        let next = self.sightings.values().map(|(_, since)| after(*since, GONE)).min();
+        let next = self.sightings.values().map(|(_, since)| after(*since, MISSING_AFTER)).min();
         next.into_iter().for_each(|next| self.wake_at(next));
     }
 
     /// Records that a disk is where its facts say.
-    fn arrive(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
+    fn record_disk(&mut self, now: UnixSeconds, mut facts: DiskFacts) {
         self.sightings.remove(&facts.name);
         if self.names.get(&facts.name).is_some_and(|key| *key != facts.key) {
             self.disk_gone(now, &facts.name);
@@ -72,7 +72,7 @@ impl Watch {
             *disk = DiskState::restored(disk.row.clone(), reading, now);
         }
         disk.live.name = Some(name);
-        self.are_needs_computed = false;
+        self.are_passes_planned = false;
     }
 
     pub(crate) fn disk_gone(&mut self, now: UnixSeconds, name: &str) {
@@ -81,53 +81,53 @@ impl Watch {
         if let Some(disk) = self.disks.get_mut(&key) {
             (disk.live.name, disk.live.since, disk.reading.live.session) = (None, now, SessionPhase::None);
         }
-        let moved = self.sightings.iter().find(|(_, (facts, _))| facts.key == key).map(|(name, _)| name.clone());
-        if let Some((facts, _)) = moved.and_then(|name| self.sightings.remove(&name)) {
-            self.arrive(now, facts);
+        let moved_name = self.sightings.iter().find(|(_, (facts, _))| facts.key == key).map(|(name, _)| name.clone());
+        if let Some((facts, _)) = moved_name.and_then(|name| self.sightings.remove(&name)) {
+            self.record_disk(now, facts);
         }
     }
 
     pub(crate) fn array_seen(&mut self, now: UnixSeconds, facts: ArrayFacts) {
         let known = self.arrays.get(&facts.key);
-        if known.is_some_and(|known| known.facts == facts && known.gone.is_none()) {
+        if known.is_some_and(|known| known.facts == facts && known.absent_since.is_none()) {
             return;
         }
         if known.is_none_or(|known| known.facts != facts) {
             self.changed.insert(RowKey::Array(facts.key.clone()));
         }
         let key = facts.key.clone();
-        let was_gone = known.is_none_or(|known| known.gone.is_some());
+        let was_absent = known.is_none_or(|known| known.absent_since.is_some());
         let known = self.arrays.remove(&key).and_then(|known| known.reading);
-        let row = RowKey::Reading(SubjectKey::Array(key.clone()));
+        let row_key = RowKey::Reading(SubjectKey::Array(key.clone()));
         let reading = match (facts.check_sectors, known) {
             // An array whose checker cannot be driven at present keeps the state of its check.
             (None, known) => known,
             (Some(sectors), None) => {
-                self.changed.insert(row);
+                self.changed.insert(row_key);
                 Some(ReadingState::new(sectors, MediaKind::Spinning, now))
             }
             (Some(sectors), Some(mut known)) => {
-                if was_gone {
+                if was_absent {
                     known = ReadingState::restored(known.row, known.idle);
                 }
                 if known.resize(sectors, now) {
-                    self.changed.insert(row);
+                    self.changed.insert(row_key);
                 }
                 Some(known)
             }
         };
-        self.arrays.insert(key, ArrayState { facts, gone: None, reading });
-        self.are_needs_computed = false;
+        self.arrays.insert(key, ArrayState { facts, absent_since: None, reading });
+        self.are_passes_planned = false;
     }
 
     /// The arrays that are present. An absent array holds nothing back: its members' names may belong to other disks by now.
-    pub(crate) fn arrays_there(&self) -> impl Iterator<Item = &ArrayFacts> {
-        self.arrays.values().filter(|array| array.gone.is_none()).map(|array| &array.facts)
+    pub(crate) fn present_arrays(&self) -> impl Iterator<Item = &ArrayFacts> {
+        self.arrays.values().filter(|array| array.absent_since.is_none()).map(|array| &array.facts)
     }
 
     pub(crate) fn array_gone(&mut self, now: UnixSeconds, key: &str) {
         if let Some(array) = self.arrays.get_mut(key) {
-            array.gone.get_or_insert(now);
+            array.absent_since.get_or_insert(now);
             array.reading.iter_mut().for_each(|reading| reading.live.session = SessionPhase::None);
         }
     }

@@ -6,7 +6,7 @@ use scrubjay_core::units::UnixSeconds;
 /// Days for which a proof is valid: three monthly reports, each of which can renew it.
 pub const PROOF_DAYS: u64 = 90;
 /// Seconds until an unproven or a failing channel is reported.
-pub const PATIENCE: u64 = DAY;
+pub const REPORT_AFTER: u64 = DAY;
 /// Wrong codes after which the code that was sent is void: ten attempts hardly guess one of a million codes.
 pub const WRONG_MAX: u32 = 10;
 
@@ -54,8 +54,8 @@ impl ChannelRow {
     pub fn proof(&self, now: UnixSeconds) -> ProofState {
         match self.proven {
             None => ProofState::Never,
-            Some(on) if elapsed(now, on) < PROOF_DAYS * DAY => ProofState::Proven(on),
-            Some(on) => ProofState::Expired(after(on, PROOF_DAYS * DAY)),
+            Some(confirmed) if elapsed(now, confirmed) < PROOF_DAYS * DAY => ProofState::Proven(confirmed),
+            Some(confirmed) => ProofState::Expired(after(confirmed, PROOF_DAYS * DAY)),
         }
     }
 
@@ -63,14 +63,14 @@ impl ChannelRow {
     pub fn is_unproven(&self, now: UnixSeconds) -> bool {
         match self.proof(now) {
             ProofState::Proven(_) => false,
-            ProofState::Expired(since) => elapsed(now, since) >= PATIENCE,
-            ProofState::Never => elapsed(now, self.known_since) >= PATIENCE,
+            ProofState::Expired(since) => elapsed(now, since) >= REPORT_AFTER,
+            ProofState::Never => elapsed(now, self.known_since) >= REPORT_AFTER,
         }
     }
 
     /// Has it failed long enough to be reported?
     pub fn is_failing(&self, now: UnixSeconds) -> bool {
-        self.failing_since.is_some_and(|since| elapsed(now, since) >= PATIENCE)
+        self.failing_since.is_some_and(|since| elapsed(now, since) >= REPORT_AFTER)
     }
 
     /// Takes a code that a person read; returns whether it is the one that was sent.
@@ -85,7 +85,7 @@ impl ChannelRow {
     /// The proof in words, such as `proven 12 Mar 2026`.
     pub fn words(&self, now: UnixSeconds, calendar: &dyn Calendar) -> String {
         match self.proof(now) {
-            ProofState::Proven(on) => format!("proven {}", show_date(calendar, on)),
+            ProofState::Proven(confirmed) => format!("proven {}", show_date(calendar, confirmed)),
             ProofState::Expired(since) => format!("not proven since {}", show_date(calendar, since)),
             ProofState::Never => "never proven".to_owned(),
         }

@@ -7,15 +7,15 @@ use scrubjay_core::units::UnixSeconds;
 
 /// A clock that is further than this, in seconds, from what it showed is not trusted at once; a nearer one was
 /// corrected or set, and the effect on dates is small.
-const FAR: u64 = 2 * DAY;
+const DEVIATION_MAX: u64 = 2 * DAY;
 /// A far clock is trusted after this many seconds, if it is not known whether it is synchronised.
-const STAYS: u64 = 3 * HOUR;
+const TRUST_AFTER: u64 = 3 * HOUR;
 /// A far clock that is known not to be synchronised is trusted after this many seconds: there may never be a network.
-const STAYS_ALONE: u64 = DAY;
+const TRUST_AFTER_UNSYNCHRONISED: u64 = DAY;
 /// 1 January 2025: an earlier date is wrong on any machine that runs this program.
-const BUILT: UnixSeconds = UnixSeconds(1_735_689_600);
+const EARLIEST: UnixSeconds = UnixSeconds(1_735_689_600);
 /// While the clock is not trusted, it is checked again after this many seconds.
-const LOOK_AGAIN: u64 = MINUTE;
+const RECHECK: u64 = MINUTE;
 /// Events that are kept while it is not trusted, at most.
 const EVENTS_MAX: usize = 100_000;
 
@@ -25,7 +25,7 @@ pub(crate) struct ClockTrust {
     /// Is it synchronised, if that was reported?
     synchronised: Option<bool>,
     /// Has this machine seen a time that it trusts?
-    is_begun: bool,
+    has_trusted: bool,
     /// While it is not trusted: since when, by its own time, and the last time that it showed.
     doubted: Option<(UnixSeconds, UnixSeconds)>,
     /// Events that arrived while it was not trusted.
@@ -34,35 +34,35 @@ pub(crate) struct ClockTrust {
 
 impl ClockTrust {
     /// Records whether the clock is synchronised.
-    pub fn note(&mut self, is_synchronised: bool) {
+    pub fn set_synchronised(&mut self, is_synchronised: bool) {
         self.synchronised = Some(is_synchronised);
     }
 
     /// May `now` be trusted? `latest` is the latest time of all events; 0: there was none.
-    pub fn believes(&mut self, now: UnixSeconds, latest: UnixSeconds) -> bool {
-        let reference = if latest.0 == 0 { BUILT } else { latest };
+    pub fn trusts(&mut self, now: UnixSeconds, latest: UnixSeconds) -> bool {
+        let reference = if latest.0 == 0 { EARLIEST } else { latest };
         // The clock may be this far ahead after a start, but not between two events, and not at a start if it is known
         // not to be synchronised.
-        let is_late = latest.0 > 0 && now.0 > latest.0.saturating_add(FAR);
-        let is_ahead = is_late && (self.is_begun || self.synchronised == Some(false));
-        let is_behind = now.0.saturating_add(FAR) < reference.0;
+        let is_far_ahead = latest.0 > 0 && now.0 > latest.0.saturating_add(DEVIATION_MAX);
+        let is_ahead = is_far_ahead && (self.has_trusted || self.synchronised == Some(false));
+        let is_behind = now.0.saturating_add(DEVIATION_MAX) < reference.0;
         if !is_ahead && !is_behind || self.synchronised == Some(true) {
-            (self.doubted, self.is_begun) = (None, true);
+            (self.doubted, self.has_trusted) = (None, true);
             return true;
         }
         let since = match self.doubted {
             // It has jumped again.
-            Some((_, last)) if now.0.abs_diff(last.0) > FAR => now,
+            Some((_, last)) if now.0.abs_diff(last.0) > DEVIATION_MAX => now,
             Some((since, _)) => since.min(now),
             None => now,
         };
         self.doubted = Some((since, now));
-        let stays = if self.synchronised == Some(false) { STAYS_ALONE } else { STAYS };
-        let is_believed = elapsed(now, since) >= stays;
-        if is_believed {
-            (self.doubted, self.is_begun) = (None, true);
+        let trust_after = if self.synchronised == Some(false) { TRUST_AFTER_UNSYNCHRONISED } else { TRUST_AFTER };
+        let is_trusted = elapsed(now, since) >= trust_after;
+        if is_trusted {
+            (self.doubted, self.has_trusted) = (None, true);
         }
-        is_believed
+        is_trusted
     }
 
     /// Is the clock not trusted now?
@@ -71,24 +71,24 @@ impl ClockTrust {
     }
 
     /// When to check again, while it is not trusted.
-    pub fn look_again(&self) -> Option<UnixSeconds> {
-        self.doubted.map(|(_, last)| after(last, LOOK_AGAIN))
+    pub fn next_check(&self) -> Option<UnixSeconds> {
+        self.doubted.map(|(_, last)| after(last, RECHECK))
     }
 
     /// Keeps an event that arrives meanwhile, unless its like will come again.
-    pub fn keep(&mut self, event: WatchEvent) {
-        let comes_again = match &event {
+    pub fn keep_event(&mut self, event: WatchEvent) {
+        let is_repeated = match &event {
             WatchEvent::Tick | WatchEvent::IdleHour(..) => true,
             WatchEvent::Session(_, SessionNews::Progress(report)) => report.unreadable.is_empty(),
             _ => false,
         };
-        if !comes_again && self.events.len() < EVENTS_MAX {
+        if !is_repeated && self.events.len() < EVENTS_MAX {
             self.events.push(event);
         }
     }
 
     /// Takes the kept events.
-    pub fn take(&mut self) -> Vec<WatchEvent> {
+    pub fn take_events(&mut self) -> Vec<WatchEvent> {
         std::mem::take(&mut self.events)
     }
 }
@@ -104,39 +104,39 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_far_behind_is_believed_when_it_is_synchronised_or_has_stayed_so() {
+    fn a_clock_far_behind_is_trusted_when_it_is_synchronised_or_stays_so_for_hours() {
         let mut clock = ClockTrust::default();
         let old = UnixSeconds(NOW.0 - 400 * DAY);
-        assert!(!clock.believes(old, NOW) && clock.is_doubted());
-        assert!(!clock.believes(after(old, STAYS - 1), NOW) && clock.believes(after(old, STAYS), NOW));
+        assert!(!clock.trusts(old, NOW) && clock.is_doubted());
+        assert!(!clock.trusts(after(old, TRUST_AFTER - 1), NOW) && clock.trusts(after(old, TRUST_AFTER), NOW));
         let mut clock = ClockTrust::default();
-        clock.note(false);
-        assert!(!clock.believes(old, NOW) && !clock.believes(after(old, STAYS), NOW));
-        clock.note(true);
-        assert!(clock.believes(after(old, STAYS), NOW) && !clock.is_doubted());
+        clock.set_synchronised(false);
+        assert!(!clock.trusts(old, NOW) && !clock.trusts(after(old, TRUST_AFTER), NOW));
+        clock.set_synchronised(true);
+        assert!(clock.trusts(after(old, TRUST_AFTER), NOW) && !clock.is_doubted());
     }
 
     #[test]
-    fn one_that_jumps_again_is_doubted_anew() {
+    fn a_clock_that_jumps_to_another_wrong_time_stays_untrusted() {
         let mut clock = ClockTrust::default();
-        assert!(!clock.believes(UnixSeconds(30), NOW));
-        assert!(!clock.believes(UnixSeconds(NOW.0 - 100 * DAY), NOW), "a hundred days behind is not where it stayed");
-        assert!(clock.believes(NOW, NOW));
+        assert!(!clock.trusts(UnixSeconds(30), NOW));
+        assert!(!clock.trusts(UnixSeconds(NOW.0 - 100 * DAY), NOW), "a hundred days behind is not where it stayed");
+        assert!(clock.trusts(NOW, NOW));
     }
 
     #[test]
-    fn a_start_after_a_long_rest_is_believed_and_a_jump_ahead_is_not() {
+    fn a_start_after_weeks_off_is_trusted_and_a_jump_ahead_while_running_is_not() {
         let mut clock = ClockTrust::default();
-        assert!(clock.believes(later(40 * DAY), NOW));
-        assert!(!clock.believes(later(80 * DAY), later(40 * DAY)));
-        let mut alone = ClockTrust::default();
-        alone.note(false);
-        assert!(!alone.believes(later(40 * DAY), NOW), "of this one it is known that it has no source");
+        assert!(clock.trusts(later(40 * DAY), NOW));
+        assert!(!clock.trusts(later(80 * DAY), later(40 * DAY)));
+        let mut unsynchronised = ClockTrust::default();
+        unsynchronised.set_synchronised(false);
+        assert!(!unsynchronised.trusts(later(40 * DAY), NOW), "of this one it is known that it has no source");
     }
 
     #[test]
-    fn no_first_date_lies_before_the_program() {
+    fn a_first_date_from_before_the_program_existed_is_not_trusted() {
         let mut clock = ClockTrust::default();
-        assert!(!clock.believes(UnixSeconds(30), UnixSeconds(0)) && clock.believes(NOW, UnixSeconds(0)));
+        assert!(!clock.trusts(UnixSeconds(30), UnixSeconds(0)) && clock.trusts(NOW, UnixSeconds(0)));
     }
 }

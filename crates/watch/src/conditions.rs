@@ -9,16 +9,16 @@ use crate::passes::ArrayFlaws;
 use crate::reading::{ReadingState, SessionPhase};
 use crate::risk::{StripeRisk, stripe_risk};
 use crate::rows::SessionRefusal;
-use crate::state::{ArrayState, DiskState, GONE, STALE, Watch};
+use crate::state::{ArrayState, DiskState, MISSING_AFTER, STALE_AFTER, Watch};
 use crate::subject::WatchedSubject;
 use crate::words::{counted, label_size, typed};
 use scrubjay_core::units::{Bytes, SECTOR_BYTES, UnixSeconds};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds for which a subject's sessions cannot begin before it is reported.
-const REFUSED: u64 = DAY;
+const STUCK_AFTER: u64 = DAY;
 /// Signs of a disk that one message lists, at most.
-const SIGNS_TOLD: usize = 5;
+const SIGNS_SHOWN_MAX: usize = 5;
 
 /// Present problems.
 #[derive(Debug, Default)]
@@ -28,19 +28,19 @@ pub(crate) struct Conditions {
     /// Incidents that cannot be judged now: they stay as they were.
     pub unjudged: BTreeSet<IncidentKey>,
     /// Disks whose condition was put in words in this turn.
-    worded: Vec<DiskKey>,
+    described: Vec<DiskKey>,
 }
 
 /// The part of a disk's condition that decides whether there is news; the rest is text, which is written again once an hour.
-struct AilmentOutline {
+struct ConditionOutline {
     urgency: Urgency,
     amounts: Vec<(String, u64)>,
     headline: String,
 }
 
-impl AilmentOutline {
+impl ConditionOutline {
     /// `None`: nothing speaks against the disk.
-    fn of(disk: &DiskState, signs: &[HealthSign]) -> Option<AilmentOutline> {
+    fn of(disk: &DiskState, signs: &[HealthSign]) -> Option<ConditionOutline> {
         let (urgency, word) = match signs.iter().map(HealthSign::state).max()? {
             HealthState::Replace => (Urgency::Replace, "REPLACE"),
             _ => (Urgency::Notice, "WATCH"),
@@ -48,10 +48,10 @@ impl AilmentOutline {
         let mut amounts: Vec<(String, u64)> = signs.iter().flat_map(HealthSign::amounts).collect();
         amounts.sort();
         let headline = format!("{word} {}: {}", disk.label(), signs[0].words());
-        Some(AilmentOutline { urgency, amounts, headline })
+        Some(ConditionOutline { urgency, amounts, headline })
     }
 
-    fn is_of(&self, known: &Condition) -> bool {
+    fn matches(&self, known: &Condition) -> bool {
         (self.urgency, &self.amounts, &self.headline) == (known.urgency, &known.amounts, &known.headline)
     }
 }
@@ -59,39 +59,47 @@ impl AilmentOutline {
 impl Watch {
     /// Checks everything for problems.
     pub(crate) fn conditions(&mut self, now: UnixSeconds) -> Conditions {
-        let mut all = Conditions::default();
-        self.keep_foreseen(now);
+        let mut conditions = Conditions::default();
+        self.refresh_foreseen(now);
         for disk in self.disks.values() {
-            self.of_disk(disk, now, &mut all);
+            self.check_disk(disk, now, &mut conditions);
         }
-        self.worded.extend(all.worded.drain(..).map(|key| (key, now)));
+        self.described.extend(conditions.described.drain(..).map(|key| (key, now)));
         for array in self.arrays.values() {
-            let (facts, of) =
+            let (facts, key_of) =
                 (&array.facts, |kind| IncidentKey { subject: IncidentSubject::Array(array.facts.key.clone()), kind });
-            if let Some(gone) = array.gone {
+            if let Some(absent_since) = array.absent_since {
                 let kinds =
                     [IncidentKind::Degraded, IncidentKind::Stripes, IncidentKind::Lost, IncidentKind::Disagreement];
-                all.unjudged.extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(of));
-                if elapsed(now, gone) >= GONE {
+                conditions
+                    .unjudged
+                    .extend(kinds.into_iter().chain([IncidentKind::Unread, IncidentKind::Stuck]).map(key_of));
+                if elapsed(now, absent_since) >= MISSING_AFTER {
                     let headline = format!("DATA AT RISK array {}: it is not there", facts.name);
                     let lines = vec![
                         format!(
                             "Array     {} ({}), not there since {}",
                             facts.name,
                             facts.level,
-                            show_date(&*self.calendar, self.missing_since(&of(IncidentKind::Missing), gone))
+                            show_date(
+                                &*self.calendar,
+                                self.missing_since(&key_of(IncidentKind::Missing), absent_since)
+                            )
                         ),
                         "Do        look whether too many of its disks are missing; start or mount it".to_owned(),
                         format!("Quiet     if it was taken down for good: sudo scrubjay forget {}", typed(&facts.name)),
                     ];
-                    all.found.insert(of(IncidentKind::Missing), plain(Urgency::Loss, 1, headline, lines));
+                    conditions
+                        .found
+                        .insert(key_of(IncidentKind::Missing), single_sign(Urgency::Loss, 1, headline, lines));
                 } else {
-                    all.unjudged.insert(of(IncidentKind::Missing)); // after a start nothing has been seen yet
+                    // After a start nothing has been seen yet.
+                    conditions.unjudged.insert(key_of(IncidentKind::Missing));
                 }
                 continue;
             }
             if let Some(condition) = self.degraded(facts) {
-                all.found.insert(of(IncidentKind::Degraded), condition);
+                conditions.found.insert(key_of(IncidentKind::Degraded), condition);
             }
             if let Some(subject) = WatchedSubject::of_array(array) {
                 let found = [
@@ -100,21 +108,24 @@ impl Watch {
                     (IncidentKind::Unread, self.unread(subject, now)),
                     (IncidentKind::Stuck, self.stuck(subject)),
                 ];
-                all.found.extend(found.into_iter().filter_map(|(kind, condition)| Some((of(kind), condition?))));
+                conditions
+                    .found
+                    .extend(found.into_iter().filter_map(|(kind, condition)| Some((key_of(kind), condition?))));
             }
             let stripes = self.stripes(facts);
             // Unreadable sectors of an absent disk may be unknown: the incident stays as it was, and can only grow.
-            let key = of(IncidentKind::Stripes);
+            let key = key_of(IncidentKind::Stripes);
             let known = self.incidents.get(&key).map(|incident| &incident.condition);
-            let is_less = |now: &Condition| known.is_some_and(|known| !now.is_beyond(&known.amounts, known.urgency));
-            if !self.are_all_there(facts) && stripes.as_ref().is_none_or(is_less) {
-                all.unjudged.insert(key);
+            let is_less =
+                |present: &Condition| known.is_some_and(|known| !present.is_beyond(&known.amounts, known.urgency));
+            if !self.are_all_present(facts) && stripes.as_ref().is_none_or(is_less) {
+                conditions.unjudged.insert(key);
             } else if let Some(condition) = stripes {
-                all.found.insert(key, condition);
+                conditions.found.insert(key, condition);
             }
         }
-        for channel in self.channels.values().filter(|_| !self.is_planted(WatchBug::ChannelsUntold)) {
-            let of = |kind| IncidentKey { subject: IncidentSubject::Channel(channel.name.clone()), kind };
+        for channel in self.channels.values().filter(|_| !self.is_planted(WatchBug::ChannelsUnreported)) {
+            let key_of = |kind| IncidentKey { subject: IncidentSubject::Channel(channel.name.clone()), kind };
             if channel.is_unproven(now) {
                 let state = channel.words(now, &*self.calendar);
                 let headline = format!("NOTICE alerts by {}: {state}", channel.name);
@@ -122,51 +133,60 @@ impl Watch {
                     "Nobody has confirmed that messages arrive this way.".to_owned(),
                     "Do        confirm the code that comes of: sudo scrubjay alert test".to_owned(),
                 ];
-                all.found.insert(of(IncidentKind::Unproven), plain(Urgency::Notice, 1, headline, lines));
+                conditions
+                    .found
+                    .insert(key_of(IncidentKind::Unproven), single_sign(Urgency::Notice, 1, headline, lines));
             }
             if channel.is_failing(now) {
                 let since = channel.failing_since.map(|since| show_date(&*self.calendar, since)).unwrap_or_default();
                 let headline = format!("NOTICE alerts by {} are not accepted since {since}", channel.name);
                 let lines = vec!["What was to be sent this way is kept, and tried again.".to_owned()];
-                all.found.insert(of(IncidentKind::Undelivered), plain(Urgency::Notice, 1, headline, lines));
+                conditions
+                    .found
+                    .insert(key_of(IncidentKind::Undelivered), single_sign(Urgency::Notice, 1, headline, lines));
             }
         }
-        all
+        conditions
     }
 
-    fn of_disk(&self, disk: &DiskState, now: UnixSeconds, all: &mut Conditions) {
-        let of = |kind| IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind };
-        let of_disk = |condition: Condition| Condition { controller: disk.row.facts.controller.clone(), ..condition };
+    fn check_disk(&self, disk: &DiskState, now: UnixSeconds, conditions: &mut Conditions) {
+        let key_of = |kind| IncidentKey { subject: IncidentSubject::Disk(disk.row.facts.key.clone()), kind };
+        let with_controller =
+            |condition: Condition| Condition { controller: disk.row.facts.controller.clone(), ..condition };
         let (_, signs) = self.health(disk, now);
-        if let Some(outline) = AilmentOutline::of(disk, &signs) {
-            let key = of(IncidentKind::Health);
+        if let Some(outline) = ConditionOutline::of(disk, &signs) {
+            let key = key_of(IncidentKind::Health);
             // A condition that is about to be sent is worded afresh.
             let is_due = |incident: &IncidentRow| incident.next_message().is_some_and(|(at, _)| at <= now);
             let known = self.incidents.get(&key).filter(|incident| !is_due(incident));
-            let is_known = known.is_some_and(|incident| outline.is_of(&incident.condition));
-            let is_fresh = self.worded.get(&disk.row.facts.key).is_some_and(|&at| at <= now && elapsed(now, at) < HOUR);
+            let is_known = known.is_some_and(|incident| outline.matches(&incident.condition));
+            let is_fresh =
+                self.described.get(&disk.row.facts.key).is_some_and(|&at| at <= now && elapsed(now, at) < HOUR);
             if is_known && is_fresh {
-                all.unjudged.insert(key); // as it was
+                conditions.unjudged.insert(key); // as it was
             } else {
-                all.worded.push(disk.row.facts.key.clone());
-                all.found.insert(key, of_disk(self.ailing(disk, &signs, outline)));
+                conditions.described.push(disk.row.facts.key.clone());
+                conditions.found.insert(key, with_controller(self.disk_condition(disk, &signs, outline)));
             }
         }
         if disk.live.name.is_none() {
-            all.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(of));
-            if !disk.is_missing(now) || self.is_planted(WatchBug::MissingUntold) {
-                all.unjudged.insert(of(IncidentKind::Missing));
+            conditions.unjudged.extend([IncidentKind::Unknown, IncidentKind::Unread, IncidentKind::Stuck].map(key_of));
+            if !disk.is_missing(now) || self.is_planted(WatchBug::MissingUnreported) {
+                conditions.unjudged.insert(key_of(IncidentKind::Missing));
             } else {
                 let headline = format!("REPLACE {}: it is missing", disk.label());
                 let mut lines = vec![self.disk_line(disk)];
-                let since = self.missing_since(&of(IncidentKind::Missing), disk.live.since);
+                let since = self.missing_since(&key_of(IncidentKind::Missing), disk.live.since);
                 lines.push(format!("Missing   since {}", show_date(&*self.calendar, since)));
                 lines.push("Do        look at its cable and power; if it is dead, replace it".to_owned());
                 lines.push(format!(
                     "Quiet     once it is taken out: sudo scrubjay forget {}",
                     typed(&disk.row.facts.key.0)
                 ));
-                all.found.insert(of(IncidentKind::Missing), of_disk(plain(Urgency::Replace, 1, headline, lines)));
+                conditions.found.insert(
+                    key_of(IncidentKind::Missing),
+                    with_controller(single_sign(Urgency::Replace, 1, headline, lines)),
+                );
             }
             return;
         }
@@ -175,26 +195,29 @@ impl Watch {
             0 => disk.row.smart_read.max(disk.live.since),
             _ => disk.row.unknown_since,
         };
-        let is_silent = elapsed(now, since) >= STALE;
-        let is_open_yet = !disk.live.is_answered && elapsed(now, disk.live.since) < STALE;
-        if is_open_yet || disk.live.asleep.is_some() {
-            all.unjudged.insert(of(IncidentKind::Unknown));
-        } else if is_silent {
-            let why = disk.live.refused.map_or("SMART was not read for more than a day", |refused| refused.words());
+        let is_stale = elapsed(now, since) >= STALE_AFTER;
+        let is_pending = !disk.live.is_answered && elapsed(now, disk.live.since) < STALE_AFTER;
+        if is_pending || disk.live.asleep.is_some() {
+            conditions.unjudged.insert(key_of(IncidentKind::Unknown));
+        } else if is_stale {
+            let reason = disk.live.refused.map_or("SMART was not read for more than a day", |refused| refused.words());
             let headline = format!("NOTICE {}: nobody knows how it is", disk.label());
             let lines = vec![
                 self.disk_line(disk),
-                format!("Unknown   {why}"),
+                format!("Unknown   {reason}"),
                 "It is read like the others; what its own counters say is not known.".to_owned(),
                 format!("Quiet     if it cannot tell: sudo scrubjay accept {}", typed(&disk.row.facts.key.0)),
             ];
-            all.found.insert(of(IncidentKind::Unknown), of_disk(plain(Urgency::Notice, 1, headline, lines)));
+            conditions.found.insert(
+                key_of(IncidentKind::Unknown),
+                with_controller(single_sign(Urgency::Notice, 1, headline, lines)),
+            );
         }
         if let Some(condition) = self.unread(WatchedSubject::Disk(disk), now) {
-            all.found.insert(of(IncidentKind::Unread), of_disk(condition));
+            conditions.found.insert(key_of(IncidentKind::Unread), with_controller(condition));
         }
         if let Some(condition) = self.stuck(WatchedSubject::Disk(disk)) {
-            all.found.insert(of(IncidentKind::Stuck), of_disk(condition));
+            conditions.found.insert(key_of(IncidentKind::Stuck), with_controller(condition));
         }
     }
 
@@ -205,7 +228,7 @@ impl Watch {
     }
 
     /// Forecasts all passes if one is to be reported; once an hour is enough, as messages give dates to the day.
-    fn keep_foreseen(&mut self, now: UnixSeconds) {
+    fn refresh_foreseen(&mut self, now: UnixSeconds) {
         let (at, all) = &self.foreseen;
         let is_fresh = *at <= now && elapsed(now, *at) < HOUR;
         let is_due = |subject: &WatchedSubject<'_>| {
@@ -228,11 +251,11 @@ impl Watch {
             ];
             return Some(Condition {
                 amounts: vec![("hangs".into(), 1)],
-                ..plain(Urgency::Notice, 1, headline, lines)
+                ..single_sign(Urgency::Notice, 1, headline, lines)
             });
         }
         // A session that was refused, and then held back for days, has not been tried since.
-        let lasts = |refused: &&SessionRefusal| elapsed(refused.last, refused.since) >= REFUSED;
+        let lasts = |refused: &&SessionRefusal| elapsed(refused.last, refused.since) >= STUCK_AFTER;
         let SessionRefusal { since, why, .. } = reading.row.refused.as_ref().filter(lasts)?;
         let since = show_date(&*self.calendar, *since);
         let headline = format!("NOTICE {}: it cannot be scrubbed since {since}", subject.label());
@@ -242,7 +265,7 @@ impl Watch {
             "This says nothing of what it holds; it is tried again every hour.".to_owned(),
             "Do        see to what is said above, or look into the log".to_owned(),
         ];
-        Some(plain(Urgency::Notice, 1, headline, lines))
+        Some(single_sign(Urgency::Notice, 1, headline, lines))
     }
 
     /// Since when something is missing that was not seen since `unseen`: a start of the machine does not make it later.
@@ -268,13 +291,13 @@ impl Watch {
     }
 
     /// The full condition of a disk with signs against it.
-    fn ailing(&self, disk: &DiskState, signs: &[HealthSign], outline: AilmentOutline) -> Condition {
-        let AilmentOutline { urgency, amounts, headline } = outline;
+    fn disk_condition(&self, disk: &DiskState, signs: &[HealthSign], outline: ConditionOutline) -> Condition {
+        let ConditionOutline { urgency, amounts, headline } = outline;
         let words: Vec<String> = signs.iter().map(HealthSign::words).collect();
         let mut lines = vec![self.disk_line(disk)];
-        lines.extend(words.iter().take(SIGNS_TOLD).map(|words| format!("Sign      {words}")));
-        if words.len() > SIGNS_TOLD {
-            lines.push(format!("          and {} more", words.len() - SIGNS_TOLD));
+        lines.extend(words.iter().take(SIGNS_SHOWN_MAX).map(|words| format!("Sign      {words}")));
+        if words.len() > SIGNS_SHOWN_MAX {
+            lines.push(format!("          and {} more", words.len() - SIGNS_SHOWN_MAX));
         }
         if let Some(rate) = signs.iter().find_map(HealthSign::base_rate) {
             lines.push(format!("Meaning   {}", rate.words));
@@ -285,7 +308,7 @@ impl Watch {
             Some(false) => "Drive     says of itself: failing".to_owned(),
             None => "Drive     says nothing of itself".to_owned(),
         });
-        lines.extend(disk.live.name.iter().flat_map(|name| self.at_risk(name)));
+        lines.extend(disk.live.name.iter().flat_map(|name| self.member_array_lines(name)));
         lines.push(match urgency {
             Urgency::Notice => "Do        nothing yet; you will be told if it becomes more".to_owned(),
             _ => "Do        1. have a backup  2. order a disk as large  3. swap it".to_owned(),
@@ -295,9 +318,9 @@ impl Watch {
     }
 
     /// One line for each array that a disk is a member of.
-    fn at_risk(&self, name: &str) -> Vec<String> {
-        let of = self.arrays_there().filter(|array| array.has(name));
-        let lines = of.map(|array| {
+    fn member_array_lines(&self, name: &str) -> Vec<String> {
+        let member_arrays = self.present_arrays().filter(|array| array.has_member(name));
+        let lines = member_arrays.map(|array| {
             let risk = self.risk(array);
             let left = array.redundancy_left();
             let stripes = match (risk.is_known, risk.damaged) {
@@ -353,17 +376,17 @@ impl Watch {
     }
 
     /// Are the disks of all members that are in sync present? If not, fewer damaged stripes may be known than there are.
-    fn are_all_there(&self, array: &ArrayFacts) -> bool {
-        let is_there = |name: &String| self.names.contains_key(name);
+    fn are_all_present(&self, array: &ArrayFacts) -> bool {
+        let is_present = |name: &String| self.names.contains_key(name);
         let mut in_sync = array.members.iter().filter(|member| member.is_in_sync);
-        in_sync.all(|member| member.disk.as_ref().is_some_and(is_there))
+        in_sync.all(|member| member.disk.as_ref().is_some_and(is_present))
     }
 
     fn stripes(&self, array: &ArrayFacts) -> Option<Condition> {
-        let has_bad = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
-        let mut disks = has_bad.filter_map(|key| self.disks.get(key));
-        let is_silent = self.is_planted(WatchBug::StripesUntold);
-        if is_silent || !disks.any(|disk| disk.reading.row.passes.unreadable_sectors() > 0) {
+        let member_keys = array.members.iter().filter_map(|member| self.names.get(member.disk.as_deref()?));
+        let mut disks = member_keys.filter_map(|key| self.disks.get(key));
+        let is_suppressed = self.is_planted(WatchBug::StripesUnreported);
+        if is_suppressed || !disks.any(|disk| disk.reading.row.passes.unreadable_sectors() > 0) {
             return None;
         }
         let risk = self.risk(array);
@@ -413,7 +436,7 @@ impl Watch {
             None => "Forecast  the pass does not end within a year".to_owned(),
         };
         let held = match (self.hold_back(subject, now), reading.live.session) {
-            (Some(why), SessionPhase::None) => format!("Held back {}", why.words(&*self.calendar)),
+            (Some(hold_back), SessionPhase::None) => format!("Held back {}", hold_back.words(&*self.calendar)),
             _ => format!("Read      {:.0} % of this pass", 100.0 * (1.0 - reading.row.passes.rest())),
         };
         let lines = vec![
@@ -426,7 +449,7 @@ impl Watch {
             },
             "Until a sector is read nobody knows whether it still can be.".to_owned(),
         ];
-        Some(plain(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines))
+        Some(single_sign(Urgency::Notice, if is_over { 2 } else { 1 }, headline, lines))
     }
 }
 
@@ -444,9 +467,9 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let size = Bytes(sectors.saturating_mul(SECTOR_BYTES));
     let headline = format!("DATA AT RISK array {}: {size} cannot be read or rebuilt", array.facts.name);
     let runs = reading.row.passes.known_unreadable();
-    let first =
-        runs.iter().take(SIGNS_TOLD).map(|run| format!("Where     sectors {} to {}", run.start.0, run.end.0 - 1));
-    let lines = [array_line(array)].into_iter().chain(first).chain([
+    let run_lines =
+        runs.iter().take(SIGNS_SHOWN_MAX).map(|run| format!("Where     sectors {} to {}", run.start.0, run.end.0 - 1));
+    let lines = [array_line(array)].into_iter().chain(run_lines).chain([
         "Meaning   reads there fail; more of its members are bad there than it can do without".to_owned(),
         "Do        restore what lies there from a backup; what is written there anew is whole again".to_owned(),
     ]);
@@ -457,7 +480,7 @@ fn lost(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
 /// The condition of an array whose checker found copies or parity that disagree.
 fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition> {
     let ArrayFlaws { corrected, mismatched } = reading.row.passes.known_flaws();
-    let (what, meaning, act) = match (corrected, mismatched) {
+    let (problem, meaning, advice) = match (corrected, mismatched) {
         (0, 0) => return None,
         (corrected, 0) => (
             match corrected {
@@ -483,14 +506,14 @@ fn disagreement(array: &ArrayState, reading: &ReadingState) -> Option<Condition>
             "compare what lies there with a backup before anything repairs it",
         ),
     };
-    let lines = vec![array_line(array), format!("Meaning   {meaning}"), format!("Do        {act}")];
+    let lines = vec![array_line(array), format!("Meaning   {meaning}"), format!("Do        {advice}")];
     let amounts = [("corrected", corrected), ("mismatched", mismatched)].into_iter().filter(|(_, count)| *count > 0);
     let amounts = amounts.map(|(sign, count)| (sign.to_owned(), count)).collect();
-    let headline = format!("WATCH array {}: {what}", array.facts.name);
+    let headline = format!("WATCH array {}: {problem}", array.facts.name);
     Some(Condition { urgency: Urgency::Notice, amounts, headline, lines, controller: None })
 }
 
 /// A condition with a single sign.
-fn plain(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
+fn single_sign(urgency: Urgency, amount: u64, headline: String, lines: Vec<String>) -> Condition {
     Condition { urgency, amounts: vec![("so".to_owned(), amount)], headline, lines, controller: None }
 }

@@ -64,7 +64,7 @@ impl CounterKind {
 
     /// From this value on, one such counter predicts as much as two (study of Backblaze's data of 2026-Q1, 351,000
     /// drives). NVMe has no such figure.
-    pub fn high(self) -> Option<u64> {
+    pub fn high_limit(self) -> Option<u64> {
         match self {
             CounterKind::Reallocated => Some(102),
             CounterKind::Reported => Some(40),
@@ -104,8 +104,8 @@ pub fn decode(facts: &SmartFacts) -> BTreeMap<CounterKind, u64> {
 /// The temperature in degrees Celsius. In attribute 194 (and 190) the low byte is the present temperature, signed;
 /// drives pack the extremes above it (98,784,247,834 is 26, with 23 the lowest).
 pub fn celsius(facts: &SmartFacts) -> Option<i32> {
-    let of = |id| facts.attributes.iter().find(|attribute| attribute.id == id);
-    let packed = of(194).or_else(|| of(190)).map(|attribute| i32::from(attribute.raw as u8 as i8));
+    let by_id = |id| facts.attributes.iter().find(|attribute| attribute.id == id);
+    let packed = by_id(194).or_else(|| by_id(190)).map(|attribute| i32::from(attribute.raw as u8 as i8));
     // A sensor outside this range is broken, or absent.
     facts.celsius.or(packed).filter(|celsius| (-40..=120).contains(celsius))
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn nvme_and_scsi_drives_are_understood() {
+    fn counters_of_nvme_and_scsi_drives_are_decoded() {
         let nvme = NvmeLog { critical_warning: 0, spare: 100, spare_threshold: 10, used: 3, media_errors: 2 };
         let facts = SmartFacts { nvme: Some(nvme), ..SmartFacts::default() };
         assert_eq!(decode(&facts), BTreeMap::from([(CounterKind::MediaErrors, 2)]));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_what_was_seen_to_grow() {
+    fn only_growth_between_readings_counts() {
         let mut history = CounterHistory::new(87);
         let at = |day: u64| UnixSeconds(day * DAY);
         history.read(at(100), 87, false);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_lower_reading_of_what_only_rises_is_a_slip() {
+    fn a_single_lower_reading_of_a_counter_that_only_rises_is_ignored() {
         let at = |day: u64| UnixSeconds(day * DAY);
         let mut history = CounterHistory::new(40);
         history.read(at(1), 0, true);
@@ -220,10 +220,10 @@ mod tests {
         assert_eq!(history.value, 0, "two of them are a drive that was reset");
         history.read(at(5), 3, true);
         assert_eq!(history.growth_at(at(5)), 3);
-        let mut most = CounterHistory::new(0);
+        let mut extreme = CounterHistory::new(0);
         for value in [u64::MAX, 0, 0, u64::MAX] {
-            most.read(at(6), value, true);
+            extreme.read(at(6), value, true);
         }
-        assert_eq!(most.growth_at(at(6)), u64::MAX);
+        assert_eq!(extreme.growth_at(at(6)), u64::MAX);
     }
 }

@@ -121,13 +121,13 @@ pub enum WatchBug {
     /// The limit of disks that are read at a time behind one controller is ignored.
     IgnoreController,
     /// Growth is not reported.
-    GrowthUntold,
+    GrowthUnreported,
     /// A missing disk is not reported.
-    MissingUntold,
+    MissingUnreported,
     /// Unreadable sectors that meet in a stripe are not reported.
-    StripesUntold,
+    StripesUnreported,
     /// A channel that is not proven, or accepts nothing, is not reported.
-    ChannelsUntold,
+    ChannelsUnreported,
     /// Notices are sent in quiet hours.
     IgnoreQuiet,
     /// Urgent messages wait for the end of quiet hours, too.
@@ -158,10 +158,10 @@ impl WatchBug {
         WatchBug::IgnorePause,
         WatchBug::IgnoreArrays,
         WatchBug::IgnoreController,
-        WatchBug::GrowthUntold,
-        WatchBug::MissingUntold,
-        WatchBug::StripesUntold,
-        WatchBug::ChannelsUntold,
+        WatchBug::GrowthUnreported,
+        WatchBug::MissingUnreported,
+        WatchBug::StripesUnreported,
+        WatchBug::ChannelsUnreported,
         WatchBug::IgnoreQuiet,
         WatchBug::HoldUrgentInQuietHours,
         WatchBug::NoReport,

@@ -136,17 +136,17 @@ impl ArrayFacts {
     /// lost members count together only where they meet in a stripe: each of several mirrored pairs may lose one.
     pub fn redundancy_left(&self) -> i64 {
         let is_lost = |member: &ArrayMember| !member.is_in_sync;
-        let all = self.members.iter().filter(|member| is_lost(member)).count();
+        let lost = self.members.iter().filter(|member| is_lost(member)).count();
         let layout =
             self.layout.as_ref().map(|(layout, _)| layout).filter(|layout| layout.disks() == self.members.len());
-        let met = layout.map(|layout| {
+        let lost_in_stripe = layout.map(|layout| {
             let of_stripe = |stripe| {
                 let slots = 0..layout.shape().slots();
                 slots.filter(|&slot| is_lost(&self.members[layout.place(stripe, slot).disk])).count()
             };
-            (0..layout.period()).map(of_stripe).max().unwrap_or(all)
+            (0..layout.period()).map(of_stripe).max().unwrap_or(lost)
         });
-        i64::from(self.redundancy) - met.unwrap_or(all) as i64
+        i64::from(self.redundancy) - lost_in_stripe.unwrap_or(lost) as i64
     }
 
     /// Is one of its members missing, or not in sync yet?
@@ -155,7 +155,7 @@ impl ArrayFacts {
     }
 
     /// Is a disk of this name a member?
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_member(&self, name: &str) -> bool {
         self.members.iter().any(|member| member.disk.as_deref() == Some(name))
     }
 }
@@ -214,7 +214,7 @@ pub struct SmartFacts {
 
 impl SmartFacts {
     /// Do the data say anything about the drive's health? Its temperature alone does not.
-    pub fn says_something(&self) -> bool {
+    pub fn has_health_data(&self) -> bool {
         let has_log = self.nvme.is_some() || self.scsi.is_some();
         self.passed.is_some() || !self.attributes.is_empty() || has_log || self.is_self_test_failed
     }

@@ -50,9 +50,9 @@ impl IdleWeek {
 
     /// The share of each hour; for hours that were never measured, the mean of the others.
     fn shares(&self) -> [f32; WEEK_HOURS] {
-        let seen = || self.share.iter().zip(&self.weeks).filter(|(_, weeks)| **weeks > 0).map(|(share, _)| *share);
-        let count = seen().count();
-        let mean = if count == 0 { SHARE_PRIOR } else { seen().sum::<f32>() / count as f32 };
+        let measured = || self.share.iter().zip(&self.weeks).filter(|(_, weeks)| **weeks > 0).map(|(share, _)| *share);
+        let count = measured().count();
+        let mean = if count == 0 { SHARE_PRIOR } else { measured().sum::<f32>() / count as f32 };
         std::array::from_fn(|hour| if self.weeks[hour] > 0 { self.share[hour] } else { mean })
     }
 
@@ -74,11 +74,11 @@ impl IdleWeek {
         let mut seconds = weeks * (WEEK_HOURS as u64 * HOUR) as f64;
         for step in 0..=WEEK_HOURS {
             let hour = (from_hour + step) % WEEK_HOURS;
-            let reads = f64::from(shares[hour] * open[hour]) * hourly;
-            if reads >= rest {
-                return Some((seconds + rest / reads.max(1e-9) * HOUR as f64) as u64);
+            let hour_bytes = f64::from(shares[hour] * open[hour]) * hourly;
+            if hour_bytes >= rest {
+                return Some((seconds + rest / hour_bytes.max(1e-9) * HOUR as f64) as u64);
             }
-            (rest, seconds) = (rest - reads, seconds + HOUR as f64);
+            (rest, seconds) = (rest - hour_bytes, seconds + HOUR as f64);
         }
         Some(seconds as u64)
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_counts_and_what_was_not_is_like_it() {
+    fn unmeasured_hours_take_the_mean_of_the_measured_ones() {
         let mut week = IdleWeek::new(MediaKind::Flash);
         assert_eq!(week.hours_a_week(&OPEN), 84.0, "half of the time, before anything is known");
         week.observe(5, 0.1);
@@ -195,22 +195,22 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_as_often_as_they_say_once_there_were_forecasts() {
-        let (mut rng, mut errors, mut held) = (Rng::new(1), ForecastErrors::default(), 0);
+    fn ranges_hold_as_often_as_stated_once_there_were_forecasts() {
+        let (mut rng, mut errors, mut inside) = (Rng::new(1), ForecastErrors::default(), 0);
         for trial in 0..1200 {
             let ratio = (0.8 + 0.1 * rng.exponential(4.0)) as f32;
             let (low, high) = errors.range();
             if trial >= 200 {
-                held += u32::from((low..=high).contains(&f64::from(ratio)));
+                inside += u32::from((low..=high).contains(&f64::from(ratio)));
             }
             errors.add(ratio);
         }
-        assert!((740..=860).contains(&held), "{held} of 1000");
+        assert!((740..=860).contains(&inside), "{inside} of 1000");
         assert_eq!(errors.ratios.len(), RATIOS_MAX);
     }
 
     #[test]
-    fn nonsense_is_no_ratio() {
+    fn invalid_ratios_are_ignored() {
         let mut errors = ForecastErrors::default();
         [f32::NAN, 0.0, -1.0, f32::INFINITY].into_iter().for_each(|ratio| errors.add(ratio));
         assert!(errors.ratios.is_empty());

@@ -89,7 +89,7 @@ pub enum HealthSign {
         /// Its present value.
         value: u64,
         /// Its growth.
-        by: u64,
+        growth: u64,
         /// The days in which it grew.
         days: u64,
     },
@@ -124,7 +124,7 @@ pub enum HealthSign {
         /// How many sectors.
         sectors: u64,
         /// Is that an eighth of the disk or more?
-        is_much: bool,
+        is_large_part: bool,
     },
     /// This many reads succeeded only at the second attempt.
     Retries(u64),
@@ -135,7 +135,7 @@ pub enum HealthSign {
         /// The counter.
         kind: CounterKind,
         /// Its growth.
-        by: u64,
+        growth: u64,
     },
 }
 
@@ -149,7 +149,7 @@ impl HealthSign {
             | HealthSign::NvmeWarning(_)
             | HealthSign::SpareLow(_)
             | HealthSign::NoReads(_)
-            | HealthSign::NoVerdict { is_much: true, .. }
+            | HealthSign::NoVerdict { is_large_part: true, .. }
             | HealthSign::Level { is_grave: true, .. } => HealthState::Replace,
             _ => HealthState::Watch,
         }
@@ -161,9 +161,9 @@ impl HealthSign {
             HealthSign::DriveSaysFailing => "the drive itself says that it is failing".into(),
             HealthSign::UnreadableSectors(1) => "1 unreadable sector".into(),
             HealthSign::UnreadableSectors(count) => format!("{count} unreadable sectors"),
-            HealthSign::Growth { kind, value, by, days } => {
+            HealthSign::Growth { kind, value, growth, days } => {
                 let unit = if *days == 1 { "day" } else { "days" };
-                format!("{} {value}, +{by} in {days} {unit}", kind.words())
+                format!("{} {value}, +{growth} in {days} {unit}", kind.words())
             }
             HealthSign::Level { kind, value, .. } => format!("{} {value}", kind.words()),
             HealthSign::NvmeWarning(bits) => format!("critical warning {bits:#04x}"),
@@ -179,7 +179,7 @@ impl HealthSign {
             }
             HealthSign::Retries(count) => format!("{count} reads went well only the second time"),
             HealthSign::Slower(percent) => format!("reads take {percent} % longer than before"),
-            HealthSign::Cable { kind, by } => format!("{} +{by}: check cable and port", kind.words()),
+            HealthSign::Cable { kind, growth } => format!("{} +{growth}: check cable and port", kind.words()),
         }
     }
 
@@ -201,7 +201,7 @@ impl HealthSign {
             HealthSign::UnreadableSectors(count) => ("unreadable", count),
             // A counter has one name, whether it grows or not.
             HealthSign::Growth { kind, value, .. } | HealthSign::Level { kind, value, .. } => (kind.key(), value),
-            HealthSign::Cable { kind, by } => (kind.key(), by),
+            HealthSign::Cable { kind, growth } => (kind.key(), growth),
             HealthSign::NvmeWarning(bits) => {
                 let raised = (0..8).filter(|bit| bits & (1 << bit) != 0);
                 return raised.map(|bit| (format!("warning bit {bit}"), 1)).collect();
@@ -266,27 +266,27 @@ pub fn signs(
     now: UnixSeconds,
     word: &DriveWord,
     counters: &BTreeMap<CounterKind, CounterHistory>,
-    own: &OwnEvidence,
+    evidence: &OwnEvidence,
 ) -> Vec<HealthSign> {
     let mut signs = Vec::new();
     if word.passed == Some(false) {
         signs.push(HealthSign::DriveSaysFailing);
     }
-    if own.unreadable > 0 {
-        signs.push(HealthSign::UnreadableSectors(own.unreadable));
+    if evidence.unreadable > 0 {
+        signs.push(HealthSign::UnreadableSectors(evidence.unreadable));
     }
-    let raised = counters.iter().filter(|(kind, history)| kind.is_of_medium() && history.value > 0).count();
+    let nonzero = counters.iter().filter(|(kind, history)| kind.is_of_medium() && history.value > 0).count();
     for (&kind, history) in counters {
-        let by = history.growth_at(now);
+        let growth = history.growth_at(now);
         let value = history.value;
         if !kind.is_of_medium() {
-            if by > 0 {
-                signs.push(HealthSign::Cable { kind, by });
+            if growth > 0 {
+                signs.push(HealthSign::Cable { kind, growth });
             }
-        } else if by > 0 {
-            signs.push(HealthSign::Growth { kind, value, by, days: history.growth_days(now) });
+        } else if growth > 0 {
+            signs.push(HealthSign::Growth { kind, value, growth, days: history.growth_days(now) });
         } else if value > 0 {
-            let is_grave = raised >= 2 || kind.high().is_some_and(|high| value >= high);
+            let is_grave = nonzero >= 2 || kind.high_limit().is_some_and(|high| value >= high);
             signs.push(HealthSign::Level { kind, value, is_grave });
         }
     }
@@ -300,21 +300,24 @@ pub fn signs(
     if word.is_self_test_failed {
         signs.push(HealthSign::SelfTestFailed);
     }
-    if own.failed_sessions >= FAILED_SESSIONS {
-        let sessions = own.failed_sessions;
-        signs.push(match own.reads_end {
+    if evidence.failed_sessions >= FAILED_SESSIONS {
+        let sessions = evidence.failed_sessions;
+        signs.push(match evidence.reads_end {
             Some(percent) => HealthSign::ReadsEnd { sessions, percent },
             None => HealthSign::NoReads(sessions),
         });
     }
-    if own.unjudged > 0 {
-        signs.push(HealthSign::NoVerdict { sectors: own.unjudged, is_much: own.unjudged >= own.sectors / 8 });
+    if evidence.unjudged > 0 {
+        signs.push(HealthSign::NoVerdict {
+            sectors: evidence.unjudged,
+            is_large_part: evidence.unjudged >= evidence.sectors / 8,
+        });
     }
-    if own.retries > 0 {
-        signs.push(HealthSign::Retries(own.retries));
+    if evidence.retries > 0 {
+        signs.push(HealthSign::Retries(evidence.retries));
     }
-    if own.slower_percent >= SLOWER_PERCENT {
-        signs.push(HealthSign::Slower(own.slower_percent));
+    if evidence.slower_percent >= SLOWER_PERCENT {
+        signs.push(HealthSign::Slower(evidence.slower_percent));
     }
     signs.sort_by_key(|sign| std::cmp::Reverse(sign.state()));
     signs
@@ -332,58 +335,58 @@ mod tests {
 
     const NOW: UnixSeconds = UnixSeconds(1000 * DAY);
 
-    fn of(counters: &[(CounterKind, u64)]) -> Vec<HealthSign> {
+    fn signs_of(counters: &[(CounterKind, u64)]) -> Vec<HealthSign> {
         let counters = counters.iter().map(|&(kind, value)| (kind, CounterHistory::new(value))).collect();
         signs(NOW, &DriveWord { passed: Some(true), ..DriveWord::default() }, &counters, &OwnEvidence::default())
     }
 
     #[test]
-    fn one_counter_is_to_be_watched_two_or_a_high_one_to_be_replaced() {
-        assert_eq!(gravest(&of(&[(CounterKind::Reallocated, 0), (CounterKind::Pending, 0)])), None);
-        assert_eq!(gravest(&of(&[(CounterKind::Reallocated, 3)])), Some(HealthState::Watch));
-        assert_eq!(gravest(&of(&[(CounterKind::Reallocated, 102)])), Some(HealthState::Replace));
-        let two = of(&[(CounterKind::Reallocated, 3), (CounterKind::Pending, 1)]);
-        assert_eq!(gravest(&two), Some(HealthState::Replace));
-        assert!(two[0].base_rate().unwrap().words.contains("74 times"));
+    fn one_nonzero_counter_means_watch_and_two_or_a_high_one_mean_replace() {
+        assert_eq!(gravest(&signs_of(&[(CounterKind::Reallocated, 0), (CounterKind::Pending, 0)])), None);
+        assert_eq!(gravest(&signs_of(&[(CounterKind::Reallocated, 3)])), Some(HealthState::Watch));
+        assert_eq!(gravest(&signs_of(&[(CounterKind::Reallocated, 102)])), Some(HealthState::Replace));
+        let two_counters = signs_of(&[(CounterKind::Reallocated, 3), (CounterKind::Pending, 1)]);
+        assert_eq!(gravest(&two_counters), Some(HealthState::Replace));
+        assert!(two_counters[0].base_rate().unwrap().words.contains("74 times"));
     }
 
     #[test]
-    fn lifetime_values_of_cables_and_patience_say_nothing_but_their_growth_does() {
-        assert_eq!(of(&[(CounterKind::CableErrors, 87), (CounterKind::TimedOut, 12)]), []);
+    fn cable_and_timeout_counters_are_signs_only_when_they_grow() {
+        assert_eq!(signs_of(&[(CounterKind::CableErrors, 87), (CounterKind::TimedOut, 12)]), []);
         let mut history = CounterHistory::new(87);
         history.read(NOW, 90, true);
         let counters = BTreeMap::from([(CounterKind::CableErrors, history)]);
         let found = signs(NOW, &DriveWord::default(), &counters, &OwnEvidence::default());
-        assert_eq!(found, [HealthSign::Cable { kind: CounterKind::CableErrors, by: 3 }]);
+        assert_eq!(found, [HealthSign::Cable { kind: CounterKind::CableErrors, growth: 3 }]);
         assert_eq!(gravest(&found), Some(HealthState::Watch), "a cable is no reason to replace a disk");
     }
 
     #[test]
-    fn growth_and_own_evidence_outweigh_the_drives_own_word() {
+    fn growth_and_unreadable_sectors_outweigh_the_drives_own_verdict() {
         let mut history = CounterHistory::new(3);
         history.read(NOW, 8, false);
         let counters = BTreeMap::from([(CounterKind::Pending, history)]);
         let word = DriveWord { passed: Some(true), ..DriveWord::default() };
-        let own = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
-        let found = signs(NOW, &word, &counters, &own);
+        let evidence = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
+        let found = signs(NOW, &word, &counters, &evidence);
         assert_eq!(gravest(&found), Some(HealthState::Replace));
         assert_eq!(found[0].words(), "8 unreadable sectors");
         assert_eq!(found[1].words(), "pending sectors (197) 8, +5 in 1 day");
     }
 
     #[test]
-    fn a_disk_that_answers_but_not_to_reads_is_seen() {
-        let own = |failed_sessions| OwnEvidence { failed_sessions, ..OwnEvidence::default() };
-        let found = |own| signs(NOW, &DriveWord::default(), &BTreeMap::new(), &own);
-        assert_eq!(found(own(2)), []);
-        assert_eq!(gravest(&found(own(3))), Some(HealthState::Replace));
-        let partly = found(OwnEvidence { reads_end: Some(40), ..own(3) });
+    fn a_disk_that_answers_commands_but_no_reads_gets_a_sign() {
+        let evidence = |failed_sessions| OwnEvidence { failed_sessions, ..OwnEvidence::default() };
+        let found = |evidence| signs(NOW, &DriveWord::default(), &BTreeMap::new(), &evidence);
+        assert_eq!(found(evidence(2)), []);
+        assert_eq!(gravest(&found(evidence(3))), Some(HealthState::Replace));
+        let partly = found(OwnEvidence { reads_end: Some(40), ..evidence(3) });
         assert_eq!(gravest(&partly), Some(HealthState::Watch));
         assert_eq!(partly[0].words(), "its reads end after 40 % of the disk (3 attempts)");
     }
 
     #[test]
-    fn nvme_temperature_alone_replaces_nothing() {
+    fn the_nvme_temperature_warning_alone_is_no_sign() {
         let found = |nvme_warning| {
             signs(NOW, &DriveWord { nvme_warning, ..DriveWord::default() }, &BTreeMap::new(), &OwnEvidence::default())
         };

@@ -70,9 +70,9 @@ impl std::str::FromStr for DailyHours {
             let (hour, minute) = time.trim().split_once(':').unwrap_or((time.trim(), "0"));
             let is_number =
                 |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-            let is_short = is_number(hour) && is_number(minute);
+            let is_valid = is_number(hour) && is_number(minute);
             let (hour, minute) = (hour.parse::<u32>().ok()?, minute.parse::<u32>().ok()?);
-            (is_short && minute < 60 && hour * 60 + minute <= 24 * 60).then_some(hour * 60 + minute)
+            (is_valid && minute < 60 && hour * 60 + minute <= 24 * 60).then_some(hour * 60 + minute)
         };
         let parsed = text.split_once('-').and_then(|(from, to)| Some((minute(from)?, minute(to)?)));
         match parsed {
@@ -105,9 +105,9 @@ mod tests {
         }
 
         fn instant(&self, local: LocalTime) -> UnixSeconds {
-            let plain = UtcCalendar.instant(local).0;
-            let is_summer = (SPRING + HOUR..AUTUMN + HOUR).contains(&plain);
-            UnixSeconds(if is_summer { plain - HOUR } else { plain })
+            let utc = UtcCalendar.instant(local).0;
+            let is_summer = (SPRING + HOUR..AUTUMN + HOUR).contains(&utc);
+            UnixSeconds(if is_summer { utc - HOUR } else { utc })
         }
     }
 
@@ -122,8 +122,8 @@ mod tests {
         for (text, from, to) in [("01:00-07:00", 60, 420), ("22-6", 1320, 360), (" 9:5 - 24:00", 545, 0)] {
             assert_eq!(text.parse(), Ok(DailyHours { from, to }), "{text}");
         }
-        let all = DailyHours { from: 0, to: 0 };
-        assert_eq!(("0-24".parse(), all.to_string().parse()), (Ok(all), Ok(all)), "the whole day");
+        let whole_day = DailyHours { from: 0, to: 0 };
+        assert_eq!(("0-24".parse(), whole_day.to_string().parse()), (Ok(whole_day), Ok(whole_day)), "the whole day");
         let night = DailyHours { from: 1320, to: 375 };
         assert_eq!(night.to_string().parse(), Ok(night));
         for text in ["", "01:00", "25-6", "1:60-2", "-", "a-b", "1:00-2:00-3:00", "001-2", "+1-2", "24:01-2", "22-22"] {

@@ -173,7 +173,7 @@ fn amount(amounts: &[(String, u64)], sign: &str) -> u64 {
 impl Condition {
     /// Is an amount or the urgency above what was known, or is a sign new?
     pub fn is_beyond(&self, known: &[(String, u64)], urgency: Urgency) -> bool {
-        self.urgency > urgency || self.amounts.iter().any(|(sign, now)| *now > amount(known, sign))
+        self.urgency > urgency || self.amounts.iter().any(|(sign, present)| *present > amount(known, sign))
     }
 }
 
@@ -202,28 +202,29 @@ impl IncidentRow {
 
     /// Is an amount or the urgency below what was reported or accepted?
     fn is_less(&self) -> bool {
-        let now = |sign: &String| amount(&self.condition.amounts, sign);
-        self.condition.urgency < self.known_urgency || self.known.iter().any(|(sign, known)| now(sign) < *known)
+        let present_amount = |sign: &String| amount(&self.condition.amounts, sign);
+        self.condition.urgency < self.known_urgency
+            || self.known.iter().any(|(sign, known)| present_amount(sign) < *known)
     }
 
     /// For how many seconds amounts must stay lower until a rise is reported again: what comes and goes within the hour
     /// is one event. One slice of a pass after the other may be late, for a week.
-    fn flaps_within(&self) -> u64 {
+    fn flap_seconds(&self) -> u64 {
         if self.key.kind == IncidentKind::Unread { 7 * DAY } else { HOUR }
     }
 
     /// Lowers the known amounts to the present ones, once those have stayed lower. Returns whether the row has changed,
     /// and when to check again.
-    pub fn ease(&mut self, now: UnixSeconds) -> (bool, Option<UnixSeconds>) {
+    pub fn lower_known(&mut self, now: UnixSeconds) -> (bool, Option<UnixSeconds>) {
         if !self.is_less() {
             return (self.less_since.take().is_some(), None);
         }
         let (is_new, since) = (self.less_since.is_none(), *self.less_since.get_or_insert(now));
-        if elapsed(now, since) < self.flaps_within() {
-            return (is_new, Some(after(since, self.flaps_within())));
+        if elapsed(now, since) < self.flap_seconds() {
+            return (is_new, Some(after(since, self.flap_seconds())));
         }
-        let now = |sign: &String| amount(&self.condition.amounts, sign);
-        self.known = self.known.iter().map(|(sign, known)| (sign.clone(), now(sign).min(*known))).collect();
+        let present_amount = |sign: &String| amount(&self.condition.amounts, sign);
+        self.known = self.known.iter().map(|(sign, known)| (sign.clone(), present_amount(sign).min(*known))).collect();
         self.known.retain(|(_, known)| *known > 0);
         self.known_urgency = self.known_urgency.min(self.condition.urgency);
         self.less_since = None;
@@ -235,12 +236,15 @@ impl IncidentRow {
         if self.is_accepted && !self.is_grown() {
             return None;
         }
-        let Some(told) = self.told else { return Some((after(self.opened, GATHER), MessageReason::Opened)) };
+        let Some(last_message) = self.told else { return Some((after(self.opened, GATHER), MessageReason::Opened)) };
         if self.is_grown() {
             let is_worse = self.condition.urgency > self.known_urgency;
-            return Some((if is_worse { told } else { after(told, GROWN_EVERY) }, MessageReason::Grown));
+            return Some((
+                if is_worse { last_message } else { after(last_message, GROWN_EVERY) },
+                MessageReason::Grown,
+            ));
         }
-        Some((after(told, reminder_pause(self.reminders)), MessageReason::Reminder(self.reminders + 1)))
+        Some((after(last_message, reminder_pause(self.reminders)), MessageReason::Reminder(self.reminders + 1)))
     }
 
     /// Days from a message of this kind to the reminder after it.
@@ -250,7 +254,7 @@ impl IncidentRow {
     }
 
     /// Raises the known amounts to the present ones.
-    fn learn(&mut self) {
+    fn raise_known(&mut self) {
         let Condition { amounts, urgency, .. } = &self.condition;
         self.known.retain(|(sign, known)| amount(amounts, sign) < *known);
         self.known
@@ -260,9 +264,9 @@ impl IncidentRow {
     }
 
     /// Records that a message was written.
-    pub fn tell(&mut self, now: UnixSeconds, reason: MessageReason, message: u64) {
+    pub fn record_message(&mut self, now: UnixSeconds, reason: MessageReason, message: u64) {
         self.told = Some(now);
-        self.learn();
+        self.raise_known();
         match reason {
             MessageReason::Reminder(number) => self.reminders = number,
             _ => (self.reminders, self.is_accepted) = (0, false),
@@ -272,7 +276,7 @@ impl IncidentRow {
 
     /// Records that a person has seen it, and wants messages only if it grows.
     pub fn accept(&mut self) {
-        self.learn();
+        self.raise_known();
         self.is_accepted = true;
     }
 }
@@ -303,26 +307,26 @@ mod tests {
     #[test]
     fn reminders_come_after_1_2_4_8_16_32_and_32_days() {
         let mut incident = incident(1);
-        let mut told = Vec::new();
+        let mut days = Vec::new();
         for number in 0..8 {
             let (due, reason) = incident.next_message().unwrap();
-            told.push((due.0 - at(GATHER).0) / DAY);
+            days.push((due.0 - at(GATHER).0) / DAY);
             assert_eq!(reason, if number == 0 { MessageReason::Opened } else { MessageReason::Reminder(number) });
-            incident.tell(due, reason, 7);
+            incident.record_message(due, reason, 7);
         }
-        assert_eq!(told, [0, 1, 3, 7, 15, 31, 63, 95]);
+        assert_eq!(days, [0, 1, 3, 7, 15, 31, 63, 95]);
         assert_eq!(incident.thread, Some(7));
     }
 
     #[test]
-    fn growth_is_told_once_a_day_and_what_matters_more_at_once() {
+    fn growth_is_reported_once_a_day_and_a_higher_urgency_at_once() {
         let mut incident = incident(1);
-        incident.tell(at(GATHER), MessageReason::Opened, 1);
+        incident.record_message(at(GATHER), MessageReason::Opened, 1);
         incident.condition = condition(2, Urgency::Notice);
         assert_eq!(incident.next_message(), Some((at(GATHER + DAY), MessageReason::Grown)));
         incident.condition = condition(2, Urgency::Replace);
         assert_eq!(incident.next_message(), Some((at(GATHER), MessageReason::Grown)));
-        incident.tell(at(GATHER + 60), MessageReason::Grown, 2);
+        incident.record_message(at(GATHER + 60), MessageReason::Grown, 2);
         assert_eq!(incident.next_message(), Some((at(GATHER + 60 + DAY), MessageReason::Reminder(1))));
         incident.condition = condition(1, Urgency::Replace);
         assert!(!incident.is_grown(), "what becomes less is not told");
@@ -331,44 +335,44 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_less_for_an_hour_is_told_when_it_comes_back() {
+    fn an_amount_that_was_lower_for_an_hour_is_reported_when_it_rises_again() {
         let mut incident = incident(3);
-        incident.tell(at(GATHER), MessageReason::Opened, 1);
+        incident.record_message(at(GATHER), MessageReason::Opened, 1);
         incident.condition = condition(1, Urgency::Notice);
-        assert_eq!(incident.ease(at(DAY)), (true, Some(at(DAY + HOUR))));
+        assert_eq!(incident.lower_known(at(DAY)), (true, Some(at(DAY + HOUR))));
         incident.condition = condition(3, Urgency::Notice);
-        assert_eq!(incident.ease(at(DAY + HOUR - 1)), (true, None));
+        assert_eq!(incident.lower_known(at(DAY + HOUR - 1)), (true, None));
         assert!(!incident.is_grown(), "it only flapped");
         incident.condition = condition(1, Urgency::Notice);
-        assert!(incident.ease(at(2 * DAY)).0 && incident.ease(at(2 * DAY + HOUR)).0);
+        assert!(incident.lower_known(at(2 * DAY)).0 && incident.lower_known(at(2 * DAY + HOUR)).0);
         assert_eq!(incident.known, [("one".to_owned(), 1)]);
         incident.condition = condition(2, Urgency::Notice);
         assert_eq!(incident.next_message(), Some((at(GATHER + DAY), MessageReason::Grown)));
     }
 
     #[test]
-    fn a_sign_that_is_new_is_growth_however_much_there_is_of_another() {
+    fn a_new_sign_is_growth_whatever_the_amount_of_another_sign() {
         let mut incident = incident(5000);
-        incident.tell(at(GATHER), MessageReason::Opened, 1);
+        incident.record_message(at(GATHER), MessageReason::Opened, 1);
         incident.accept();
         incident.condition.amounts = vec![("other".into(), 1)];
         assert!(incident.is_grown());
-        incident.tell(at(DAY), MessageReason::Grown, 2);
+        incident.record_message(at(DAY), MessageReason::Grown, 2);
         assert_eq!(incident.known, [("one".to_owned(), 5000), ("other".to_owned(), 1)]);
-        assert!(incident.ease(at(DAY)).0 && incident.ease(at(DAY + HOUR)).0);
+        assert!(incident.lower_known(at(DAY)).0 && incident.lower_known(at(DAY + HOUR)).0);
         assert_eq!(incident.known, [("other".to_owned(), 1)], "one that went away drops its mark");
     }
 
     #[test]
-    fn what_was_accepted_is_silent_until_it_grows() {
+    fn an_accepted_incident_sends_no_message_until_it_grows() {
         let mut incident = incident(87);
-        incident.tell(at(GATHER), MessageReason::Opened, 1);
+        incident.record_message(at(GATHER), MessageReason::Opened, 1);
         incident.accept();
         assert_eq!(incident.next_message(), None);
         incident.condition = condition(88, Urgency::Notice);
         let (due, reason) = incident.next_message().unwrap();
         assert_eq!(reason, MessageReason::Grown);
-        incident.tell(due, reason, 2);
+        incident.record_message(due, reason, 2);
         assert!(!incident.is_accepted && incident.next_message().is_some());
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn is_common_cause(kind: IncidentKind, urgency: Urgency) -> bool {
 }
 
 /// The common problem of several disks, if their kind has no other text.
-fn of_several(kind: IncidentKind) -> &'static str {
+fn common_problem(kind: IncidentKind) -> &'static str {
     match kind {
         IncidentKind::Unknown => "nobody knows how they are",
         IncidentKind::Unread => "some sectors are unread, and due",
@@ -66,9 +66,9 @@ impl Watch {
     ) -> LetterText {
         let host = &self.settings.host;
         let headline = &incident.condition.headline;
-        let old = days(now, incident.opened);
-        let since = if incident.key.kind == IncidentKind::Degraded && old > 0 {
-            format!(", since {}", counted(old, "day"))
+        let age_days = days(now, incident.opened);
+        let since = if incident.key.kind == IncidentKind::Degraded && age_days > 0 {
+            format!(", since {}", counted(age_days, "day"))
         } else {
             String::new()
         };
@@ -81,15 +81,17 @@ impl Watch {
         let mut lines = vec![match reason {
             MessageReason::Resolved => format!("This is over. It began {date}."),
             _ if incident.key.kind == IncidentKind::Degraded => {
-                format!("Degraded since {} ({date}).", counted(old, "day"))
+                format!("Degraded since {} ({date}).", counted(age_days, "day"))
             }
             _ => format!("Found {date}."),
         }];
         if reason != MessageReason::Resolved {
             lines.extend(incident.condition.lines.iter().cloned());
-            let next = incident.next_reminder_days(reason);
-            lines
-                .push(format!("Next      a reminder in {}, unless you accept it, or it changes", counted(next, "day")));
+            let reminder_days = incident.next_reminder_days(reason);
+            lines.push(format!(
+                "Next      a reminder in {}, unless you accept it, or it changes",
+                counted(reminder_days, "day")
+            ));
         }
         letter(&subject, lines)
     }
@@ -105,29 +107,29 @@ impl Watch {
         let incidents: Vec<&IncidentRow> = keys.iter().filter_map(|key| self.incidents.get(key)).collect();
         let Some((first, rest)) = incidents.split_first() else { return letter(host, Vec::new()) };
         let count = incidents.len();
-        let behind = controller.map_or(String::new(), |controller| format!(" behind {controller}"));
+        let behind_controller = controller.map_or(String::new(), |controller| format!(" behind {controller}"));
         let reminder = match reason {
             MessageReason::Reminder(number) => format!(" (reminder {number})"),
             _ => String::new(),
         };
         let kind = first.key.kind;
         let (subject, mut lines) = if is_common_cause(kind, first.condition.urgency) {
-            let cause = if behind.is_empty() {
+            let cause = if behind_controller.is_empty() {
                 "the power supply and what they hang on"
             } else {
                 "the controller, its cables and the power supply"
             };
             (
-                format!("[{host}] REPLACE? {count} disks at once{behind}{reminder}"),
+                format!("[{host}] REPLACE? {count} disks at once{behind_controller}{reminder}"),
                 vec![
-                    format!("{count} disks{behind} have something at the same time."),
+                    format!("{count} disks{behind_controller} have something at the same time."),
                     format!("Such is rarely the disks: look at {cause} first."),
                 ],
             )
         } else {
             let is_common = |line: &&String| rest.iter().all(|other| other.condition.lines.contains(line));
             let common = first.condition.lines.iter().filter(is_common).take(LINES_MAX / 3).cloned();
-            (format!("[{host}] NOTICE {count} disks: {}{reminder}", of_several(kind)), common.collect())
+            (format!("[{host}] NOTICE {count} disks: {}{reminder}", common_problem(kind)), common.collect())
         };
         list(&mut lines, &incidents, |incident| format!("- {}", incident.condition.headline));
         letter(&subject, lines)
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_cut_and_a_subject_is_one_line() {
+    fn long_texts_are_cut_and_a_subject_is_one_line() {
         let text = letter(&format!("a\r\nBcc: x {}", "ü".repeat(200)), vec!["line".into(); 30]);
         assert_eq!(text.subject.chars().count(), SUBJECT_MAX);
         assert!(text.subject.starts_with("a  Bcc: x") && text.subject.ends_with('…'));

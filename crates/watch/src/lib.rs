@@ -65,7 +65,7 @@ mod words;
 pub use letter::{LINES_MAX, SUBJECT_MAX};
 pub use reading::SessionPhase;
 pub use schedule::MARGIN;
-pub use state::{GONE, STALE, Watch};
+pub use state::{MISSING_AFTER, STALE_AFTER, Watch};
 pub use words::{counted, label_size, typed};
 
 #[cfg(test)]

@@ -13,15 +13,15 @@ use crate::state::{DiskLive, DiskState, Watch};
 use scrubjay_core::units::UnixSeconds;
 
 /// Degrees Celsius by which a disk that was too hot must cool down before it is read again.
-const COOLER: i32 = 5;
+const COOL_DOWN: i32 = 5;
 /// Seconds until the next attempt after reads failed.
-const READS_AGAIN: u64 = 6 * HOUR;
+const READS_RETRY: u64 = 6 * HOUR;
 /// Sessions in sequence without progress after which a pass that covers most of the disk is closed without the rest.
 const CLOSED_AFTER: u32 = 3;
 /// Seconds until the next attempt after a session could not begin, or ended by itself without progress.
-const BEGIN_AGAIN: u64 = HOUR;
+const BEGIN_RETRY: u64 = HOUR;
 /// Seconds until the next attempt after a session ended by itself with progress.
-const GO_ON: u64 = MINUTE;
+const PROGRESS_RETRY: u64 = MINUTE;
 
 impl Watch {
     /// Takes the result of a SMART reading. Returns whether anything in it has changed since the last one.
@@ -29,7 +29,7 @@ impl Watch {
         let (spinning, flash) = (self.settings.celsius_max, self.settings.celsius_max_flash);
         let Some(disk) = self.disk_by_name(name) else { return false };
         let limit = if disk.row.facts.media == MediaKind::Flash { flash } else { spinning };
-        if disk.live.asked.0 == 0 {
+        if disk.live.smart_requested.0 == 0 {
             return false; // this disk was not asked yet: the answer is of the disk that had the name before
         }
         let mut is_news = !std::mem::replace(&mut disk.live.is_answered, true);
@@ -44,15 +44,15 @@ impl Watch {
                 disk.live.asleep.get_or_insert(now);
                 (disk.live.refused, disk.live.is_hot, disk.live.is_self_testing) = (None, false, false);
             }
-            SmartReading::Refused(why) => {
-                (disk.live.refused, disk.live.asleep) = (Some(why), None);
+            SmartReading::Refused(reason) => {
+                (disk.live.refused, disk.live.asleep) = (Some(reason), None);
                 if unknown_since.0 == 0 {
                     disk.row.unknown_since = now;
                 }
                 (disk.live.is_hot, disk.live.is_self_testing) = (false, false);
             }
-            SmartReading::Facts(facts) if !facts.says_something() => {
-                (disk.live.spoke, disk.live.is_self_testing) = (now, facts.is_self_testing);
+            SmartReading::Facts(facts) if !facts.has_health_data() => {
+                (disk.live.smart_received, disk.live.is_self_testing) = (now, facts.is_self_testing);
                 note_temperature(disk, &facts, limit);
                 (disk.live.refused, disk.live.asleep) = (Some(SmartRefusal::NotSupported), None);
                 if unknown_since.0 == 0 {
@@ -60,7 +60,7 @@ impl Watch {
                 }
             }
             SmartReading::Facts(facts) => {
-                disk.live.spoke = now;
+                disk.live.smart_received = now;
                 (disk.live.refused, disk.live.asleep) = (None, None);
                 note_temperature(disk, &facts, limit);
                 disk.live.is_self_testing = facts.is_self_testing;
@@ -69,7 +69,7 @@ impl Watch {
                     let history = disk.row.counters.entry(kind).or_insert(CounterHistory::new(value));
                     history.read(now, value, kind.only_rises());
                 }
-                disk.row.word = word(&facts);
+                disk.row.word = drive_word(&facts);
                 (disk.row.smart_read, disk.row.unknown_since) = (now, UnixSeconds(0));
             }
         }
@@ -89,22 +89,23 @@ impl Watch {
     }
 
     pub(crate) fn session(&mut self, now: UnixSeconds, subject: &SessionSubject, news: SessionNews) {
-        let is_hasty = self.is_planted(WatchBug::StoppedIsFinished);
+        let stop_finishes = self.is_planted(WatchBug::StoppedIsFinished);
         let Some(key) = self.key_of(subject) else { return };
         let Some(reading) = self.reading_mut(&key) else { return };
-        let is_ours = reading.live.session != SessionPhase::None && reading.live.session != SessionPhase::Foreign;
+        let is_own_session =
+            reading.live.session != SessionPhase::None && reading.live.session != SessionPhase::Foreign;
         let before = reading.row.passes.clone();
         match (news.report(), &news) {
-            (None, SessionNews::Refused(why)) if is_ours => {
+            (None, SessionNews::Refused(reason)) if is_own_session => {
                 reading.live.session = SessionPhase::None;
-                refuse(reading, now, why);
+                delay_next_session(reading, now, reason);
             }
             (None, _) => return, // of a session that the watch did not begin
-            (Some(report), _) if report.pass == 0 => by_others(reading, now, &news, report),
+            (Some(report), _) if report.pass == 0 => take_foreign_news(reading, now, &news, report),
             (Some(report), _) if reading.live.is_resized && report.pass == before.finished + 1 && news.is_end() => {
                 (reading.live.session, reading.live.is_resized) = (SessionPhase::None, false);
             }
-            (Some(report), _) if is_current(reading, report) => of_pass(reading, now, &news, report, is_hasty),
+            (Some(report), _) if is_current(reading, report) => take_news(reading, now, &news, report, stop_finishes),
             _ => return, // of a pass that is over, or of another disk that had the name
         }
         let passes = &reading.row.passes;
@@ -113,17 +114,17 @@ impl Watch {
             || passes.touched != before.touched
             || passes.known_unreadable() != before.known_unreadable()
             || passes.known_flaws() != before.known_flaws();
-        let is_over = passes.finished != before.finished;
-        if is_over {
+        let is_pass_over = passes.finished != before.finished;
+        if is_pass_over {
             self.note_forecast(now, &key);
-            self.are_needs_computed = false;
+            self.are_passes_planned = false;
             self.reading_mut(&key).into_iter().for_each(|reading| reading.live.is_wanted = false);
         }
         if is_news {
             self.changed.insert(RowKey::Reading(key.clone()));
         }
         if let (SubjectKey::Disk(key), SessionNews::Finished(report)) = (key, &news)
-            && is_over
+            && is_pass_over
             && report.service_nanos > 0
             && let Some(disk) = self.disks.get_mut(&key)
         {
@@ -138,33 +139,39 @@ impl Watch {
 fn is_current(reading: &ReadingState, report: &PassReport) -> bool {
     let passes = &reading.row.passes;
     let is_running = matches!(reading.live.session, SessionPhase::Running | SessionPhase::Stopping);
-    let is_of_it = if report.begun.0 == 0 { is_running } else { report.begun >= passes.begun };
-    passes.begun.0 > 0 && report.pass == passes.finished + 1 && is_of_it && !reading.live.is_resized
+    let is_of_this_pass = if report.begun.0 == 0 { is_running } else { report.begun >= passes.begun };
+    passes.begun.0 > 0 && report.pass == passes.finished + 1 && is_of_this_pass && !reading.live.is_resized
 }
 
 /// Takes news of the pass that is under way.
-fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport, is_hasty: bool) {
-    let is_further = report.done > reading.row.passes.done;
-    let is_by_itself = reading.live.session == SessionPhase::Running;
-    if is_by_itself {
-        reading.live.is_heard = true; // progress of a session that was told to end is no sign of its end
+fn take_news(
+    reading: &mut ReadingState,
+    now: UnixSeconds,
+    news: &SessionNews,
+    report: &PassReport,
+    stop_finishes: bool,
+) {
+    let has_progress = report.done > reading.row.passes.done;
+    let was_running = reading.live.session == SessionPhase::Running;
+    if was_running {
+        reading.live.has_news = true; // progress of a session that was told to end is no sign of its end
     }
     reading.idle.measure(report.bytes_per_second);
-    if is_further {
+    if has_progress {
         reading.row.failed_sessions = 0; // the disk answers
     }
-    if is_further || matches!(news, SessionNews::Failed(_) | SessionNews::Finished(_)) {
+    if has_progress || matches!(news, SessionNews::Failed(_) | SessionNews::Finished(_)) {
         reading.row.refused = None; // the session could begin
     }
     match news {
-        SessionNews::Stopped(_) if is_hasty => reading.row.passes.finish(now, report),
+        SessionNews::Stopped(_) if stop_finishes => reading.row.passes.finish(now, report),
         SessionNews::Progress(_) | SessionNews::Stopped(_) | SessionNews::Refused(_) => {
             reading.row.passes.report(now, report);
         }
         SessionNews::Failed(_) => {
             reading.row.passes.report(now, report);
             reading.row.failed_sessions += 1;
-            reading.live.reads_again = after(now, READS_AGAIN);
+            reading.live.retry_reads_at = after(now, READS_RETRY);
             let passes = &mut reading.row.passes;
             if reading.row.failed_sessions >= CLOSED_AFTER && passes.done > passes.sectors / 2 {
                 passes.close(); // so that the rest of the disk is read again when it is due
@@ -176,10 +183,10 @@ fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, rep
             reading.row.passes.finish(now, report);
         }
     }
-    if matches!(news, SessionNews::Stopped(_)) && is_by_itself && reading.row.passes.begun.0 > 0 {
+    if matches!(news, SessionNews::Stopped(_)) && was_running && reading.row.passes.begun.0 > 0 {
         match report.done > reading.live.done_before {
-            true => reading.live.refusal = Some((BY_ITSELF.to_owned(), after(now, GO_ON))),
-            false => refuse(reading, now, BY_ITSELF),
+            true => reading.live.refusal = Some((ENDED_BY_ITSELF.to_owned(), after(now, PROGRESS_RETRY))),
+            false => delay_next_session(reading, now, ENDED_BY_ITSELF),
         }
     }
     if news.is_end() {
@@ -188,12 +195,12 @@ fn of_pass(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, rep
 }
 
 /// Takes news of a session that another program or a person began.
-fn by_others(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
+fn take_foreign_news(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, report: &PassReport) {
     let is_whole = matches!(news, SessionNews::Finished(_)) && report.begun.0 > 0;
-    reading.row.passes.read_by_others(now, report, is_whole);
+    reading.row.passes.report_foreign(now, report, is_whole);
     match reading.live.session {
         SessionPhase::None | SessionPhase::Foreign if !news.is_end() => {
-            (reading.live.session, reading.live.is_heard) = (SessionPhase::Foreign, true);
+            (reading.live.session, reading.live.has_news) = (SessionPhase::Foreign, true);
         }
         SessionPhase::Foreign if news.is_end() => reading.live.session = SessionPhase::None,
         _ => {}
@@ -201,13 +208,13 @@ fn by_others(reading: &mut ReadingState, now: UnixSeconds, news: &SessionNews, r
 }
 
 /// The reason for a delay after a session ended that was not told to stop.
-const BY_ITSELF: &str = "its session ended by itself";
+const ENDED_BY_ITSELF: &str = "its session ended by itself";
 
 /// Delays the next session after one that did not begin, or made no progress. A pass without any read sectors has not begun.
-fn refuse(reading: &mut ReadingState, now: UnixSeconds, why: &str) {
+fn delay_next_session(reading: &mut ReadingState, now: UnixSeconds, reason: &str) {
     let since = reading.row.refused.as_ref().map_or(now, |refused| refused.since);
-    reading.row.refused = Some(SessionRefusal { since, last: now, why: why.to_owned() });
-    reading.live.refusal = Some((why.to_owned(), after(now, BEGIN_AGAIN)));
+    reading.row.refused = Some(SessionRefusal { since, last: now, why: reason.to_owned() });
+    reading.live.refusal = Some((reason.to_owned(), after(now, BEGIN_RETRY)));
     if reading.row.passes.retract() {
         reading.row.forecast = None;
     }
@@ -221,7 +228,7 @@ fn note_temperature(disk: &mut DiskState, facts: &SmartFacts, limit: i32) {
     };
     if celsius > limit {
         disk.live.is_hot = true;
-    } else if celsius <= limit - COOLER {
+    } else if celsius <= limit - COOL_DOWN {
         disk.live.is_hot = false;
     }
 }
@@ -233,7 +240,7 @@ fn note_service(disk: &mut DiskState, nanos: u64) {
     }
 }
 
-pub(crate) fn word(facts: &SmartFacts) -> DriveWord {
+pub(crate) fn drive_word(facts: &SmartFacts) -> DriveWord {
     let nvme = facts.nvme;
     DriveWord {
         passed: facts.passed,

@@ -19,9 +19,9 @@ pub(crate) const WAITS_LONG: u64 = 4 * HOUR;
 impl Watch {
     /// Sends messages that are due, one at a time by each channel, the oldest first.
     pub(crate) fn send_due(&mut self, now: UnixSeconds) {
-        let is_silent = |row: &&mut MessageRow| row.is_under_way && row.next_attempt <= now;
-        let silent: Vec<u64> = self.outbox.values_mut().filter(is_silent).map(|row| row.number).collect();
-        for number in silent {
+        let is_timed_out = |row: &&mut MessageRow| row.is_under_way && row.next_attempt <= now;
+        let timed_out: Vec<u64> = self.outbox.values_mut().filter(is_timed_out).map(|row| row.number).collect();
+        for number in timed_out {
             self.message_failed(now, number);
             self.outbox.entry(number).and_modify(|row| row.may_be_repeated = true); // it may have arrived
         }
@@ -47,7 +47,7 @@ impl Watch {
                 sends.push(WatchOp::Send(Box::new(row.clone())));
             }
         }
-        self.acts.extend(sends);
+        self.ops_after_rows.extend(sends);
         self.wake_at(wake);
     }
 
@@ -94,9 +94,9 @@ impl Watch {
         let is_same = |row: &ChannelRow| {
             channels.iter().any(|channel| channel.name == row.name && channel.fingerprint == row.fingerprint)
         };
-        let others: Vec<String> =
+        let removed: Vec<String> =
             self.channels.values().filter(|row| !is_same(row)).map(|row| row.name.clone()).collect();
-        for name in others {
+        for name in removed {
             self.channels.remove(&name);
             self.dropped.insert(RowKey::Channel(name));
         }
@@ -108,22 +108,22 @@ impl Watch {
         }
         // Without any channel all messages wait for one.
         if !self.channels.is_empty() {
-            self.hand_down(now);
+            self.pass_on_messages(now);
         }
     }
 
     /// Passes on messages for channels that are new or gone: open incidents will be reported to new channels in their
     /// present state, so those messages are dropped; a message that an incident is over is passed on, once.
-    fn hand_down(&mut self, now: UnixSeconds) {
+    fn pass_on_messages(&mut self, now: UnixSeconds) {
         let is_new = |channel: Option<&ChannelRow>| channel.is_none_or(|channel| !channel.is_caught_up);
         let waiting: Vec<u64> =
             self.outbox.values().filter(|row| is_new(self.channels.get(&row.channel))).map(|row| row.number).collect();
-        let mut handed: Vec<(String, MessageReason, Vec<IncidentKey>, UnixSeconds)> = Vec::new();
+        let mut passed_on: Vec<(String, MessageReason, Vec<IncidentKey>, UnixSeconds)> = Vec::new();
         for number in waiting {
             let Some(row) = self.outbox.get(&number).cloned() else { continue };
             let is_open = |key: &IncidentKey| self.incidents.get(key).is_some_and(|incident| incident.told.is_some());
-            let is_told_anew = row.reason != MessageReason::Resolved && row.about.iter().any(is_open);
-            if !is_told_anew && self.channels.contains_key(&row.channel) {
+            let is_reported_again = row.reason != MessageReason::Resolved && row.about.iter().any(is_open);
+            if !is_reported_again && self.channels.contains_key(&row.channel) {
                 continue; // the channel still exists, whatever its settings are now
             }
             self.outbox.remove(&number);
@@ -131,13 +131,13 @@ impl Watch {
             if row.reason != MessageReason::Resolved {
                 continue; // if the incident is over, its last message reports that
             }
-            let heirs = self.channels.values().filter(|channel| channel.known_since >= row.written);
-            for channel in heirs.map(|channel| channel.name.clone()).collect::<Vec<_>>() {
+            let new_channels = self.channels.values().filter(|channel| channel.known_since >= row.written);
+            for channel in new_channels.map(|channel| channel.name.clone()).collect::<Vec<_>>() {
                 let copy = (channel.clone(), row.reason, row.about.clone(), row.written);
-                if handed.contains(&copy) {
+                if passed_on.contains(&copy) {
                     continue;
                 }
-                handed.push(copy);
+                passed_on.push(copy);
                 let (number, is_under_way, next_attempt) = (self.host.next_message, false, now);
                 self.outbox.insert(number, MessageRow { number, channel, is_under_way, next_attempt, ..row.clone() });
                 self.host.next_message += 1;

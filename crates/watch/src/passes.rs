@@ -153,7 +153,7 @@ impl PassHistory {
 
     /// Takes a report of a session of others. Its findings count; its reads count only if it read all of the disk,
     /// because their order is not known, and as if all was read when it began.
-    pub fn read_by_others(&mut self, now: UnixSeconds, report: &PassReport, is_whole: bool) {
+    pub fn report_foreign(&mut self, now: UnixSeconds, report: &PassReport, is_whole: bool) {
         if !is_whole {
             self.unreadable_before = union(&self.unreadable_before, &report.unreadable);
             self.flaws_before = self.flaws_before.max(ArrayFlaws::of(report));
@@ -204,7 +204,7 @@ impl PassHistory {
 
     /// When the first slice is due that can be judged; one that cannot is tried again with the others, not earlier.
     pub fn planned_due(&self, every: u64) -> UnixSeconds {
-        self.judged().map(|slice| after(self.dated(slice), every)).min().unwrap_or_else(|| self.due(every))
+        self.judged().map(|slice| after(self.date_of(slice), every)).min().unwrap_or_else(|| self.due(every))
     }
 
     /// Were all slices read that can be judged?
@@ -218,13 +218,13 @@ impl PassHistory {
     }
 
     /// The date from which a slice's due date is computed.
-    fn dated(&self, slice: usize) -> UnixSeconds {
+    fn date_of(&self, slice: usize) -> UnixSeconds {
         if self.read[slice].0 == 0 { self.known_since } else { self.read[slice] }
     }
 
     /// When the first slice is due if each must be read every `every` seconds.
     pub fn due(&self, every: u64) -> UnixSeconds {
-        (0..SLICES).map(|slice| after(self.dated(slice), every)).min().unwrap_or_default()
+        (0..SLICES).map(|slice| after(self.date_of(slice), every)).min().unwrap_or_default()
     }
 
     /// The unread share of the pass, 0 to 1.
@@ -240,7 +240,7 @@ impl PassHistory {
         let late = (0..SLICES).map(|slice| {
             let until = (slice + 1) as f64 / SLICES as f64;
             let ends = after(begin, ((until - done) / rest * rest_seconds as f64).max(0.0) as u64);
-            if until <= done { 0 } else { elapsed(ends, after(self.dated(slice), every)) }
+            if until <= done { 0 } else { elapsed(ends, after(self.date_of(slice), every)) }
         });
         late.max().unwrap_or(0)
     }
@@ -270,8 +270,8 @@ impl PassHistory {
 }
 
 /// The sectors of both lists, in runs, ascending; beyond [`RUNS_MAX`] runs the first.
-fn union(one: &[SectorRange], other: &[SectorRange]) -> Vec<SectorRange> {
-    let mut all: Vec<SectorRange> = one.iter().chain(other).copied().filter(|run| !run.is_empty()).collect();
+fn union(first: &[SectorRange], second: &[SectorRange]) -> Vec<SectorRange> {
+    let mut all: Vec<SectorRange> = first.iter().chain(second).copied().filter(|run| !run.is_empty()).collect();
     all.sort_by_key(|run| run.start);
     let mut joined: Vec<SectorRange> = Vec::with_capacity(all.len());
     for run in all {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_is_dated_by_when_its_reading_began_at_the_latest() {
+    fn a_slice_has_the_date_of_the_last_report_before_its_reading_began() {
         let mut passes = PassHistory::new(1600, day(100));
         assert_eq!((passes.oldest(), passes.due(35 * DAY)), (None, day(135)));
         passes.begin(day(101));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_read_is_dated_as_it_says_and_not_by_when_it_is_found() {
+    fn slices_that_a_session_finds_already_read_get_the_date_in_its_report() {
         let mut passes = PassHistory::new(1600, day(100));
         passes.begin(day(101));
         passes.report(day(102), &report(100));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_lost_its_state_reads_again_and_no_date_is_invented() {
+    fn a_session_that_lost_its_state_reads_again_and_unread_slices_get_no_date() {
         let mut passes = PassHistory::new(1600, day(100));
         passes.begin(day(101));
         passes.report(day(102), &report(850));
@@ -341,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_read_counts_from_when_it_began_and_only_if_it_was_all() {
+    fn a_foreign_pass_counts_from_when_it_began_and_only_if_it_was_complete() {
         let mut passes = PassHistory::new(1600, day(100));
-        let of = |done, begun| PassReport { begun: day(begun), ..report(done) };
-        passes.read_by_others(day(103), &of(1500, 102), false);
+        let foreign_report = |done, begun| PassReport { begun: day(begun), ..report(done) };
+        passes.report_foreign(day(103), &foreign_report(1500, 102), false);
         assert_eq!(passes.oldest(), None);
-        passes.read_by_others(day(103), &of(1600, 102), true);
+        passes.report_foreign(day(103), &foreign_report(1600, 102), true);
         assert_eq!((passes.oldest(), passes.due(35 * DAY)), (Some(day(102)), day(137)));
-        passes.read_by_others(day(103), &of(1600, 50), true);
+        passes.report_foreign(day(103), &foreign_report(1600, 50), true);
         assert_eq!(passes.oldest(), Some(day(102)), "an older one takes nothing away");
     }
 

@@ -14,12 +14,12 @@ type Places = Vec<UnixSeconds>;
 impl Watch {
     /// The expected course of all passes.
     pub(crate) fn foresee(&self, now: UnixSeconds) -> AllForeseen {
-        let arrays: Vec<_> = self.arrays_there().collect();
-        let mut of_arrays: Vec<Places> = vec![vec![now]; arrays.len()];
+        let arrays: Vec<_> = self.present_arrays().collect();
+        let mut array_places: Vec<Places> = vec![vec![now]; arrays.len()];
         // For most disks one look-up shows that they are members of no array.
         let members: BTreeSet<&str> =
             arrays.iter().flat_map(|array| &array.members).filter_map(|member| member.disk.as_deref()).collect();
-        let mut of_controllers: BTreeMap<&str, Places> = BTreeMap::new();
+        let mut controller_places: BTreeMap<&str, Places> = BTreeMap::new();
         let mut order: Vec<_> = Vec::new();
         for subject in self.subjects() {
             let is_busy = subject.reading().is_busy();
@@ -35,26 +35,26 @@ impl Watch {
         order.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut foreseen = BTreeMap::new();
         for ((_, ready, .., key), subject) in order {
-            let mut shared: Vec<&mut Places> = Vec::new();
-            let is_none = match subject {
+            let mut shared_places: Vec<&mut Places> = Vec::new();
+            let is_no_member = match subject {
                 WatchedSubject::Disk(disk) => !disk.live.name.as_deref().is_some_and(|name| members.contains(name)),
-                WatchedSubject::Array(..) => !subject.is_there(),
+                WatchedSubject::Array(..) => !subject.is_present(),
             };
-            let member_of = arrays.iter().zip(&mut of_arrays).filter(|_| !is_none);
-            shared.extend(member_of.filter(|(array, _)| subject.is_in(array)).map(|(_, places)| places));
+            let member_of = arrays.iter().zip(&mut array_places).filter(|_| !is_no_member);
+            shared_places.extend(member_of.filter(|(array, _)| subject.is_in(array)).map(|(_, places)| places));
             if let WatchedSubject::Disk(disk) = subject
-                && let Some(controller) = disk.row.facts.controller.as_deref().filter(|_| subject.is_there())
+                && let Some(controller) = disk.row.facts.controller.as_deref().filter(|_| subject.is_present())
             {
                 let free = || vec![now; self.settings.controller_max.max(1)];
-                shared.push(of_controllers.entry(controller).or_insert_with(free));
+                shared_places.push(controller_places.entry(controller).or_insert_with(free));
             }
-            let mut firsts: Vec<&mut UnixSeconds> =
-                shared.into_iter().filter_map(|places| places.iter_mut().min()).collect();
-            let starts = firsts.iter().map(|first| **first).fold(ready, UnixSeconds::max);
+            let mut next_free: Vec<&mut UnixSeconds> =
+                shared_places.into_iter().filter_map(|places| places.iter_mut().min()).collect();
+            let starts = next_free.iter().map(|first| **first).fold(ready, UnixSeconds::max);
             // Without an end of the pause there is no forecast.
             let rest = self.rest_seconds(subject, starts).filter(|_| starts < after(now, 366 * DAY));
             let ends = starts.0.saturating_add(rest.unwrap_or(u64::MAX));
-            firsts.iter_mut().for_each(|first| **first = UnixSeconds(ends));
+            next_free.iter_mut().for_each(|first| **first = UnixSeconds(ends));
             // The errors of earlier forecasts apply to the subjects that it waits for, too.
             let wait = starts.0 - ready.0;
             let ends = rest.map(|rest| self.forecast_from(ready, wait.saturating_add(rest)));
@@ -67,7 +67,7 @@ impl Watch {
     fn ready(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> UnixSeconds {
         let ReadingState { row, live, .. } = subject.reading();
         let begins = if row.passes.begun.0 > 0 || live.is_wanted { now } else { self.begins(subject) };
-        let held = self.held(subject, now).and_then(|why| why.until());
-        held.map_or(begins, |until| begins.max(until)).max(now)
+        let held_until = self.own_hold_back(subject, now).and_then(|why| why.until());
+        held_until.map_or(begins, |until| begins.max(until)).max(now)
     }
 }

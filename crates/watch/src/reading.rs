@@ -33,17 +33,17 @@ pub(crate) struct ReadingLive {
     /// Seconds since the last news of the session.
     pub silence: u64,
     /// Was there news since the last turn?
-    pub is_heard: bool,
+    pub has_news: bool,
     /// Sectors with a verdict when the session began.
     pub done_before: u64,
     /// Was the session begun for another size?
     pub is_resized: bool,
     /// No new session before this time, because reads failed.
-    pub reads_again: UnixSeconds,
+    pub retry_reads_at: UnixSeconds,
     /// Why the last session could not begin, and when the next attempt is.
     pub refusal: Option<(String, UnixSeconds)>,
     /// The most likely seconds of a whole pass; `None`: more than a year.
-    pub need: Option<u64>,
+    pub pass_seconds: Option<u64>,
     /// When the next pass must begin, at the latest, to end in time.
     pub begin_by: UnixSeconds,
     /// Does a person want this pass now? Then it comes before others.
@@ -70,12 +70,12 @@ impl ReadingState {
         let live = ReadingLive {
             session: SessionPhase::None,
             silence: 0,
-            is_heard: false,
+            has_news: false,
             done_before: 0,
             is_resized: false,
-            reads_again: UnixSeconds(0),
+            retry_reads_at: UnixSeconds(0),
             refusal: None,
-            need: None,
+            pass_seconds: None,
             begin_by: UnixSeconds(0),
             is_wanted: false,
         };
@@ -98,7 +98,7 @@ impl ReadingState {
 
     /// Adds the time since the last turn. It is capped, because a clock that is set adds time that did not pass.
     pub fn note_silence(&mut self, passed: u64) {
-        if std::mem::take(&mut self.live.is_heard) {
+        if std::mem::take(&mut self.live.has_news) {
             self.live.silence = 0;
             return;
         }
@@ -114,12 +114,12 @@ impl ReadingState {
 
     /// Takes the subject's size. Returns whether it has changed.
     pub fn resize(&mut self, sectors: u64, now: UnixSeconds) -> bool {
-        let is_other = self.row.passes.sectors != sectors;
-        if is_other {
+        let is_changed = self.row.passes.sectors != sectors;
+        if is_changed {
             self.row.passes.resize(sectors, now);
             self.row.forecast = None;
             self.live.is_resized = self.live.session == SessionPhase::Running;
         }
-        is_other
+        is_changed
     }
 }

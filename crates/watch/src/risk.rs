@@ -45,15 +45,15 @@ pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<S
     }) else {
         return StripeRisk::default();
     };
-    let mut hit: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    let mut damaged_stripes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (place, member) in array.members.iter().enumerate().filter(|(_, member)| member.is_in_sync) {
         let runs = member.disk.as_deref().map(&mut unreadable).unwrap_or_default();
         for run in runs.into_iter().filter(|run| run.end.0 > member.data_start && !run.is_empty()) {
             let first = run.start.0.saturating_sub(member.data_start) / chunk;
             let last = (run.end.0 - 1 - member.data_start) / chunk;
-            for row in (first..=last).take(STRIPES_MAX.saturating_sub(hit.len())) {
+            for row in (first..=last).take(STRIPES_MAX.saturating_sub(damaged_stripes.len())) {
                 let Some((stripe, _)) = layout.slot_at(place, row) else { continue };
-                let members = hit.entry(stripe).or_default();
+                let members = damaged_stripes.entry(stripe).or_default();
                 if !members.contains(&place) {
                     members.push(place);
                 }
@@ -61,7 +61,7 @@ pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<S
         }
     }
     let shape = layout.shape();
-    let shared = hit.iter().filter_map(|(&stripe, members)| {
+    let shared = damaged_stripes.iter().filter_map(|(&stripe, members)| {
         let is_bad = |slot: &usize| {
             let disk = layout.place(stripe, *slot).disk;
             !array.members[disk].is_in_sync || members.contains(&disk)
@@ -73,7 +73,7 @@ pub fn stripe_risk(array: &ArrayFacts, mut unreadable: impl FnMut(&str) -> Vec<S
         let bytes = Bytes(data.max(u64::from(left < 0)) * chunk * SECTOR_BYTES);
         (members.len() > 1 || left < 0).then(|| SharedStripe { stripe, members: members.clone(), left, bytes })
     });
-    StripeRisk { damaged: hit.len() as u64, shared: shared.collect(), is_known: true }
+    StripeRisk { damaged: damaged_stripes.len() as u64, shared: shared.collect(), is_known: true }
 }
 
 #[cfg(test)]
@@ -100,50 +100,50 @@ mod tests {
     }
 
     /// Unreadable sectors of disks 0 and 1.
-    fn risk(array: &ArrayFacts, zero: &[u64], one: &[u64]) -> StripeRisk {
+    fn risk(array: &ArrayFacts, on_sd0: &[u64], on_sd1: &[u64]) -> StripeRisk {
         stripe_risk(array, |name| match name {
-            "sd0" => zero.iter().map(|&sector| SectorRange::at(sector, 8)).collect(),
-            "sd1" => one.iter().map(|&sector| SectorRange::at(sector, 8)).collect(),
+            "sd0" => on_sd0.iter().map(|&sector| SectorRange::at(sector, 8)).collect(),
+            "sd1" => on_sd1.iter().map(|&sector| SectorRange::at(sector, 8)).collect(),
             _ => Vec::new(),
         })
     }
 
     #[test]
     fn sectors_of_two_members_meet_only_in_one_stripe() {
-        let six = array(LayoutKind::Raid6Md, Shape { data: 6, parity: 2 }, 8);
-        let apart = risk(&six, &[START], &[START + CHUNK]);
+        let raid6 = array(LayoutKind::Raid6Md, Shape { data: 6, parity: 2 }, 8);
+        let apart = risk(&raid6, &[START], &[START + CHUNK]);
         assert_eq!((apart.damaged, apart.shared.len(), apart.is_known), (2, 0, true));
-        let met = risk(&six, &[START + 5 * CHUNK], &[START + 6 * CHUNK - 8]);
+        let met = risk(&raid6, &[START + 5 * CHUNK], &[START + 6 * CHUNK - 8]);
         let [shared] = &met.shared[..] else { panic!("one stripe: {met:?}") };
         assert_eq!((shared.stripe, &shared.members[..], shared.left), (5, &[0, 1][..], 0));
         assert_eq!(met.lost().count(), 0, "RAID-6 rebuilds two");
     }
 
     #[test]
-    fn a_missing_member_makes_what_was_at_risk_lost() {
-        let mut five = array(LayoutKind::Raid5Ls, Shape { data: 3, parity: 1 }, 4);
-        assert_eq!(risk(&five, &[START], &[]).shared, []);
-        five.members[3].is_in_sync = false;
-        let risk = risk(&five, &[START], &[]);
+    fn a_missing_member_makes_a_damaged_stripe_lost() {
+        let mut raid5 = array(LayoutKind::Raid5Ls, Shape { data: 3, parity: 1 }, 4);
+        assert_eq!(risk(&raid5, &[START], &[]).shared, []);
+        raid5.members[3].is_in_sync = false;
+        let risk = risk(&raid5, &[START], &[]);
         assert_eq!(risk.lost().map(|lost| (lost.stripe, lost.left)).collect::<Vec<_>>(), [(0, -1)]);
         assert!(risk.shared[0].bytes.0 >= CHUNK * SECTOR_BYTES);
     }
 
     #[test]
     fn halves_of_different_mirrors_do_not_meet() {
-        let ten = array(LayoutKind::Raid1, Shape { data: 1, parity: 1 }, 4);
+        let raid10 = array(LayoutKind::Raid1, Shape { data: 1, parity: 1 }, 4);
         // The layout defines which disks are a pair.
-        let pair = ten.layout.unwrap().0.place(0, 1).disk;
-        let first = ten.layout.unwrap().0.place(0, 0).disk;
+        let pair = raid10.layout.unwrap().0.place(0, 1).disk;
+        let first = raid10.layout.unwrap().0.place(0, 0).disk;
         let is_pair = [first, pair] == [0, 1];
-        assert_eq!(risk(&ten, &[START], &[START]).shared.len(), usize::from(is_pair));
+        assert_eq!(risk(&raid10, &[START], &[START]).shared.len(), usize::from(is_pair));
     }
 
     #[test]
-    fn without_a_layout_nothing_is_said_and_what_lies_before_the_data_is_none_of_it() {
-        let mut six = array(LayoutKind::Raid6Md, Shape { data: 6, parity: 2 }, 8);
-        assert_eq!(risk(&six, &[0], &[0]).damaged, 0, "the superblock's sectors");
-        six.layout = None;
-        assert_eq!(risk(&six, &[START], &[START]), StripeRisk::default());
+    fn no_stripe_is_counted_without_a_layout_or_for_sectors_before_the_data() {
+        let mut raid6 = array(LayoutKind::Raid6Md, Shape { data: 6, parity: 2 }, 8);
+        assert_eq!(risk(&raid6, &[0], &[0]).damaged, 0, "the superblock's sectors");
+        raid6.layout = None;
+        assert_eq!(risk(&raid6, &[START], &[START]), StripeRisk::default());
     }
 }

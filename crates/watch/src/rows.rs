@@ -178,38 +178,41 @@ impl WatchRow {
 
     /// Moves dates later than `now` to `now`, because the clock was set back.
     pub fn clamp(&mut self, now: UnixSeconds) {
-        let back = |date: &mut UnixSeconds| *date = (*date).min(now);
+        let clamp_date = |date: &mut UnixSeconds| *date = (*date).min(now);
         match self {
             WatchRow::Host(row) => {
-                back(&mut row.latest);
-                back(&mut row.checked);
+                clamp_date(&mut row.latest);
+                clamp_date(&mut row.checked);
                 row.paused_until = row.paused_until.min(after(now, row.paused_for));
             }
             WatchRow::Disk(row) => {
-                back(&mut row.smart_read);
-                back(&mut row.unknown_since);
+                clamp_date(&mut row.smart_read);
+                clamp_date(&mut row.unknown_since);
                 for history in row.counters.values_mut() {
-                    back(&mut history.since);
-                    back(&mut history.grew);
+                    clamp_date(&mut history.since);
+                    clamp_date(&mut history.grew);
                 }
             }
             WatchRow::Reading(_, row) => {
                 row.passes.clamp(now);
-                row.refused.iter_mut().flat_map(|refused| [&mut refused.since, &mut refused.last]).for_each(back);
+                row.refused.iter_mut().flat_map(|refused| [&mut refused.since, &mut refused.last]).for_each(clamp_date);
                 row.forecast = None; // it was computed from dates that were wrong
             }
             WatchRow::Idle(..) | WatchRow::Array(_) => {}
             WatchRow::Incident(row) => {
-                back(&mut row.opened);
-                [&mut row.told, &mut row.less_since].into_iter().flatten().for_each(back);
+                clamp_date(&mut row.opened);
+                [&mut row.told, &mut row.less_since].into_iter().flatten().for_each(clamp_date);
             }
             WatchRow::Message(row) => {
-                back(&mut row.written);
+                clamp_date(&mut row.written);
                 row.next_attempt = row.next_attempt.min(after(now, RETRY_MAX));
             }
             WatchRow::Channel(row) => {
-                back(&mut row.known_since);
-                [&mut row.proven, &mut row.failing_since, &mut row.delivered].into_iter().flatten().for_each(back);
+                clamp_date(&mut row.known_since);
+                [&mut row.proven, &mut row.failing_since, &mut row.delivered]
+                    .into_iter()
+                    .flatten()
+                    .for_each(clamp_date);
             }
         }
     }
@@ -223,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attempts_become_seldom_but_never_end() {
+    fn pauses_between_attempts_grow_to_four_hours_and_attempts_never_end() {
         let mut row = MessageRow {
             number: 1,
             channel: "email".into(),

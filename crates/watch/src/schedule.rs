@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 /// for the message to be late.
 pub const MARGIN: u64 = 8 * DAY;
 /// The time that is planned for a pass, as a multiple of its most likely time.
-const PATIENCE: f64 = 1.5;
+const PLANNED_TIME_FACTOR: f64 = 1.5;
 /// Seconds over which passes are spread that would begin at the same time.
 const SPREAD: u64 = 3 * DAY;
 /// Seconds within which first passes begin: a person who has just installed it wants to see that it reads.
 const FIRST_SPREAD: f64 = HOUR as f64;
 
 /// Seconds between checks while a session is to end.
-const LOOK_AGAIN: u64 = 10 * MINUTE;
+const RECHECK: u64 = 10 * MINUTE;
 
 impl Watch {
     /// The margin in seconds; shorter in proportion if sectors are due more often.
@@ -46,11 +46,11 @@ impl Watch {
     /// Computes how long each pass takes, and when it must begin at the latest so that it, and those that wait for it
     /// (an array and its members; disks behind one controller), are read by their dates: planned backwards from the
     /// last due date.
-    pub(crate) fn compute_needs(&mut self, now: UnixSeconds) {
+    pub(crate) fn plan_passes(&mut self, now: UnixSeconds) {
         let open = self.open_hours();
         let hour = self.calendar.local(now).week_hour();
         for reading in self.readings_mut() {
-            reading.live.need = reading.idle.seconds_for(Self::bytes(reading), hour, &open);
+            reading.live.pass_seconds = reading.idle.seconds_for(Self::bytes(reading), hour, &open);
         }
         let mut controllers: BTreeMap<&str, Vec<WatchedSubject<'_>>> = BTreeMap::new();
         for disk in self.disks.values().filter(|disk| disk.live.name.is_some()) {
@@ -59,20 +59,22 @@ impl Watch {
             }
         }
         let in_array = |array: &ArrayFacts| -> Vec<WatchedSubject<'_>> {
-            self.subjects().filter(|subject| subject.is_there() && subject.is_in(array)).collect()
+            self.subjects().filter(|subject| subject.is_present() && subject.is_in(array)).collect()
         };
-        let alone = self.subjects().map(|subject| (vec![subject], 1));
-        let arrays = self.arrays_there().map(|array| (in_array(array), 1));
-        let behind = controllers.into_values().map(|disks| (disks, self.settings.controller_max.max(1) as u64));
+        let single_subjects = self.subjects().map(|subject| (vec![subject], 1));
+        let arrays = self.present_arrays().map(|array| (in_array(array), 1));
+        let by_controller = controllers.into_values().map(|disks| (disks, self.settings.controller_max.max(1) as u64));
         let mut latest: BTreeMap<SubjectKey, UnixSeconds> = BTreeMap::new();
-        for (subjects, at_a_time) in alone.chain(arrays).chain(behind) {
+        for (subjects, at_a_time) in single_subjects.chain(arrays).chain(by_controller) {
             let due = |subject: &WatchedSubject<'_>| subject.reading().row.passes.planned_due(self.settings.every);
             let mut by_date: Vec<_> = subjects.iter().map(|subject| (due(subject), subject.key(), subject)).collect();
             by_date.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
             let mut next = UnixSeconds(u64::MAX);
             for (due, key, subject) in by_date.into_iter().rev() {
-                let need = subject.reading().live.need.unwrap_or(self.settings.every);
-                next = UnixSeconds(next.min(due).0.saturating_sub((need as f64 * PATIENCE) as u64 / at_a_time));
+                let pass_seconds = subject.reading().live.pass_seconds.unwrap_or(self.settings.every);
+                next = UnixSeconds(
+                    next.min(due).0.saturating_sub((pass_seconds as f64 * PLANNED_TIME_FACTOR) as u64 / at_a_time),
+                );
                 let begin = latest.entry(key).or_insert(next);
                 *begin = next.min(*begin);
             }
@@ -111,9 +113,9 @@ impl Watch {
     }
 
     /// What holds a subject back, other subjects aside, whether or not it is being read.
-    pub(crate) fn held(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
+    pub(crate) fn own_hold_back(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
         let reading = subject.reading();
-        if !subject.is_there() {
+        if !subject.is_present() {
             return Some(HoldBack::Missing);
         }
         if reading.live.is_resized {
@@ -125,13 +127,13 @@ impl Watch {
         if self.is_on_battery {
             return Some(HoldBack::OnBattery);
         }
-        let is_used = !self.is_planted(WatchBug::IgnoreArrays);
-        for array in self.arrays_there().filter(|array| is_used && subject.is_in(array)) {
-            let of = || array.name.clone();
+        let heeds_arrays = !self.is_planted(WatchBug::IgnoreArrays);
+        for array in self.present_arrays().filter(|array| heeds_arrays && subject.is_in(array)) {
+            let array_name = || array.name.clone();
             match array.activity {
-                ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(of())),
-                ArrayActivity::Checking => return Some(HoldBack::OtherCheck(of())),
-                ArrayActivity::Idle if array.is_degraded() => return Some(HoldBack::Degraded(of())),
+                ArrayActivity::Rebuilding => return Some(HoldBack::Rebuilding(array_name())),
+                ArrayActivity::Checking => return Some(HoldBack::OtherCheck(array_name())),
+                ArrayActivity::Idle if array.is_degraded() => return Some(HoldBack::Degraded(array_name())),
                 ArrayActivity::Idle => {}
             }
         }
@@ -145,11 +147,11 @@ impl Watch {
         if let Some(hot) = disks.iter().find(|disk| disk.is_hot(now)) {
             return Some(HoldBack::TooHot(hot.live.celsius.unwrap_or_default()));
         }
-        if reading.live.reads_again > now {
-            return Some(HoldBack::NoReads(reading.live.reads_again));
+        if reading.live.retry_reads_at > now {
+            return Some(HoldBack::NoReads(reading.live.retry_reads_at));
         }
-        if let Some((why, again)) = reading.live.refusal.as_ref().filter(|(_, again)| *again > now) {
-            return Some(HoldBack::Refused(why.clone(), *again));
+        if let Some((reason, retry_at)) = reading.live.refusal.as_ref().filter(|(_, retry_at)| *retry_at > now) {
+            return Some(HoldBack::Refused(reason.clone(), *retry_at));
         }
         let hours = self.settings.between.filter(|_| !self.is_planted(WatchBug::IgnoreHours));
         let hours = hours.filter(|hours| !hours.holds(now, &*self.calendar));
@@ -166,11 +168,11 @@ impl Watch {
     }
 
     /// Another subject being read that excludes reading this one at the same time.
-    fn in_the_way(&self, subject: WatchedSubject<'_>) -> Option<HoldBack> {
+    fn exclusion(&self, subject: WatchedSubject<'_>) -> Option<HoldBack> {
         let key = subject.key();
         let is_busy = |other: &WatchedSubject<'_>| other.reading().is_busy() && other.key() != key;
         if !self.is_planted(WatchBug::ReadMembersTogether) {
-            for array in self.arrays_there().filter(|array| subject.is_in(array)) {
+            for array in self.present_arrays().filter(|array| subject.is_in(array)) {
                 match self.subjects().filter(is_busy).find(|other| other.is_in(array)) {
                     Some(WatchedSubject::Disk(_)) => return Some(HoldBack::MemberBusy(array.name.clone())),
                     Some(WatchedSubject::Array(busy, _)) => return Some(HoldBack::ArrayBusy(busy.facts.name.clone())),
@@ -186,19 +188,19 @@ impl Watch {
             .subjects()
             .filter(is_busy)
             .any(|other| matches!(other, WatchedSubject::Array(..)) && self.disks_of(other).into_iter().any(is_behind));
-        let beside = self.disks.values().filter(|other| is_behind(other) && is_busy(&WatchedSubject::Disk(other)));
-        let is_full = is_full || beside.count() >= self.settings.controller_max.max(1);
+        let busy_disks = self.disks.values().filter(|other| is_behind(other) && is_busy(&WatchedSubject::Disk(other)));
+        let is_full = is_full || busy_disks.count() >= self.settings.controller_max.max(1);
         (is_full && !self.is_planted(WatchBug::IgnoreController)).then_some(HoldBack::ControllerBusy)
     }
 
     /// What holds a subject back that is not being read; `None`: it can begin.
     pub(crate) fn hold_back(&self, subject: WatchedSubject<'_>, now: UnixSeconds) -> Option<HoldBack> {
         let (begins, passes) = (self.begins(subject), &subject.reading().row.passes);
-        if subject.is_there() && passes.sectors == 0 {
+        if subject.is_present() && passes.sectors == 0 {
             return Some(HoldBack::SizeUnknown);
         }
         let is_wanted = subject.reading().live.is_wanted;
-        if subject.is_there() && passes.begun.0 == 0 && now < begins && !is_wanted {
+        if subject.is_present() && passes.begun.0 == 0 && now < begins && !is_wanted {
             // Not before its hours.
             let opens = self.settings.between.filter(|hours| !hours.holds(begins, &*self.calendar));
             let begins = opens.map_or(begins, |hours| hours.next_edge(begins, &*self.calendar));
@@ -206,13 +208,13 @@ impl Watch {
             let is_paused = begins < paused && !self.is_planted(WatchBug::IgnorePause);
             return Some(if is_paused { HoldBack::Paused(paused) } else { HoldBack::NotDue(begins) });
         }
-        self.held(subject, now).or_else(|| self.in_the_way(subject))
+        self.own_hold_back(subject, now).or_else(|| self.exclusion(subject))
     }
 
     /// Lets a subject be read now because a person wants it: its pass begins, which survives a restart, and comes
     /// before others that wait. All hold-backs except its turn remain.
     pub(crate) fn bring_forward(&mut self, now: UnixSeconds, key: &SubjectKey) {
-        if !self.subject(key).is_some_and(WatchedSubject::is_there) {
+        if !self.subject(key).is_some_and(WatchedSubject::is_present) {
             return;
         }
         let Some(reading) = self.reading_mut(key).filter(|reading| reading.row.passes.sectors > 0) else { return };
@@ -234,45 +236,47 @@ impl Watch {
             match reading.live.session {
                 SessionPhase::Running => {
                     let hangs = reading.hangs().then_some(HoldBack::Hangs);
-                    stops.extend(hangs.or_else(|| self.held(subject, now)).map(|why| (subject.key(), why)));
+                    stops.extend(
+                        hangs.or_else(|| self.own_hold_back(subject, now)).map(|hold_back| (subject.key(), hold_back)),
+                    );
                 }
-                SessionPhase::Stopping => wake = wake.min(after(now, LOOK_AGAIN)),
+                SessionPhase::Stopping => wake = wake.min(after(now, RECHECK)),
                 SessionPhase::Foreign => {}
                 SessionPhase::None => match self.hold_back(subject, now) {
                     None | Some(HoldBack::MemberBusy(_) | HoldBack::ArrayBusy(_) | HoldBack::ControllerBusy) => {
                         let due = reading.row.passes.due(self.settings.every);
                         waiting.push((!reading.live.is_wanted, due, subject.key()));
                     }
-                    Some(why) => wake = wake.min(why.until().unwrap_or(wake)),
+                    Some(hold_back) => wake = wake.min(hold_back.until().unwrap_or(wake)),
                 },
             }
         }
         if let Some(hours) = self.settings.between {
             wake = wake.min(hours.next_edge(now, &*self.calendar));
         }
-        for (key, why) in stops {
+        for (key, hold_back) in stops {
             let name = self.subject(&key).and_then(WatchedSubject::name);
             let Some(reading) = self.reading_mut(&key) else { continue };
             // A session that hung before it was told to end still hangs.
             reading.live.silence = if reading.hangs() { reading.live.silence } else { 0 };
             reading.live.session = SessionPhase::Stopping;
-            wake = after(now, LOOK_AGAIN);
-            self.acts.extend(name.map(|name| WatchOp::StopSession(name, why)));
+            wake = after(now, RECHECK);
+            self.ops_after_rows.extend(name.map(|name| WatchOp::StopSession(name, hold_back)));
         }
         self.wake_at(wake);
         waiting.sort();
         // While an array waits for some of its members, its other members do not begin again before it.
-        let mut kept: Vec<String> = Vec::new();
+        let mut reserved: Vec<String> = Vec::new();
         for (.., key) in waiting {
             let Some(subject) = self.subject(&key) else { continue };
-            let is_kept = self
+            let is_reserved = self
                 .disks_of(subject)
                 .iter()
-                .any(|disk| disk.live.name.as_ref().is_some_and(|name| kept.contains(name)));
-            if !is_kept && self.in_the_way(subject).is_none() {
+                .any(|disk| disk.live.name.as_ref().is_some_and(|name| reserved.contains(name)));
+            if !is_reserved && self.exclusion(subject).is_none() {
                 self.begin(now, &key);
             } else if let WatchedSubject::Array(array, _) = subject {
-                kept.extend(array.facts.members.iter().filter_map(|member| member.disk.clone()));
+                reserved.extend(array.facts.members.iter().filter_map(|member| member.disk.clone()));
             }
         }
     }
@@ -304,10 +308,10 @@ impl Watch {
         }
         reading.row.passes.begin(now);
         (reading.live.session, reading.live.refusal) = (SessionPhase::Running, None);
-        (reading.live.silence, reading.live.is_heard) = (0, false);
+        (reading.live.silence, reading.live.has_news) = (0, false);
         reading.live.done_before = reading.row.passes.done;
         let (pass, begun) = (reading.row.passes.finished + 1, reading.row.passes.begun);
-        self.acts.extend(name.map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
+        self.ops_after_rows.extend(name.map(|name| WatchOp::BeginSession(name, pass, begun, budget)));
         self.changed.insert(RowKey::Reading(key.clone()));
     }
 
@@ -347,22 +351,23 @@ impl Watch {
     /// Advice for a disk that is not read in time.
     pub(crate) fn help(&self, reading: &ReadingState) -> String {
         let open = self.open_hours();
-        let seen = reading.idle.hours_a_week(&open);
+        let allowed = reading.idle.hours_a_week(&open);
         let weeks = self.settings.every.saturating_sub(self.margin()).max(DAY) as f64 / (7 * DAY) as f64;
-        let read = reading.idle.bytes_per_second.max(1) as f64;
-        let needs = Self::bytes(reading) / read / HOUR as f64 / weeks;
-        let all = reading.idle.hours_a_week(&[1.0; WEEK_HOURS]);
-        let even = Self::bytes(reading) / (weeks * (7 * DAY) as f64) / 1e6;
-        if seen >= needs * PATIENCE {
+        let rate = reading.idle.bytes_per_second.max(1) as f64;
+        let needed = Self::bytes(reading) / rate / HOUR as f64 / weeks;
+        let total = reading.idle.hours_a_week(&[1.0; WEEK_HOURS]);
+        let steady_rate = Self::bytes(reading) / (weeks * (7 * DAY) as f64) / 1e6;
+        if allowed >= needed * PLANNED_TIME_FACTOR {
             return "there is enough idle time: what holds it back is the cause".to_owned();
         }
-        if all > needs * PATIENCE {
+        if total > needed * PLANNED_TIME_FACTOR {
             return format!(
-                "allow more hours: it needs {needs:.0} idle hours a week, its hours have {seen:.0} of {all:.0}"
+                "allow more hours: it needs {needed:.0} idle hours a week, its hours have {allowed:.0} of {total:.0}"
             );
         }
         format!(
-            "it is idle {seen:.0} of the {needs:.0} hours a week it needs: raise its budget (read at {even:.1} MB/s all day)"
+            "it is idle {allowed:.0} of the {needed:.0} hours a week it needs: raise its budget \
+             (read at {steady_rate:.1} MB/s all day)"
         )
     }
 }

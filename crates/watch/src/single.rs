@@ -3,23 +3,23 @@
 use crate::counters::{self, CounterHistory};
 use crate::facts::SmartReading;
 use crate::health::{self, HealthSign, HealthState, OwnEvidence};
-use crate::observe::word;
+use crate::observe::drive_word;
 use scrubjay_core::units::UnixSeconds;
 
 /// The state of a disk, and its signs. Without a reading it is at best asleep or unknown.
-pub fn judge(reading: &SmartReading, own: &OwnEvidence) -> (HealthState, Vec<HealthSign>) {
-    let (word, counters, best) = match reading {
-        SmartReading::Facts(facts) if !facts.says_something() => {
+pub fn judge(reading: &SmartReading, evidence: &OwnEvidence) -> (HealthState, Vec<HealthSign>) {
+    let (word, counters, state_without_signs) = match reading {
+        SmartReading::Facts(facts) if !facts.has_health_data() => {
             (Default::default(), Default::default(), HealthState::Unknown)
         }
-        SmartReading::Facts(facts) => (word(facts), counters::decode(facts), HealthState::Ok),
+        SmartReading::Facts(facts) => (drive_word(facts), counters::decode(facts), HealthState::Ok),
         SmartReading::Asleep => (Default::default(), Default::default(), HealthState::Asleep),
         SmartReading::Refused(_) => (Default::default(), Default::default(), HealthState::Unknown),
     };
     let counters = counters.into_iter().map(|(kind, value)| (kind, CounterHistory::new(value))).collect();
     // There is no growth in a single reading, so the date does not matter.
-    let signs = health::signs(UnixSeconds(0), &word, &counters, own);
-    (health::gravest(&signs).unwrap_or(best), signs)
+    let signs = health::signs(UnixSeconds(0), &word, &counters, evidence);
+    (health::gravest(&signs).unwrap_or(state_without_signs), signs)
 }
 
 #[cfg(test)]
@@ -27,36 +27,38 @@ mod tests {
     use super::*;
     use crate::facts::{AtaAttribute, NvmeLog, SmartFacts, SmartRefusal};
 
-    fn with(attributes: &[(u8, u64)]) -> SmartReading {
+    fn reading_with(attributes: &[(u8, u64)]) -> SmartReading {
         let attributes = attributes.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
         SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() })
     }
 
     #[test]
-    fn what_was_not_read_is_never_ok() {
-        let none = OwnEvidence::default();
-        assert_eq!(judge(&with(&[(5, 0)]), &none), (HealthState::Ok, vec![]));
+    fn a_disk_without_smart_data_is_never_ok() {
+        let no_evidence = OwnEvidence::default();
+        assert_eq!(judge(&reading_with(&[(5, 0)]), &no_evidence), (HealthState::Ok, vec![]));
         let empty = SmartReading::Facts(SmartFacts { celsius: Some(30), ..SmartFacts::default() });
-        assert_eq!(judge(&empty, &none), (HealthState::Unknown, vec![]));
-        assert_eq!(judge(&SmartReading::Asleep, &none), (HealthState::Asleep, vec![]));
+        assert_eq!(judge(&empty, &no_evidence), (HealthState::Unknown, vec![]));
+        assert_eq!(judge(&SmartReading::Asleep, &no_evidence), (HealthState::Asleep, vec![]));
         for refusal in
             [SmartRefusal::NoPermission, SmartRefusal::NotSupported, SmartRefusal::NoProgram, SmartRefusal::NoAnswer]
         {
-            assert_eq!(judge(&SmartReading::Refused(refusal), &none), (HealthState::Unknown, vec![]));
+            assert_eq!(judge(&SmartReading::Refused(refusal), &no_evidence), (HealthState::Unknown, vec![]));
         }
     }
 
     #[test]
-    fn our_own_reads_count_whatever_the_drive_says() {
-        let own = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
-        for reading in [with(&[(5, 0)]), SmartReading::Asleep, SmartReading::Refused(SmartRefusal::NoPermission)] {
-            let (state, signs) = judge(&reading, &own);
+    fn unreadable_sectors_found_by_scrubbing_count_whatever_the_drive_reports() {
+        let evidence = OwnEvidence { unreadable: 8, ..OwnEvidence::default() };
+        for reading in
+            [reading_with(&[(5, 0)]), SmartReading::Asleep, SmartReading::Refused(SmartRefusal::NoPermission)]
+        {
+            let (state, signs) = judge(&reading, &evidence);
             assert_eq!((state, signs), (HealthState::Replace, vec![HealthSign::UnreadableSectors(8)]));
         }
     }
 
     #[test]
-    fn what_was_counted_of_sata_disks_is_not_said_of_nvme_ones() {
+    fn base_rates_counted_on_sata_disks_are_not_applied_to_nvme_disks() {
         let log = NvmeLog { critical_warning: 0, spare: 100, spare_threshold: 10, used: 0, media_errors: 7 };
         let facts = SmartFacts { passed: Some(true), nvme: Some(log), ..SmartFacts::default() };
         let (state, signs) = judge(&SmartReading::Facts(facts), &OwnEvidence::default());
@@ -64,10 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn one_reading_sees_no_growth() {
-        let (state, signs) = judge(&with(&[(197, 8), (198, 8)]), &OwnEvidence::default());
+    fn a_single_reading_shows_no_growth() {
+        let (state, signs) = judge(&reading_with(&[(197, 8), (198, 8)]), &OwnEvidence::default());
         assert_eq!(state, HealthState::Replace, "two signs");
         assert!(signs.iter().all(|sign| matches!(sign, HealthSign::Level { is_grave: true, .. })));
-        assert_eq!(judge(&with(&[(199, 87), (188, 12)]), &OwnEvidence::default()).0, HealthState::Ok);
+        assert_eq!(judge(&reading_with(&[(199, 87), (188, 12)]), &OwnEvidence::default()).0, HealthState::Ok);
     }
 }

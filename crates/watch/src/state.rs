@@ -15,12 +15,12 @@ use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Seconds after which SMART data are out of date: a day, and some hours for a disk that was asleep when it was to be read.
-pub const STALE: u64 = 26 * HOUR;
+pub const STALE_AFTER: u64 = 26 * HOUR;
 /// Seconds after which an absent disk or array is missing; until then a cable may be being changed.
-pub const GONE: u64 = 10 * MINUTE;
+pub const MISSING_AFTER: u64 = 10 * MINUTE;
 
 /// Seconds for which a drive's last temperature and self-test count: two readings that failed.
-const LAPSE: u64 = 8 * HOUR;
+const DRIVE_STATE_AGE_MAX: u64 = 8 * HOUR;
 
 /// The state of a disk that is known only while it is present.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct DiskLive {
     /// Has there been a result of reading SMART since it appeared?
     pub is_answered: bool,
     /// When the drive last gave SMART data.
-    pub spoke: UnixSeconds,
+    pub smart_received: UnixSeconds,
     /// Its temperature, in degrees Celsius.
     pub celsius: Option<i32>,
     /// Was it too hot, and has it not cooled down yet?
@@ -44,7 +44,7 @@ pub(crate) struct DiskLive {
     /// Does the drive run a long self-test?
     pub is_self_testing: bool,
     /// When its SMART data were last requested; 0: not yet.
-    pub asked: UnixSeconds,
+    pub smart_requested: UnixSeconds,
 }
 
 /// The state of a disk.
@@ -78,11 +78,11 @@ impl DiskState {
             refused: None,
             asleep: None,
             is_answered: false,
-            spoke: UnixSeconds(0),
+            smart_received: UnixSeconds(0),
             celsius: None,
             is_hot: false,
             is_self_testing: false,
-            asked: UnixSeconds(0),
+            smart_requested: UnixSeconds(0),
         };
         DiskState { row, reading, live }
     }
@@ -98,27 +98,27 @@ impl DiskState {
 
     /// Is it too hot to be read, as far as is known? An old measurement does not count.
     pub fn is_hot(&self, now: UnixSeconds) -> bool {
-        self.live.is_hot && elapsed(now, self.live.spoke) < LAPSE
+        self.live.is_hot && elapsed(now, self.live.smart_received) < DRIVE_STATE_AGE_MAX
     }
 
     /// Does the drive run a long self-test, as far as is known?
     pub fn is_self_testing(&self, now: UnixSeconds) -> bool {
-        self.live.is_self_testing && elapsed(now, self.live.spoke) < LAPSE
+        self.live.is_self_testing && elapsed(now, self.live.smart_received) < DRIVE_STATE_AGE_MAX
     }
 
     pub fn is_missing(&self, now: UnixSeconds) -> bool {
-        self.live.name.is_none() && elapsed(now, self.live.since) >= GONE
+        self.live.name.is_none() && elapsed(now, self.live.since) >= MISSING_AFTER
     }
 
     /// Are there no SMART data, or only data that are out of date?
     pub fn is_stale(&self, now: UnixSeconds) -> bool {
-        self.row.smart_read.0 == 0 || elapsed(now, self.row.smart_read) >= STALE
+        self.row.smart_read.0 == 0 || elapsed(now, self.row.smart_read) >= STALE_AFTER
     }
 
     /// All signs against it. `slower`: by how many percent its reads take longer, beyond its siblings'.
     pub fn signs(&self, now: UnixSeconds, slower: u32) -> Vec<HealthSign> {
         let passes = &self.reading.row.passes;
-        let own = OwnEvidence {
+        let evidence = OwnEvidence {
             unreadable: passes.unreadable_sectors(),
             retries: passes.retries.max(passes.retries_before),
             failed_sessions: self.reading.row.failed_sessions,
@@ -127,7 +127,7 @@ impl DiskState {
             sectors: passes.sectors,
             slower_percent: slower,
         };
-        health::signs(now, &self.row.word, &self.row.counters, &own)
+        health::signs(now, &self.row.word, &self.row.counters, &evidence)
     }
 
     /// By how many percent a read takes longer than in the first passes; 0 if it does not, or that is not known.
@@ -144,7 +144,7 @@ impl DiskState {
 pub(crate) struct ArrayState {
     pub facts: ArrayFacts,
     /// Since when it is absent; `None`: it is present.
-    pub gone: Option<UnixSeconds>,
+    pub absent_since: Option<UnixSeconds>,
     /// The state of its own check; `None`: the pump cannot drive one.
     pub reading: Option<ReadingState>,
 }
@@ -172,23 +172,23 @@ pub struct Watch {
     /// Operations for the pump, in order.
     pub(crate) ops: VecDeque<WatchOp>,
     /// Operations that must follow the rows which are to be kept first.
-    pub(crate) acts: Vec<WatchOp>,
+    pub(crate) ops_after_rows: Vec<WatchOp>,
     pub(crate) changed: BTreeSet<RowKey>,
     pub(crate) dropped: BTreeSet<RowKey>,
     /// The time of the last turn.
-    pub(crate) turned: UnixSeconds,
+    pub(crate) last_turn: UnixSeconds,
     /// When the next turn is due.
     pub(crate) wake: UnixSeconds,
     /// Has it resumed: has there been a trusted time yet?
     pub(crate) is_resumed: bool,
     /// Have the messages been marked that were under way when an earlier machine ended?
     pub(crate) is_marked: bool,
-    /// Are the needs of passes computed for the present disks and arrays?
-    pub(crate) are_needs_computed: bool,
+    /// Are the passes planned for the present disks and arrays?
+    pub(crate) are_passes_planned: bool,
     /// The last forecasts for messages, and when they were made.
     pub(crate) foreseen: (UnixSeconds, AllForeseen),
     /// When the signs of each disk were last put in words.
-    pub(crate) worded: BTreeMap<DiskKey, UnixSeconds>,
+    pub(crate) described: BTreeMap<DiskKey, UnixSeconds>,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<WatchBug>,
 }
@@ -242,11 +242,11 @@ impl Watch {
         let dropped: Vec<RowKey> =
             std::mem::take(&mut self.dropped).into_iter().filter(|key| self.row(key).is_none()).collect();
         let keep = (!rows.is_empty() || !dropped.is_empty()).then_some(WatchOp::Keep(rows, dropped));
-        let acts = std::mem::take(&mut self.acts);
+        let ops_after_rows = std::mem::take(&mut self.ops_after_rows);
         if self.is_planted(WatchBug::SendBeforeKeep) {
-            self.ops.extend(acts.into_iter().chain(keep));
+            self.ops.extend(ops_after_rows.into_iter().chain(keep));
         } else {
-            self.ops.extend(keep.into_iter().chain(acts));
+            self.ops.extend(keep.into_iter().chain(ops_after_rows));
         }
     }
 
@@ -270,15 +270,16 @@ impl Watch {
     /// By how many percent reads of a disk take longer than they used to, beyond the same figure of its siblings of the
     /// same model.
     fn slower_percent(&self, disk: &DiskState) -> u32 {
-        let own = disk.drift_percent();
-        if own == 0 {
+        let drift = disk.drift_percent();
+        if drift == 0 {
             return 0;
         }
         let is_sibling = |other: &&DiskState| {
             other.row.facts.model == disk.row.facts.model && other.row.facts.key != disk.row.facts.key
         };
-        let mut others: Vec<u32> = self.disks.values().filter(is_sibling).map(DiskState::drift_percent).collect();
-        others.sort_unstable();
-        own.saturating_sub(others.get(others.len() / 2).copied().unwrap_or(0))
+        let mut sibling_drifts: Vec<u32> =
+            self.disks.values().filter(is_sibling).map(DiskState::drift_percent).collect();
+        sibling_drifts.sort_unstable();
+        drift.saturating_sub(sibling_drifts.get(sibling_drifts.len() / 2).copied().unwrap_or(0))
     }
 }

@@ -123,7 +123,7 @@ pub struct WatchStatus {
 const TO_DO_MAX: usize = 3;
 
 /// Is it being rebuilt, or resynced after a crash, so that it lacks redundancy?
-fn is_rebuilt(array: &ArrayFacts) -> bool {
+fn is_rebuilding(array: &ArrayFacts) -> bool {
     array.activity == ArrayActivity::Rebuilding
 }
 
@@ -138,7 +138,7 @@ impl Watch {
             .values()
             .map(|array| ArrayStanding {
                 facts: array.facts.clone(),
-                is_there: array.gone.is_none(),
+                is_there: array.absent_since.is_none(),
                 reading: WatchedSubject::of_array(array).map(|subject| self.standing(subject, &foreseen, now)),
             })
             .collect();
@@ -160,10 +160,11 @@ impl Watch {
         let problems = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
         let unknown = lights.iter().filter(|light| light.colour == LightColour::Grey).count();
         // Problems that a light shows although no incident reports them yet, and none was accepted.
-        let is_untold = |light: &&StatusLight| {
+        let is_unreported = |light: &&StatusLight| {
             matches!(light.colour, LightColour::Yellow | LightColour::Red) && !self.is_accepted(light.name)
         };
-        let untold = lights[..3].iter().find(is_untold).map(|light| format!("{}: {}.", light.name, light.words));
+        let unreported =
+            lights[..3].iter().find(is_unreported).map(|light| format!("{}: {}.", light.name, light.words));
         let sentence = match worst {
             _ if self.clock.is_doubted() => {
                 let date = show_date(&*self.calendar, now);
@@ -176,7 +177,7 @@ impl Watch {
             None if lights.iter().all(|light| matches!(light.colour, LightColour::Green | LightColour::None)) => {
                 "All is well: every disk is ok, every sector was read in time, alerts are proven.".to_owned()
             }
-            None if untold.is_some() => untold.unwrap_or_default(),
+            None if unreported.is_some() => unreported.unwrap_or_default(),
             None if lights[3].colour == LightColour::Red => {
                 "Nothing new is known to be wrong, but nobody would be told if it were.".to_owned()
             }
@@ -219,7 +220,7 @@ impl Watch {
 
     /// What to do now: what cannot wait first, then alerts that would not arrive, then the rest.
     fn to_do(&self, open: &[&IncidentRow], alerts: LightColour) -> Vec<String> {
-        let of = |incident: &&&IncidentRow| match (&incident.key.subject, incident.key.kind) {
+        let entry = |incident: &&&IncidentRow| match (&incident.key.subject, incident.key.kind) {
             (IncidentSubject::Disk(key), IncidentKind::Unknown) => {
                 format!("{}: sudo scrubjay explain {}", incident.condition.headline, typed(&key.0))
             }
@@ -234,12 +235,12 @@ impl Watch {
             _ if is_failing => Some("see why alerts are not accepted: sudo scrubjay alert list"),
             _ => Some("prove that alerts arrive: sudo scrubjay alert test"),
         };
-        let is_other = |incident: &&&&IncidentRow| {
+        let is_not_of_alerts = |incident: &&&&IncidentRow| {
             !matches!(incident.key.kind, IncidentKind::Unproven | IncidentKind::Undelivered)
         };
-        let mut to_do: Vec<String> = urgent.iter().map(of).collect();
+        let mut to_do: Vec<String> = urgent.iter().map(entry).collect();
         to_do.extend(alerts.map(str::to_owned));
-        to_do.extend(notices.iter().filter(is_other).map(of));
+        to_do.extend(notices.iter().filter(is_not_of_alerts).map(entry));
         let more = to_do.len().saturating_sub(TO_DO_MAX);
         if more > 0 {
             to_do.truncate(TO_DO_MAX);
@@ -301,7 +302,7 @@ impl Watch {
         // The worst array of all: absent, then degraded, then the least redundancy, then rebuilding.
         let worst = self.arrays.values().min_by_key(|array| {
             let facts = &array.facts;
-            (array.gone.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilt(facts))
+            (array.absent_since.is_none(), !facts.is_degraded(), facts.redundancy_left(), !is_rebuilding(facts))
         });
         let Some(worst) = worst else {
             let colour = if self.are_arrays_known { LightColour::None } else { LightColour::Grey };
@@ -311,16 +312,16 @@ impl Watch {
             return light(LightColour::Green, String::new());
         }
         let facts = &worst.facts;
-        if worst.gone.is_some() {
+        if worst.absent_since.is_some() {
             return light(LightColour::Red, format!("array {} is not there", facts.name));
         }
-        let rebuilt = self.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilt(facts));
+        let rebuilding = self.arrays.values().map(|array| &array.facts).find(|facts| is_rebuilding(facts));
         let shared: usize = self.arrays.values().map(|array| self.risk(&array.facts).shared.len()).sum();
         let stripes = if shared > 0 { format!(", {shared} stripes bad on two disks") } else { String::new() };
         let left = format!("{} of {} left in {}{stripes}", facts.redundancy_left(), facts.redundancy, facts.name);
-        match rebuilt {
+        match rebuilding {
             _ if facts.is_degraded() || shared > 0 => light(LightColour::Red, left),
-            Some(rebuilt) => light(LightColour::Yellow, format!("{} is being rebuilt", rebuilt.name)),
+            Some(rebuilding) => light(LightColour::Yellow, format!("{} is being rebuilt", rebuilding.name)),
             None if facts.redundancy == 0 => {
                 light(LightColour::Yellow, format!("none in {} ({})", facts.name, facts.level))
             }
@@ -333,11 +334,11 @@ impl Watch {
         let disks: Vec<_> = disks.iter().filter(|disk| disk.name.is_some()).map(|disk| &disk.reading).collect();
         let arrays = arrays.iter().filter(|array| array.is_there);
         let arrays: Vec<_> = arrays.filter_map(|array| array.reading.as_ref()).collect();
-        let count = |is: &dyn Fn(&ReadingStanding) -> bool| {
-            let of = |all: &[&ReadingStanding]| all.iter().filter(|reading| is(reading)).count();
-            let words = |count: usize, what: &str| (count > 0).then(|| counted(count as u64, what));
+        let count = |predicate: &dyn Fn(&ReadingStanding) -> bool| {
+            let number = |all: &[&ReadingStanding]| all.iter().filter(|reading| predicate(reading)).count();
+            let words = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
             let words: Vec<String> =
-                [words(of(&disks), "disk"), words(of(&arrays), "array")].into_iter().flatten().collect();
+                [words(number(&disks), "disk"), words(number(&arrays), "array")].into_iter().flatten().collect();
             words.join(" and ")
         };
         let late = count(&|reading| reading.due <= now);
@@ -360,8 +361,8 @@ impl Watch {
         if self.channels.is_empty() {
             return light(LightColour::Red, "there is no way to tell you".to_owned());
         }
-        let waits = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
-        let waiting = self.outbox.values().filter(waits).count();
+        let waits_long = |row: &&MessageRow| row.attempts > 0 && elapsed(now, row.written) >= WAITS_LONG;
+        let waiting = self.outbox.values().filter(waits_long).count();
         let mut words: Vec<String> = self
             .channels
             .values()

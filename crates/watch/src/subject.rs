@@ -45,25 +45,25 @@ impl<'a> WatchedSubject<'a> {
         match self {
             WatchedSubject::Disk(disk) => disk.live.name.clone().map(SessionSubject::Disk),
             WatchedSubject::Array(array, _) => {
-                array.gone.is_none().then(|| SessionSubject::Array(array.facts.key.clone()))
+                array.absent_since.is_none().then(|| SessionSubject::Array(array.facts.key.clone()))
             }
         }
     }
 
-    pub fn is_there(self) -> bool {
+    pub fn is_present(self) -> bool {
         match self {
             WatchedSubject::Disk(disk) => disk.live.name.is_some(),
-            WatchedSubject::Array(array, _) => array.gone.is_none(),
+            WatchedSubject::Array(array, _) => array.absent_since.is_none(),
         }
     }
 
     /// Does the array `other` use a disk that this subject reads?
     pub fn is_in(self, other: &ArrayFacts) -> bool {
         match self {
-            WatchedSubject::Disk(disk) => disk.live.name.as_deref().is_some_and(|name| other.has(name)),
+            WatchedSubject::Disk(disk) => disk.live.name.as_deref().is_some_and(|name| other.has_member(name)),
             WatchedSubject::Array(array, _) => {
                 let mut names = array.facts.members.iter().filter_map(|member| member.disk.as_deref());
-                array.facts.key == other.key || names.any(|name| other.has(name))
+                array.facts.key == other.key || names.any(|name| other.has_member(name))
             }
         }
     }
@@ -112,7 +112,7 @@ impl Watch {
         match subject {
             SessionSubject::Disk(name) => self.names.get(name).cloned().map(SubjectKey::Disk),
             SessionSubject::Array(key) => {
-                self.arrays.get(key).filter(|array| array.gone.is_none())?;
+                self.arrays.get(key).filter(|array| array.absent_since.is_none())?;
                 Some(SubjectKey::Array(key.clone()))
             }
         }

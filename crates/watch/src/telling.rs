@@ -19,7 +19,7 @@ const REMINDERS_MIN: usize = 10;
 
 /// What incidents have in common that are reported in one message: they are of disks, and of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Together {
+struct MessageGroup {
     kind: IncidentKind,
     urgency: Urgency,
     /// The controller that may be the cause; `None`: there is none, or the kind has other causes.
@@ -27,9 +27,9 @@ struct Together {
     reminder: u32,
 }
 
-impl Together {
+impl MessageGroup {
     /// `None`: the incident is reported by itself.
-    fn of(incident: &IncidentRow, reason: MessageReason) -> Option<Together> {
+    fn of(incident: &IncidentRow, reason: MessageReason) -> Option<MessageGroup> {
         let reminder = match reason {
             MessageReason::Opened => 0,
             MessageReason::Reminder(number) => number,
@@ -38,21 +38,21 @@ impl Together {
         let (kind, urgency) = (incident.key.kind, incident.condition.urgency);
         let controller = incident.condition.controller.clone().filter(|_| is_common_cause(kind, urgency));
         let is_disk = matches!(incident.key.subject, IncidentSubject::Disk(_));
-        is_disk.then_some(Together { kind, urgency, controller, reminder })
+        is_disk.then_some(MessageGroup { kind, urgency, controller, reminder })
     }
 
     fn reason(&self) -> MessageReason {
         if self.reminder == 0 { MessageReason::Opened } else { MessageReason::Reminder(self.reminder) }
     }
 
-    fn at_least(&self) -> usize {
+    fn size_min(&self) -> usize {
         if self.reminder == 0 { TOGETHER_MIN } else { REMINDERS_MIN }
     }
 }
 
 impl Watch {
     /// Opens, updates and ends incidents according to the conditions, and writes the messages that are due.
-    pub(crate) fn tell(&mut self, now: UnixSeconds, conditions: Conditions) {
+    pub(crate) fn update_incidents(&mut self, now: UnixSeconds, conditions: Conditions) {
         for (key, condition) in &conditions.found {
             match self.incidents.get_mut(key) {
                 Some(incident) if incident.condition == *condition => continue,
@@ -66,20 +66,20 @@ impl Watch {
         }
         let mut wake = UnixSeconds(u64::MAX);
         for (key, incident) in &mut self.incidents {
-            let (is_changed, next) = incident.ease(now);
+            let (is_changed, next) = incident.lower_known(now);
             if is_changed {
                 self.changed.insert(RowKey::Incident(key.clone()));
             }
             wake = next.map_or(wake, |next| wake.min(next));
         }
         self.wake_at(wake);
-        let over = |key: &&IncidentKey| !conditions.found.contains_key(key) && !conditions.unjudged.contains(key);
-        let over: Vec<IncidentKey> = self.incidents.keys().filter(over).cloned().collect();
-        for key in over {
+        let is_over = |key: &&IncidentKey| !conditions.found.contains_key(key) && !conditions.unjudged.contains(key);
+        let ended: Vec<IncidentKey> = self.incidents.keys().filter(is_over).cloned().collect();
+        for key in ended {
             self.resolve(now, &key);
         }
         self.catch_up(now);
-        self.tell_due(now);
+        self.write_due(now);
     }
 
     /// Ends an incident, and reports that to the channels that had reported it.
@@ -91,51 +91,51 @@ impl Watch {
             let about = vec![key.clone()];
             // A channel that was added beside others has not reported it.
             let caught_up = self.channels.values().filter(|channel| channel.is_caught_up);
-            let mut by: Vec<String> = caught_up.map(|channel| channel.name.clone()).collect();
-            if by.is_empty() {
-                by.extend(self.channels.keys().cloned());
+            let mut channels: Vec<String> = caught_up.map(|channel| channel.name.clone()).collect();
+            if channels.is_empty() {
+                channels.extend(self.channels.keys().cloned());
             }
-            self.write_by(by, now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| {
-                text_of(&text)
+            self.write_to(channels, now, MessageReason::Resolved, about, Urgency::Notice, incident.thread, |_, _| {
+                copy_text(&text)
             });
         }
     }
 
-    fn tell_due(&mut self, now: UnixSeconds) {
+    fn write_due(&mut self, now: UnixSeconds) {
         let mut due: Vec<(IncidentKey, MessageReason)> = Vec::new();
-        let mut together: BTreeMap<Together, Vec<IncidentKey>> = BTreeMap::new();
+        let mut groups: BTreeMap<MessageGroup, Vec<IncidentKey>> = BTreeMap::new();
         let mut wake = UnixSeconds(u64::MAX);
         let reminds_all = self.is_planted(WatchBug::RemindTheAccepted);
         for (key, incident) in &self.incidents {
-            let unquiet;
+            let unaccepted;
             let judged = if reminds_all && incident.is_accepted {
-                unquiet = IncidentRow { is_accepted: false, ..incident.clone() };
-                &unquiet
+                unaccepted = IncidentRow { is_accepted: false, ..incident.clone() };
+                &unaccepted
             } else {
                 incident
             };
             let Some((at, reason)) = judged.next_message().filter(|_| self.has_recipient(key)) else { continue };
-            if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUntold) {
+            if reason == MessageReason::Grown && self.is_planted(WatchBug::GrowthUnreported) {
                 continue;
             }
             if at > now {
                 wake = wake.min(at);
                 continue;
             }
-            match Together::of(incident, reason) {
-                Some(cause) => together.entry(cause).or_default().push(key.clone()),
+            match MessageGroup::of(incident, reason) {
+                Some(group) => groups.entry(group).or_default().push(key.clone()),
                 None => due.push((key.clone(), reason)),
             }
         }
         self.wake_at(wake);
-        for (cause, keys) in together {
-            let reason = cause.reason();
-            if keys.len() < cause.at_least() {
+        for (group, keys) in groups {
+            let reason = group.reason();
+            if keys.len() < group.size_min() {
                 due.extend(keys.into_iter().map(|key| (key, reason)));
                 continue;
             }
-            let text = self.common_letter(&keys, reason, cause.controller.as_deref());
-            self.announce(now, reason, keys, cause.urgency, None, &text);
+            let text = self.common_letter(&keys, reason, group.controller.as_deref());
+            self.announce(now, reason, keys, group.urgency, None, &text);
         }
         for (key, reason) in due {
             let Some(incident) = self.incidents.get(&key) else { continue };
@@ -147,31 +147,32 @@ impl Watch {
 
     /// Reports to new channels the open incidents that were reported by others, in their present condition.
     fn catch_up(&mut self, now: UnixSeconds) {
-        let new: Vec<String> = self
+        let new_channels: Vec<String> = self
             .channels
             .values()
             .filter(|channel| !channel.is_caught_up)
             .map(|channel| channel.name.clone())
             .collect();
-        for name in new {
+        for name in new_channels {
             if let Some(channel) = self.channels.get_mut(&name) {
                 channel.is_caught_up = true;
                 self.changed.insert(RowKey::Channel(name.clone()));
             }
             let open = self.incidents.values().filter(|incident| incident.told.is_some() && !incident.is_accepted);
-            let open: Vec<IncidentRow> = open.filter(|incident| Self::goes_by(&incident.key, &name)).cloned().collect();
+            let open: Vec<IncidentRow> =
+                open.filter(|incident| Self::is_sent_by(&incident.key, &name)).cloned().collect();
             if open.len() >= TOGETHER_MIN {
                 let text = self.open_letter(&open, now);
                 let urgency = open.iter().map(|incident| incident.condition.urgency).max().unwrap_or(Urgency::Notice);
                 let about = open.into_iter().map(|incident| incident.key).collect();
-                self.write_by(vec![name], now, MessageReason::Opened, about, urgency, None, |_, _| text_of(&text));
+                self.write_to(vec![name], now, MessageReason::Opened, about, urgency, None, |_, _| copy_text(&text));
                 continue;
             }
             for incident in open {
                 let text = self.incident_letter(&incident, MessageReason::Opened, now);
                 let (about, urgency) = (vec![incident.key], incident.condition.urgency);
-                let by = vec![name.clone()];
-                self.write_by(by, now, MessageReason::Opened, about, urgency, None, |_, _| text_of(&text));
+                let channels = vec![name.clone()];
+                self.write_to(channels, now, MessageReason::Opened, about, urgency, None, |_, _| copy_text(&text));
             }
         }
     }
@@ -186,22 +187,22 @@ impl Watch {
         thread: Option<u64>,
         text: &LetterText,
     ) {
-        let number = self.write(now, reason, about.clone(), urgency, thread, |_, _| text_of(text));
+        let number = self.write(now, reason, about.clone(), urgency, thread, |_, _| copy_text(text));
         for key in about {
             if let Some(incident) = self.incidents.get_mut(&key) {
-                incident.tell(now, reason, number);
+                incident.record_message(now, reason, number);
                 self.changed.insert(RowKey::Incident(key));
             }
         }
     }
 
     /// Is a message about this incident sent by that channel? Trouble with a channel is reported by the others.
-    fn goes_by(key: &IncidentKey, channel: &str) -> bool {
+    fn is_sent_by(key: &IncidentKey, channel: &str) -> bool {
         key.subject != IncidentSubject::Channel(channel.to_owned())
     }
 
     fn has_recipient(&self, key: &IncidentKey) -> bool {
-        self.channels.keys().any(|channel| Self::goes_by(key, channel))
+        self.channels.keys().any(|channel| Self::is_sent_by(key, channel))
     }
 
     /// Writes a message for each channel; returns the number of its thread.
@@ -215,12 +216,12 @@ impl Watch {
         text: impl Fn(&Watch, &str) -> LetterText,
     ) -> u64 {
         let channels = self.channels.keys().cloned().collect();
-        self.write_by(channels, now, reason, about, urgency, thread, text)
+        self.write_to(channels, now, reason, about, urgency, thread, text)
     }
 
     /// Writes a message for each of these channels.
     #[allow(clippy::too_many_arguments)] // all parts of a message
-    fn write_by(
+    fn write_to(
         &mut self,
         channels: Vec<String>,
         now: UnixSeconds,
@@ -233,7 +234,7 @@ impl Watch {
         let urgency = if self.is_planted(WatchBug::HoldUrgentInQuietHours) { Urgency::Notice } else { urgency };
         let first = self.host.next_message;
         for channel in channels {
-            if about.iter().any(|key| !Self::goes_by(key, &channel)) {
+            if about.iter().any(|key| !Self::is_sent_by(key, &channel)) {
                 continue;
             }
             self.try_oldest_of(now, &channel);
@@ -309,6 +310,6 @@ impl Watch {
     }
 }
 
-fn text_of(text: &LetterText) -> LetterText {
+fn copy_text(text: &LetterText) -> LetterText {
     LetterText { subject: text.subject.clone(), body: text.body.clone() }
 }

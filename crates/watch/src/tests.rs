@@ -44,16 +44,16 @@ fn a_disk_is_read_at_once_and_again_before_it_is_due() {
 }
 
 #[test]
-fn members_of_an_array_are_read_one_at_a_time_and_those_of_two_arrays_heed_both() {
+fn members_of_an_array_are_read_one_at_a_time_also_if_a_disk_is_in_two_arrays() {
     let mut rig = Rig::with_disks(4);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
-    rig.tell(WatchEvent::ArraySeen(ArrayFacts { key: "other".into(), ..array(&["sdc", "sdd", "sdd"]) }));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.feed(WatchEvent::ArraySeen(ArrayFacts { key: "other".into(), ..array(&["sdc", "sdd", "sdd"]) }));
     rig.wait(2 * DAY);
     let mut read = Vec::new();
     while let Some(name) = rig.running.first().cloned() {
-        let members = rig.running.iter().filter(|name| matches!(&***name, "sda" | "sdb" | "sdc")).count();
-        let others = rig.running.iter().filter(|name| matches!(&***name, "sdc" | "sdd")).count();
-        assert!(members <= 1 && others <= 1, "{:?}", rig.running);
+        let first_array = rig.running.iter().filter(|name| matches!(&***name, "sda" | "sdb" | "sdc")).count();
+        let second_array = rig.running.iter().filter(|name| matches!(&***name, "sdc" | "sdd")).count();
+        assert!(first_array <= 1 && second_array <= 1, "{:?}", rig.running);
         rig.finish(&name, &[]);
         read.push(name);
         rig.wait(HOUR);
@@ -63,20 +63,20 @@ fn members_of_an_array_are_read_one_at_a_time_and_those_of_two_arrays_heed_both(
 }
 
 #[test]
-fn each_thing_that_holds_a_scrub_back_does_and_says_so() {
+fn each_hold_back_stops_the_session_and_gives_its_reason() {
     let mut rig = Rig::with_disks(2);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
     rig.wait(2 * DAY);
-    let held = |rig: &mut Rig, event: WatchEvent, back: WatchEvent| {
+    let hold_back_during = |rig: &mut Rig, event: WatchEvent, undo: WatchEvent| {
         let name = rig.running[0].clone();
-        rig.tell(event);
-        rig.tell(WatchEvent::Tick);
-        let why = rig.stopped.pop().unwrap_or_else(|| panic!("{name} goes on"));
+        rig.feed(event);
+        rig.feed(WatchEvent::Tick);
+        let stopped = rig.stopped.pop().unwrap_or_else(|| panic!("{name} goes on"));
         assert!(rig.running.is_empty(), "nor does the other one begin: {:?}", rig.running);
-        rig.tell(back);
-        rig.tell(WatchEvent::Tick);
-        assert_eq!(rig.running.len(), 1, "it goes on after {why:?}");
-        why.1
+        rig.feed(undo);
+        rig.feed(WatchEvent::Tick);
+        assert_eq!(rig.running.len(), 1, "it goes on after {stopped:?}");
+        stopped.1
     };
     let changed = |activity, is_in_sync| {
         let mut facts = array(&["sda", "sdb"]);
@@ -84,13 +84,25 @@ fn each_thing_that_holds_a_scrub_back_does_and_says_so() {
         WatchEvent::ArraySeen(facts)
     };
     let idle = || changed(ArrayActivity::Idle, true);
-    assert_eq!(held(&mut rig, changed(ArrayActivity::Idle, false), idle()), HoldBack::Degraded("tank".into()));
-    assert_eq!(held(&mut rig, changed(ArrayActivity::Rebuilding, false), idle()), HoldBack::Rebuilding("tank".into()));
-    assert_eq!(held(&mut rig, changed(ArrayActivity::Checking, true), idle()), HoldBack::OtherCheck("tank".into()));
-    assert_eq!(held(&mut rig, WatchEvent::OnBattery(true), WatchEvent::OnBattery(false)), HoldBack::OnBattery);
+    assert_eq!(
+        hold_back_during(&mut rig, changed(ArrayActivity::Idle, false), idle()),
+        HoldBack::Degraded("tank".into())
+    );
+    assert_eq!(
+        hold_back_during(&mut rig, changed(ArrayActivity::Rebuilding, false), idle()),
+        HoldBack::Rebuilding("tank".into())
+    );
+    assert_eq!(
+        hold_back_during(&mut rig, changed(ArrayActivity::Checking, true), idle()),
+        HoldBack::OtherCheck("tank".into())
+    );
+    assert_eq!(
+        hold_back_during(&mut rig, WatchEvent::OnBattery(true), WatchEvent::OnBattery(false)),
+        HoldBack::OnBattery
+    );
     let until = UnixSeconds(rig.now.0 + 2 * HOUR);
     let pause = WatchEvent::Command(PersonCommand::PauseFor(2 * HOUR));
-    assert_eq!(held(&mut rig, pause, WatchEvent::Command(PersonCommand::Resume)), HoldBack::Paused(until));
+    assert_eq!(hold_back_during(&mut rig, pause, WatchEvent::Command(PersonCommand::Resume)), HoldBack::Paused(until));
 }
 
 #[test]
@@ -100,22 +112,22 @@ fn too_hot_and_self_tests_hold_one_disk_back() {
     let reading = |celsius, is_self_testing| {
         SmartReading::Facts(SmartFacts { celsius: Some(celsius), is_self_testing, ..SmartFacts::default() })
     };
-    let after = |rig: &mut Rig, celsius, testing| {
-        rig.tell(WatchEvent::Smart("sda".into(), reading(celsius, testing)));
-        rig.tell(WatchEvent::Tick);
+    let held_after = |rig: &mut Rig, celsius, testing| {
+        rig.feed(WatchEvent::Smart("sda".into(), reading(celsius, testing)));
+        rig.feed(WatchEvent::Tick);
         rig.standing("S0").reading.held
     };
-    assert_eq!(after(&mut rig, 51, false), Some(HoldBack::TooHot(51)));
-    assert_eq!(after(&mut rig, 48, false), Some(HoldBack::TooHot(48)), "not cool enough to begin again");
-    assert_eq!(after(&mut rig, 45, false), None);
-    assert_eq!(after(&mut rig, 45, true), Some(HoldBack::SelfTest));
-    assert_eq!(after(&mut rig, 45, false), None);
+    assert_eq!(held_after(&mut rig, 51, false), Some(HoldBack::TooHot(51)));
+    assert_eq!(held_after(&mut rig, 48, false), Some(HoldBack::TooHot(48)), "not cool enough to begin again");
+    assert_eq!(held_after(&mut rig, 45, false), None);
+    assert_eq!(held_after(&mut rig, 45, true), Some(HoldBack::SelfTest));
+    assert_eq!(held_after(&mut rig, 45, false), None);
 }
 
 #[test]
-fn a_window_opens_and_closes_and_one_that_never_opens_is_spoken_of_in_time() {
+fn the_allowed_hours_open_and_close_and_unread_sectors_are_reported_a_week_before_due() {
     let mut rig = Rig::new(WatchSettings { between: Some(DailyHours { from: 60, to: 420 }), ..settings() });
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(2 * DAY);
     assert!(
         matches!(rig.standing("S0").reading.held, Some(HoldBack::WindowClosed(at)) if at.0 == START + 2 * DAY + HOUR)
@@ -126,9 +138,9 @@ fn a_window_opens_and_closes_and_one_that_never_opens_is_spoken_of_in_time() {
     assert_eq!(rig.running, [""; 0]);
     // The session makes no progress. A week before the due date at the latest that is reported, with advice.
     rig.wait(25 * DAY + HOUR);
-    let told: Vec<&MessageRow> =
+    let messages: Vec<&MessageRow> =
         rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Unread)).collect();
-    let [message] = &told[..] else { panic!("{:?}", rig.subjects()) };
+    let [message] = &messages[..] else { panic!("{:?}", rig.subjects()) };
     assert!(message.written.0 + 7 * DAY < rig.standing("S0").reading.due.0);
     assert!(message.body.contains("Help "), "{}", message.body);
 }
@@ -147,7 +159,7 @@ fn a_sleeping_disk_sleeps_until_its_date_comes_near() {
 }
 
 #[test]
-fn unknown_stale_and_missing_are_never_green() {
+fn unknown_stale_and_missing_disks_are_never_green() {
     let mut rig = Rig::with_disks(1);
     let light = |rig: &Rig| rig.watch.status(rig.now).lights[0].clone();
     assert_eq!(light(&rig).words, "1 unknown");
@@ -158,23 +170,23 @@ fn unknown_stale_and_missing_are_never_green() {
     assert_eq!(rig.standing("S0").health, HealthState::Unknown);
     rig.wait(DAY);
     assert!(rig.subjects()[0].contains("nobody knows how it is"), "{:?}", rig.subjects());
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     assert_eq!(light(&rig).colour, LightColour::Red);
 }
 
 #[test]
-fn a_replugged_disk_is_no_incident_and_one_that_stays_away_is() {
+fn a_replugged_disk_is_no_incident_and_a_disk_that_stays_missing_is() {
     let mut rig = Rig::with_disks(1);
     rig.wait(HOUR);
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(5 * MINUTE);
-    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S0")));
+    rig.feed(WatchEvent::DiskSeen(disk("sdb", "S0")));
     rig.wait(HOUR);
     assert_eq!(rig.subjects(), [""; 0]);
-    rig.tell(WatchEvent::DiskGone("sdb".into()));
+    rig.feed(WatchEvent::DiskGone("sdb".into()));
     rig.wait(HOUR);
     assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
-    rig.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
+    rig.feed(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
     rig.wait(HOUR);
     assert_eq!(rig.subjects().len(), 2, "it is over");
     assert!(rig.watch.status(rig.now).disks.is_empty() && !rig.rows.contains_key(&RowKey::Disk(DiskKey("S0".into()))));
@@ -184,22 +196,22 @@ fn a_replugged_disk_is_no_incident_and_one_that_stays_away_is() {
 fn history_belongs_to_the_disk_and_not_to_its_name() {
     let mut rig = Rig::with_disks(2);
     rig.wait(HOUR);
-    rig.tell(WatchEvent::Smart("sda".into(), pending(3)));
-    rig.tell(WatchEvent::DiskGone("sda".into()));
-    rig.tell(WatchEvent::DiskGone("sdb".into()));
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S1")));
-    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S0")));
-    rig.tell(WatchEvent::Tick);
-    let counted = rig.standing("S0");
-    assert_eq!((counted.name.as_deref(), counted.health), (Some("sdb"), HealthState::Replace));
+    rig.feed(WatchEvent::Smart("sda".into(), pending(3)));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sdb".into()));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S1")));
+    rig.feed(WatchEvent::DiskSeen(disk("sdb", "S0")));
+    rig.feed(WatchEvent::Tick);
+    let standing = rig.standing("S0");
+    assert_eq!((standing.name.as_deref(), standing.health), (Some("sdb"), HealthState::Replace));
     assert_eq!(rig.standing("S1").health, HealthState::Ok);
 }
 
 #[test]
-fn two_disks_that_give_one_serial_are_two_disks() {
+fn two_disks_with_the_same_serial_number_are_two_disks() {
     let mut rig = Rig::new(settings());
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "123456789")));
-    rig.tell(WatchEvent::DiskSeen(disk("sdb", "123456789")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "123456789")));
+    rig.feed(WatchEvent::DiskSeen(disk("sdb", "123456789")));
     rig.wait(2 * DAY);
     assert_eq!(rig.begun.len(), 2);
     rig.finish("sdb", &[SectorRange::at(8, 8)]);
@@ -208,7 +220,7 @@ fn two_disks_that_give_one_serial_are_two_disks() {
 }
 
 #[test]
-fn an_incident_is_told_when_it_opens_grows_and_ends_and_in_one_thread() {
+fn an_incident_is_reported_in_one_thread_when_it_opens_grows_and_ends() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(8, 8)]);
@@ -227,27 +239,27 @@ fn an_incident_is_told_when_it_opens_grows_and_ends_and_in_one_thread() {
 }
 
 #[test]
-fn accepted_is_silent_until_it_grows() {
+fn an_accepted_sign_of_a_disk_sends_no_message_until_it_grows() {
     let mut rig = Rig::with_disks(1);
     rig.wait(HOUR);
     rig.smart = pending(1);
     rig.wait(DAY);
     let subject = IncidentSubject::Disk(DiskKey("S0".into()));
-    rig.tell(WatchEvent::Command(PersonCommand::Accept(subject)));
-    let told = rig.subjects().len();
+    rig.feed(WatchEvent::Command(PersonCommand::Accept(subject)));
+    let before = rig.subjects().len();
     rig.wait(20 * DAY);
-    assert_eq!(rig.subjects().len(), told);
+    assert_eq!(rig.subjects().len(), before);
     rig.smart = pending(2);
     rig.wait(2 * DAY);
-    assert_eq!(rig.subjects().len(), told + 2, "grown, and a reminder a day later: {:?}", rig.subjects());
+    assert_eq!(rig.subjects().len(), before + 2, "grown, and a reminder a day later: {:?}", rig.subjects());
 }
 
 #[test]
-fn several_at_once_behind_one_controller_are_one_message() {
+fn several_disks_missing_at_once_behind_one_controller_are_one_message() {
     let mut rig = Rig::with_disks(5);
     rig.wait(HOUR);
     for name in ["sda", "sdb", "sdc", "sdd"] {
-        rig.tell(WatchEvent::DiskGone(name.into()));
+        rig.feed(WatchEvent::DiskGone(name.into()));
     }
     rig.wait(HOUR);
     assert_eq!(rig.subjects(), ["[nas1] REPLACE? 4 disks at once behind hba0"]);
@@ -256,18 +268,18 @@ fn several_at_once_behind_one_controller_are_one_message() {
 }
 
 #[test]
-fn quiet_hours_hold_notices_and_nothing_that_matters() {
+fn quiet_hours_hold_notices_and_no_urgent_messages() {
     let quiet = Some(DailyHours { from: 22 * 60, to: 7 * 60 });
     let mut rig = Rig::new(WatchSettings { quiet, ..settings() });
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(DAY);
     rig.smart = pending(1);
     rig.wait(5 * HOUR);
-    let at = |rig: &Rig| (rig.now.0 - START) / HOUR % 24;
-    assert_eq!((at(&rig), rig.subjects().len()), (5, 1), "growth of pending sectors is REPLACE");
-    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S1")));
-    rig.tell(WatchEvent::Tick);
-    rig.tell(WatchEvent::Smart(
+    let hour = |rig: &Rig| (rig.now.0 - START) / HOUR % 24;
+    assert_eq!((hour(&rig), rig.subjects().len()), (5, 1), "growth of pending sectors is REPLACE");
+    rig.feed(WatchEvent::DiskSeen(disk("sdb", "S1")));
+    rig.feed(WatchEvent::Tick);
+    rig.feed(WatchEvent::Smart(
         "sdb".into(),
         SmartReading::Facts(SmartFacts { is_self_test_failed: true, ..SmartFacts::default() }),
     ));
@@ -276,7 +288,7 @@ fn quiet_hours_hold_notices_and_nothing_that_matters() {
     assert_eq!(rig.subjects().len(), 1, "a failed self-test waits");
     rig.smart = before;
     rig.wait(90 * MINUTE);
-    assert_eq!((at(&rig), rig.sent.iter().filter(|row| row.urgency == Urgency::Notice).count() >= 1), (7, true));
+    assert_eq!((hour(&rig), rig.sent.iter().filter(|row| row.urgency == Urgency::Notice).count() >= 1), (7, true));
 }
 
 #[test]
@@ -284,7 +296,7 @@ fn a_message_survives_a_server_that_is_down_for_days() {
     let mut rig = Rig::with_disks(1);
     rig.wait(HOUR);
     rig.is_up = false;
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(12 * HOUR);
     assert_eq!(rig.subjects(), [""; 0]);
     rig.restart(settings());
@@ -312,37 +324,37 @@ fn a_message_under_way_at_a_crash_is_sent_again_under_its_id_and_marked() {
     }
     rig.restart(settings());
     rig.wait(HOUR);
-    let again = rig.sent.iter().find(|row| row.reason == MessageReason::Test).unwrap();
-    assert_eq!((Some(&again.id), again.may_be_repeated), (first.as_ref(), true));
+    let repeated = rig.sent.iter().find(|row| row.reason == MessageReason::Test).unwrap();
+    assert_eq!((Some(&repeated.id), repeated.may_be_repeated), (first.as_ref(), true));
     rig.restart(settings());
     rig.wait(HOUR);
     assert_eq!(rig.sent.iter().filter(|row| row.reason == MessageReason::Test).count(), 1);
 }
 
 #[test]
-fn alerts_are_proven_by_a_code_and_unproven_ones_are_told_by_the_others() {
-    let two = WatchSettings { channels: vec![channel("email"), channel("ntfy")], ..settings() };
-    let mut rig = Rig::new(two.clone());
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+fn channels_are_proven_by_a_code_and_unproven_ones_are_reported_by_the_others() {
+    let two_channels = WatchSettings { channels: vec![channel("email"), channel("ntfy")], ..settings() };
+    let mut rig = Rig::new(two_channels.clone());
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::Command(PersonCommand::TestAlerts));
     rig.wait(HOUR);
     let code = |rig: &Rig, channel: &str| {
         let row = rig.sent.iter().rev().find(|row| row.channel == channel && row.subject.contains("code")).unwrap();
         row.subject.rsplit(' ').next().unwrap().to_owned()
     };
-    let typed = code(&rig, "email");
-    rig.tell(WatchEvent::Command(PersonCommand::Confirm(typed)));
+    let email_code = code(&rig, "email");
+    rig.feed(WatchEvent::Command(PersonCommand::Confirm(email_code)));
     assert_eq!(rig.watch.channels["email"].proof(rig.now), ProofState::Proven(rig.now));
     assert_eq!(rig.watch.status(rig.now).lights[3].colour, LightColour::Yellow);
     rig.wait(DAY);
-    let told: Vec<_> =
+    let messages: Vec<_> =
         rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| (&*row.channel, &*row.subject)).collect();
-    assert_eq!(told, [("email", "[nas1] NOTICE alerts by ntfy: never proven")]);
+    assert_eq!(messages, [("email", "[nas1] NOTICE alerts by ntfy: never proven")]);
     // A test waits to be sent, and another is written: both have the right code.
     rig.is_up = false;
-    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.feed(WatchEvent::Command(PersonCommand::TestAlerts));
     rig.wait(HOUR);
-    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.feed(WatchEvent::Command(PersonCommand::TestAlerts));
     let subjects = |rig: &Rig| -> Vec<String> {
         let waiting = rig.watch.outbox.values().filter(|row| row.channel == "ntfy" && row.subject.contains("code"));
         waiting.map(|row| row.subject.clone()).collect()
@@ -352,13 +364,13 @@ fn alerts_are_proven_by_a_code_and_unproven_ones_are_told_by_the_others() {
     rig.is_up = true;
     rig.wait(5 * HOUR);
     assert_eq!(subjects(&rig), [""; 0]);
-    let typed = code(&rig, "ntfy");
-    rig.tell(WatchEvent::Command(PersonCommand::Confirm(typed)));
+    let ntfy_code = code(&rig, "ntfy");
+    rig.feed(WatchEvent::Command(PersonCommand::Confirm(ntfy_code)));
     assert!(matches!(rig.watch.channels["ntfy"].proof(rig.now), ProofState::Proven(_)));
     // With other settings the channel is no longer proven.
-    let mut changed = two;
+    let mut changed = two_channels;
     changed.channels[0].fingerprint = 2;
-    rig.tell(WatchEvent::Settings(Box::new(changed)));
+    rig.feed(WatchEvent::Settings(Box::new(changed)));
     assert_eq!(rig.watch.channels["email"].proof(rig.now), ProofState::Never);
 }
 
@@ -370,48 +382,50 @@ fn the_report_comes_each_month_with_a_code_that_renews_the_proof() {
     assert_eq!(reports.len(), 2);
     assert!(reports.iter().all(|row| row.body.contains("scrubjay alert confirm ")));
     let code = reports[1].body.rsplit(' ').next().unwrap().to_owned();
-    rig.tell(WatchEvent::Command(PersonCommand::Confirm(code)));
+    rig.feed(WatchEvent::Command(PersonCommand::Confirm(code)));
     assert_eq!(rig.watch.channels["email"].proof(rig.now), ProofState::Proven(rig.now));
     assert!((69..=71).contains(&rig.heartbeats), "{}", rig.heartbeats);
 }
 
 #[test]
-fn degraded_is_said_with_its_days_every_time_also_after_a_restart() {
+fn every_message_about_a_degraded_array_gives_its_days_also_after_a_restart() {
     let mut rig = Rig::with_disks(3);
     let mut facts = array(&["sda", "sdb", "sdc"]);
     facts.members[0].is_in_sync = false;
-    rig.tell(WatchEvent::ArraySeen(facts.clone()));
+    rig.feed(WatchEvent::ArraySeen(facts.clone()));
     rig.wait(7 * DAY);
     rig.restart(settings());
     rig.wait(MINUTE);
-    rig.tell(WatchEvent::ArraySeen(facts));
+    rig.feed(WatchEvent::ArraySeen(facts));
     (b'a'..=b'c').for_each(|letter| {
         let letter = char::from(letter);
-        rig.tell(WatchEvent::DiskSeen(disk(&format!("sd{letter}"), &format!("S{}", letter as u8 - b'a'))));
+        rig.feed(WatchEvent::DiskSeen(disk(&format!("sd{letter}"), &format!("S{}", letter as u8 - b'a'))));
     });
     rig.wait(90 * DAY);
-    let told: Vec<&MessageRow> =
+    let messages: Vec<&MessageRow> =
         rig.sent.iter().filter(|row| row.about.iter().any(|key| key.kind == IncidentKind::Degraded)).collect();
-    let days: Vec<&str> = told.iter().map(|row| row.body.lines().next().unwrap()).collect();
-    assert_eq!(told.len(), 8, "opened, and after 1, 3, 7, 15, 31, 63, 95 days: {days:?}");
-    assert!(days[6].starts_with("Degraded since 63 days") && told[6].subject.ends_with("since 63 days (reminder 6)"));
-    assert!(told.iter().all(|row| row.urgency == Urgency::Loss), "the next failure loses data");
+    let days: Vec<&str> = messages.iter().map(|row| row.body.lines().next().unwrap()).collect();
+    assert_eq!(messages.len(), 8, "opened, and after 1, 3, 7, 15, 31, 63, 95 days: {days:?}");
+    assert!(
+        days[6].starts_with("Degraded since 63 days") && messages[6].subject.ends_with("since 63 days (reminder 6)")
+    );
+    assert!(messages.iter().all(|row| row.urgency == Urgency::Loss), "the next failure loses data");
 }
 
 #[test]
-fn a_stripe_that_is_bad_on_two_disks_is_told_with_its_number() {
+fn a_stripe_that_is_bad_on_two_disks_is_reported_with_its_number() {
     let mut rig = Rig::with_disks(3);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(5 * 1024, 8)]);
     rig.finish("sdb", &[SectorRange::at(5 * 1024 + 100, 8)]);
     rig.wait(HOUR);
-    let told = rig.sent.iter().find(|row| row.about.iter().any(|key| key.kind == IncidentKind::Stripes)).unwrap();
+    let message = rig.sent.iter().find(|row| row.about.iter().any(|key| key.kind == IncidentKind::Stripes)).unwrap();
     assert_eq!(
-        (&*told.subject, told.urgency),
+        (&*message.subject, message.urgency),
         ("[nas1] DATA AT RISK array tank: 1 stripe cannot be rebuilt", Urgency::Loss)
     );
-    assert!(told.body.contains("Stripe    5: unreadable on sda, sdb"), "{}", told.body);
+    assert!(message.body.contains("Stripe    5: unreadable on sda, sdb"), "{}", message.body);
     assert_eq!(rig.watch.status(rig.now).lights[1].colour, LightColour::Red);
 }
 
@@ -421,45 +435,45 @@ fn a_clock_set_back_a_day_loses_nothing_and_repeats_nothing() {
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(8, 8)]);
     rig.wait(12 * HOUR);
-    let told = rig.subjects().len();
+    let before = rig.subjects().len();
     rig.now = UnixSeconds(rig.now.0 - DAY);
     rig.wait(HOUR);
-    assert_eq!(rig.subjects().len(), told);
+    assert_eq!(rig.subjects().len(), before);
     assert!(rig.standing("S0").reading.due.0 <= rig.now.0 + 35 * DAY, "no date lies in the future");
     rig.wait(DAY);
-    assert_eq!(rig.subjects().len(), told + 1, "the reminder: {:?}", rig.subjects());
+    assert_eq!(rig.subjects().len(), before + 1, "the reminder: {:?}", rig.subjects());
 }
 
 #[test]
-fn what_waits_for_a_channel_that_is_removed_goes_by_the_one_in_its_place() {
+fn messages_waiting_for_a_removed_channel_are_sent_by_the_one_in_its_place() {
     let mut rig = Rig::with_disks(1);
     rig.wait(HOUR);
     rig.is_up = false;
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(HOUR);
     rig.is_up = true;
-    rig.tell(WatchEvent::Settings(Box::new(WatchSettings { channels: vec![channel("ntfy")], ..settings() })));
+    rig.feed(WatchEvent::Settings(Box::new(WatchSettings { channels: vec![channel("ntfy")], ..settings() })));
     rig.wait(HOUR);
-    let told: Vec<_> =
+    let messages: Vec<_> =
         rig.sent.iter().filter(|row| !row.about.is_empty()).map(|row| (&*row.channel, row.reason)).collect();
-    assert_eq!(told, [("ntfy", MessageReason::Opened)]);
+    assert_eq!(messages, [("ntfy", MessageReason::Opened)]);
 }
 
 #[test]
-fn what_happens_before_there_is_a_channel_is_told_when_there_is_one() {
+fn incidents_from_before_there_is_a_channel_are_reported_when_there_is_one() {
     let mut rig = Rig::new(WatchSettings { channels: Vec::new(), ..settings() });
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(HOUR);
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(10 * DAY);
     assert_eq!(rig.watch.status(rig.now).lights[3].words, "there is no way to tell you");
-    rig.tell(WatchEvent::Settings(Box::new(settings())));
+    rig.feed(WatchEvent::Settings(Box::new(settings())));
     rig.wait(HOUR);
     assert_eq!(rig.subjects(), ["[nas1] REPLACE a disk (S0): it is missing"]);
 }
 
 #[test]
-fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
+fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_reported() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     for _ in 0..3 {
@@ -473,14 +487,16 @@ fn a_disk_that_answers_but_not_to_reads_is_tried_again_and_told() {
 }
 
 #[test]
-fn a_session_that_could_not_begin_is_tried_again_and_says_nothing_of_the_disk() {
+fn a_session_that_could_not_begin_is_tried_again_and_leaves_the_disks_health_as_it_was() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     let before = rig.standing("S0").health;
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Refused("the state folder is full".into())));
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Refused("the state folder is full".into())));
     rig.running.clear();
     let held = rig.standing("S0").reading.held.expect("it waits");
-    assert!(matches!(&held, HoldBack::Refused(why, again) if why.contains("full") && again.0 == rig.now.0 + HOUR));
+    assert!(
+        matches!(&held, HoldBack::Refused(reason, again) if reason.contains("full") && again.0 == rig.now.0 + HOUR)
+    );
     rig.wait(2 * HOUR);
     assert_eq!((rig.begun.len(), rig.standing("S0").reading.held), (2, None));
     assert_eq!(rig.standing("S0").health, before);

@@ -10,7 +10,7 @@ use crate::incident::{IncidentRow, IncidentSubject, MessageReason};
 use crate::reading::{ReadingState, SessionPhase};
 use crate::rows::{CLOCK_SLACK, HostRow, ReadingRow, RowKey, WatchRow};
 use crate::settings::WatchSettings;
-use crate::state::{ArrayState, DiskState, GONE, Watch};
+use crate::state::{ArrayState, DiskState, MISSING_AFTER, Watch};
 use scrubjay_core::units::UnixSeconds;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -39,16 +39,16 @@ impl Watch {
             is_on_battery: false,
             are_arrays_known: false,
             ops: VecDeque::new(),
-            acts: Vec::new(),
+            ops_after_rows: Vec::new(),
             changed: BTreeSet::new(),
             dropped: BTreeSet::new(),
-            turned: now,
+            last_turn: now,
             wake: now,
             is_resumed: false,
             is_marked: false,
-            are_needs_computed: false,
+            are_passes_planned: false,
             foreseen: (UnixSeconds(0), BTreeMap::new()),
-            worded: BTreeMap::new(),
+            described: BTreeMap::new(),
             #[cfg(feature = "planted")]
             planted: None,
         };
@@ -65,7 +65,7 @@ impl Watch {
                 WatchRow::Array(facts) => {
                     let sectors = facts.check_sectors.unwrap_or(0);
                     let reading = ReadingState::new(sectors, MediaKind::Spinning, now);
-                    let array = ArrayState { facts, gone: Some(now), reading: Some(reading) };
+                    let array = ArrayState { facts, absent_since: Some(now), reading: Some(reading) };
                     watch.arrays.insert(array.facts.key.clone(), array);
                 }
                 WatchRow::Incident(row) => drop(watch.incidents.insert(row.key.clone(), *row)),
@@ -85,8 +85,8 @@ impl Watch {
                 *reading = ReadingState::restored(row, week);
             }
         }
-        if watch.clock.believes(now, watch.host.latest) {
-            watch.take_up(now);
+        if watch.clock.trusts(now, watch.host.latest) {
+            watch.resume(now);
         }
         watch
     }
@@ -107,16 +107,19 @@ impl Watch {
     }
 
     /// Resumes at the first trusted time.
-    fn take_up(&mut self, now: UnixSeconds) {
+    fn resume(&mut self, now: UnixSeconds) {
         self.is_resumed = true;
         self.check_clock(now);
         // Presence and absence count from now on.
         self.disks.values_mut().filter(|disk| disk.live.name.is_none()).for_each(|disk| disk.live.since = now);
-        self.arrays.values_mut().filter(|array| array.gone.is_some()).for_each(|array| array.gone = Some(now));
+        self.arrays
+            .values_mut()
+            .filter(|array| array.absent_since.is_some())
+            .for_each(|array| array.absent_since = Some(now));
         if self.host.checked.0 == 0 {
             self.host.checked = now;
         }
-        (self.turned, self.wake) = (now, now);
+        (self.last_turn, self.wake) = (now, now);
         let channels = self.settings.channels.clone();
         self.take_channels(now, &channels);
         self.flush();
@@ -126,24 +129,24 @@ impl Watch {
     /// are kept, and nothing is done.
     pub fn handle(&mut self, now: UnixSeconds, event: WatchEvent) {
         if let WatchEvent::ClockSynchronised(is_synchronised) = event {
-            self.clock.note(is_synchronised);
+            self.clock.set_synchronised(is_synchronised);
         }
-        if !self.clock.believes(now, self.host.latest) {
-            self.clock.keep(event);
-            self.wake = self.clock.look_again().unwrap_or(now);
+        if !self.clock.trusts(now, self.host.latest) {
+            self.clock.keep_event(event);
+            self.wake = self.clock.next_check().unwrap_or(now);
             return;
         }
         if !self.is_resumed {
-            self.take_up(now);
+            self.resume(now);
         }
-        for kept in self.clock.take() {
-            self.note(now, kept);
+        for kept in self.clock.take_events() {
+            self.handle_trusted(now, kept);
         }
-        self.note(now, event);
+        self.handle_trusted(now, event);
     }
 
     /// Takes an event at a trusted time.
-    fn note(&mut self, now: UnixSeconds, event: WatchEvent) {
+    fn handle_trusted(&mut self, now: UnixSeconds, event: WatchEvent) {
         if !std::mem::replace(&mut self.is_marked, true) {
             self.mark_repeats(now);
         }
@@ -174,7 +177,7 @@ impl Watch {
             WatchEvent::Settings(settings) => {
                 self.take_channels(now, &settings.channels);
                 self.settings = *settings;
-                self.are_needs_computed = false;
+                self.are_passes_planned = false;
             }
             WatchEvent::MessageSent(number) => self.message_sent(now, number),
             WatchEvent::MessageFailed(number) => self.message_failed(now, number),
@@ -211,7 +214,7 @@ impl Watch {
 
     fn turn(&mut self, now: UnixSeconds) {
         self.wake = after(now, DAY);
-        let passed = elapsed(now, std::mem::replace(&mut self.turned, now));
+        let passed = elapsed(now, std::mem::replace(&mut self.last_turn, now));
         let pace = self.settings.pace.max(1);
         self.readings_mut().for_each(|reading| reading.note_silence(passed / pace));
         if elapsed(now, self.host.checked) >= DAY {
@@ -219,13 +222,13 @@ impl Watch {
             self.changed.insert(RowKey::Host);
             let idle: Vec<RowKey> = self.subjects().map(|subject| RowKey::Idle(subject.key())).collect();
             self.changed.extend(idle);
-            self.are_needs_computed = false;
-            self.acts.extend((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
+            self.are_passes_planned = false;
+            self.ops_after_rows.extend((!self.is_planted(WatchBug::NoHeartbeat)).then_some(WatchOp::Heartbeat));
         }
         self.wake_at(after(self.host.checked, DAY));
-        self.tell_twins(now);
-        if !std::mem::replace(&mut self.are_needs_computed, true) {
-            self.compute_needs(now);
+        self.register_twins(now);
+        if !std::mem::replace(&mut self.are_passes_planned, true) {
+            self.plan_passes(now);
         }
         if self.host.paused_until > now {
             self.wake_at(self.host.paused_until);
@@ -233,7 +236,7 @@ impl Watch {
         self.read_smart(now);
         self.schedule(now);
         let conditions = self.conditions(now);
-        self.tell(now, conditions);
+        self.update_incidents(now, conditions);
         self.report_when_due(now);
         self.send_due(now);
     }
@@ -242,24 +245,27 @@ impl Watch {
         let mut wake = UnixSeconds(u64::MAX);
         let busy = self.arrays.values().filter(|array| array.reading.as_ref().is_some_and(ReadingState::is_busy));
         let members = busy.flat_map(|array| array.facts.members.iter().filter_map(|member| member.disk.clone()));
-        let checked: BTreeSet<String> = members.collect();
+        let checked_members: BTreeSet<String> = members.collect();
         for disk in self.disks.values_mut() {
             let Some(name) = &disk.live.name else {
-                let missing = after(disk.live.since, GONE);
+                let missing = after(disk.live.since, MISSING_AFTER);
                 if missing > now {
                     wake = wake.min(missing);
                 }
                 continue;
             };
-            let is_idle = disk.reading.live.session == SessionPhase::None && !checked.contains(name);
+            let is_idle = disk.reading.live.session == SessionPhase::None && !checked_members.contains(name);
             let every = if is_idle { self.settings.smart_every } else { self.settings.smart_every.min(HOUR) };
-            if disk.live.asked.0 == 0 || elapsed(now, disk.live.asked) >= every || disk.live.asked > now {
-                disk.live.asked = now;
-                self.acts.push(WatchOp::ReadSmart(name.clone()));
+            if disk.live.smart_requested.0 == 0
+                || elapsed(now, disk.live.smart_requested) >= every
+                || disk.live.smart_requested > now
+            {
+                disk.live.smart_requested = now;
+                self.ops_after_rows.push(WatchOp::ReadSmart(name.clone()));
             }
-            wake = wake.min(after(disk.live.asked, every));
+            wake = wake.min(after(disk.live.smart_requested, every));
         }
-        let missing = self.arrays.values().filter_map(|array| Some(after(array.gone?, GONE)));
+        let missing = self.arrays.values().filter_map(|array| Some(after(array.absent_since?, MISSING_AFTER)));
         let wake = missing.filter(|&at| at > now).fold(wake, UnixSeconds::min);
         self.wake_at(wake);
     }
@@ -280,9 +286,10 @@ impl Watch {
                 let is_meant = |incident: &IncidentRow| {
                     incident.key.subject == subject && (!incident.is_accepted || incident.is_grown())
                 };
-                let any_told = self.incidents.values().any(|incident| is_meant(incident) && incident.told.is_some());
+                let any_reported =
+                    self.incidents.values().any(|incident| is_meant(incident) && incident.told.is_some());
                 for incident in self.incidents.values_mut().filter(|incident| is_meant(incident)) {
-                    if any_told && incident.told.is_none() {
+                    if any_reported && incident.told.is_none() {
                         continue;
                     }
                     incident.accept();
@@ -300,7 +307,7 @@ impl Watch {
                 }
             }
             PersonCommand::Forget(IncidentSubject::Array(key)) => {
-                if self.arrays.get(&key).is_some_and(|array| array.gone.is_some()) {
+                if self.arrays.get(&key).is_some_and(|array| array.absent_since.is_some()) {
                     self.arrays.remove(&key);
                     let subject = SubjectKey::Array(key.clone());
                     self.dropped.extend([RowKey::Array(key), RowKey::Reading(subject.clone()), RowKey::Idle(subject)]);
@@ -368,22 +375,22 @@ impl Watch {
                 WatchRow::Idle(..) | WatchRow::Array(_) => {}
             }
         }
-        let back = |date: &mut UnixSeconds| *date = (*date).min(now);
+        let clamp_date = |date: &mut UnixSeconds| *date = (*date).min(now);
         for disk in self.disks.values_mut() {
-            back(&mut disk.live.since);
-            back(&mut disk.live.asked);
-            back(&mut disk.live.spoke);
-            disk.live.asleep.as_mut().map(back);
+            clamp_date(&mut disk.live.since);
+            clamp_date(&mut disk.live.smart_requested);
+            clamp_date(&mut disk.live.smart_received);
+            disk.live.asleep.as_mut().map(clamp_date);
         }
         for reading in self.readings_mut() {
-            reading.live.reads_again = reading.live.reads_again.min(after(now, 6 * HOUR));
-            if let Some((_, again)) = &mut reading.live.refusal {
-                *again = (*again).min(after(now, HOUR));
+            reading.live.retry_reads_at = reading.live.retry_reads_at.min(after(now, 6 * HOUR));
+            if let Some((_, retry_at)) = &mut reading.live.refusal {
+                *retry_at = (*retry_at).min(after(now, HOUR));
             }
         }
-        self.sightings.values_mut().for_each(|(_, since)| back(since));
+        self.sightings.values_mut().for_each(|(_, since)| clamp_date(since));
         for array in self.arrays.values_mut() {
-            array.gone.as_mut().map(back);
+            array.absent_since.as_mut().map(clamp_date);
         }
         self.wake = now;
     }

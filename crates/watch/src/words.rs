@@ -1,8 +1,8 @@
 //! Small words of messages: counts, names quoted for a shell, sizes as on labels.
 
 /// A count with its noun: `1 message`, `2 messages`.
-pub fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A name quoted as a word of a shell's command line.
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_one_word_each() {
+    fn names_are_quoted_as_one_word_of_a_shell() {
         assert_eq!(typed("5000c500a1b2c3d4"), "5000c500a1b2c3d4");
         assert_eq!(typed("at loop on /a"), "'at loop on /a'");
         assert_eq!(typed("it's; reboot"), r"'it'\''s; reboot'");

@@ -10,32 +10,32 @@ use scrubjay_core::units::{SectorRange, UnixSeconds};
 use std::collections::VecDeque;
 
 #[test]
-fn the_last_words_of_a_session_begin_none() {
+fn late_reports_of_an_ended_session_do_not_count_as_a_running_session() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.progress("sda", SECTORS / 4, &[]);
     let last = rig.report("sda", SECTORS / 4, &[]);
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.running.clear();
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Progress(last.clone())));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Progress(last.clone())));
     let unknown = PassReport { begun: UnixSeconds(0), ..last };
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Progress(unknown)));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Progress(unknown)));
+    rig.feed(WatchEvent::Tick);
     assert_eq!(rig.begun.len(), 2);
 }
 
 #[test]
-fn news_of_a_disk_are_not_put_down_to_the_one_that_has_its_name_now() {
+fn late_news_of_a_disk_does_not_count_for_the_disk_that_has_its_name_now() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     let report = rig.report("sda", SECTORS / 2, &[SectorRange::at(8, 64)]);
-    rig.tell(WatchEvent::DiskGone("sda".into()));
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "NEW")));
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Failed(report.clone())));
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Stopped(report)));
-    rig.tell(WatchEvent::Smart("sda".into(), pending(200)));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "NEW")));
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Failed(report.clone())));
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Stopped(report)));
+    rig.feed(WatchEvent::Smart("sda".into(), pending(200)));
+    rig.feed(WatchEvent::Tick);
     let new = rig.standing("NEW");
     assert_eq!((new.health, new.reading.unreadable, new.reading.pass_share), (HealthState::Ok, 0, None));
 }
@@ -43,69 +43,69 @@ fn news_of_a_disk_are_not_put_down_to_the_one_that_has_its_name_now() {
 #[test]
 fn the_end_of_an_older_pass_ends_no_session() {
     let mut rig = Rig::with_disks(3);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
     rig.wait(2 * DAY);
     let first = rig.running[0].clone();
     let older = PassReport { pass: 7, done: SECTORS, ..PassReport::default() };
-    rig.tell(WatchEvent::Session(on(&first), SessionNews::Finished(older)));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::Session(on(&first), SessionNews::Finished(older)));
+    rig.feed(WatchEvent::Tick);
     assert_eq!(rig.running, [first], "and no other member is begun beside it");
 }
 
 #[test]
-fn an_array_that_is_gone_holds_back_nothing_that_has_a_name_of_its_members() {
+fn an_absent_array_does_not_hold_back_another_disk_with_the_name_of_a_member() {
     let mut rig = Rig::with_disks(2);
     let mut facts = array(&["sda", "sdb"]);
     facts.members[0].is_in_sync = false;
-    rig.tell(WatchEvent::ArraySeen(facts));
+    rig.feed(WatchEvent::ArraySeen(facts));
     rig.wait(HOUR);
-    rig.tell(WatchEvent::ArrayGone("uuid".into()));
+    rig.feed(WatchEvent::ArrayGone("uuid".into()));
     rig.wait(HOUR);
-    rig.tell(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Array("uuid".into()))));
+    rig.feed(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Array("uuid".into()))));
     rig.restart(settings());
     rig.begun.clear();
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "OTHER")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "OTHER")));
     rig.wait(2 * DAY);
     assert_eq!((rig.standing("OTHER").reading.held, rig.begun.len()), (None, 1));
 }
 
 #[test]
-fn a_disk_that_is_seen_under_a_new_name_first_has_moved() {
+fn a_disk_seen_under_a_new_name_before_its_old_one_is_gone_has_moved() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(8, 8)]);
     rig.wait(HOUR);
-    for old_goes in [0, 5 * MINUTE] {
-        let (new, old) = if old_goes == 0 { ("sdb", "sda") } else { ("sdc", "sdb") };
-        rig.tell(WatchEvent::DiskSeen(disk(new, "S0")));
-        rig.wait(old_goes);
-        rig.tell(WatchEvent::DiskGone(old.into()));
+    for delay in [0, 5 * MINUTE] {
+        let (new, old) = if delay == 0 { ("sdb", "sda") } else { ("sdc", "sdb") };
+        rig.feed(WatchEvent::DiskSeen(disk(new, "S0")));
+        rig.wait(delay);
+        rig.feed(WatchEvent::DiskGone(old.into()));
         for _ in 0..48 {
             rig.wait(HOUR);
-            rig.tell(WatchEvent::DiskSeen(disk(new, "S0"))); // as reported now and then
+            rig.feed(WatchEvent::DiskSeen(disk(new, "S0"))); // as reported now and then
         }
-        let there = rig.watch.status(rig.now).disks;
-        assert_eq!(there.len(), 1);
-        assert_eq!((there[0].name.as_deref(), there[0].health), (Some(new), HealthState::Replace));
+        let disks = rig.watch.status(rig.now).disks;
+        assert_eq!(disks.len(), 1);
+        assert_eq!((disks[0].name.as_deref(), disks[0].health), (Some(new), HealthState::Replace));
     }
     assert!(!rig.subjects().iter().any(|subject| subject.contains("missing")), "{:?}", rig.subjects());
 }
 
 #[test]
-fn two_disks_that_have_changed_names_in_one_picture_are_still_themselves() {
+fn two_disks_that_swap_names_at_once_keep_their_identities() {
     let mut rig = Rig::with_disks(2);
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(8, 8)]);
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S1")));
-    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S0")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S1")));
+    rig.feed(WatchEvent::DiskSeen(disk("sdb", "S0")));
     rig.wait(2 * DAY);
-    let there: Vec<_> = rig.watch.status(rig.now).disks.into_iter().map(|disk| (disk.key.0, disk.name)).collect();
-    assert_eq!(there, [("S0".into(), Some("sdb".into())), ("S1".into(), Some("sda".into()))]);
+    let disks: Vec<_> = rig.watch.status(rig.now).disks.into_iter().map(|disk| (disk.key.0, disk.name)).collect();
+    assert_eq!(disks, [("S0".into(), Some("sdb".into())), ("S1".into(), Some("sda".into()))]);
     assert_eq!(rig.standing("S0").health, HealthState::Replace);
 }
 
 #[test]
-fn what_is_as_it_was_is_not_written_down_again() {
+fn unchanged_facts_are_not_written_again() {
     let mut rig = Rig::with_disks(4);
     rig.wait(2 * DAY);
     ["sda", "sdb", "sdc", "sdd"].iter().for_each(|name| rig.finish(name, &[]));

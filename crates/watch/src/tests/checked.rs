@@ -9,14 +9,14 @@ use crate::incident::IncidentKind;
 use crate::status::{ArrayStanding, LightColour};
 use scrubjay_core::units::SectorRange;
 
-fn checked(names: &[&str]) -> ArrayFacts {
+fn checked_array(names: &[&str]) -> ArrayFacts {
     ArrayFacts { check_sectors: Some(SECTORS), ..array(names) }
 }
 
 /// Two members, another disk, and the array of the two.
 fn rig() -> Rig {
     let mut rig = Rig::with_disks(3);
-    rig.tell(WatchEvent::ArraySeen(checked(&["sda", "sdb"])));
+    rig.feed(WatchEvent::ArraySeen(checked_array(&["sda", "sdb"])));
     rig
 }
 
@@ -24,43 +24,43 @@ fn standing(rig: &Rig) -> ArrayStanding {
     rig.watch.status(rig.now).arrays.remove(0)
 }
 
-fn runs(rig: &Rig, name: &str) -> bool {
+fn is_running(rig: &Rig, name: &str) -> bool {
     rig.running.iter().any(|running| running == name)
 }
 
 #[test]
-fn an_array_is_checked_and_its_members_are_read_but_never_at_a_time() {
+fn an_array_is_checked_and_its_members_are_read_but_never_at_the_same_time() {
     let mut rig = rig();
     let mut order = Vec::new();
     for _ in 0..3 {
         rig.wait(2 * HOUR);
-        let of_array: Vec<String> = rig.running.iter().filter(|name| *name != "sdc").cloned().collect();
-        let [one] = &of_array[..] else { panic!("{of_array:?}") };
-        assert!(order.iter().all(|known| known != one), "each once");
-        order.push(one.clone());
-        rig.finish(one, &[]);
+        let array_sessions: Vec<String> = rig.running.iter().filter(|name| *name != "sdc").cloned().collect();
+        let [name] = &array_sessions[..] else { panic!("{array_sessions:?}") };
+        assert!(order.iter().all(|known| known != name), "each once");
+        order.push(name.clone());
+        rig.finish(name, &[]);
     }
     order.sort();
     assert_eq!(order, ["sda", "sdb", "uuid"]);
-    assert!(runs(&rig, "sdc") || rig.begun.iter().any(|name| name == "sdc"), "a stranger waits for none of them");
+    assert!(is_running(&rig, "sdc") || rig.begun.iter().any(|name| name == "sdc"), "a stranger waits for none of them");
     let reading = standing(&rig).reading.expect("it can be checked");
     assert_eq!((reading.oldest_read.is_some(), reading.is_read, reading.unreadable), (true, false, 0));
 }
 
 #[test]
-fn while_it_is_checked_nothing_else_is_read_behind_its_controller_and_a_degraded_one_is_not() {
+fn an_array_check_excludes_reads_behind_its_controller_and_stops_when_degraded() {
     // The UUID of an array whose turn comes first.
     let key = (0..).map(|number| format!("uuid{number}")).find(|key| DiskKey(key.clone()).spread() < 0.001).unwrap();
     let mut rig = Rig::with_disks(3);
-    rig.tell(WatchEvent::ArraySeen(ArrayFacts { key: key.clone(), ..checked(&["sda", "sdb"]) }));
+    rig.feed(WatchEvent::ArraySeen(ArrayFacts { key: key.clone(), ..checked_array(&["sda", "sdb"]) }));
     rig.wait(HOUR);
     assert_eq!(rig.running, std::slice::from_ref(&key));
     let held = |serial: &str| rig.standing(serial).reading.held;
     assert_eq!((held("S0"), held("S2")), (Some(HoldBack::ArrayBusy("tank".into())), Some(HoldBack::ControllerBusy)));
-    let mut degraded = ArrayFacts { key: key.clone(), ..checked(&["sda", "sdb"]) };
+    let mut degraded = ArrayFacts { key: key.clone(), ..checked_array(&["sda", "sdb"]) };
     degraded.members[1].is_in_sync = false;
-    rig.tell(WatchEvent::ArraySeen(degraded));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::ArraySeen(degraded));
+    rig.feed(WatchEvent::Tick);
     assert!(rig.stopped.contains(&(key, HoldBack::Degraded("tank".into()))), "{:?}", rig.stopped);
     assert_eq!(standing(&rig).reading.unwrap().held, Some(HoldBack::Degraded("tank".into())));
 }
@@ -71,15 +71,15 @@ fn an_array_that_waits_for_its_members_gets_its_turn() {
     for _ in 0..20 * 120 {
         rig.wait(HOUR);
         let ended = rig.running.clone();
-        ended.iter().for_each(|one| rig.finish(one, &[]));
+        ended.iter().for_each(|name| rig.finish(name, &[]));
     }
     let times = rig.begun.iter().filter(|name| *name == "uuid").count();
     assert!(times >= 3, "checked {times} times in 120 days: {:?}", rig.begun);
-    assert_eq!(rig.since_of(0, IncidentKind::Unread), [""; 0]);
+    assert_eq!(rig.subjects_of(0, IncidentKind::Unread), [""; 0]);
 }
 
 #[test]
-fn what_the_check_finds_is_told_of_the_array_and_of_no_disk() {
+fn findings_of_an_array_check_are_reported_for_the_array_and_for_no_disk() {
     let mut rig = rig();
     rig.finish_until("uuid");
     let mut report = rig.report("uuid", SECTORS / 2, &[]);
@@ -87,15 +87,15 @@ fn what_the_check_finds_is_told_of_the_array_and_of_no_disk() {
     rig.passes.insert("uuid".into(), report.clone());
     rig.news("uuid", SessionNews::Progress(report.clone()));
     rig.wait(HOUR);
-    let told = rig.since_of(0, IncidentKind::Disagreement);
-    assert_eq!(told, ["[nas1] WATCH array tank: 3 places were wrong, and were made right"]);
+    let subjects = rig.subjects_of(0, IncidentKind::Disagreement);
+    assert_eq!(subjects, ["[nas1] WATCH array tank: 3 places were wrong, and were made right"]);
     report.unreadable = vec![SectorRange::at(4096, 256)];
     rig.passes.insert("uuid".into(), report.clone());
     rig.news("uuid", SessionNews::Progress(report.clone()));
     rig.wait(HOUR);
-    let told = rig.since_of(0, IncidentKind::Lost);
-    assert_eq!(told, ["[nas1] DATA AT RISK array tank: 128 KiB cannot be read or rebuilt"]);
-    assert!(rig.since_of(0, IncidentKind::Health).is_empty(), "no disk is blamed");
+    let subjects = rig.subjects_of(0, IncidentKind::Lost);
+    assert_eq!(subjects, ["[nas1] DATA AT RISK array tank: 128 KiB cannot be read or rebuilt"]);
+    assert!(rig.subjects_of(0, IncidentKind::Health).is_empty(), "no disk is blamed");
     // A pass without findings clears the incident; until then the last one's findings are known, also after a restart.
     rig.restart(settings());
     let reading = standing(&rig).reading.unwrap();
@@ -103,7 +103,7 @@ fn what_the_check_finds_is_told_of_the_array_and_of_no_disk() {
 }
 
 #[test]
-fn an_array_that_was_never_checked_through_is_not_green_and_is_spoken_of_before_its_date() {
+fn an_array_without_a_complete_check_is_not_green_and_is_reported_before_its_due_date() {
     let mut rig = rig();
     for _ in 0..4 {
         rig.wait(2 * HOUR);
@@ -116,25 +116,25 @@ fn an_array_that_was_never_checked_through_is_not_green_and_is_spoken_of_before_
         (LightColour::Grey, "the first pass of 1 array is not over yet")
     );
     rig.wait(28 * DAY);
-    let told = rig.since_of(0, IncidentKind::Unread);
+    let subjects = rig.subjects_of(0, IncidentKind::Unread);
     assert!(
-        told.iter().any(|subject| subject.starts_with("[nas1] NOTICE array tank: some sectors are unread")),
-        "{told:?}"
+        subjects.iter().any(|subject| subject.starts_with("[nas1] NOTICE array tank: some sectors are unread")),
+        "{subjects:?}"
     );
     rig.wait(10 * DAY);
     assert_eq!(light(&rig).colour, LightColour::Yellow);
 }
 
 #[test]
-fn one_that_is_gone_is_not_checked_and_goes_on_where_it_was() {
+fn an_absent_array_is_not_checked_and_its_check_continues_when_it_is_back() {
     let mut rig = rig();
     rig.finish_until("uuid");
     rig.progress("uuid", SECTORS / 2, &[]);
-    rig.tell(WatchEvent::ArrayGone("uuid".into()));
+    rig.feed(WatchEvent::ArrayGone("uuid".into()));
     rig.running.retain(|name| name != "uuid");
     rig.wait(HOUR);
     assert_eq!(standing(&rig).reading.unwrap().held, Some(HoldBack::Missing));
-    rig.tell(WatchEvent::ArraySeen(checked(&["sda", "sdb"])));
+    rig.feed(WatchEvent::ArraySeen(checked_array(&["sda", "sdb"])));
     rig.finish_until("uuid");
     let share = standing(&rig).reading.unwrap().pass_share;
     assert!(share.is_some_and(|share| share >= 0.49), "{share:?}");

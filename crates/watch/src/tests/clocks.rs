@@ -12,22 +12,22 @@ use scrubjay_core::units::UnixSeconds;
 fn see_disks(rig: &mut Rig, count: u8) {
     for number in 0..count {
         let name = format!("sd{}", char::from(b'a' + number));
-        rig.tell(WatchEvent::DiskSeen(disk(&name, &format!("S{number}"))));
+        rig.feed(WatchEvent::DiskSeen(disk(&name, &format!("S{number}"))));
     }
 }
 
 /// A rig that has run for days: two disks were read, one of them gets worse, and alerts are proven.
-fn old_hand() -> Rig {
+fn rig_after_days() -> Rig {
     let mut rig = Rig::with_disks(2);
     rig.wait(2 * DAY);
     ["sda", "sdb"].iter().for_each(|name| rig.finish(name, &[]));
-    rig.smart_of("sda", &[(5, 0)]);
-    rig.smart_of("sda", &[(5, 3)]);
-    rig.tell(WatchEvent::Command(PersonCommand::TestAlerts));
+    rig.report_smart("sda", &[(5, 0)]);
+    rig.report_smart("sda", &[(5, 3)]);
+    rig.feed(WatchEvent::Command(PersonCommand::TestAlerts));
     rig.wait(HOUR);
     let test = rig.sent.iter().rev().find(|row| row.reason == MessageReason::Test).unwrap();
     let code = test.subject.rsplit(' ').next().unwrap().to_owned();
-    rig.tell(WatchEvent::Command(PersonCommand::Confirm(code)));
+    rig.feed(WatchEvent::Command(PersonCommand::Confirm(code)));
     rig.wait(DAY);
     rig
 }
@@ -35,7 +35,7 @@ fn old_hand() -> Rig {
 #[test]
 fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
     for wrong in [UnixSeconds(40), UnixSeconds(START - 400 * DAY)] {
-        let mut rig = old_hand();
+        let mut rig = rig_after_days();
         let (before, truth) = (rig.sent.len(), rig.now);
         let (due, lights) = (rig.standing("S0").reading.due, rig.watch.status(rig.now).lights);
         rig.now = wrong;
@@ -49,12 +49,12 @@ fn a_minute_of_a_wrong_clock_at_boot_changes_nothing() {
         rig.wait(HOUR);
         assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.due), (HealthState::Replace, due));
         assert_eq!(rig.watch.status(rig.now).lights, lights);
-        assert_eq!(rig.sent.len(), before, "{:?}", rig.since(before));
+        assert_eq!(rig.sent.len(), before, "{:?}", rig.subjects_since(before));
     }
 }
 
 #[test]
-fn what_is_read_after_a_clock_was_set_back_is_dated_by_when_it_is_read() {
+fn slices_read_after_a_clock_was_set_back_are_dated_by_when_they_were_read() {
     let mut rig = Rig::with_disks(1);
     rig.wait_for("sda"); // the clock is ahead, and the session reports that date until it ends
     rig.now = UnixSeconds(rig.now.0 - DAY);
@@ -67,13 +67,13 @@ fn what_is_read_after_a_clock_was_set_back_is_dated_by_when_it_is_read() {
 }
 
 #[test]
-fn a_wrong_clock_that_somebody_vouches_for_or_that_stays_is_believed() {
+fn a_wrong_clock_is_trusted_when_it_is_synchronised_or_stays_so_for_hours() {
     for is_synchronised in [true, false] {
-        let mut rig = old_hand();
+        let mut rig = rig_after_days();
         rig.now = UnixSeconds(rig.now.0 - 400 * DAY);
         rig.restart(settings());
         if is_synchronised {
-            rig.tell(WatchEvent::ClockSynchronised(true));
+            rig.feed(WatchEvent::ClockSynchronised(true));
         }
         see_disks(&mut rig, 2);
         rig.wait(if is_synchronised { MINUTE } else { 2 * HOUR });
@@ -85,14 +85,14 @@ fn a_wrong_clock_that_somebody_vouches_for_or_that_stays_is_believed() {
 }
 
 #[test]
-fn ten_minutes_a_year_ahead_are_not_believed() {
-    let mut rig = old_hand();
+fn a_clock_that_is_a_year_ahead_for_ten_minutes_is_not_trusted() {
+    let mut rig = rig_after_days();
     let (before, truth, rows) = (rig.sent.len(), rig.now, rig.rows.len());
     rig.now = UnixSeconds(truth.0 + 365 * DAY);
     rig.wait(10 * MINUTE);
     rig.now = UnixSeconds(truth.0 + 700);
     rig.wait(HOUR);
-    assert_eq!((rig.sent.len(), rig.rows.len()), (before, rows), "{:?}", rig.since(before));
+    assert_eq!((rig.sent.len(), rig.rows.len()), (before, rows), "{:?}", rig.subjects_since(before));
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn a_first_boot_without_a_clock_writes_no_date_of_1970() {
 }
 
 #[test]
-fn a_pause_without_an_end_is_one_whatever_the_clock_does() {
+fn a_pause_without_an_end_survives_a_clock_that_is_set_back() {
     let mut rig = Rig::with_disks(1);
     rig.wait(DAY);
-    rig.tell(WatchEvent::Command(PersonCommand::PauseFor(u64::MAX)));
+    rig.feed(WatchEvent::Command(PersonCommand::PauseFor(u64::MAX)));
     rig.now = UnixSeconds(rig.now.0 - HOUR);
     rig.wait(HOUR);
     assert_eq!(rig.watch.status(rig.now).paused_until, Some(UnixSeconds(u64::MAX)));

@@ -21,27 +21,27 @@ fn state(celsius: i32, is_self_testing: bool) -> SmartReading {
 }
 
 #[test]
-fn a_disk_that_was_hot_or_testing_and_then_sleeps_or_says_nothing_is_read_in_time() {
-    for was in [state(52, false), state(30, true)] {
-        for then in [SmartReading::Asleep, SmartReading::Refused(SmartRefusal::NoAnswer)] {
+fn a_disk_that_was_hot_or_testing_and_then_sleeps_or_gives_no_data_is_read_in_time() {
+    for earlier in [state(52, false), state(30, true)] {
+        for later_reading in [SmartReading::Asleep, SmartReading::Refused(SmartRefusal::NoAnswer)] {
             let mut rig = Rig::with_disks(1);
             rig.wait(2 * DAY);
             rig.finish("sda", &[]);
-            rig.smart = was.clone();
+            rig.smart = earlier.clone();
             rig.wait(5 * HOUR);
-            rig.smart = then;
+            rig.smart = later_reading;
             rig.begun.clear();
             rig.wait(30 * DAY);
-            assert!(!rig.begun.is_empty(), "{was:?}: {:?}", rig.standing("S0").reading.held);
+            assert!(!rig.begun.is_empty(), "{earlier:?}: {:?}", rig.standing("S0").reading.held);
         }
     }
 }
 
 #[test]
-fn what_a_drive_said_of_its_heat_lapses_when_nothing_more_is_heard() {
+fn a_temperature_expires_when_no_further_one_is_read() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
-    rig.tell(WatchEvent::Smart("sda".into(), state(52, false)));
+    rig.feed(WatchEvent::Smart("sda".into(), state(52, false)));
     rig.watch.handle(rig.now, WatchEvent::Tick);
     assert_eq!(rig.standing("S0").reading.held, Some(HoldBack::TooHot(52)));
     let later = crate::calendar::after(rig.now, 8 * HOUR);
@@ -49,7 +49,7 @@ fn what_a_drive_said_of_its_heat_lapses_when_nothing_more_is_heard() {
 }
 
 #[test]
-fn a_disk_that_is_being_read_is_asked_for_its_heat_once_an_hour() {
+fn the_temperature_of_a_disk_being_read_is_checked_once_an_hour() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     assert_eq!(rig.running, ["sda"]);
@@ -61,7 +61,7 @@ fn a_disk_that_is_being_read_is_asked_for_its_heat_once_an_hour() {
 #[test]
 fn flash_may_be_hotter() {
     let mut rig = Rig::new(settings());
-    rig.tell(WatchEvent::DiskSeen(DiskFacts { media: MediaKind::Flash, ..disk("sda", "S0") }));
+    rig.feed(WatchEvent::DiskSeen(DiskFacts { media: MediaKind::Flash, ..disk("sda", "S0") }));
     rig.smart = state(65, false);
     rig.wait(2 * DAY);
     assert_eq!((rig.begun.len(), rig.stopped.len()), (1, 0));
@@ -71,7 +71,7 @@ fn flash_may_be_hotter() {
 }
 
 #[test]
-fn that_nobody_knows_how_a_disk_is_is_told_also_where_the_machine_is_off_at_night() {
+fn a_disk_of_unknown_health_is_reported_even_if_the_machine_is_off_at_night() {
     let mut rig = Rig::with_disks(1);
     rig.smart = SmartReading::Refused(SmartRefusal::NoPermission);
     for day in 0..4 {
@@ -79,42 +79,43 @@ fn that_nobody_knows_how_a_disk_is_is_told_also_where_the_machine_is_off_at_nigh
         assert!(day > 0 || rig.subjects().is_empty());
         rig.now = crate::calendar::after(rig.now, 8 * HOUR);
         rig.restart(settings());
-        rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-        rig.tell(WatchEvent::Tick);
+        rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+        rig.feed(WatchEvent::Tick);
     }
-    assert_eq!(rig.since_of(0, IncidentKind::Unknown).len(), 2, "and a reminder: {:?}", rig.subjects());
+    assert_eq!(rig.subjects_of(0, IncidentKind::Unknown).len(), 2, "and a reminder: {:?}", rig.subjects());
 }
 
 #[test]
-fn that_nobody_knows_how_a_disk_is_is_not_over_because_the_machine_was_started() {
+fn the_incident_of_a_disk_of_unknown_health_does_not_end_at_a_restart() {
     let mut rig = Rig::with_disks(1);
     rig.smart = SmartReading::Refused(SmartRefusal::NotSupported);
     rig.wait(3 * DAY);
-    rig.tell(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Disk(DiskKey("S0".into())))));
+    rig.feed(WatchEvent::Command(PersonCommand::Accept(IncidentSubject::Disk(DiskKey("S0".into())))));
     let before = rig.sent.len();
     for _ in 0..3 {
         rig.wait(7 * DAY);
         rig.restart(settings());
-        rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-        rig.tell(WatchEvent::Tick);
+        rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+        rig.feed(WatchEvent::Tick);
     }
     rig.smart = SmartReading::Asleep;
     rig.wait(2 * DAY);
-    assert_eq!(rig.since_of(before, IncidentKind::Unknown), [""; 0], "nor because it sleeps");
-    rig.smart = good();
+    assert_eq!(rig.subjects_of(before, IncidentKind::Unknown), [""; 0], "nor because it sleeps");
+    rig.smart = good_reading();
     rig.wait(DAY);
     assert!(
-        rig.since_of(before, IncidentKind::Unknown).is_empty() || rig.subjects().last().unwrap().contains("resolved")
+        rig.subjects_of(before, IncidentKind::Unknown).is_empty()
+            || rig.subjects().last().unwrap().contains("resolved")
     );
     assert!(rig.watch.incidents.keys().all(|key| key.kind != IncidentKind::Unknown));
 }
 
 #[test]
-fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_not() {
-    let slower = |one: u64, others: u64| {
+fn a_disk_that_slows_more_than_its_siblings_is_watched_and_disks_that_all_slow_are_not() {
+    let health_after = |own_nanos: u64, sibling_nanos: u64| {
         let mut rig = Rig::with_disks(3);
         for pass in 0..4 {
-            for (name, last) in [("sda", one), ("sdb", others), ("sdc", others)] {
+            for (name, last) in [("sda", own_nanos), ("sdb", sibling_nanos), ("sdc", sibling_nanos)] {
                 rig.wait_for(name);
                 let service_nanos = if pass < 3 { 100 } else { last };
                 let report = PassReport { service_nanos, ..rig.report(name, SECTORS, &[]) };
@@ -123,7 +124,7 @@ fn a_disk_that_becomes_slower_than_its_siblings_is_watched_and_all_of_them_are_n
         }
         rig.standing("S0").health
     };
-    assert_eq!(slower(160, 101), HealthState::Watch);
-    assert_eq!(slower(160, 155), HealthState::Ok, "what they have in common is not the disk");
-    assert_eq!(slower(140, 100), HealthState::Ok);
+    assert_eq!(health_after(160, 101), HealthState::Watch);
+    assert_eq!(health_after(160, 155), HealthState::Ok, "what they have in common is not the disk");
+    assert_eq!(health_after(140, 100), HealthState::Ok);
 }

@@ -9,11 +9,11 @@ use crate::status::{LightColour, StatusLight};
 use scrubjay_core::layout::{Layout, LayoutKind, Shape};
 
 fn redundancy(rig: &mut Rig, arrays: Vec<ArrayFacts>) -> StatusLight {
-    arrays.into_iter().for_each(|facts| rig.tell(WatchEvent::ArraySeen(facts)));
+    arrays.into_iter().for_each(|facts| rig.feed(WatchEvent::ArraySeen(facts)));
     rig.watch.status(rig.now).lights[1].clone()
 }
 
-fn named(name: &str, redundancy: u32, lost: usize) -> ArrayFacts {
+fn array_named(name: &str, redundancy: u32, lost: usize) -> ArrayFacts {
     let mut facts =
         ArrayFacts { key: name.into(), name: name.into(), redundancy, ..array(&["sda", "sdb", "sdc", "sdd"]) };
     facts.layout = None;
@@ -22,44 +22,48 @@ fn named(name: &str, redundancy: u32, lost: usize) -> ArrayFacts {
 }
 
 #[test]
-fn an_array_without_redundancy_or_at_work_is_not_green() {
+fn an_array_that_has_no_redundancy_or_is_rebuilding_is_not_green() {
     let mut rig = Rig::with_disks(4);
-    let light = redundancy(&mut rig, vec![named("big", 2, 0)]);
+    let light = redundancy(&mut rig, vec![array_named("big", 2, 0)]);
     assert_eq!((light.colour, &*light.words), (LightColour::Green, "2 of 2 left in big"));
-    let light = redundancy(&mut rig, vec![ArrayFacts { activity: ArrayActivity::Rebuilding, ..named("new", 1, 0) }]);
-    assert_eq!((light.colour, &*light.words), (LightColour::Yellow, "new is being rebuilt"));
     let light =
-        redundancy(&mut rig, vec![named("new", 1, 0), ArrayFacts { level: "RAID0".into(), ..named("fast", 0, 0) }]);
+        redundancy(&mut rig, vec![ArrayFacts { activity: ArrayActivity::Rebuilding, ..array_named("new", 1, 0) }]);
+    assert_eq!((light.colour, &*light.words), (LightColour::Yellow, "new is being rebuilt"));
+    let light = redundancy(
+        &mut rig,
+        vec![array_named("new", 1, 0), ArrayFacts { level: "RAID0".into(), ..array_named("fast", 0, 0) }],
+    );
     assert_eq!((light.colour, &*light.words), (LightColour::Yellow, "none in fast (RAID0)"));
 }
 
 #[test]
 fn of_two_degraded_arrays_the_one_with_less_left_is_named() {
     let mut rig = Rig::with_disks(4);
-    let light = redundancy(&mut rig, vec![named("big", 2, 1), named("mirror", 1, 1), named("fast", 0, 0)]);
+    let light =
+        redundancy(&mut rig, vec![array_named("big", 2, 1), array_named("mirror", 1, 1), array_named("fast", 0, 0)]);
     assert_eq!((light.colour, &*light.words), (LightColour::Red, "0 of 1 left in mirror"));
 }
 
 #[test]
-fn of_mirrored_pairs_one_each_may_be_lost() {
-    let lost = |places: &[usize], layout: Option<(Layout, u64)>| {
+fn each_mirrored_pair_may_lose_one_disk() {
+    let left_and_problem = |places: &[usize], layout: Option<(Layout, u64)>| {
         let mut facts = ArrayFacts { level: "RAID10".into(), layout, ..array(&["sda", "sdb", "sdc", "sdd"]) };
         places.iter().for_each(|&place| facts.members[place].is_in_sync = false);
         let mut rig = Rig::with_disks(4);
         let left = facts.redundancy_left();
-        rig.tell(WatchEvent::ArraySeen(facts));
+        rig.feed(WatchEvent::ArraySeen(facts));
         rig.wait(DAY);
-        let told = rig.sent.iter().find(|row| row.subject.contains("tank")).unwrap();
-        (left, told.subject.split_once(": ").unwrap().1.to_owned())
+        let message = rig.sent.iter().find(|row| row.subject.contains("tank")).unwrap();
+        (left, message.subject.split_once(": ").unwrap().1.to_owned())
     };
     let pairs = Layout::new(LayoutKind::Raid1, Shape { data: 1, parity: 1 }, 4).ok().map(|layout| (layout, 1024));
-    assert_eq!(lost(&[0, 2], pairs), (0, "degraded, the next failure loses data".into()));
-    assert_eq!(lost(&[0, 1], pairs), (-1, "too many disks are missing".into()));
-    assert_eq!(lost(&[0, 2], None).1, "degraded, the next failure may lose data", "it runs");
+    assert_eq!(left_and_problem(&[0, 2], pairs), (0, "degraded, the next failure loses data".into()));
+    assert_eq!(left_and_problem(&[0, 1], pairs), (-1, "too many disks are missing".into()));
+    assert_eq!(left_and_problem(&[0, 2], None).1, "degraded, the next failure may lose data", "it runs");
 }
 
 #[test]
-fn a_drive_that_says_nothing_of_itself_is_unknown() {
+fn a_drive_without_health_data_is_unknown() {
     let mut rig = Rig::with_disks(1);
     for celsius in [None, Some(30)] {
         rig.smart = SmartReading::Facts(SmartFacts { celsius, ..SmartFacts::default() });
@@ -72,40 +76,40 @@ fn a_drive_that_says_nothing_of_itself_is_unknown() {
 }
 
 #[test]
-fn a_counter_that_shows_nothing_for_once_has_not_grown() {
+fn a_counter_that_shows_zero_once_has_not_grown() {
     let mut rig = Rig::with_disks(1);
     rig.wait(DAY);
-    rig.smart_of("sda", &[(5, 40)]);
+    rig.report_smart("sda", &[(5, 40)]);
     rig.wait(100 * DAY);
-    rig.smart_of("sda", &[(5, 0)]);
-    rig.smart_of("sda", &[(5, 40)]);
+    rig.report_smart("sda", &[(5, 0)]);
+    rig.report_smart("sda", &[(5, 40)]);
     assert_eq!(rig.standing("S0").health, HealthState::Watch);
 }
 
 #[test]
-fn people_read_the_serial_number_on_the_label() {
+fn messages_show_the_serial_number_on_the_label() {
     let mut rig = Rig::new(settings());
     let facts = DiskFacts { serial: Some("ZL2ABCDE".into()), bay: Some("3".into()), ..disk("sda", "5000c500a1b2c3d4") };
-    rig.tell(WatchEvent::DiskSeen(facts));
+    rig.feed(WatchEvent::DiskSeen(facts));
     rig.wait(DAY);
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(DAY);
-    let told = &rig.sent[0];
-    assert_eq!(told.subject, "[nas1] REPLACE bay 3 (ZL2ABCDE): it is missing");
-    assert!(told.body.contains("Disk      bay 3 · not there · ST1 · ZL2ABCDE ·"), "{}", told.body);
-    assert!(told.body.contains("scrubjay forget 5000c500a1b2c3d4"), "commands take the identity: {}", told.body);
+    let message = &rig.sent[0];
+    assert_eq!(message.subject, "[nas1] REPLACE bay 3 (ZL2ABCDE): it is missing");
+    assert!(message.body.contains("Disk      bay 3 · not there · ST1 · ZL2ABCDE ·"), "{}", message.body);
+    assert!(message.body.contains("scrubjay forget 5000c500a1b2c3d4"), "commands take the identity: {}", message.body);
 }
 
 #[test]
-fn missing_since_is_not_since_the_last_start() {
+fn the_date_since_when_a_disk_is_missing_survives_a_restart() {
     let mut rig = Rig::with_disks(2);
     rig.wait(2 * DAY);
-    rig.tell(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
     rig.wait(20 * DAY);
     let first = rig.sent.iter().find(|row| row.subject.contains("missing")).unwrap().body.clone();
     let since = first.lines().find(|line| line.starts_with("Missing")).unwrap().to_owned();
     rig.restart(settings());
-    rig.tell(WatchEvent::DiskSeen(disk("sdb", "S1")));
+    rig.feed(WatchEvent::DiskSeen(disk("sdb", "S1")));
     rig.wait(20 * DAY);
     let last = rig.sent.iter().rev().find(|row| row.subject.contains("missing")).unwrap();
     assert!(last.body.contains(&since), "{since}: {}", last.body);

@@ -12,31 +12,31 @@ fn hours(rig: &Rig, count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn who_waits_for_others_ends_after_them() {
+fn disks_that_wait_for_other_disks_end_after_them() {
     let mut rig = Rig::new(WatchSettings { controller_max: 1, ..settings() });
     for number in 0..3 {
-        rig.tell(WatchEvent::DiskSeen(disk(&format!("sd{number}"), &format!("S{number}"))));
+        rig.feed(WatchEvent::DiskSeen(disk(&format!("sd{number}"), &format!("S{number}"))));
     }
     rig.wait(2 * HOUR);
     assert_eq!(rig.running.len(), 1, "the others wait");
-    let alone = {
-        let mut one = Rig::with_disks(1);
-        one.wait(2 * HOUR);
-        hours(&one, 1)[0]
+    let single = {
+        let mut single_rig = Rig::with_disks(1);
+        single_rig.wait(2 * HOUR);
+        hours(&single_rig, 1)[0]
     };
     let mut all = hours(&rig, 3);
     all.sort_unstable();
-    assert_eq!(all, [alone, 2 * alone, 3 * alone]);
+    assert_eq!(all, [single, 2 * single, 3 * single]);
     let running = rig.running[0].replace("sd", "S");
-    assert_eq!(hours(&rig, 3)[running[1..].parse::<usize>().unwrap()], alone, "the one that is read is the first");
+    assert_eq!(hours(&rig, 3)[running[1..].parse::<usize>().unwrap()], single, "the one that is read is the first");
 }
 
 #[test]
-fn members_of_an_array_end_one_after_the_other_and_a_stranger_waits_for_none() {
+fn members_of_an_array_end_one_after_the_other_and_another_disk_waits_for_none() {
     let mut rig = Rig::with_disks(3);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
     rig.wait(2 * HOUR);
     let all = hours(&rig, 3);
-    let alone = all[2];
-    assert_eq!((all[0].min(all[1]), all[0].max(all[1])), (alone, 2 * alone));
+    let single = all[2];
+    assert_eq!((all[0].min(all[1]), all[0].max(all[1])), (single, 2 * single));
 }

@@ -33,7 +33,7 @@ pub struct Rig {
     /// Do channels accept messages?
     pub is_up: bool,
     /// The channel that does not, whatever the others do.
-    pub down: Option<String>,
+    pub down_channel: Option<String>,
     pub smart: SmartReading,
 }
 
@@ -45,7 +45,7 @@ pub fn settings() -> WatchSettings {
     WatchSettings { host: "nas1".into(), channels: vec![channel("email")], ..WatchSettings::default() }
 }
 
-pub fn good() -> SmartReading {
+pub fn good_reading() -> SmartReading {
     let attributes = vec![AtaAttribute { id: 5, raw: 0 }, AtaAttribute { id: 197, raw: 0 }];
     SmartReading::Facts(SmartFacts { passed: Some(true), attributes, celsius: Some(35), ..SmartFacts::default() })
 }
@@ -84,7 +84,7 @@ pub fn array(names: &[&str]) -> ArrayFacts {
 }
 
 /// The rig's name for a subject: the disk's name, or the array's UUID.
-fn called(subject: &SessionSubject) -> String {
+fn name_of(subject: &SessionSubject) -> String {
     match subject {
         SessionSubject::Disk(name) | SessionSubject::Array(name) => name.clone(),
     }
@@ -112,8 +112,8 @@ impl Rig {
             stopped: Vec::new(),
             heartbeats: 0,
             is_up: true,
-            down: None,
-            smart: good(),
+            down_channel: None,
+            smart: good_reading(),
         }
     }
 
@@ -122,12 +122,12 @@ impl Rig {
         let mut rig = Rig::new(settings());
         for number in 0..count {
             let name = format!("sd{}", char::from(b'a' + number));
-            rig.tell(WatchEvent::DiskSeen(disk(&name, &format!("S{number}"))));
+            rig.feed(WatchEvent::DiskSeen(disk(&name, &format!("S{number}"))));
         }
         rig
     }
 
-    pub fn tell(&mut self, event: WatchEvent) {
+    pub fn feed(&mut self, event: WatchEvent) {
         self.watch.handle(self.now, event);
         let mut answers = VecDeque::new();
         loop {
@@ -147,7 +147,7 @@ impl Rig {
             }
             WatchOp::ReadSmart(name) => answers.push_back(WatchEvent::Smart(name, self.smart.clone())),
             WatchOp::BeginSession(subject, pass, begun, _) => {
-                let name = called(&subject);
+                let name = name_of(&subject);
                 let kept = self.passes.entry(name.clone()).or_default();
                 if kept.pass != pass || kept.begun < begun {
                     *kept = PassReport { pass, begun, ..PassReport::default() };
@@ -155,14 +155,14 @@ impl Rig {
                 self.begun.push(name.clone());
                 self.running.push(name);
             }
-            WatchOp::StopSession(subject, why) => {
-                let name = called(&subject);
+            WatchOp::StopSession(subject, reason) => {
+                let name = name_of(&subject);
                 self.running.retain(|running| *running != name);
-                self.stopped.push((name.clone(), why));
+                self.stopped.push((name.clone(), reason));
                 let report = self.passes.get(&name).cloned().unwrap_or_default();
                 answers.push_back(WatchEvent::Session(subject, SessionNews::Stopped(report)));
             }
-            WatchOp::Send(row) if self.is_up && self.down.as_ref() != Some(&row.channel) => {
+            WatchOp::Send(row) if self.is_up && self.down_channel.as_ref() != Some(&row.channel) => {
                 answers.push_back(WatchEvent::MessageSent(row.number));
                 self.sent.push(*row);
             }
@@ -174,25 +174,25 @@ impl Rig {
     /// Lets time pass; the machine is ticked when it asks for it, and sessions report once an hour.
     pub fn wait(&mut self, seconds: u64) {
         let end = self.now.0 + seconds;
-        self.tell(WatchEvent::Tick);
+        self.feed(WatchEvent::Tick);
         while self.now.0 < end {
             let hour = (self.now.0 / HOUR + 1) * HOUR;
             self.now = UnixSeconds(self.watch.poll_timeout().0.clamp(self.now.0 + 1, end.min(hour)));
-            let speaking = if self.now.0 == hour { self.running.clone() } else { Vec::new() };
-            for name in speaking {
+            let reporting = if self.now.0 == hour { self.running.clone() } else { Vec::new() };
+            for name in reporting {
                 let report = self.passes[&name].clone();
-                self.tell(WatchEvent::Session(on(&name), SessionNews::Progress(report)));
+                self.feed(WatchEvent::Session(on(&name), SessionNews::Progress(report)));
             }
-            self.tell(WatchEvent::Tick);
+            self.feed(WatchEvent::Tick);
         }
     }
 
     /// The report of the session on a disk with this much done; if none runs, that of a person's session that begins now.
     pub fn report(&mut self, name: &str, done: u64, unreadable: &[SectorRange]) -> PassReport {
         let is_running = self.running.iter().any(|running| running == name);
-        let own = self.passes.get_mut(name).filter(|_| is_running);
+        let session_report = self.passes.get_mut(name).filter(|_| is_running);
         let mut report = PassReport { begun: self.now, ..PassReport::default() };
-        let kept = own.unwrap_or(&mut report);
+        let kept = session_report.unwrap_or(&mut report);
         (kept.done, kept.unreadable) = (done, unreadable.to_vec());
         kept.clone()
     }
@@ -205,7 +205,7 @@ impl Rig {
     pub fn finish(&mut self, name: &str, unreadable: &[SectorRange]) {
         let report = self.report(name, SECTORS, unreadable);
         self.running.retain(|running| running != name);
-        self.tell(WatchEvent::Session(on(name), SessionNews::Finished(report)));
+        self.feed(WatchEvent::Session(on(name), SessionNews::Finished(report)));
     }
 
     /// Sends news of a session, and lets time pass.
@@ -213,8 +213,8 @@ impl Rig {
         if news.is_end() {
             self.running.retain(|running| running != name);
         }
-        self.tell(WatchEvent::Session(on(name), news));
-        self.tell(WatchEvent::Tick);
+        self.feed(WatchEvent::Session(on(name), news));
+        self.feed(WatchEvent::Tick);
     }
 
     /// Waits until the session on a disk runs.
@@ -234,8 +234,8 @@ impl Rig {
             if self.running.iter().any(|running| running == name) {
                 return;
             }
-            let others = self.running.clone();
-            others.iter().for_each(|other| self.finish(other, &[]));
+            let names = self.running.clone();
+            names.iter().for_each(|other| self.finish(other, &[]));
             self.wait(HOUR);
         }
         panic!("{name} is not read");
@@ -254,28 +254,29 @@ impl Rig {
 
     /// Subjects of the messages that were sent, without tests of alerts and monthly reports.
     pub fn subjects(&self) -> Vec<&str> {
-        self.since(0)
+        self.subjects_since(0)
     }
 
     /// The subjects of the messages after the first `before`, without tests, reports and those about channels.
-    pub fn since(&self, before: usize) -> Vec<&str> {
-        let told = self.sent[before..].iter().filter(|row| !row.about.is_empty());
-        told.filter(|row| row.about.iter().all(|key| key.kind != IncidentKind::Unproven))
+    pub fn subjects_since(&self, before: usize) -> Vec<&str> {
+        let messages = self.sent[before..].iter().filter(|row| !row.about.is_empty());
+        messages
+            .filter(|row| row.about.iter().all(|key| key.kind != IncidentKind::Unproven))
             .map(|row| &*row.subject)
             .collect()
     }
 
     /// The subjects of the messages after the first `before` about incidents of a kind.
-    pub fn since_of(&self, before: usize, kind: IncidentKind) -> Vec<&str> {
-        let told = self.sent[before..].iter().filter(|row| row.about.iter().any(|key| key.kind == kind));
-        told.map(|row| &*row.subject).collect()
+    pub fn subjects_of(&self, before: usize, kind: IncidentKind) -> Vec<&str> {
+        let messages = self.sent[before..].iter().filter(|row| row.about.iter().any(|key| key.kind == kind));
+        messages.map(|row| &*row.subject).collect()
     }
 
     /// Sets the SMART counters, and reports them.
-    pub fn smart_of(&mut self, name: &str, counters: &[(u8, u64)]) {
+    pub fn report_smart(&mut self, name: &str, counters: &[(u8, u64)]) {
         let attributes = counters.iter().map(|&(id, raw)| AtaAttribute { id, raw }).collect();
         self.smart = SmartReading::Facts(SmartFacts { passed: Some(true), attributes, ..SmartFacts::default() });
-        self.tell(WatchEvent::Smart(name.into(), self.smart.clone()));
-        self.tell(WatchEvent::Tick);
+        self.feed(WatchEvent::Smart(name.into(), self.smart.clone()));
+        self.feed(WatchEvent::Tick);
     }
 }

@@ -15,29 +15,29 @@ fn read_light(rig: &Rig) -> LightColour {
 }
 
 #[test]
-fn a_size_that_cannot_be_told_for_a_minute_takes_no_history_away() {
+fn a_size_that_is_unknown_for_a_minute_deletes_no_history() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.finish("sda", &[SectorRange::at(8, 8)]);
     rig.wait(20 * DAY);
     let (due, before) = (rig.standing("S0").reading.due, rig.sent.len());
-    rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
-    rig.tell(WatchEvent::Tick);
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
+    rig.feed(WatchEvent::Tick);
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(HOUR);
     assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.due), (HealthState::Replace, due));
-    assert_eq!(rig.since(before), [""; 0]);
+    assert_eq!(rig.subjects_since(before), [""; 0]);
 }
 
 #[test]
-fn another_size_begins_another_pass_and_keeps_what_was_found() {
+fn a_changed_size_begins_a_new_pass_and_keeps_the_findings() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.progress("sda", SECTORS / 2, &[SectorRange::at(8, 8)]);
     let (before, begun) = (rig.begun.len(), rig.passes["sda"].begun);
     rig.wait(HOUR);
-    rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: SECTORS * 2, ..disk("sda", "S0") }));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::DiskSeen(DiskFacts { sectors: SECTORS * 2, ..disk("sda", "S0") }));
+    rig.feed(WatchEvent::Tick);
     assert_eq!(rig.stopped.last().map(|(_, why)| why.clone()), Some(HoldBack::Resized));
     assert_eq!((rig.standing("S0").health, rig.standing("S0").reading.pass_share), (HealthState::Replace, None));
     rig.wait(2 * DAY);
@@ -49,55 +49,55 @@ fn another_size_begins_another_pass_and_keeps_what_was_found() {
 #[test]
 fn a_disk_without_a_size_is_not_read() {
     let mut rig = Rig::new(settings());
-    rig.tell(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
+    rig.feed(WatchEvent::DiskSeen(DiskFacts { sectors: 0, ..disk("sda", "S0") }));
     rig.wait(2 * DAY);
     assert_eq!((rig.begun.len(), rig.standing("S0").reading.held), (0, Some(HoldBack::SizeUnknown)));
     assert_ne!(read_light(&rig), LightColour::Green);
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     rig.wait(2 * DAY);
     assert_eq!(rig.begun.len(), 1);
 }
 
 #[test]
-fn a_disk_that_was_forgotten_begins_a_pass_that_no_old_reading_belongs_to() {
+fn old_session_reports_do_not_count_for_a_disk_that_was_forgotten() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.finish("sda", &[]); // its session keeps "pass 1, complete"
     let old = rig.passes["sda"].clone();
-    rig.tell(WatchEvent::DiskGone("sda".into()));
-    rig.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
+    rig.feed(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(DiskKey("S0".into())))));
     rig.wait(300 * DAY);
-    let back = rig.now;
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+    let returned = rig.now;
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     for news in [SessionNews::Stopped(old.clone()), SessionNews::Finished(old.clone())] {
-        rig.tell(WatchEvent::Session(on("sda"), news)); // as after a start
+        rig.feed(WatchEvent::Session(on("sda"), news)); // as after a start
     }
     rig.wait_for("sda");
-    assert_eq!((rig.passes["sda"].pass, rig.passes["sda"].begun >= back), (1, true), "a pass of the same number");
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Finished(old)));
-    rig.tell(WatchEvent::Tick);
+    assert_eq!((rig.passes["sda"].pass, rig.passes["sda"].begun >= returned), (1, true), "a pass of the same number");
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Finished(old)));
+    rig.feed(WatchEvent::Tick);
     assert_eq!(rig.standing("S0").reading.oldest_read, None);
     assert_ne!(read_light(&rig), LightColour::Green, "nothing was read for 300 days");
     assert!(rig.standing("S0").reading.is_read, "the session goes on");
 }
 
 #[test]
-fn what_a_pass_has_read_counts_after_a_restart() {
+fn the_progress_of_a_pass_counts_after_a_restart() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.progress("sda", SECTORS / 4, &[]);
     let kept = rig.report("sda", SECTORS / 2, &[SectorRange::at(8, 8)]);
     rig.restart(settings());
-    rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
-    rig.tell(WatchEvent::Session(on("sda"), SessionNews::Stopped(kept.clone())));
+    rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
+    rig.feed(WatchEvent::Session(on("sda"), SessionNews::Stopped(kept.clone())));
     assert_eq!(rig.standing("S0").reading.pass_share, Some(0.5));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::Tick);
     assert_eq!(rig.passes["sda"], kept, "it goes on, with the same date");
     assert_eq!(rig.standing("S0").health, HealthState::Replace);
 }
 
 #[test]
-fn a_persons_scrub_counts_from_when_it_began_and_in_part_not_at_all() {
+fn a_persons_scrub_counts_from_when_it_began_and_only_if_it_was_complete() {
     let mut rig = Rig::with_disks(1);
     let old = |done, begun| PassReport { done, begun, ..PassReport::default() };
     let long_ago = crate::calendar::after(scrubjay_core::units::UnixSeconds(0), START - 100 * DAY);
@@ -113,7 +113,7 @@ fn a_persons_scrub_counts_from_when_it_began_and_in_part_not_at_all() {
 #[test]
 fn a_disk_that_a_person_scrubs_is_busy_until_that_is_over() {
     let mut rig = Rig::with_disks(2);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
     let report = PassReport { begun: rig.now, ..PassReport::default() };
     rig.news("sda", SessionNews::Progress(report.clone()));
     for _ in 0..3 * 24 {
@@ -129,7 +129,7 @@ fn a_disk_that_a_person_scrubs_is_busy_until_that_is_over() {
 #[test]
 fn a_session_that_ends_by_itself_is_begun_again_later_and_starves_no_sibling() {
     let mut rig = Rig::with_disks(3);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
     rig.wait(2 * DAY);
     let first = rig.running[0].clone();
     for _ in 0..100 {
@@ -141,7 +141,7 @@ fn a_session_that_ends_by_itself_is_begun_again_later_and_starves_no_sibling() {
 }
 
 #[test]
-fn a_session_that_got_further_before_it_ended_by_itself_goes_on_soon() {
+fn a_session_that_ended_by_itself_after_progress_continues_soon() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     rig.progress("sda", SECTORS / 2, &[]);
@@ -153,7 +153,7 @@ fn a_session_that_got_further_before_it_ended_by_itself_goes_on_soon() {
 }
 
 #[test]
-fn a_session_that_gets_nowhere_for_a_day_is_told_with_its_reason_and_spoils_no_forecast() {
+fn a_session_refused_for_a_day_is_reported_with_its_reason_and_spoils_no_forecast() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     let refused = || SessionNews::Refused("the state folder is full".into());
@@ -184,14 +184,14 @@ fn a_refusal_is_remembered_over_restarts() {
         rig.news("sda", SessionNews::Refused("no permission".into()));
         rig.wait(10 * HOUR);
         rig.restart(settings());
-        rig.tell(WatchEvent::DiskSeen(disk("sda", "S0")));
+        rig.feed(WatchEvent::DiskSeen(disk("sda", "S0")));
     }
     rig.wait(HOUR);
     assert!(rig.subjects().iter().any(|subject| subject.contains("cannot be scrubbed")), "{:?}", rig.subjects());
 }
 
 #[test]
-fn a_range_without_a_verdict_ends_a_pass_and_not_all_reading() {
+fn a_range_without_a_verdict_ends_the_pass_and_the_rest_is_still_read_in_time() {
     let mut rig = Rig::with_disks(1);
     let mut months = 0;
     rig.wait(2 * DAY);
@@ -207,16 +207,16 @@ fn a_range_without_a_verdict_ends_a_pass_and_not_all_reading() {
     assert_eq!((u64::from(passes.finished), passes.unjudged), (months + 1, 8), "one a month, not one after the other");
     assert!(passes.read[..15].iter().all(|read| rig.now.0 - read.0 < 35 * DAY), "the rest is read in time");
     assert_eq!(passes.read[15].0, 0, "and of the last slice nothing is said");
-    let told = rig.since_of(0, IncidentKind::Health);
-    assert_eq!(told[0], "[nas1] WATCH sda (S0): no verdict on 8 sectors: reads of them do not end");
-    assert!(!rig.since_of(0, IncidentKind::Unread).is_empty(), "nor are they called read");
+    let subjects = rig.subjects_of(0, IncidentKind::Health);
+    assert_eq!(subjects[0], "[nas1] WATCH sda (S0): no verdict on 8 sectors: reads of them do not end");
+    assert!(!rig.subjects_of(0, IncidentKind::Unread).is_empty(), "nor are they called read");
     rig.wait_for("sda");
     rig.finish("sda", &[]);
     assert_eq!(rig.standing("S0").health, HealthState::Ok, "a whole pass ends it");
 }
 
 #[test]
-fn reads_that_end_in_the_middle_are_told_as_such() {
+fn reads_that_end_in_the_middle_of_a_disk_are_reported_with_the_place() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * DAY);
     for _ in 0..4 {
@@ -224,5 +224,5 @@ fn reads_that_end_in_the_middle_are_told_as_such() {
         rig.news("sda", SessionNews::Failed(report));
         rig.wait(7 * HOUR);
     }
-    assert_eq!(rig.since(0)[0], "[nas1] WATCH sda (S0): its reads end after 25 % of the disk (3 attempts)");
+    assert_eq!(rig.subjects_since(0)[0], "[nas1] WATCH sda (S0): its reads end after 25 % of the disk (3 attempts)");
 }

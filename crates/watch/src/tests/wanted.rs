@@ -3,9 +3,9 @@
 use super::*;
 use crate::facts::SubjectKey;
 
-fn wants(rig: &mut Rig, key: SubjectKey) {
-    rig.tell(WatchEvent::Command(PersonCommand::ScrubNow(key)));
-    rig.tell(WatchEvent::Tick);
+fn request_scrub(rig: &mut Rig, key: SubjectKey) {
+    rig.feed(WatchEvent::Command(PersonCommand::ScrubNow(key)));
+    rig.feed(WatchEvent::Tick);
 }
 
 fn disk_key(serial: &str) -> SubjectKey {
@@ -25,10 +25,10 @@ fn read_rig(count: u8) -> Rig {
 }
 
 #[test]
-fn what_is_not_due_is_read_at_once_and_after_it_in_its_turn_again() {
+fn a_requested_disk_is_read_at_once_and_later_in_its_turn_again() {
     let mut rig = read_rig(2);
     assert!(matches!(rig.standing("S1").reading.held, Some(HoldBack::NotDue(_))));
-    wants(&mut rig, disk_key("S1"));
+    request_scrub(&mut rig, disk_key("S1"));
     assert_eq!(rig.running, ["sdb"], "that one, and no other");
     rig.finish("sdb", &[]);
     rig.wait(DAY);
@@ -38,58 +38,58 @@ fn what_is_not_due_is_read_at_once_and_after_it_in_its_turn_again() {
 }
 
 #[test]
-fn what_holds_a_disk_back_for_its_safety_holds_on_and_the_wish_is_kept() {
+fn safety_hold_backs_apply_to_a_requested_disk_and_the_request_is_kept() {
     let mut rig = read_rig(2);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb"])));
     let changed = |activity, is_in_sync| {
         let mut facts = array(&["sda", "sdb"]);
         (facts.activity, facts.members[1].is_in_sync) = (activity, is_in_sync);
         WatchEvent::ArraySeen(facts)
     };
-    rig.tell(changed(ArrayActivity::Idle, false));
-    wants(&mut rig, disk_key("S0"));
+    rig.feed(changed(ArrayActivity::Idle, false));
+    request_scrub(&mut rig, disk_key("S0"));
     let held = |rig: &Rig| rig.standing("S0").reading.held;
     assert_eq!((held(&rig), rig.running.len()), (Some(HoldBack::Degraded("tank".into())), 0));
-    rig.tell(changed(ArrayActivity::Idle, true));
-    rig.tell(WatchEvent::OnBattery(true));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(changed(ArrayActivity::Idle, true));
+    rig.feed(WatchEvent::OnBattery(true));
+    rig.feed(WatchEvent::Tick);
     assert_eq!((held(&rig), rig.running.len()), (Some(HoldBack::OnBattery), 0));
     let hot = SmartFacts { celsius: Some(61), ..SmartFacts::default() };
-    rig.tell(WatchEvent::Smart("sda".into(), SmartReading::Facts(hot)));
-    rig.tell(WatchEvent::OnBattery(false));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::Smart("sda".into(), SmartReading::Facts(hot)));
+    rig.feed(WatchEvent::OnBattery(false));
+    rig.feed(WatchEvent::Tick);
     assert_eq!((held(&rig), rig.running.len()), (Some(HoldBack::TooHot(61)), 0));
     // The watch is killed meanwhile: the request survives.
     let asked = rig.now;
     rig.restart(settings());
     for (name, serial) in [("sda", "S0"), ("sdb", "S1")] {
-        rig.tell(WatchEvent::DiskSeen(disk(name, serial)));
+        rig.feed(WatchEvent::DiskSeen(disk(name, serial)));
     }
-    rig.tell(changed(ArrayActivity::Idle, true));
-    rig.tell(WatchEvent::Tick);
+    rig.feed(changed(ArrayActivity::Idle, true));
+    rig.feed(WatchEvent::Tick);
     assert_eq!((&rig.running[..], rig.now), (&["sda".to_owned()][..], asked), "it is cool, as far as is known");
 }
 
 #[test]
-fn of_several_that_wait_the_one_that_is_wanted_comes_first() {
+fn of_several_waiting_disks_the_requested_one_is_read_first() {
     let mut rig = read_rig(3);
-    rig.tell(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
-    wants(&mut rig, disk_key("S0"));
+    rig.feed(WatchEvent::ArraySeen(array(&["sda", "sdb", "sdc"])));
+    request_scrub(&mut rig, disk_key("S0"));
     assert_eq!(rig.running, ["sda"]);
-    wants(&mut rig, disk_key("S2"));
+    request_scrub(&mut rig, disk_key("S2"));
     assert_eq!(rig.standing("S2").reading.held, Some(HoldBack::MemberBusy("tank".into())), "none beside another");
     // Another disk is overdue by now, and sdc was read last.
     rig.wait(40 * DAY);
     assert_eq!(rig.running, ["sda"]);
     rig.finish("sda", &[]);
-    rig.tell(WatchEvent::Tick);
+    rig.feed(WatchEvent::Tick);
     assert_eq!(rig.running, ["sdc"]);
 }
 
 #[test]
-fn a_session_that_could_not_begin_is_tried_again_though_it_is_not_due() {
+fn a_requested_session_that_could_not_begin_is_tried_again_though_it_is_not_due() {
     let mut rig = read_rig(1);
-    wants(&mut rig, disk_key("S0"));
+    request_scrub(&mut rig, disk_key("S0"));
     rig.news("sda", SessionNews::Refused("somebody else has it".into()));
     assert!(matches!(rig.standing("S0").reading.held, Some(HoldBack::Refused(..))));
     rig.wait(2 * HOUR);
@@ -97,34 +97,34 @@ fn a_session_that_could_not_begin_is_tried_again_though_it_is_not_due() {
 }
 
 #[test]
-fn what_is_read_already_and_what_is_not_there_stay_as_they_are() {
+fn requests_for_a_disk_being_read_or_absent_change_nothing() {
     let mut rig = Rig::with_disks(1);
     rig.wait(2 * HOUR);
     let before = rig.standing("S0");
     assert!(before.reading.is_read);
     rig.wait(HOUR);
-    wants(&mut rig, disk_key("S0"));
+    request_scrub(&mut rig, disk_key("S0"));
     assert_eq!((rig.begun.len(), rig.standing("S0").reading.pass_share), (1, before.reading.pass_share));
-    rig.tell(WatchEvent::DiskGone("sda".into()));
-    wants(&mut rig, disk_key("S0"));
-    wants(&mut rig, disk_key("nobody"));
-    wants(&mut rig, SubjectKey::Array("nobody".into()));
+    rig.feed(WatchEvent::DiskGone("sda".into()));
+    request_scrub(&mut rig, disk_key("S0"));
+    request_scrub(&mut rig, disk_key("nobody"));
+    request_scrub(&mut rig, SubjectKey::Array("nobody".into()));
     assert_eq!(rig.standing("S0").reading.held, Some(HoldBack::Missing));
 }
 
 /// Each hold-back by itself, of a disk that is not due: only its turn is skipped.
 #[test]
-fn hours_sleep_and_self_tests_are_not_passed_over_either() {
+fn requests_do_not_override_allowed_hours_sleep_and_self_tests() {
     let mut rig = read_rig(1);
     let facts = |is_self_testing| {
         SmartReading::Facts(SmartFacts { passed: Some(true), is_self_testing, ..SmartFacts::default() })
     };
     let smart = |rig: &mut Rig, reading: SmartReading| {
         rig.smart = reading.clone();
-        rig.tell(WatchEvent::Smart("sda".into(), reading));
+        rig.feed(WatchEvent::Smart("sda".into(), reading));
     };
     let held = |rig: &mut Rig| {
-        wants(rig, disk_key("S0"));
+        request_scrub(rig, disk_key("S0"));
         assert!(rig.running.is_empty());
         rig.standing("S0").reading.held
     };
@@ -138,7 +138,7 @@ fn hours_sleep_and_self_tests_are_not_passed_over_either() {
     let from = (minute + 60) % 1440;
     let between = Some(DailyHours { from, to: (from + 60) % 1440 });
     let hours = |between| WatchEvent::Settings(Box::new(WatchSettings { between, ..settings() }));
-    rig.tell(hours(between));
+    rig.feed(hours(between));
     let Some(HoldBack::WindowClosed(opens)) = held(&mut rig) else { panic!("{:?}", rig.standing("S0")) };
     rig.wait(opens.0 - rig.now.0 + MINUTE);
     assert_eq!(rig.running, ["sda"], "in its hours it begins, though it is not due");
