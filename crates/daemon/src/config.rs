@@ -99,11 +99,11 @@ impl WatchConfig {
     ///
     /// # Errors
     /// The file cannot be read or understood; the text has file, line and key.
-    pub fn read(path: &Path, is_asked_for: bool) -> Result<WatchConfig, JobError> {
+    pub fn read(path: &Path, is_required: bool) -> Result<WatchConfig, JobError> {
         let name = path.display();
         match fs::read_to_string(path) {
-            Ok(text) => WatchConfig::parse(&text).map_err(|what| JobError::Input(format!("{name}{what}"))),
-            Err(error) if error.kind() == ErrorKind::NotFound && !is_asked_for => Ok(WatchConfig::default()),
+            Ok(text) => WatchConfig::parse(&text).map_err(|problem| JobError::Input(format!("{name}{problem}"))),
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_required => Ok(WatchConfig::default()),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 Err(JobError::Io { what: format!("cannot read {name}"), error })
             }
@@ -117,12 +117,12 @@ impl WatchConfig {
     /// `:LINE: KEY: WHAT`, in one line.
     pub fn parse(text: &str) -> Result<WatchConfig, String> {
         let config: WatchConfig = config::parse_as(text)?;
-        let Some(what) = config.complaint() else { return Ok(config) };
-        Err(format!(": {what}"))
+        let Some(problem) = config.problem_of_values() else { return Ok(config) };
+        Err(format!(": {problem}"))
     }
 
     /// What is wrong with values that can be parsed.
-    fn complaint(&self) -> Option<String> {
+    fn problem_of_values(&self) -> Option<String> {
         let ScrubTimes { every, at_once, max_temperature, .. } = self.scrub;
         if self.also.iter().any(|device| device.as_os_str().is_empty()) {
             return Some("also: an empty name is no device: write also = [\"/dev/loop7\"]".to_owned());
@@ -172,8 +172,8 @@ mod tests {
         assert_eq!(WatchConfig::parse(""), Ok(WatchConfig::default()));
         assert_eq!(WatchConfig::parse(COMMENTED), Ok(WatchConfig::default()));
         let settings = WatchConfig::default().settings("nas1", 7);
-        let usual = WatchSettings { host: "nas1".into(), secret: 7, ..WatchSettings::default() };
-        assert_eq!(settings, usual);
+        let expected = WatchSettings { host: "nas1".into(), secret: 7, ..WatchSettings::default() };
+        assert_eq!(settings, expected);
     }
 
     /// The commented file, with its comments removed: each key has the default that it shows.
@@ -185,7 +185,7 @@ mod tests {
             .filter(|line| !line.starts_with("# "))
             .map(|line| format!("{line}\n"))
             .collect();
-        let config = WatchConfig::parse(&bare).unwrap_or_else(|what| panic!("{what} in\n{bare}"));
+        let config = WatchConfig::parse(&bare).unwrap_or_else(|problem| panic!("{problem} in\n{bare}"));
         let plain = WatchConfig::default();
         assert_eq!((config.scrub, config.smart, config.quiet), (plain.scrub, plain.smart, plain.quiet));
         for key in ["host", "also", "never", "every", "between", "max-temperature", "at-once", "quiet"] {
@@ -204,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn complaints_name_line_and_key() {
-        for (text, complaint) in [
+    fn errors_name_line_and_key() {
+        for (text, expected) in [
             ("[scrub]\nevery = \"35\"\n", ":2: every: `35` is no span of time: write 35d"),
             ("[scrub]\nevery = \"1h\"\n", ": scrub.every: less than a day"),
             ("[scrub]\nbetween = \"night\"\n", ":2: between: `night` are no hours of the day: write 01:00-07:00"),
@@ -216,7 +216,7 @@ mod tests {
             ("hosts = \"a\"\n", ":1: unknown field `hosts`, expected one of `host`, `also`"),
         ] {
             let found = WatchConfig::parse(text).unwrap_err();
-            assert!(found.starts_with(complaint), "{found}");
+            assert!(found.starts_with(expected), "{found}");
             assert!(!found.contains('\n'), "{found}");
         }
     }

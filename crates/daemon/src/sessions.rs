@@ -121,7 +121,7 @@ pub struct SessionGlance {
 pub struct SessionPool {
     folder: PathBuf,
     is_full_speed: bool,
-    tell: Sender<SessionMessage>,
+    messages: Sender<SessionMessage>,
     running: BTreeMap<SessionSubject, RunningSession>,
     next: u64,
 }
@@ -129,8 +129,8 @@ pub struct SessionPool {
 impl SessionPool {
     /// A pool without sessions. States are kept in `folder`. At full speed (for tests) sessions do not wait for the
     /// foreground.
-    pub fn new(folder: PathBuf, is_full_speed: bool, tell: Sender<SessionMessage>) -> SessionPool {
-        SessionPool { folder, is_full_speed, tell, running: BTreeMap::new(), next: 1 }
+    pub fn new(folder: PathBuf, is_full_speed: bool, messages: Sender<SessionMessage>) -> SessionPool {
+        SessionPool { folder, is_full_speed, messages, running: BTreeMap::new(), next: 1 }
     }
 
     /// Begins or continues a pass. The result is sent as news.
@@ -147,22 +147,22 @@ impl SessionPool {
             before: None,
         };
         self.running.insert(order.subject.clone(), running);
-        let (folder, tell, is_full_speed) = (self.folder.clone(), self.tell.clone(), self.is_full_speed);
-        let named = thread::Builder::new().name(format!("scrub {}", order.name));
-        let spawned = named.spawn({
-            let (order, tell) = (order.clone(), tell.clone());
+        let (folder, messages, is_full_speed) = (self.folder.clone(), self.messages.clone(), self.is_full_speed);
+        let builder = thread::Builder::new().name(format!("scrub {}", order.name));
+        let spawned = builder.spawn({
+            let (order, messages) = (order.clone(), messages.clone());
             move || {
                 let run = AssertUnwindSafe(|| read(&folder, &order, is_full_speed, &control, &latest));
                 let news = panic::catch_unwind(run).unwrap_or_else(|_| {
                     SessionNews::Refused("its scrub failed inside of Scrubjay: report it, with the journal".to_owned())
                 });
                 // The receiver is gone when the daemon ends.
-                let _ = tell.send(SessionMessage { number, subject: order.subject, key: order.key, news });
+                let _ = messages.send(SessionMessage { number, subject: order.subject, key: order.key, news });
             }
         });
         if let Err(error) = spawned {
             let news = SessionNews::Refused(format!("no thread for its scrub: {error}"));
-            let _ = tell.send(SessionMessage { number, subject: order.subject, key: order.key, news });
+            let _ = messages.send(SessionMessage { number, subject: order.subject, key: order.key, news });
         }
     }
 
@@ -184,10 +184,10 @@ impl SessionPool {
     }
 
     /// Removes a session that has ended. False: it is no longer the session of its subject.
-    pub fn ended(&mut self, told: &SessionMessage) -> bool {
-        let is_current = self.running.get(&told.subject).is_some_and(|running| running.number == told.number);
+    pub fn ended(&mut self, message: &SessionMessage) -> bool {
+        let is_current = self.running.get(&message.subject).is_some_and(|running| running.number == message.number);
         if is_current {
-            self.running.remove(&told.subject);
+            self.running.remove(&message.subject);
         }
         is_current
     }
@@ -205,23 +205,23 @@ impl SessionPool {
     /// The progress of the session on this subject, if there is a new report since the last glance.
     pub fn glance(&mut self, subject: &SessionSubject) -> Option<SessionGlance> {
         let running = self.running.get_mut(subject)?;
-        let said = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let report = &said.report;
+        let latest = running.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let report = &latest.report;
         if running.before.as_ref().is_some_and(|before| before.elapsed == report.elapsed) {
             return None; // no new report: the watch finds out by itself that a session hangs
         }
         let share = running.before.as_ref().and_then(|before| share_read(before, report));
-        let pass = told_of(&running.order, &said);
+        let pass = pass_report(&running.order, &latest);
         let known = running.before.as_ref().map_or(0, ScrubReport::unreadable_sectors);
         let is_worse = report.unreadable_sectors() > known;
-        running.before = Some(said.report);
+        running.before = Some(latest.report);
         Some(SessionGlance { pass, share, is_worse })
     }
 
     /// The last report of the session on this subject; does not count as a glance.
     pub fn latest(&self, subject: &SessionSubject) -> Option<ScrubReport> {
         let latest = self.running.get(subject)?.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        latest.map(|said| said.report)
+        latest.map(|session| session.report)
     }
 }
 
@@ -273,19 +273,19 @@ fn read(
     let SessionEnded { report, is_saved, troubles, .. } = session.run(control, &mut |report, _| {
         *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(SessionReport::new(report, &logs));
     });
-    let told = told_of(order, &SessionReport::new(&report, &logs));
+    let pass = pass_report(order, &SessionReport::new(&report, &logs));
     match report.state {
         // Reads that are not saved would be unknown after a restart, so they do not count.
         _ if !is_saved => SessionNews::Refused(troubles.join("; ")),
-        ScrubState::Complete => SessionNews::Finished(told),
-        ScrubState::Running | ScrubState::Gone => SessionNews::Stopped(told),
-        ScrubState::Failed(_) => SessionNews::Failed(told),
+        ScrubState::Complete => SessionNews::Finished(pass),
+        ScrubState::Running | ScrubState::Gone => SessionNews::Stopped(pass),
+        ScrubState::Failed(_) => SessionNews::Failed(pass),
     }
 }
 
 /// The report on a pass for the watch.
-fn told_of(order: &PassOrder, said: &SessionReport) -> PassReport {
-    let report = &said.report;
+fn pass_report(order: &PassOrder, session: &SessionReport) -> PassReport {
+    let report = &session.report;
     let (bytes, seconds) = (report.bytes_requested, report.reading.as_secs_f64());
     let is_measured = bytes >= MEASURED_MIN && seconds > 0.0;
     PassReport {
@@ -295,8 +295,8 @@ fn told_of(order: &PassOrder, said: &SessionReport) -> PassReport {
         done: report.bytes_verified.sectors() + report.unreadable_sectors() + report.mismatched_sectors(),
         unreadable: report.unreadable.iter().map(|found| found.range).collect(),
         retries: report.transient_errors,
-        corrected: report.corrected - said.unrepaired,
-        mismatched: report.mismatched_sectors() + said.unrepaired,
+        corrected: report.corrected - session.unrepaired,
+        mismatched: report.mismatched_sectors() + session.unrepaired,
         bytes_per_second: if seconds > 0.0 { (bytes.0 as f64 / seconds) as u64 } else { 0 },
         service_nanos: match is_measured {
             true => (seconds * 1e9 * USUAL_READ.0 as f64 / bytes.0 as f64) as u64,

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_calendar_is_fast_and_goes_on_where_it_would_be() {
+    fn a_test_calendar_runs_faster_from_its_start_on() {
         let from = UnixSeconds(clock::today().0 - 100);
         let clock = WatchClock::new(Some(TestCalendar { speed: 1000, from }));
         let shown = clock.now();

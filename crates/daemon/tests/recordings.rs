@@ -15,8 +15,8 @@ fn folder() -> &'static Path {
 /// The exit status of each recording, by its path.
 fn statuses() -> BTreeMap<String, u8> {
     let text = fs::read_to_string(folder().join("exit-status.txt")).unwrap();
-    let of = |line: &str| line.split_once(' ').map(|(name, status)| (name.to_owned(), status.parse().unwrap()));
-    text.lines().map(|line| of(line).unwrap()).collect()
+    let parsed = |line: &str| line.split_once(' ').map(|(name, status)| (name.to_owned(), status.parse().unwrap()));
+    text.lines().map(|line| parsed(line).unwrap()).collect()
 }
 
 fn answer(name: &str) -> SmartctlAnswer {
@@ -32,7 +32,7 @@ fn obstacle(name: &str) -> SmartObstacle {
 }
 
 #[test]
-fn every_recording_has_its_exit_status_and_says_the_same_itself() {
+fn every_recording_has_its_exit_status_and_parses_the_same_without_it() {
     let statuses = statuses();
     let mut found = Vec::new();
     for kind in ["recorded", "altered", "made"] {
@@ -43,16 +43,16 @@ fn every_recording_has_its_exit_status_and_says_the_same_itself() {
     found.sort();
     assert_eq!(found, statuses.keys().cloned().collect::<Vec<_>>());
     for (name, status) in &statuses {
-        let alone = parse::answer(&fs::read(folder().join(name)).unwrap(), None);
-        assert_eq!(alone.outcome, answer(name).outcome, "{name}");
+        let without_status = parse::answer(&fs::read(folder().join(name)).unwrap(), None);
+        assert_eq!(without_status.outcome, answer(name).outcome, "{name}");
         if name.ends_with(".json") && name != "made/cut-off.json" {
-            assert_eq!(alone.about.exit.unwrap().0, *status, "{name}");
+            assert_eq!(without_status.about.exit.unwrap().0, *status, "{name}");
         }
     }
 }
 
 #[test]
-fn a_sata_disk_tells_its_table_and_who_it_is() {
+fn the_table_and_the_identity_of_a_sata_disk_are_parsed() {
     let answer = answer("recorded/sata.json");
     let about = &answer.about;
     assert_eq!(about.version.as_deref(), Some("7.3"));
@@ -67,7 +67,7 @@ fn a_sata_disk_tells_its_table_and_who_it_is() {
 }
 
 #[test]
-fn an_nvme_disk_tells_its_log() {
+fn the_log_of_an_nvme_disk_is_parsed() {
     let nvme = |name: &str| facts(name).nvme.unwrap();
     let sound = NvmeLog { critical_warning: 0, spare: 0, spare_threshold: 0, used: 0, media_errors: 0 };
     assert_eq!(nvme("recorded/nvme.json"), sound, "the emulated one has no spare blocks, and wants none");
@@ -78,7 +78,7 @@ fn an_nvme_disk_tells_its_log() {
 }
 
 #[test]
-fn a_sas_disk_tells_grown_defects_and_what_could_not_be_corrected() {
+fn grown_defects_and_uncorrected_errors_of_a_sas_disk_are_parsed() {
     let scsi = |name: &str| facts(name).scsi.unwrap();
     assert_eq!(scsi("made/sas.json"), ScsiLog { grown_defects: 0, uncorrected: 0 }, "corrected ones are no sign");
     assert_eq!(scsi("made/sas-errors.json"), ScsiLog { grown_defects: 12, uncorrected: 3 });
@@ -107,7 +107,7 @@ fn failing_and_testing_drives_are_seen() {
 }
 
 #[test]
-fn each_reason_for_having_no_data_is_told_from_the_others() {
+fn each_reason_for_having_no_data_is_an_obstacle_of_its_own() {
     assert_eq!(obstacle("altered/standby.json"), SmartObstacle::Asleep);
     assert_eq!(obstacle("made/standby-7.4.json"), SmartObstacle::Asleep);
     // smartctl takes a refused question after the power mode for a sleeping disk.

@@ -11,18 +11,18 @@ pub const DELIVERY_MAX: Duration = Duration::from_secs(60);
 /// (postscreen: 6 s) have greeted by then.
 pub const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Time that is reserved to report a time-out.
-const REST: Duration = Duration::from_secs(2);
+const REPORT_TIME: Duration = Duration::from_secs(2);
 
 /// The time that is left for a delivery.
 pub(crate) struct TimeBound {
     end: Instant,
-    all: Duration,
+    limit: Duration,
 }
 
 impl TimeBound {
-    /// A limit of `all` from now on.
-    pub(crate) fn new(all: Duration) -> TimeBound {
-        TimeBound { end: Instant::now() + all, all }
+    /// Begins a delivery that has this limit from now on.
+    pub(crate) fn new(limit: Duration) -> TimeBound {
+        TimeBound { end: Instant::now() + limit, limit }
     }
 
     /// The time that is left, `most` at most. `None`: none is left.
@@ -32,25 +32,25 @@ impl TimeBound {
     }
 
     /// The time that is left, `most` at most, or the error of a time-out.
-    pub(crate) fn need(&self, whom: &str, most: Duration) -> Result<Duration, DeliveryError> {
-        self.left(most).ok_or_else(|| self.over(whom))
+    pub(crate) fn left_or_error(&self, peer: &str, most: Duration) -> Result<Duration, DeliveryError> {
+        self.left(most).ok_or_else(|| self.timeout_error(peer))
     }
 
     /// The error of a time-out.
-    pub(crate) fn over(&self, whom: &str) -> DeliveryError {
-        DeliveryError::TimedOut { whom: whom.to_owned(), seconds: self.all.as_secs().max(1) }
+    pub(crate) fn timeout_error(&self, peer: &str) -> DeliveryError {
+        DeliveryError::TimedOut { peer: peer.to_owned(), seconds: self.limit.as_secs().max(1) }
     }
 }
 
-/// Runs `deliver` in a thread and waits for it, for `all` at most. A thread that hangs longer is abandoned: it checks
+/// Runs `deliver` in a thread and waits for it, for `limit` at most. A thread that hangs longer is abandoned: it checks
 /// its bound at every step, and its result is dropped.
 pub(crate) fn within(
-    all: Duration,
-    whom: String,
+    limit: Duration,
+    peer: String,
     deliver: impl FnOnce(&TimeBound) -> Result<String, DeliveryError> + Send + 'static,
 ) -> Result<String, DeliveryError> {
-    let bound = TimeBound::new(all.saturating_sub(REST).max(all / 2));
-    let over = TimeBound::new(all).over(&whom);
+    let bound = TimeBound::new(limit.saturating_sub(REPORT_TIME).max(limit / 2));
+    let timeout_error = TimeBound::new(limit).timeout_error(&peer);
     let (sender, receiver) = mpsc::sync_channel(1);
     let spawned = thread::Builder::new().name("alert".to_owned()).spawn(move || {
         // The receiver is gone if this took too long.
@@ -59,10 +59,10 @@ pub(crate) fn within(
     if let Err(error) = spawned {
         return Err(DeliveryError::NoThread { why: error.to_string() });
     }
-    match receiver.recv_timeout(all) {
+    match receiver.recv_timeout(limit) {
         Ok(outcome) => outcome,
-        Err(RecvTimeoutError::Timeout) => Err(over),
-        Err(RecvTimeoutError::Disconnected) => Err(DeliveryError::Bug { whom }),
+        Err(RecvTimeoutError::Timeout) => Err(timeout_error),
+        Err(RecvTimeoutError::Disconnected) => Err(DeliveryError::Bug { peer }),
     }
 }
 
@@ -71,22 +71,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hangs_is_left_and_what_panics_is_an_error() {
-        let (_held, never) = mpsc::channel::<()>();
+    fn a_delivery_that_hangs_times_out_and_one_that_panics_is_an_error() {
+        let (_sender, receiver) = mpsc::channel::<()>();
         let hangs = within(Duration::from_millis(20), "somebody".to_owned(), move |_| {
-            let _ = never.recv();
+            let _ = receiver.recv();
             Ok(String::new())
         });
         assert!(matches!(hangs, Err(DeliveryError::TimedOut { .. })), "{hangs:?}");
         let panics = within(DELIVERY_MAX, "somebody".to_owned(), |_| panic!("as planned"));
-        assert_eq!(panics, Err(DeliveryError::Bug { whom: "somebody".to_owned() }));
+        assert_eq!(panics, Err(DeliveryError::Bug { peer: "somebody".to_owned() }));
     }
 
     #[test]
     fn time_runs_out() {
         let bound = TimeBound::new(Duration::ZERO);
         assert_eq!(bound.left(CONNECT_MAX), None);
-        assert!(bound.need("somebody", CONNECT_MAX).is_err());
+        assert!(bound.left_or_error("somebody", CONNECT_MAX).is_err());
         assert_eq!(TimeBound::new(DELIVERY_MAX).left(CONNECT_MAX), Some(CONNECT_MAX));
     }
 }

@@ -21,16 +21,21 @@ pub(crate) fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error>
     None
 }
 
-/// The error in words. `for_issuer`: advice for a certificate that is not trusted. `for_plain`: advice if the other
-/// side does not speak TLS.
-pub(crate) fn explain(whom: &str, error: &Error, for_issuer: &'static str, for_plain: &'static str) -> DeliveryError {
-    let untrusted = |why: String, advice| DeliveryError::Untrusted { whom: whom.to_owned(), why, advice };
+/// The error in words. `issuer_advice`: advice for a certificate that is not trusted. `plain_advice`: advice if the
+/// other side does not speak TLS.
+pub(crate) fn explain(
+    peer: &str,
+    error: &Error,
+    issuer_advice: &'static str,
+    plain_advice: &'static str,
+) -> DeliveryError {
+    let untrusted = |why: String, advice| DeliveryError::Untrusted { peer: peer.to_owned(), why, advice };
     match error {
         Error::InvalidCertificate(fault) => match fault {
             CertificateError::UnknownIssuer
             | CertificateError::BadSignature
             | CertificateError::ApplicationVerificationFailure => {
-                untrusted("the certificate is not one that this system trusts".to_owned(), for_issuer)
+                untrusted("the certificate is not one that this system trusts".to_owned(), issuer_advice)
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 untrusted("the certificate is for another name".to_owned(), "name the server as its certificate does")
@@ -42,15 +47,15 @@ pub(crate) fn explain(whom: &str, error: &Error, for_issuer: &'static str, for_p
                 untrusted("the certificate is not valid yet".to_owned(), "look at this machine's clock")
             }
             CertificateError::Revoked => untrusted("the certificate is revoked".to_owned(), "have it renewed"),
-            other => untrusted(format!("the certificate is not accepted ({other:?})"), for_issuer),
+            other => untrusted(format!("the certificate is not accepted ({other:?})"), issuer_advice),
         },
         Error::InvalidMessage(_) => DeliveryError::Unencrypted {
-            whom: whom.to_owned(),
+            peer: peer.to_owned(),
             why: "does not speak TLS".to_owned(),
-            advice: for_plain,
+            advice: plain_advice,
         },
         other => DeliveryError::Unencrypted {
-            whom: whom.to_owned(),
+            peer: peer.to_owned(),
             why: format!("there is no encryption with it ({other})"),
             advice: "look whether it offers TLS 1.2 or later",
         },

@@ -3,7 +3,7 @@
 use super::bounds::TimeBound;
 use super::error::{ChannelFault, DeliveryError};
 use super::fingerprint::FingerprintMaker;
-use super::mail::{self, MailHeads};
+use super::mail::{self, MailAddresses};
 use super::mail_tls::MailTls;
 use super::outgoing::OutgoingMessage;
 use super::route::{AlertRoute, ChannelKind};
@@ -45,23 +45,23 @@ impl ChannelKind for EmailSettings {
             return Err(ChannelFault::Inconsistent { key: "alert.email.to", advice: "name at least one recipient" });
         }
         let from = self.from.as_deref().map(|text| address("alert.email.from", text)).transpose()?;
-        let way = match &self.server {
-            Some(server) => MailWay::Smtp(Box::new(self.server(server)?)),
-            None => MailWay::Sendmail(self.sendmail()?),
+        let transport = match &self.server {
+            Some(server) => MailTransport::Smtp(Box::new(self.server(server)?)),
+            None => MailTransport::Sendmail(self.sendmail()?),
         };
-        Ok(Arc::new(EmailRoute { heads: MailHeads { to, from }, way }))
+        Ok(Arc::new(EmailRoute { addresses: MailAddresses { to, from }, transport }))
     }
 }
 
 impl EmailSettings {
     fn sendmail(&self) -> Result<SendmailRoute, ChannelFault> {
-        let needless = [
+        let server_settings = [
             ("alert.email.tls", self.tls.is_some()),
             ("alert.email.user", self.user.is_some()),
             ("alert.email.password-file", self.password_file.is_some()),
             ("alert.email.ca-file", self.ca_file.is_some()),
         ];
-        if let Some((key, _)) = needless.into_iter().find(|(_, is_set)| *is_set) {
+        if let Some((key, _)) = server_settings.into_iter().find(|(_, is_set)| *is_set) {
             return Err(ChannelFault::Inconsistent {
                 key,
                 advice: "name the server as well (server = \"smtp.example.org\")",
@@ -81,8 +81,8 @@ impl EmailSettings {
             (Some(user), Some(path)) => {
                 let password = SecretText::read("alert.email.password-file", path)?;
                 if user.is_empty() || user.contains(char::is_control) {
-                    let what = "this is no name".to_owned();
-                    return Err(ChannelFault::Wrong { key: "alert.email.user", what, advice: "write one line" });
+                    let problem = "this is no name".to_owned();
+                    return Err(ChannelFault::Wrong { key: "alert.email.user", problem, advice: "write one line" });
                 }
                 Some(SmtpLogin { user: user.clone(), password })
             }
@@ -99,8 +99,8 @@ impl EmailSettings {
                 });
             }
         };
-        let is_here = matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1");
-        if tls == MailTls::None && login.is_some() && !is_here {
+        let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1");
+        if tls == MailTls::None && login.is_some() && !is_local {
             return Err(ChannelFault::Inconsistent {
                 key: "alert.email.tls",
                 advice: "a password goes to another machine encrypted only: take \"starttls\" or \"tls\"",
@@ -122,16 +122,16 @@ fn address(key: &'static str, text: &str) -> Result<Address, ChannelFault> {
     let parsed = text.parse::<Address>().ok().filter(|_| text.is_ascii() && !text.contains(char::is_control));
     parsed.ok_or_else(|| ChannelFault::Wrong {
         key,
-        what: format!("{text:?} is no address"),
+        problem: format!("{text:?} is no address"),
         advice: "write it as me@example.org, without a name (of a domain with other letters, its form xn--...)",
     })
 }
 
 /// Parses `host`, `host:port`, `::1` or `[::1]:25`.
 fn host_and_port(text: &str) -> Result<(String, Option<u16>), ChannelFault> {
-    let wrong = |what: &str| ChannelFault::Wrong {
+    let wrong = |problem: &str| ChannelFault::Wrong {
         key: "alert.email.server",
-        what: format!("{text:?} {what}"),
+        problem: format!("{text:?} {problem}"),
         advice: "write it as smtp.example.org or smtp.example.org:587, without smtp://",
     };
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -158,7 +158,7 @@ fn authority(path: &Path) -> Result<MailAuthority, ChannelFault> {
     let (pem, _) = secret::read_file(KEY, path)?;
     let wrong = || ChannelFault::Wrong {
         key: KEY,
-        what: format!("{} holds no certificate", path.display()),
+        problem: format!("{} holds no certificate", path.display()),
         advice: "it is to begin with -----BEGIN CERTIFICATE-----",
     };
     let mut roots = RootCertStore::empty();
@@ -171,47 +171,47 @@ fn authority(path: &Path) -> Result<MailAuthority, ChannelFault> {
     Ok(MailAuthority { pem, roots: Arc::new(roots) })
 }
 
-enum MailWay {
+enum MailTransport {
     Smtp(Box<SmtpServer>),
     Sendmail(SendmailRoute),
 }
 
 struct EmailRoute {
-    heads: MailHeads,
-    way: MailWay,
+    addresses: MailAddresses,
+    transport: MailTransport,
 }
 
 impl AlertRoute for EmailRoute {
-    fn mark(&self, maker: &mut FingerprintMaker) {
-        for to in &self.heads.to {
+    fn add_to_fingerprint(&self, maker: &mut FingerprintMaker) {
+        for to in &self.addresses.to {
             maker.add("to", Some(text_of(to).as_bytes()));
         }
-        maker.add("from", self.heads.from.as_ref().map(|from| text_of(from).as_bytes()));
-        match &self.way {
-            MailWay::Sendmail(_) => maker.add("server", None),
-            MailWay::Smtp(server) => {
+        maker.add("from", self.addresses.from.as_ref().map(|from| text_of(from).as_bytes()));
+        match &self.transport {
+            MailTransport::Sendmail(_) => maker.add("server", None),
+            MailTransport::Smtp(server) => {
                 maker.add("server", Some(format!("{} {}", server.host, server.port).as_bytes()));
                 maker.add("tls", Some(server.tls.word().as_bytes()));
                 maker.add("user", server.login.as_ref().map(|login| login.user.as_bytes()));
-                SecretText::mark(server.login.as_ref().map(|login| &login.password), "password", maker);
+                SecretText::add_to_fingerprint(server.login.as_ref().map(|login| &login.password), "password", maker);
                 maker.add("ca", server.authority.as_ref().map(|authority| authority.pem.as_slice()));
             }
         }
     }
 
-    fn whom(&self) -> String {
-        match &self.way {
-            MailWay::Smtp(server) => server.whom(),
-            MailWay::Sendmail(sendmail) => sendmail.whom(),
+    fn peer(&self) -> String {
+        match &self.transport {
+            MailTransport::Smtp(server) => server.peer(),
+            MailTransport::Sendmail(sendmail) => sendmail.peer(),
         }
     }
 
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError> {
-        let written = mail::write(&self.heads, message)
-            .map_err(|error| DeliveryError::Unwritable { whom: self.whom(), why: error.to_string() })?;
-        match &self.way {
-            MailWay::Smtp(server) => server.send(&written, bound),
-            MailWay::Sendmail(sendmail) => sendmail.send(&written, bound),
+        let written = mail::write(&self.addresses, message)
+            .map_err(|error| DeliveryError::Unwritable { peer: self.peer(), why: error.to_string() })?;
+        match &self.transport {
+            MailTransport::Smtp(server) => server.send(&written, bound),
+            MailTransport::Sendmail(sendmail) => sendmail.send(&written, bound),
         }
     }
 }
@@ -226,21 +226,21 @@ mod tests {
 
     #[test]
     fn a_server_is_a_host_with_or_without_a_port() {
-        let of = |text: &str| host_and_port(text).ok();
-        assert_eq!(of("smtp.example.org"), Some(("smtp.example.org".to_owned(), None)));
-        assert_eq!(of("smtp.example.org:2525"), Some(("smtp.example.org".to_owned(), Some(2525))));
-        assert_eq!(of("::1"), Some(("::1".to_owned(), None)));
-        assert_eq!(of("[::1]"), Some(("::1".to_owned(), None)));
-        assert_eq!(of("[fe80::1]:25"), Some(("fe80::1".to_owned(), Some(25))));
+        let parsed = |text: &str| host_and_port(text).ok();
+        assert_eq!(parsed("smtp.example.org"), Some(("smtp.example.org".to_owned(), None)));
+        assert_eq!(parsed("smtp.example.org:2525"), Some(("smtp.example.org".to_owned(), Some(2525))));
+        assert_eq!(parsed("::1"), Some(("::1".to_owned(), None)));
+        assert_eq!(parsed("[::1]"), Some(("::1".to_owned(), None)));
+        assert_eq!(parsed("[fe80::1]:25"), Some(("fe80::1".to_owned(), Some(25))));
         for text in
             ["", ":25", "host:", "host:0", "host:65536", "smtp://host", "a b", "user@host", "[::1]25", "a:b:c", "h\r\n"]
         {
-            assert_eq!(of(text), None, "{text:?}");
+            assert_eq!(parsed(text), None, "{text:?}");
         }
     }
 
     #[test]
-    fn addresses_are_plain_ones() {
+    fn only_bare_ascii_addresses_are_accepted() {
         for text in ["me@example.org", "root@nas1", "a+b@[127.0.0.1]"] {
             assert!(address("alert.email.to", text).is_ok(), "{text}");
         }

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelFault {
     /// The value makes no sense.
-    #[error("{key}: {what}: {advice}")]
+    #[error("{key}: {problem}: {advice}")]
     Wrong {
         /// The setting.
         key: &'static str,
         /// What is wrong.
-        what: String,
+        problem: String,
         /// What to do.
         advice: &'static str,
     },
@@ -45,7 +45,7 @@ pub enum ChannelFault {
     },
 }
 
-/// Why a message was not accepted, as far as is known. `whom`: a server, without secret parts of its URL, or a program.
+/// Why a message was not accepted, as far as is known. `peer`: a server, without secret parts of its URL, or a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
     /// The message is for a channel that is not set.
@@ -55,86 +55,84 @@ pub enum DeliveryError {
         channel: String,
     },
     /// No connection could be made.
-    #[error("{whom}: cannot be reached: {why}: look at its name, its port and the network")]
+    #[error("{peer}: cannot be reached: {why}: look at its name, its port and the network")]
     Unreachable {
         /// The server.
-        whom: String,
+        peer: String,
         /// The system's error.
         why: String,
     },
     /// The time limit is over.
-    #[error("{whom}: no answer within {seconds} s: look whether it is up, and whether a firewall is between")]
+    #[error("{peer}: no answer within {seconds} s: look whether it is up, and whether a firewall is between")]
     TimedOut {
         /// The server.
-        whom: String,
+        peer: String,
         /// The time limit, in seconds.
         seconds: u64,
     },
     /// The identity of the other side is not proven.
-    #[error("{whom}: {why}: {advice}")]
+    #[error("{peer}: {why}: {advice}")]
     Untrusted {
         /// The server.
-        whom: String,
+        peer: String,
         /// What is wrong with the certificate.
         why: String,
         /// What to do.
         advice: &'static str,
     },
     /// The connection is not encrypted, and the settings do not permit that.
-    #[error("{whom}: {why}: {advice}")]
+    #[error("{peer}: {why}: {advice}")]
     Unencrypted {
         /// The server.
-        whom: String,
+        peer: String,
         /// What happened.
         why: String,
         /// What to do.
         advice: &'static str,
     },
     /// The other side refuses.
-    #[error("{whom}: {what} refused: {said}: {advice}")]
+    #[error("{peer}: {item} refused: {reply}: {advice}")]
     Refused {
         /// The server.
-        whom: String,
+        peer: String,
         /// What it refused: `AUTH`, `the message`.
-        what: String,
+        item: String,
         /// Its reply.
-        said: String,
+        reply: String,
         /// What to do.
         advice: &'static str,
     },
     /// The other side redirects the request.
-    #[error(
-        "{whom}: sends us to {elsewhere}: nothing follows it, lest secrets go astray: put the right address into url"
-    )]
+    #[error("{peer}: sends us to {target}: nothing follows it, lest secrets go astray: put the right address into url")]
     Redirected {
         /// The server.
-        whom: String,
+        peer: String,
         /// The server to which it redirects, without a path.
-        elsewhere: String,
+        target: String,
     },
     /// The other side closed the connection, or its answer makes no sense.
-    #[error("{whom}: {why}: look whether it is the right server and port, and into its log")]
+    #[error("{peer}: {why}: look whether it is the right server and port, and into its log")]
     Nonsense {
         /// The server.
-        whom: String,
+        peer: String,
         /// What happened.
         why: String,
     },
     /// A program did not accept it.
-    #[error("{whom}: {why}: {advice}")]
+    #[error("{peer}: {why}: {advice}")]
     Program {
         /// The program.
-        whom: String,
+        peer: String,
         /// What happened.
         why: String,
         /// What to do.
         advice: &'static str,
     },
     /// The message cannot be written as mail.
-    #[error("{whom}: no mail can be made of this message: {why}: look at from and to")]
+    #[error("{peer}: no mail can be made of this message: {why}: look at from and to")]
     Unwritable {
         /// The server.
-        whom: String,
+        peer: String,
         /// Why not.
         why: String,
     },
@@ -145,9 +143,9 @@ pub enum DeliveryError {
         why: String,
     },
     /// The sending thread panicked.
-    #[error("{whom}: Scrubjay itself failed while it was sending: report it, with the log")]
+    #[error("{peer}: Scrubjay itself failed while it was sending: report it, with the log")]
     Bug {
         /// The server or program.
-        whom: String,
+        peer: String,
     },
 }

@@ -29,20 +29,20 @@ pub struct ExecSettings {
 
 impl ChannelKind for ExecSettings {
     fn open(&self, addressees: &[String]) -> Result<Arc<dyn AlertRoute>, ChannelFault> {
-        let wrong = |what: &str, advice| {
-            let what = format!("{} {what}", self.program.display());
-            ChannelFault::Wrong { key: PROGRAM, what, advice }
+        let wrong = |problem: &str, advice| {
+            let problem = format!("{} {problem}", self.program.display());
+            ChannelFault::Wrong { key: PROGRAM, problem, advice }
         };
         if !self.program.is_absolute() {
             return Err(wrong("is no absolute path", "write it from / on, without arguments"));
         }
-        let facts = fs::metadata(&self.program).map_err(|error| ChannelFault::Unreadable {
+        let metadata = fs::metadata(&self.program).map_err(|error| ChannelFault::Unreadable {
             key: PROGRAM,
             path: self.program.clone(),
             why: error.to_string(),
         })?;
-        let mode = facts.permissions().mode();
-        if !facts.is_file() || mode & 0o111 == 0 {
+        let mode = metadata.permissions().mode();
+        if !metadata.is_file() || mode & 0o111 == 0 {
             return Err(wrong("cannot be run", "name a program, and make it one: chmod 755"));
         }
         if mode & 0o002 != 0 {
@@ -58,11 +58,11 @@ struct ExecRoute {
 }
 
 impl AlertRoute for ExecRoute {
-    fn mark(&self, maker: &mut FingerprintMaker) {
+    fn add_to_fingerprint(&self, maker: &mut FingerprintMaker) {
         maker.add("program", Some(self.program.as_os_str().as_bytes()));
     }
 
-    fn whom(&self) -> String {
+    fn peer(&self) -> String {
         self.program.display().to_string()
     }
 
@@ -74,8 +74,8 @@ impl AlertRoute for ExecRoute {
             input: message.text().into_bytes(),
             advice: "run it by hand; it has a minute, and is to end with 0",
         };
-        let said = call.run(bound)?;
-        Ok(if said.is_empty() { "exit status 0".to_owned() } else { format!("exit status 0: {said}") })
+        let output = call.run(bound)?;
+        Ok(if output.is_empty() { "exit status 0".to_owned() } else { format!("exit status 0: {output}") })
     }
 }
 
@@ -85,7 +85,7 @@ fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str,
     let disk = message.sender.disk.as_ref();
     let device = disk.map(|disk| format!("/dev/{}", disk.name)).unwrap_or_default();
     let described = disk.map(|disk| format!("{device} [{}, {}]", disk.model, disk.key)).unwrap_or_default();
-    let first = message.sender.opened.unwrap_or(row.written);
+    let first_time = message.sender.opened.unwrap_or(row.written);
     let incidents: Vec<String> = row
         .about
         .iter()
@@ -94,7 +94,7 @@ fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str,
             format!("{} {subject} {name}", key.kind.word())
         })
         .collect();
-    let flag = |is_so: bool| if is_so { "1" } else { "0" }.to_owned();
+    let flag = |is_set: bool| if is_set { "1" } else { "0" }.to_owned();
     vec![
         ("SMARTD_ADDRESS", addresses.to_owned()),
         ("SMARTD_MESSAGE", row.body.lines().next().unwrap_or_default().to_owned()),
@@ -104,8 +104,8 @@ fn environment(message: &OutgoingMessage, addresses: &str) -> Vec<(&'static str,
         ("SMARTD_DEVICESTRING", described),
         ("SMARTD_FAILTYPE", fail_type(message).to_owned()),
         ("SMARTD_SUBJECT", row.subject.clone()),
-        ("SMARTD_TFIRST", local_time(first)),
-        ("SMARTD_TFIRSTEPOCH", first.0.to_string()),
+        ("SMARTD_TFIRST", local_time(first_time)),
+        ("SMARTD_TFIRSTEPOCH", first_time.0.to_string()),
         ("SMARTD_PREVCNT", message.reminder().unwrap_or(0).to_string()),
         ("SMARTD_NEXTDAYS", next_days(row.reason)),
         ("SCRUBJAY_HOST", message.sender.host.clone()),

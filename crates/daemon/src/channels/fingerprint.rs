@@ -41,7 +41,7 @@ impl FingerprintMaker {
 mod tests {
     use super::*;
 
-    fn of(settings: &[(&str, Option<&str>)]) -> u64 {
+    fn fingerprint_of(settings: &[(&str, Option<&str>)]) -> u64 {
         let mut maker = FingerprintMaker::new("email");
         for (key, value) in settings {
             maker.add(key, value.map(str::as_bytes));
@@ -50,19 +50,19 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_same_in_every_version_and_differs_with_each_setting() {
-        assert_eq!(of(&[("to", Some("a"))]), 11_985_987_766_759_940_803, "it is in data bases");
-        let others = [
-            of(&[("to", Some("b"))]),
-            of(&[("to", Some(""))]),
-            of(&[("to", None)]),
-            of(&[("t", Some("oa"))]),
-            of(&[("to", Some("a")), ("to", Some("a"))]),
+    fn a_fingerprint_is_the_same_in_every_version_and_differs_with_each_setting() {
+        assert_eq!(fingerprint_of(&[("to", Some("a"))]), 11_985_987_766_759_940_803, "it is in data bases");
+        let changed = [
+            fingerprint_of(&[("to", Some("b"))]),
+            fingerprint_of(&[("to", Some(""))]),
+            fingerprint_of(&[("to", None)]),
+            fingerprint_of(&[("t", Some("oa"))]),
+            fingerprint_of(&[("to", Some("a")), ("to", Some("a"))]),
         ];
-        let mut all = others.to_vec();
-        all.push(of(&[("to", Some("a"))]));
+        let mut all = changed.to_vec();
+        all.push(fingerprint_of(&[("to", Some("a"))]));
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), others.len() + 1);
+        assert_eq!(all.len(), changed.len() + 1);
     }
 }

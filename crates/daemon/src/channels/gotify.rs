@@ -32,12 +32,12 @@ impl ChannelKind for GotifySettings {
 struct GotifyRoute(HttpTarget);
 
 impl AlertRoute for GotifyRoute {
-    fn mark(&self, maker: &mut FingerprintMaker) {
-        self.0.mark(maker);
+    fn add_to_fingerprint(&self, maker: &mut FingerprintMaker) {
+        self.0.add_to_fingerprint(maker);
     }
 
-    fn whom(&self) -> String {
-        self.0.whom()
+    fn peer(&self) -> String {
+        self.0.peer()
     }
 
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError> {

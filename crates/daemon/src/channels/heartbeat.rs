@@ -23,8 +23,8 @@ impl Heartbeat {
 pub(crate) struct HeartbeatRoute(HttpTarget);
 
 impl HeartbeatRoute {
-    pub(crate) fn whom(&self) -> String {
-        self.0.whom()
+    pub(crate) fn peer(&self) -> String {
+        self.0.peer()
     }
 
     pub(crate) fn beat(&self, bound: &TimeBound) -> Result<String, DeliveryError> {

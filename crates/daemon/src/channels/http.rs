@@ -55,7 +55,7 @@ impl HttpTarget {
         suffix: &str,
         secret: Option<SecretText>,
     ) -> Result<HttpTarget, ChannelFault> {
-        let wrong = |what: &str, advice| ChannelFault::Wrong { key, what: what.to_owned(), advice };
+        let wrong = |problem: &str, advice| ChannelFault::Wrong { key, problem: problem.to_owned(), advice };
         let form = "write it as https://HOST/PATH or http://HOST:PORT/PATH";
         let text = if suffix.is_empty() { url.0.clone() } else { format!("{}{suffix}", url.0.trim_end_matches('/')) };
         let uri: Uri = text.parse().map_err(|_| wrong("this is no URL", form))?;
@@ -75,9 +75,9 @@ impl HttpTarget {
     }
 
     /// Adds the URL and the secret to a fingerprint.
-    pub(crate) fn mark(&self, maker: &mut FingerprintMaker) {
+    pub(crate) fn add_to_fingerprint(&self, maker: &mut FingerprintMaker) {
         maker.add("url", Some(self.uri.to_string().as_bytes()));
-        SecretText::mark(self.secret.as_ref(), "secret", maker);
+        SecretText::add_to_fingerprint(self.secret.as_ref(), "secret", maker);
     }
 
     /// The secret for this URL.
@@ -91,7 +91,7 @@ impl HttpTarget {
     }
 
     /// The server, without secret parts of the URL.
-    pub(crate) fn whom(&self) -> String {
+    pub(crate) fn peer(&self) -> String {
         origin(&self.uri)
     }
 
@@ -114,7 +114,7 @@ impl HttpTarget {
 
     /// An agent for a single request: messages are rare.
     fn agent(&self, bound: &TimeBound) -> Result<Agent, DeliveryError> {
-        let left = bound.need(&self.whom(), DELIVERY_MAX)?;
+        let left = bound.left_or_error(&self.peer(), DELIVERY_MAX)?;
         let tls = TlsConfig::builder()
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .root_certs(RootCerts::PlatformVerifier)
@@ -129,32 +129,32 @@ impl HttpTarget {
             .timeout_connect(Some(CONNECT_MAX.min(left)))
             .max_idle_connections(0);
         // The environment's proxies are not for this machine.
-        let is_here = matches!(self.uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
-        Ok(if is_here { config.proxy(None) } else { config }.build().new_agent())
+        let is_local = matches!(self.uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        Ok(if is_local { config.proxy(None) } else { config }.build().new_agent())
     }
 
     fn judge(&self, answer: Result<Response<Body>, ureq::Error>, bound: &TimeBound) -> Result<String, DeliveryError> {
-        let whom = self.whom();
+        let peer = self.peer();
         let answer = answer.map_err(|error| self.explain(error, bound))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(format!("HTTP {}", status.as_u16()));
         }
         if status.is_redirection() {
-            let place = answer.headers().get("location").and_then(|place| place.to_str().ok());
-            let place = place.and_then(|place| place.parse::<Uri>().ok());
-            let elsewhere = match place {
+            let location = answer.headers().get("location").and_then(|location| location.to_str().ok());
+            let location = location.and_then(|location| location.parse::<Uri>().ok());
+            let target = match location {
                 Some(uri) if uri.host().is_some() => excerpt(&origin(&uri)),
                 _ => "another path".to_owned(),
             };
-            return Err(DeliveryError::Redirected { whom, elsewhere });
+            return Err(DeliveryError::Redirected { peer, target });
         }
-        let mut said = Vec::new();
+        let mut reply = Vec::new();
         // An answer that breaks off is used as far as it came.
-        let _ = answer.into_body().into_reader().take(ANSWER_MAX).read_to_end(&mut said);
-        let said = String::from_utf8_lossy(&said);
-        let said = self.secret.as_ref().map_or(said.to_string(), |secret| secret.hide_in(&said));
-        let said = excerpt(&format!("HTTP {} {said}", status.as_u16()));
+        let _ = answer.into_body().into_reader().take(ANSWER_MAX).read_to_end(&mut reply);
+        let reply = String::from_utf8_lossy(&reply);
+        let reply = self.secret.as_ref().map_or(reply.to_string(), |secret| secret.hide_in(&reply));
+        let reply = excerpt(&format!("HTTP {} {reply}", status.as_u16()));
         let advice = match status.as_u16() {
             401 | 403 => "look at the token and what it may do",
             404 | 405 => "look at url",
@@ -162,42 +162,42 @@ impl HttpTarget {
             429 => "it wants fewer messages: look at its limits",
             _ => "look into its log",
         };
-        Err(DeliveryError::Refused { whom, what: "the message was".to_owned(), said, advice })
+        Err(DeliveryError::Refused { peer, item: "the message was".to_owned(), reply, advice })
     }
 
     fn explain(&self, error: ureq::Error, bound: &TimeBound) -> DeliveryError {
-        let whom = self.whom();
+        let peer = self.peer();
         if let Some(fault) = rustls_error(&error) {
             return certificates::explain(
-                &whom,
+                &peer,
                 fault,
                 TRUST,
                 "write http:// if that is meant, or name the port of its TLS",
             );
         }
         match error {
-            ureq::Error::Timeout(_) => bound.over(&whom),
-            ureq::Error::HostNotFound => DeliveryError::Unreachable { whom, why: "no such host".to_owned() },
-            ureq::Error::ConnectionFailed => DeliveryError::Unreachable { whom, why: "no connection".to_owned() },
+            ureq::Error::Timeout(_) => bound.timeout_error(&peer),
+            ureq::Error::HostNotFound => DeliveryError::Unreachable { peer, why: "no such host".to_owned() },
+            ureq::Error::ConnectionFailed => DeliveryError::Unreachable { peer, why: "no connection".to_owned() },
             ureq::Error::ConnectProxyFailed(why) => {
-                DeliveryError::Unreachable { whom, why: excerpt(&format!("the proxy says {why}")) }
+                DeliveryError::Unreachable { peer, why: excerpt(&format!("the proxy says {why}")) }
             }
             ureq::Error::Io(error) => match error.kind() {
                 std::io::ErrorKind::UnexpectedEof
                 | std::io::ErrorKind::ConnectionReset
                 | std::io::ErrorKind::BrokenPipe => {
-                    DeliveryError::Nonsense { whom, why: "broke off in the middle".to_owned() }
+                    DeliveryError::Nonsense { peer, why: "broke off in the middle".to_owned() }
                 }
-                std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock => bound.over(&whom),
-                _ => DeliveryError::Unreachable { whom, why: excerpt(&system_words(&error)) },
+                std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock => bound.timeout_error(&peer),
+                _ => DeliveryError::Unreachable { peer, why: excerpt(&system_words(&error)) },
             },
             ureq::Error::LargeResponseHeader(..) => {
-                DeliveryError::Nonsense { whom, why: "answers with a header without end".to_owned() }
+                DeliveryError::Nonsense { peer, why: "answers with a header without end".to_owned() }
             }
             other => {
-                let said = other.to_string();
-                let said = self.secret.as_ref().map_or(said.clone(), |secret| secret.hide_in(&said));
-                DeliveryError::Nonsense { whom, why: excerpt(&format!("does not speak HTTP ({said})")) }
+                let text = other.to_string();
+                let text = self.secret.as_ref().map_or(text.clone(), |secret| secret.hide_in(&text));
+                DeliveryError::Nonsense { peer, why: excerpt(&format!("does not speak HTTP ({text})")) }
             }
         }
     }

@@ -6,7 +6,7 @@ use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::{Address, Message};
 
 /// The configured addresses of a mail.
-pub(crate) struct MailHeads {
+pub(crate) struct MailAddresses {
     /// The recipients: at least one.
     pub(crate) to: Vec<Address>,
     /// The sender, if one is set.
@@ -26,9 +26,9 @@ pub(crate) struct WrittenMail {
 }
 
 /// Writes a message as mail.
-pub(crate) fn write(heads: &MailHeads, message: &OutgoingMessage) -> Result<WrittenMail, lettre::error::Error> {
+pub(crate) fn write(addresses: &MailAddresses, message: &OutgoingMessage) -> Result<WrittenMail, lettre::error::Error> {
     let host = message.host_name();
-    let from = match &heads.from {
+    let from = match &addresses.from {
         Some(from) => from.clone(),
         None => Address::new("scrubjay", &host).unwrap_or_else(|_| Address::new_dangerous("scrubjay", "localhost")),
     };
@@ -40,7 +40,7 @@ pub(crate) fn write(heads: &MailHeads, message: &OutgoingMessage) -> Result<Writ
         .message_id(Some(message_id(&message.row.id)))
         .header(ContentType::TEXT_PLAIN)
         .raw_header(raw("Auto-Submitted", "auto-generated"));
-    for to in &heads.to {
+    for to in &addresses.to {
         mail = mail.to(Mailbox::new(None, to.clone()));
     }
     if let Some(first) = &message.row.reply_to {
@@ -52,7 +52,7 @@ pub(crate) fn write(heads: &MailHeads, message: &OutgoingMessage) -> Result<Writ
     let bytes = mail.body(message.text())?.formatted();
     // A server that asks for a full name refuses a bare one; an address literal may stand in its place (RFC 5321, 4.1.3).
     let greeting = Some(host).filter(|host| host.contains('.'));
-    Ok(WrittenMail { from, to: heads.to.clone(), bytes, greeting })
+    Ok(WrittenMail { from, to: addresses.to.clone(), bytes, greeting })
 }
 
 fn raw(name: &'static str, value: &str) -> HeaderValue {

@@ -97,7 +97,7 @@ channel_kinds! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryReceipt {
     /// The other side's reply, in one line: `250 2.0.0 Ok: queued as 4B1D`, `HTTP 200`.
-    pub said: String,
+    pub reply: String,
     /// How long it took.
     pub took: Duration,
 }
@@ -141,7 +141,7 @@ impl AlertChannels {
             return Err(DeliveryError::NoChannel { channel: message.channel.clone() });
         };
         let (route, outgoing) = (Arc::clone(&open.route), OutgoingMessage::new(message.clone(), sender.clone()));
-        self.bounded(route.whom(), move |bound| route.deliver(&outgoing, bound))
+        self.bounded(route.peer(), move |bound| route.deliver(&outgoing, bound))
     }
 
     /// Reports to the heartbeat's URL that this machine is alive. `None`: no such URL is set.
@@ -150,23 +150,23 @@ impl AlertChannels {
     /// The request failed, with the same errors as in [`AlertChannels::deliver`].
     pub fn beat(&self) -> Option<Result<DeliveryReceipt, DeliveryError>> {
         let route = Arc::clone(self.heartbeat.as_ref()?);
-        Some(self.bounded(route.whom(), move |bound| route.beat(bound)))
+        Some(self.bounded(route.peer(), move |bound| route.beat(bound)))
     }
 
     fn bounded(
         &self,
-        whom: String,
+        peer: String,
         deliver: impl FnOnce(&TimeBound) -> Result<String, DeliveryError> + Send + 'static,
     ) -> Result<DeliveryReceipt, DeliveryError> {
         let begun = Instant::now();
-        let said = bounds::within(self.bound, whom, deliver)?;
-        Ok(DeliveryReceipt { said, took: begun.elapsed() })
+        let reply = bounds::within(self.bound, peer, deliver)?;
+        Ok(DeliveryReceipt { reply, took: begun.elapsed() })
     }
 }
 
 impl fmt::Debug for AlertChannels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let routes = self.routes.iter().map(|route| (route.name, route.route.whom()));
+        let routes = self.routes.iter().map(|route| (route.name, route.route.peer()));
         f.debug_map().entries(routes).finish()
     }
 }

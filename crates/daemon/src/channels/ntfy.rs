@@ -33,8 +33,8 @@ impl ChannelKind for NtfySettings {
         let token = self.token_file.as_ref().map(|path| SecretText::read("alert.ntfy.token-file", path)).transpose()?;
         let target = HttpTarget::new(URL, &self.url, "", token)?;
         if target.path().trim_matches('/').is_empty() {
-            let what = "no topic is named".to_owned();
-            return Err(ChannelFault::Wrong { key: URL, what, advice: "write it as https://ntfy.sh/TOPIC" });
+            let problem = "no topic is named".to_owned();
+            return Err(ChannelFault::Wrong { key: URL, problem, advice: "write it as https://ntfy.sh/TOPIC" });
         }
         Ok(Arc::new(NtfyRoute(target)))
     }
@@ -43,12 +43,12 @@ impl ChannelKind for NtfySettings {
 struct NtfyRoute(HttpTarget);
 
 impl AlertRoute for NtfyRoute {
-    fn mark(&self, maker: &mut FingerprintMaker) {
-        self.0.mark(maker);
+    fn add_to_fingerprint(&self, maker: &mut FingerprintMaker) {
+        self.0.add_to_fingerprint(maker);
     }
 
-    fn whom(&self) -> String {
-        self.0.whom()
+    fn peer(&self) -> String {
+        self.0.peer()
     }
 
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError> {

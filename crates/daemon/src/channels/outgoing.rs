@@ -44,7 +44,7 @@ impl OutgoingMessage {
 
     /// The name of the host in a form for mail and greetings: letters, digits, dots and hyphens.
     pub(crate) fn host_name(&self) -> String {
-        let name: String = self.sender.host.chars().map(|char| if is_of_name(char) { char } else { '-' }).collect();
+        let name: String = self.sender.host.chars().map(|char| if is_name_char(char) { char } else { '-' }).collect();
         let name = name.trim_matches(['-', '.']);
         if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
     }
@@ -84,7 +84,7 @@ pub(crate) fn subject_words(subject: &IncidentSubject) -> (&'static str, &str) {
     }
 }
 
-fn is_of_name(char: char) -> bool {
+fn is_name_char(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '.' | '-')
 }
 
@@ -96,9 +96,9 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// The other side's reply for an error or a receipt: one line, not too long.
-pub(crate) fn excerpt(said: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     const CHARACTERS: usize = 200;
-    let words: Vec<&str> = said.split(|char: char| char.is_whitespace() || char.is_control()).collect();
+    let words: Vec<&str> = text.split(|char: char| char.is_whitespace() || char.is_control()).collect();
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(CHARACTERS) {
         None => line,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_is_one_line_and_not_too_long() {
+    fn a_reply_is_shortened_to_one_line_of_bounded_length() {
         assert_eq!(excerpt(" 5.7.8 no:\r\n\tno\0 way "), "5.7.8 no: no way");
         assert_eq!(excerpt(&"ü".repeat(500)).chars().count(), 201);
         assert_eq!(one_line("a\r\nBcc: x\u{2028}y\u{202e}z"), "a  Bcc: x y z");

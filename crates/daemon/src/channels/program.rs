@@ -14,13 +14,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes of its output that are kept; the rest is read and dropped.
-const SAID_MAX: usize = 4096;
+const OUTPUT_MAX: usize = 4096;
 /// The interval between checks whether it has ended.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long its output is read after its end: processes that it left in the background may hold the output open.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const DRAIN_TIME: Duration = Duration::from_millis(200);
 /// Variables between systemd and the daemon, which the program does not get.
-const NOT_FOR_OTHERS: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+const SYSTEMD_VARIABLES: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
 /// A program to be run.
 pub(crate) struct ProgramCall<'a> {
@@ -39,22 +39,22 @@ pub(crate) struct ProgramCall<'a> {
 impl ProgramCall<'_> {
     /// Runs it to its end; returns its output if it succeeded.
     pub(crate) fn run(self, bound: &TimeBound) -> Result<String, DeliveryError> {
-        let whom = self.program.display().to_string();
+        let peer = self.program.display().to_string();
         let advice = self.advice;
-        let failed = |why: String| DeliveryError::Program { whom: whom.clone(), why, advice };
+        let failed = |why: String| DeliveryError::Program { peer: peer.clone(), why, advice };
         let (mut child, output) = self.start().map_err(|error| failed(format!("cannot be run: {error}")))?;
-        let said = listen(output);
+        let pieces = read_output(output);
         feed(&mut child, self.input);
         let Some(status) = wait(&mut child, bound).map_err(|error| failed(format!("was lost: {error}")))? else {
-            end(child);
+            kill_group(child);
             return Err(failed("did not end in time, and was killed with all that it had started".to_owned()));
         };
-        let said = last_words(&said);
+        let output = collect_output(&pieces);
         if status.success() {
-            return Ok(said);
+            return Ok(output);
         }
-        let how = how_it_ended(status);
-        Err(failed(if said.is_empty() { how } else { format!("{how}: {said}") }))
+        let ending = exit_text(status);
+        Err(failed(if output.is_empty() { ending } else { format!("{ending}: {output}") }))
     }
 
     fn start(&self) -> io::Result<(Child, PipeReader)> {
@@ -63,7 +63,7 @@ impl ProgramCall<'_> {
         for (name, value) in &self.environment {
             command.env(name, OsStr::new(&value.replace('\0', " ")));
         }
-        for name in NOT_FOR_OTHERS {
+        for name in SYSTEMD_VARIABLES {
             command.env_remove(name);
         }
         // Both streams into one pipe, so that the order is kept.
@@ -75,12 +75,12 @@ impl ProgramCall<'_> {
 }
 
 /// Reads its output, in a thread, piece by piece.
-fn listen(mut output: PipeReader) -> Receiver<Vec<u8>> {
+fn read_output(mut output: PipeReader) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let (mut buffer, mut kept) = ([0; SAID_MAX], 0);
+        let (mut buffer, mut kept) = ([0; OUTPUT_MAX], 0);
         while let Ok(length @ 1..) = output.read(&mut buffer) {
-            let piece = length.min(SAID_MAX - kept);
+            let piece = length.min(OUTPUT_MAX - kept);
             kept += piece;
             // It is read even without a receiver, because a full pipe would block the program.
             if piece > 0 {
@@ -92,10 +92,10 @@ fn listen(mut output: PipeReader) -> Receiver<Vec<u8>> {
 }
 
 /// Its output, in one line.
-fn last_words(said: &Receiver<Vec<u8>>) -> String {
+fn collect_output(pieces: &Receiver<Vec<u8>>) -> String {
     let mut all = Vec::new();
-    let end = Instant::now() + LAST_WORDS;
-    while let Ok(piece) = said.recv_timeout(end.saturating_duration_since(Instant::now())) {
+    let end = Instant::now() + DRAIN_TIME;
+    while let Ok(piece) = pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
         all.extend(piece);
     }
     excerpt(&String::from_utf8_lossy(&all))
@@ -114,7 +114,7 @@ fn wait(child: &mut Child, bound: &TimeBound) -> io::Result<Option<ExitStatus>> 
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        match bound.left(LOOK) {
+        match bound.left(POLL_INTERVAL) {
             Some(pause) => thread::sleep(pause),
             None => return Ok(None),
         }
@@ -122,13 +122,13 @@ fn wait(child: &mut Child, bound: &TimeBound) -> io::Result<Option<ExitStatus>> 
 }
 
 /// Kills it and its whole group, and has a thread reap it.
-fn end(mut child: Child) {
+fn kill_group(mut child: Child) {
     // It is not reaped yet, so its id cannot belong to another process.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     thread::spawn(move || child.wait());
 }
 
-fn how_it_ended(status: ExitStatus) -> String {
+fn exit_text(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),

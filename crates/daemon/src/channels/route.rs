@@ -15,10 +15,10 @@ pub(crate) trait ChannelKind {
 /// A channel with checked settings.
 pub(crate) trait AlertRoute: Send + Sync {
     /// Adds all settings that matter to a fingerprint, the contents of secret files included.
-    fn mark(&self, maker: &mut FingerprintMaker);
+    fn add_to_fingerprint(&self, maker: &mut FingerprintMaker);
 
     /// The other side, without secrets: `smtp.example.org:587`.
-    fn whom(&self) -> String;
+    fn peer(&self) -> String;
 
     /// Sends a message, and returns the reply in one line. Gives up when the time is over; a step that cannot (a name
     /// being looked up) is abandoned by the caller.
@@ -39,7 +39,7 @@ impl OpenRoute {
     /// Opens a channel, and computes its fingerprint.
     pub(crate) fn new(name: &'static str, route: Arc<dyn AlertRoute>) -> OpenRoute {
         let mut maker = FingerprintMaker::new(name);
-        route.mark(&mut maker);
+        route.add_to_fingerprint(&mut maker);
         OpenRoute { name, fingerprint: maker.finish(), route }
     }
 }

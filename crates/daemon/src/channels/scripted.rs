@@ -34,32 +34,32 @@ impl ScriptedServer {
     /// A mail server that answers each line in turn: `(beginning of the line, answer)`; the first answer is the greeting.
     pub(crate) fn smtp(script: &'static [(&'static str, &'static str)]) -> ScriptedServer {
         ScriptedServer::new(move |stream| {
-            let (mut reader, mut heard) = (BufReader::new(stream), String::new());
+            let (mut reader, mut received) = (BufReader::new(stream), String::new());
             for (expected, answer) in script {
                 if !expected.is_empty() {
-                    let begun = heard.len();
+                    let line_start = received.len();
                     // A mail is read up to its final dot.
-                    while reader.read_line(&mut heard).is_ok_and(|length| length > 0) && *expected == "." {
-                        if heard.ends_with("\r\n.\r\n") {
+                    while reader.read_line(&mut received).is_ok_and(|length| length > 0) && *expected == "." {
+                        if received.ends_with("\r\n.\r\n") {
                             break;
                         }
                     }
-                    let line = heard[begun..].to_owned();
+                    let line = received[line_start..].to_owned();
                     if *expected != "." && !line.starts_with(expected) {
-                        return format!("{heard}[expected {expected}]");
+                        return format!("{received}[expected {expected}]");
                     }
                 }
                 if reader.get_mut().write_all(format!("{answer}\r\n").as_bytes()).is_err() {
-                    return heard;
+                    return received;
                 }
             }
-            let _ = reader.read_to_string(&mut heard);
-            heard
+            let _ = reader.read_to_string(&mut received);
+            received
         })
     }
 
     /// What it received.
-    pub(crate) fn heard(self) -> String {
+    pub(crate) fn received(self) -> String {
         self.thread.join().unwrap()
     }
 }

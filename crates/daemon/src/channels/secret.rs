@@ -28,8 +28,11 @@ impl SecretText {
         if mode & 0o077 != 0 {
             return Err(ChannelFault::Exposed { key, path: path.to_owned(), mode });
         }
-        let wrong =
-            |what: &str, advice| ChannelFault::Wrong { key, what: format!("{} {what}", path.display()), advice };
+        let wrong = |problem: &str, advice| ChannelFault::Wrong {
+            key,
+            problem: format!("{} {problem}", path.display()),
+            advice,
+        };
         let text = String::from_utf8(bytes).map_err(|_| wrong("is no text", "write the secret into it, as UTF-8"))?;
         let text = text.strip_suffix('\n').unwrap_or(&text);
         let text = text.strip_suffix('\r').unwrap_or(text);
@@ -53,7 +56,7 @@ impl SecretText {
     }
 
     /// Adds a secret to a fingerprint.
-    pub(crate) fn mark(secret: Option<&SecretText>, key: &str, maker: &mut FingerprintMaker) {
+    pub(crate) fn add_to_fingerprint(secret: Option<&SecretText>, key: &str, maker: &mut FingerprintMaker) {
         maker.add(key, secret.map(|secret| secret.0.as_bytes()));
     }
 }
@@ -108,7 +111,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_line_is_the_secret_and_what_is_none_is_refused() {
+    fn a_secret_is_one_line_and_any_other_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let read = |text: &str| SecretText::read("key", &file(&folder, "secret", text, 0o600));
         for text in [" p@ss: w^rd$ ", " p@ss: w^rd$ \n", " p@ss: w^rd$ \r\n"] {
@@ -124,7 +127,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn it_is_never_shown() {
+    fn a_secret_is_never_shown() {
         let secret = SecretText("hunter2".to_owned());
         assert_eq!(format!("{secret:?} {}", secret.hide_in("no such password: hunter2")), "*** no such password: ***");
     }

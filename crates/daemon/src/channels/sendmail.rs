@@ -20,7 +20,7 @@ pub(crate) fn find() -> Option<SendmailRoute> {
 
 impl SendmailRoute {
     /// The program's path.
-    pub(crate) fn whom(&self) -> String {
+    pub(crate) fn peer(&self) -> String {
         self.0.display().to_string()
     }
 
@@ -37,7 +37,7 @@ impl SendmailRoute {
             input,
             advice: "look into the mail server's log, or name a server in [alert.email]",
         };
-        let said = call.run(bound)?;
-        Ok(if said.is_empty() { "sendmail took it".to_owned() } else { format!("sendmail took it: {said}") })
+        let output = call.run(bound)?;
+        Ok(if output.is_empty() { "sendmail took it".to_owned() } else { format!("sendmail took it: {output}") })
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct MailAuthority {
 
 impl SmtpServer {
     /// The server's name and port: `smtp.example.org:587`.
-    pub(crate) fn whom(&self) -> String {
+    pub(crate) fn peer(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
         } else {
@@ -63,57 +63,57 @@ impl SmtpServer {
 
     /// Sends a mail. Returns the server's reply, and which recipients it refused.
     pub(crate) fn send(&self, mail: &WrittenMail, bound: &TimeBound) -> Result<String, DeliveryError> {
-        let at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
+        let error_at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
         let mut wire = self.connect(mail, bound)?;
-        wire.command(&Mail::new(Some(mail.from.clone()), Vec::new())).map_err(at(SmtpStep::Sender))?;
-        let (mut without, mut first) = (Vec::new(), None);
+        wire.command(&Mail::new(Some(mail.from.clone()), Vec::new())).map_err(error_at(SmtpStep::Sender))?;
+        let (mut replies, mut first_refusal) = (Vec::new(), None);
         for to in &mail.to {
             match wire.command(&Rcpt::new(to.clone(), Vec::new())) {
                 Ok(_) => {}
                 Err(WireFault::Answer(answer)) => {
-                    without.push(format!("not for {to}: {}", self.words(&answer)));
-                    first.get_or_insert(WireFault::Answer(answer));
+                    replies.push(format!("not for {to}: {}", self.words(&answer)));
+                    first_refusal.get_or_insert(WireFault::Answer(answer));
                 }
                 Err(fault) => return Err(self.explain(SmtpStep::Recipient, fault, bound)),
             }
         }
-        if without.len() == mail.to.len()
-            && let Some(fault) = first
+        if replies.len() == mail.to.len()
+            && let Some(fault) = first_refusal
         {
             return Err(self.explain(SmtpStep::Recipient, fault, bound));
         }
-        wire.command(&Data).map_err(at(SmtpStep::Message))?;
-        let answer = wire.mail(&mail.bytes).map_err(at(SmtpStep::Message))?;
-        without.insert(0, self.words(&answer));
+        wire.command(&Data).map_err(error_at(SmtpStep::Message))?;
+        let answer = wire.mail(&mail.bytes).map_err(error_at(SmtpStep::Message))?;
+        replies.insert(0, self.words(&answer));
         // The mail is accepted: later replies change nothing, and are not awaited.
         let _ = wire.farewell(&Quit);
-        Ok(without.join("; "))
+        Ok(replies.join("; "))
     }
 
     /// Connects, up to encryption and login.
     fn connect<'a>(&self, mail: &WrittenMail, bound: &'a TimeBound) -> Result<SmtpWire<'a>, DeliveryError> {
-        let at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
+        let error_at = |step: SmtpStep| move |fault: WireFault| self.explain(step, fault, bound);
         let hello = Ehlo::new(match &mail.greeting {
             Some(name) => ClientId::Domain(name.clone()),
             None => ClientId::Ipv4(Ipv4Addr::LOCALHOST),
         });
-        let mut wire = SmtpWire::connect(&self.host, self.port, bound).map_err(at(SmtpStep::Greeting))?;
+        let mut wire = SmtpWire::connect(&self.host, self.port, bound).map_err(error_at(SmtpStep::Greeting))?;
         if self.tls == MailTls::Tls {
-            wire = wire.encrypt(&self.host, self.config()?).map_err(at(SmtpStep::Greeting))?;
+            wire = wire.encrypt(&self.host, self.config()?).map_err(error_at(SmtpStep::Greeting))?;
         }
-        wire.answer().map_err(at(SmtpStep::Greeting))?;
-        let mut server = self.info(&wire.command(&hello).map_err(at(SmtpStep::Greeting))?)?;
+        wire.answer().map_err(error_at(SmtpStep::Greeting))?;
+        let mut server = self.info(&wire.command(&hello).map_err(error_at(SmtpStep::Greeting))?)?;
         if self.tls == MailTls::Starttls {
             if !server.supports_feature(Extension::StartTls) {
                 return Err(DeliveryError::Unencrypted {
-                    whom: self.whom(),
+                    peer: self.peer(),
                     why: "offers no encryption (STARTTLS)".to_owned(),
                     advice: "take its port for TLS with tls = \"tls\"; tls = \"none\" only within a network that you trust",
                 });
             }
-            wire.command(&Starttls).map_err(at(SmtpStep::Encryption))?;
-            wire = wire.encrypt(&self.host, self.config()?).map_err(at(SmtpStep::Encryption))?;
-            server = self.info(&wire.command(&hello).map_err(at(SmtpStep::Encryption))?)?;
+            wire.command(&Starttls).map_err(error_at(SmtpStep::Encryption))?;
+            wire = wire.encrypt(&self.host, self.config()?).map_err(error_at(SmtpStep::Encryption))?;
+            server = self.info(&wire.command(&hello).map_err(error_at(SmtpStep::Encryption))?)?;
         }
         if let Some(login) = &self.login {
             self.log_in(login, &server, &mut wire, bound)?;
@@ -130,9 +130,9 @@ impl SmtpServer {
     ) -> Result<(), DeliveryError> {
         let Some(mechanism) = server.get_auth_mechanism(&[Mechanism::Plain, Mechanism::Login]) else {
             return Err(DeliveryError::Refused {
-                whom: self.whom(),
-                what: "AUTH".to_owned(),
-                said: "it offers neither PLAIN nor LOGIN".to_owned(),
+                peer: self.peer(),
+                item: "AUTH".to_owned(),
+                reply: "it offers neither PLAIN nor LOGIN".to_owned(),
                 advice: "leave user and password-file out, or take another port",
             });
         };
@@ -153,7 +153,7 @@ impl SmtpServer {
 
     fn info(&self, answer: &Response) -> Result<ServerInfo, DeliveryError> {
         ServerInfo::from_response(answer)
-            .map_err(|error| DeliveryError::Nonsense { whom: self.whom(), why: self.hide(&error.to_string()) })
+            .map_err(|error| DeliveryError::Nonsense { peer: self.peer(), why: self.hide(&error.to_string()) })
     }
 
     fn config(&self) -> Result<Arc<ClientConfig>, DeliveryError> {
@@ -164,7 +164,7 @@ impl SmtpServer {
             None => Ok(builder.with_platform_verifier()?.with_no_client_auth()),
         });
         config.map(Arc::new).map_err(|error| DeliveryError::Untrusted {
-            whom: self.whom(),
+            peer: self.peer(),
             why: excerpt(&error.to_string()),
             advice: "install the certificates of the usual CAs (Debian: apt install ca-certificates), or name one with ca-file",
         })
@@ -186,13 +186,13 @@ impl SmtpServer {
 
     fn explain(&self, step: SmtpStep, fault: WireFault, bound: &TimeBound) -> DeliveryError {
         match fault {
-            WireFault::Answer(answer) => smtp_error::refusal(self.whom(), step, self.words(&answer)),
-            WireFault::Nonsense(said) => DeliveryError::Nonsense {
-                whom: self.whom(),
-                why: format!("does not speak SMTP as expected ({})", self.hide(&said)),
+            WireFault::Answer(answer) => smtp_error::refusal(self.peer(), step, self.words(&answer)),
+            WireFault::Nonsense(text) => DeliveryError::Nonsense {
+                peer: self.peer(),
+                why: format!("does not speak SMTP as expected ({})", self.hide(&text)),
             },
-            WireFault::Connect(error) => smtp_error::of_connection(self.whom(), &error, bound),
-            WireFault::Lost(error) => smtp_error::of_stream(self.whom(), self.tls, step, &error, bound),
+            WireFault::Connect(error) => smtp_error::connection_error(self.peer(), &error, bound),
+            WireFault::Lost(error) => smtp_error::stream_error(self.peer(), self.tls, step, &error, bound),
         }
     }
 }

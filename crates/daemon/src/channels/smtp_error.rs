@@ -25,8 +25,8 @@ pub(crate) enum SmtpStep {
 }
 
 /// The error for a refusal by the server.
-pub(crate) fn refusal(whom: String, step: SmtpStep, said: String) -> DeliveryError {
-    let (what, advice) = match step {
+pub(crate) fn refusal(peer: String, step: SmtpStep, reply: String) -> DeliveryError {
+    let (item, advice) = match step {
         SmtpStep::Greeting => ("the connection was", "look whether it takes mail from this machine"),
         SmtpStep::Encryption => ("STARTTLS", "look into its log; or take its port for TLS with tls = \"tls\""),
         SmtpStep::Login => ("AUTH", "check user and password-file"),
@@ -34,43 +34,43 @@ pub(crate) fn refusal(whom: String, step: SmtpStep, said: String) -> DeliveryErr
         SmtpStep::Recipient => ("the recipient was", "check to; it may want user and password-file"),
         SmtpStep::Message => ("the mail was", "look into its log"),
     };
-    DeliveryError::Refused { whom, what: what.to_owned(), said, advice }
+    DeliveryError::Refused { peer, item: item.to_owned(), reply, advice }
 }
 
 /// The error if no connection can be made.
-pub(crate) fn of_connection(whom: String, error: &io::Error, bound: &TimeBound) -> DeliveryError {
+pub(crate) fn connection_error(peer: String, error: &io::Error, bound: &TimeBound) -> DeliveryError {
     match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock if bound.left(DELIVERY_MAX).is_none() => bound.over(&whom),
-        _ => DeliveryError::Unreachable { whom, why: excerpt(&system_words(error)) },
+        ErrorKind::TimedOut | ErrorKind::WouldBlock if bound.left(DELIVERY_MAX).is_none() => bound.timeout_error(&peer),
+        _ => DeliveryError::Unreachable { peer, why: excerpt(&system_words(error)) },
     }
 }
 
 /// The error if a connection fails later.
-pub(crate) fn of_stream(
-    whom: String,
+pub(crate) fn stream_error(
+    peer: String,
     tls: MailTls,
     step: SmtpStep,
     error: &io::Error,
     bound: &TimeBound,
 ) -> DeliveryError {
     if let Some(fault) = certificates::find(error) {
-        let plain = match tls {
+        let plain_advice = match tls {
             MailTls::Tls => "its port may be one for tls = \"starttls\" (587)",
             MailTls::Starttls | MailTls::None => "look into its log",
         };
-        return certificates::explain(&whom, fault, "name its CA with ca-file", plain);
+        return certificates::explain(&peer, fault, "name its CA with ca-file", plain_advice);
     }
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock if step == SmtpStep::Greeting && tls == MailTls::Starttls => {
             let why = "it does not greet".to_owned();
             let advice = "its port may be one for tls = \"tls\" (465)";
-            DeliveryError::Unencrypted { whom, why, advice }
+            DeliveryError::Unencrypted { peer, why, advice }
         }
-        ErrorKind::TimedOut | ErrorKind::WouldBlock => bound.over(&whom),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => bound.timeout_error(&peer),
         ErrorKind::UnexpectedEof
         | ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
-        | ErrorKind::BrokenPipe => DeliveryError::Nonsense { whom, why: "broke off in the middle".to_owned() },
-        _ => DeliveryError::Nonsense { whom, why: excerpt(&system_words(error)) },
+        | ErrorKind::BrokenPipe => DeliveryError::Nonsense { peer, why: "broke off in the middle".to_owned() },
+        _ => DeliveryError::Nonsense { peer, why: excerpt(&system_words(error)) },
     }
 }

@@ -12,7 +12,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 
 /// Bytes that are received in a whole dialogue, at most.
-const HEARD_MAX: usize = 1 << 20;
+const RECEIVED_MAX: usize = 1 << 20;
 /// Bytes of one reply, at most (Postfix: `smtp_response_limit` is 102,400).
 const ANSWER_MAX: usize = 100_000;
 
@@ -33,7 +33,7 @@ pub(crate) enum WireFault {
 struct BoundedSocket<'a> {
     stream: TcpStream,
     bound: &'a TimeBound,
-    heard: usize,
+    received: usize,
 }
 
 impl BoundedSocket<'_> {
@@ -45,12 +45,12 @@ impl BoundedSocket<'_> {
 
 impl Read for BoundedSocket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.heard > HEARD_MAX {
+        if self.received > RECEIVED_MAX {
             return Err(io::Error::other("it says more than a mail server has to say"));
         }
         self.stream.set_read_timeout(self.left()?)?;
         let length = self.stream.read(buffer)?;
-        self.heard += length;
+        self.received += length;
         Ok(length)
     }
 }
@@ -88,7 +88,7 @@ impl<'a> SmtpWire<'a> {
             };
             match TcpStream::connect_timeout(&address, left) {
                 Ok(stream) => {
-                    let stream = WireStream::Plain(BoundedSocket { stream, bound, heard: 0 });
+                    let stream = WireStream::Plain(BoundedSocket { stream, bound, received: 0 });
                     return Ok(SmtpWire { stream, rest: Vec::new() });
                 }
                 Err(error) => last = error,
@@ -122,12 +122,12 @@ impl<'a> SmtpWire<'a> {
     /// Sends a mail, and reads the reply. A line that begins with a dot gets another one before it (RFC 5321, 4.5.2).
     pub(crate) fn mail(&mut self, mail: &[u8]) -> Result<Response, WireFault> {
         let mut bytes = Vec::with_capacity(mail.len() + 16);
-        let mut is_begin = true;
+        let mut is_line_start = true;
         for &byte in mail {
-            if is_begin && byte == b'.' {
+            if is_line_start && byte == b'.' {
                 bytes.push(b'.');
             }
-            is_begin = byte == b'\n';
+            is_line_start = byte == b'\n';
             bytes.push(byte);
         }
         bytes.extend_from_slice(if bytes.ends_with(b"\r\n") { b".\r\n" } else { b"\r\n.\r\n" });

@@ -39,12 +39,12 @@ impl ChannelKind for WebhookSettings {
 struct WebhookRoute(HttpTarget);
 
 impl AlertRoute for WebhookRoute {
-    fn mark(&self, maker: &mut FingerprintMaker) {
-        self.0.mark(maker);
+    fn add_to_fingerprint(&self, maker: &mut FingerprintMaker) {
+        self.0.add_to_fingerprint(maker);
     }
 
-    fn whom(&self) -> String {
-        self.0.whom()
+    fn peer(&self) -> String {
+        self.0.peer()
     }
 
     fn deliver(&self, message: &OutgoingMessage, bound: &TimeBound) -> Result<String, DeliveryError> {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_utc_and_those_that_are_none_are_null() {
+    fn times_are_utc_and_impossible_ones_are_null() {
         assert_eq!(time(UnixSeconds(1_773_286_860)), "2026-03-12T03:41:00Z");
         assert_eq!(time(UnixSeconds(u64::MAX)), Value::Null);
     }

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sees_nothing_says_of_nothing_that_it_is_well() {
+    fn a_blind_document_shows_nothing_as_good() {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: "all".into() };
         let disk = |health: &str| DiskEntry { health: health.into(), ..DiskEntry::default() };
         let seen = WatchDocument {

@@ -5,4 +5,4 @@ mod past;
 mod server;
 
 pub use past::{BesideHistory, past, past_of};
-pub use server::{ControlDoor, ControlServer, PendingAnswer, ServerError};
+pub use server::{ControlAccess, ControlServer, PendingAnswer, ServerError};

@@ -61,7 +61,7 @@ pub struct BesideHistory {
 }
 
 /// Finds the data from other files for a disk with this row and these passes.
-pub type BesideOf<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> BesideHistory + 's;
+pub type FindDiskExtras<'s> = dyn Fn(&DiskRow, Option<&PassHistory>) -> BesideHistory + 's;
 
 /// Does what [`past`] does with a history that is open.
 ///
@@ -72,7 +72,7 @@ pub fn past_of(
     now: UnixSeconds,
     disk: Option<&str>,
     since: UnixSeconds,
-    beside: &BesideOf<'_>,
+    find_extras: &FindDiskExtras<'_>,
 ) -> Result<PastDocument, HistoryError> {
     let (mut disks, mut readings): (BTreeMap<DiskKey, DiskRow>, BTreeMap<DiskKey, PassHistory>) = Default::default();
     for row in history.rows()? {
@@ -83,21 +83,21 @@ pub fn past_of(
         }
     }
     let wanted = |key: &DiskKey| disk.is_none_or(|disk| key.0 == disk);
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     for (key, row) in disks.iter().filter(|(key, _)| wanted(key)) {
         let passes = readings.get(key);
-        let mut entry = in_short(history, row, passes, now)?;
+        let mut entry = summary(history, row, passes, now)?;
         if disk.is_some() {
-            entry.detail = Some(in_full(history, key, since, beside(row, passes))?);
+            entry.detail = Some(detail(history, key, since, find_extras(row, passes))?);
         }
-        told.push(entry);
+        entries.push(entry);
     }
     let events = match disk {
         None => history.events(EVENTS_MAX, None)?,
         Some(_) => Vec::new(),
     };
     let events = events.into_iter().filter(|event| event.at >= since).map(event_entry).collect();
-    Ok(PastDocument { schema: SCHEMA, events, disks: told })
+    Ok(PastDocument { schema: SCHEMA, events, disks: entries })
 }
 
 fn event_entry(event: HistoryEvent) -> PastEvent {
@@ -124,7 +124,7 @@ fn without_code(words: String) -> String {
     }
 }
 
-fn in_short(
+fn summary(
     history: &HistoryDatabase,
     row: &DiskRow,
     reading: Option<&PassHistory>,
@@ -133,7 +133,7 @@ fn in_short(
     let key = &row.facts.key;
     let passes = history.passes(key)?;
     let findings = history.findings(key)?;
-    let warmth = history.temperatures(key, UnixSeconds(now.0.saturating_sub(TEMPERATURE_SPAN)))?;
+    let temperatures = history.temperatures(key, UnixSeconds(now.0.saturating_sub(TEMPERATURE_SPAN)))?;
     let sectors = passes.iter().map(|pass| pass.sectors).sum::<u64>() + reading.map_or(0, |reading| reading.done);
     let counters = row.counters.iter().map(|(kind, counter)| CounterEntry {
         key: kind.key().to_owned(),
@@ -150,7 +150,7 @@ fn in_short(
         drive: DriveSays {
             read: row.smart_read.0,
             passed: row.word.passed,
-            celsius: warmth.last().map(|point| point.max),
+            celsius: temperatures.last().map(|point| point.max),
             // The log of an NVMe drive has both values; other drives have neither.
             used_percent: row.counters.contains_key(&CounterKind::MediaErrors).then_some(row.word.used),
             counters: counters.collect(),
@@ -176,11 +176,11 @@ fn by_month(findings: &[FindingRecord], now: UnixSeconds) -> [u64; MONTHS] {
     std::array::from_fn(|month| known_at(now.0.saturating_sub((MONTHS - 1 - month) as u64 * MONTH)))
 }
 
-fn in_full(
+fn detail(
     history: &HistoryDatabase,
     key: &DiskKey,
     since: UnixSeconds,
-    beside: BesideHistory,
+    extras: BesideHistory,
 ) -> Result<DiskDetail, HistoryError> {
     let mut counters: BTreeMap<CounterKind, Vec<(u64, u64)>> = BTreeMap::new();
     for CounterPoint { at, kind, value } in history.counters_over_time(key, since)? {
@@ -201,19 +201,19 @@ fn in_full(
         found: finding.first_seen.0,
         gone: finding.gone.map(|gone| gone.0),
     };
-    let mut warmth: BTreeMap<u64, i32> = BTreeMap::new();
+    let mut temperatures: BTreeMap<u64, i32> = BTreeMap::new();
     for point in history.temperatures(key, since)? {
-        let day = warmth.entry(point.at.0 / DAY * DAY).or_insert(point.max);
+        let day = temperatures.entry(point.at.0 / DAY * DAY).or_insert(point.max);
         *day = (*day).max(point.max);
     }
     Ok(DiskDetail {
-        surface: beside.surface,
-        bench: beside.bench,
+        surface: extras.surface,
+        bench: extras.bench,
         events: history.events(EVENTS_OF_DISK_MAX, Some(key))?.into_iter().map(event_entry).collect(),
         passes: history.passes(key)?.into_iter().take(100).map(pass).collect(),
         findings: history.findings(key)?.into_iter().take(256).map(finding).collect(),
         counters: counters.into_iter().map(trend).collect(),
-        temperatures: warmth.into_iter().collect(),
+        temperatures: temperatures.into_iter().collect(),
     })
 }
 
@@ -221,18 +221,18 @@ fn in_full(
 /// its serial number or WWN. An error of the file is reported with the results that can be read.
 fn bench(folder: &Path, clock: WatchClock, id: Option<&str>, key: &DiskKey) -> BenchPast {
     let log = BenchLog::new(folder);
-    let (all, senseless) = match log.look() {
-        Ok(looked) => looked,
+    let (all, bad_lines) = match log.look() {
+        Ok(read) => read,
         Err(error) => {
             let trouble = Some(format!("{}: {error}", log.path().display()));
             return BenchPast { trouble, ..BenchPast::default() };
         }
     };
-    let is_it = |known: &str| match id {
+    let is_of_disk = |known: &str| match id {
         Some(id) => known == id,
         None => known.split_whitespace().any(|word| is_alike(word, &key.0)),
     };
-    let of_it = all.iter().enumerate().rev().filter(|(_, past)| is_it(&past.key)).take(BENCH_MAX);
+    let of_disk = all.iter().enumerate().rev().filter(|(_, past)| is_of_disk(&past.key)).take(BENCH_MAX);
     let entry = |(number, past): (usize, &PastBench)| {
         let BenchComparison { past: before, warnings, .. } = compare(past, &all[..number]);
         BenchEntry {
@@ -244,11 +244,11 @@ fn bench(folder: &Path, clock: WatchClock, id: Option<&str>, key: &DiskKey) -> B
             warnings: warnings.into_iter().map(|warning| warning.words).collect(),
         }
     };
-    let trouble = (senseless > 0).then(|| {
-        let lines = if senseless == 1 { "1 line of it makes" } else { &format!("{senseless} lines of it make") };
+    let trouble = (bad_lines > 0).then(|| {
+        let lines = if bad_lines == 1 { "1 line of it makes" } else { &format!("{bad_lines} lines of it make") };
         format!("{}: {lines} no sense, and what stood there is not shown", log.path().display())
     });
-    BenchPast { results: of_it.map(entry).collect(), trouble }
+    BenchPast { results: of_disk.map(entry).collect(), trouble }
 }
 
 /// When each part of a disk was last read: by the map of regions that its scrub keeps. Without a map only the date of
@@ -288,11 +288,11 @@ mod tests {
     use scrubjay_core::units::SectorRange;
 
     #[test]
-    fn what_a_benchmark_kept_is_told_with_its_past_and_so_is_damage() {
+    fn benchmark_results_are_listed_with_their_past_and_damage_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let clock = WatchClock::new(None);
-        let of = |id: Option<&str>| bench(folder.path(), clock, id, &DiskKey("ZL2".into()));
-        assert_eq!(of(Some("naa.5 ZL2")), BenchPast::default(), "nothing was measured, and nothing is wrong");
+        let bench_of = |id: Option<&str>| bench(folder.path(), clock, id, &DiskKey("ZL2".into()));
+        assert_eq!(bench_of(Some("naa.5 ZL2")), BenchPast::default(), "nothing was measured, and nothing is wrong");
         let line = |id: &str, at: u64, mean: f64| {
             format!(
                 "{{\"id\":\"{id}\",\"model\":\"M\",\"measured\":{at},\"iops\":{},\"mean_seconds\":{mean}}}\n",
@@ -303,31 +303,31 @@ mod tests {
             [line("naa.5 ZL2", 100, 0.0125), line("other", 150, 0.001), "torn\n".into(), line("naa.5 ZL2", 200, 0.025)];
         let path = BenchLog::new(folder.path()).path().to_owned();
         std::fs::write(&path, lines.concat()).unwrap();
-        let told = of(Some("naa.5 ZL2"));
-        let dates: Vec<u64> = told.results.iter().map(|result| result.at).collect();
+        let past = bench_of(Some("naa.5 ZL2"));
+        let dates: Vec<u64> = past.results.iter().map(|result| result.at).collect();
         assert_eq!(dates, [200, 100], "the newest first");
-        assert_eq!((told.results[0].past, told.results[0].past_median_seconds), (1, Some(0.0125)));
-        assert!(told.results[0].warnings[0].contains("12.5 ms"), "{told:?}");
-        assert_eq!((told.results[1].past, told.results[1].warnings.len()), (0, 0), "what came later is not its past");
-        assert!(told.trouble.as_ref().is_some_and(|why| why.contains("1 line of it makes no sense")), "{told:?}");
-        assert_eq!(of(None).results, told.results, "a disk that is gone is found by its serial number");
-        assert_eq!(of(Some("naa.6 ZL2")).results, []);
+        assert_eq!((past.results[0].past, past.results[0].past_median_seconds), (1, Some(0.0125)));
+        assert!(past.results[0].warnings[0].contains("12.5 ms"), "{past:?}");
+        assert_eq!((past.results[1].past, past.results[1].warnings.len()), (0, 0), "what came later is not its past");
+        assert!(past.trouble.as_ref().is_some_and(|why| why.contains("1 line of it makes no sense")), "{past:?}");
+        assert_eq!(bench_of(None).results, past.results, "a disk that is gone is found by its serial number");
+        assert_eq!(bench_of(Some("naa.6 ZL2")).results, []);
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
-        let told = of(Some("naa.5 ZL2"));
-        assert!(told.results.is_empty() && told.trouble.is_some(), "{told:?}");
+        let past = bench_of(Some("naa.5 ZL2"));
+        assert!(past.results.is_empty() && past.trouble.is_some(), "{past:?}");
     }
 
     #[test]
-    fn a_code_that_proves_a_channel_is_not_read_off_the_page() {
-        let told = |words: &str| without_code(words.to_owned());
-        assert_eq!(told("[nas1] [TEST] code 513251"), "[nas1] [TEST] code (not shown)");
+    fn a_code_that_proves_a_channel_is_not_shown_on_the_page() {
+        let shown = |words: &str| without_code(words.to_owned());
+        assert_eq!(shown("[nas1] [TEST] code 513251"), "[nas1] [TEST] code (not shown)");
         assert_eq!(
-            told("(may reach you twice) [nas1] [TEST] code 004711."),
+            shown("(may reach you twice) [nas1] [TEST] code 004711."),
             "(may reach you twice) [nas1] [TEST] code (not shown)."
         );
         for other in ["code", "code 51325", "the code code x", "", "encode 12345ü", "8 sectors from 513251 on"] {
-            assert_eq!(told(other), other);
+            assert_eq!(shown(other), other);
         }
         let event = HistoryEvent {
             number: 1,
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn months_count_what_was_known_at_their_end() {
+    fn each_month_counts_the_findings_known_at_its_end() {
         let now = UnixSeconds(1_800_000_000);
         let finding = |count, found: u64, gone: Option<u64>| FindingRecord {
             sectors: SectorRange::at(100, count),

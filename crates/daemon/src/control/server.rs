@@ -18,7 +18,7 @@ const LINE_MAX: u64 = 16 << 10;
 /// Connections at the same time, at most; further ones are asked to come back.
 const CONNECTIONS_MAX: usize = 16;
 /// How long a client may neither send nor receive before its connection is closed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an answer of the pump is awaited: it takes milliseconds, but longer while the pump waits for a full disk.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
@@ -55,7 +55,7 @@ pub enum ServerError {
 
 /// Which clients may send which requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlDoor {
+pub enum ControlAccess {
     /// A socket for the daemon's user and root: all requests.
     Verbs,
     /// A socket for the web page: requests that [`WatchRequest::is_for_page`] accepts. The group of this number may
@@ -63,21 +63,21 @@ pub enum ControlDoor {
     Page(Option<u32>),
 }
 
-impl ControlDoor {
+impl ControlAccess {
     fn mode(self) -> u32 {
         match self {
-            ControlDoor::Verbs | ControlDoor::Page(None) => 0o600,
-            ControlDoor::Page(Some(_)) => 0o660,
+            ControlAccess::Verbs | ControlAccess::Page(None) => 0o600,
+            ControlAccess::Page(Some(_)) => 0o660,
         }
     }
 
     /// May a client of this user send any request here? The page's socket is protected by its group.
-    fn lets_in(self, user: u32) -> bool {
-        user == 0 || user == own_uid() || matches!(self, ControlDoor::Page(Some(_)))
+    fn admits(self, user: u32) -> bool {
+        user == 0 || user == own_uid() || matches!(self, ControlAccess::Page(Some(_)))
     }
 
-    fn takes(self, request: &WatchRequest) -> bool {
-        self == ControlDoor::Verbs || request.is_for_page()
+    fn accepts(self, request: &WatchRequest) -> bool {
+        self == ControlAccess::Verbs || request.is_for_page()
     }
 }
 
@@ -88,14 +88,15 @@ pub struct ControlServer {
 }
 
 impl ControlServer {
-    /// Listens at `path`; `ask` receives the requests. A socket that another daemon left is removed if nothing listens at it.
+    /// Listens at `path`; `on_request` receives the requests. A socket that another daemon left is removed if nothing
+    /// listens at it.
     ///
     /// # Errors
     /// Another daemon listens, or the kernel reports an error.
     pub fn listen(
         path: &Path,
-        door: ControlDoor,
-        ask: impl Fn(PendingAnswer) + Clone + Send + 'static,
+        access: ControlAccess,
+        on_request: impl Fn(PendingAnswer) + Clone + Send + 'static,
     ) -> Result<ControlServer, ServerError> {
         let fail = |source| ServerError::Io { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
@@ -109,32 +110,32 @@ impl ControlServer {
         }
         // The group is set before its permission is given.
         let listener = UnixListener::from(listen_unix(path, 0o600).map_err(fail)?);
-        if let ControlDoor::Page(Some(group)) = door {
+        if let ControlAccess::Page(Some(group)) = access {
             chown(path, None, Some(group)).map_err(fail)?;
         }
-        fs::set_permissions(path, Permissions::from_mode(door.mode())).map_err(fail)?;
-        let open = Arc::new(AtomicUsize::new(0));
-        let listening = thread::Builder::new().name("control".into());
-        listening
+        fs::set_permissions(path, Permissions::from_mode(access.mode())).map_err(fail)?;
+        let open_connections = Arc::new(AtomicUsize::new(0));
+        let builder = thread::Builder::new().name("control".into());
+        builder
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else {
                         thread::sleep(Duration::from_millis(100)); // too many open files: connections are closed after a while
                         continue;
                     };
-                    let (open, ask) = (Arc::clone(&open), ask.clone());
-                    if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
-                        open.fetch_sub(1, Ordering::SeqCst);
-                        let _ = say(&stream, &refused("too many ask at a time: ask again"));
+                    let (open_connections, on_request) = (Arc::clone(&open_connections), on_request.clone());
+                    if open_connections.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
+                        open_connections.fetch_sub(1, Ordering::SeqCst);
+                        let _ = send_answer(&stream, &refused("too many ask at a time: ask again"));
                         continue;
                     }
-                    let serving = Arc::clone(&open);
+                    let serving = Arc::clone(&open_connections);
                     let spawned = thread::Builder::new().name("asked".into()).spawn(move || {
-                        let _ = serve(&stream, door, &ask);
+                        let _ = serve(&stream, access, &on_request);
                         serving.fetch_sub(1, Ordering::SeqCst);
                     });
                     if spawned.is_err() {
-                        open.fetch_sub(1, Ordering::SeqCst);
+                        open_connections.fetch_sub(1, Ordering::SeqCst);
                     }
                 }
             })
@@ -154,19 +155,19 @@ fn refused(why: &str) -> WatchAnswer {
     WatchAnswer::Refused { why: why.to_owned() }
 }
 
-fn say(mut stream: &UnixStream, answer: &WatchAnswer) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
+fn send_answer(mut stream: &UnixStream, answer: &WatchAnswer) -> io::Result<()> {
+    stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
     let mut line = serde_json::to_vec(answer).map_err(io::Error::other)?;
     line.push(b'\n');
     stream.write_all(&line)
 }
 
 /// Serves one connection: its requests, one after the other.
-fn serve(stream: &UnixStream, door: ControlDoor, ask: &impl Fn(PendingAnswer)) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+fn serve(stream: &UnixStream, access: ControlAccess, on_request: &impl Fn(PendingAnswer)) -> io::Result<()> {
+    stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
     let peer = peer_uid(&stream)?;
-    if !door.lets_in(peer) {
-        return say(stream, &refused("only root may ask"));
+    if !access.admits(peer) {
+        return send_answer(stream, &refused("only root may ask"));
     }
     let mut lines = BufReader::new(stream);
     loop {
@@ -176,18 +177,18 @@ fn serve(stream: &UnixStream, door: ControlDoor, ask: &impl Fn(PendingAnswer)) -
             return Ok(());
         }
         if line.last() != Some(&b'\n') {
-            return say(stream, &refused("the request has no end, or is too long"));
+            return send_answer(stream, &refused("the request has no end, or is too long"));
         }
         let answer = match serde_json::from_slice(&line) {
-            Ok(request) if !door.takes(&request) => refused("the web page may not ask for that"),
+            Ok(request) if !access.accepts(&request) => refused("the web page may not ask for that"),
             Ok(request) => {
                 let (sender, receiver): (_, Receiver<WatchAnswer>) = mpsc::channel();
-                ask(PendingAnswer { request, answer: sender });
+                on_request(PendingAnswer { request, answer: sender });
                 receiver.recv_timeout(ANSWER_MAX).unwrap_or_else(|_| refused("the watch is busy, or ends: ask again"))
             }
             Err(_) => refused("no such request: is this another version?"),
         };
-        say(stream, &answer)?;
+        send_answer(stream, &answer)?;
     }
 }
 
@@ -201,9 +202,9 @@ mod tests {
     fn requests_are_answered_and_nonsense_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/watch");
-        let server = ControlServer::listen(&path, ControlDoor::Verbs, |asked: PendingAnswer| {
-            let said = format!("{:?}", asked.request);
-            asked.answer(WatchAnswer::Done { said });
+        let server = ControlServer::listen(&path, ControlAccess::Verbs, |pending: PendingAnswer| {
+            let text = format!("{:?}", pending.request);
+            pending.answer(WatchAnswer::Done { said: text });
         })
         .unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -221,19 +222,19 @@ mod tests {
         };
         assert!(raw(b"rm -rf\n").contains("no such request"));
         assert!(raw(&vec![b'x'; LINE_MAX as usize]).contains("too long"));
-        let taken = ControlServer::listen(&path, ControlDoor::Verbs, |_| {});
+        let taken = ControlServer::listen(&path, ControlAccess::Verbs, |_| {});
         assert!(matches!(taken, Err(ServerError::Taken(_))));
         drop(server);
         assert!(!path.exists());
     }
 
     #[test]
-    fn the_page_may_look_and_act_but_forgets_no_disk() {
+    fn the_page_may_read_and_act_but_not_forget_a_disk_or_reload() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page");
-        let done = |asked: PendingAnswer| asked.answer(WatchAnswer::Done { said: "done".into() });
+        let done = |pending: PendingAnswer| pending.answer(WatchAnswer::Done { said: "done".into() });
         let group = fs::metadata(folder.path()).unwrap().gid();
-        let _server = ControlServer::listen(&path, ControlDoor::Page(Some(group)), done).unwrap();
+        let _server = ControlServer::listen(&path, ControlAccess::Page(Some(group)), done).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
         let mut client = WatchClient::connect(&path).unwrap();
         let is_done = |answer| matches!(answer, WatchAnswer::Done { .. });
@@ -248,16 +249,16 @@ mod tests {
         for request in [WatchRequest::Reload, WatchRequest::Forget { subject: "sda".into() }] {
             assert!(!is_done(client.ask(&request).unwrap()), "{request:?}");
         }
-        assert!(!ControlDoor::Verbs.lets_in(own_uid() + 1) && !ControlDoor::Page(None).lets_in(own_uid() + 1));
+        assert!(!ControlAccess::Verbs.admits(own_uid() + 1) && !ControlAccess::Page(None).admits(own_uid() + 1));
     }
 
     #[test]
-    fn what_a_killed_daemon_left_is_taken_over() {
+    fn the_socket_of_a_killed_daemon_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("watch");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        ControlServer::listen(&path, ControlDoor::Verbs, |asked| asked.answer(refused("no"))).unwrap();
+        ControlServer::listen(&path, ControlAccess::Verbs, |pending| pending.answer(refused("no"))).unwrap();
         assert!(matches!(WatchClient::connect(&folder.path().join("none")), Err(WatchClientError::Absent(_))));
     }
 }

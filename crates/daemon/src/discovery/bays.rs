@@ -32,10 +32,10 @@ pub fn bays(root: &SystemRoot) -> BTreeMap<PathBuf, DiskBay> {
             }
         }
     }
-    let is_only = found.iter().all(|(folder, ..)| found.first().is_some_and(|(first, ..)| first == folder));
+    let is_one_enclosure = found.iter().all(|(folder, ..)| found.first().is_some_and(|(first, ..)| first == folder));
     let name = |folder: &Path, slot: &str| {
         let bay = bay_number(slot);
-        if is_only { bay } else { format!("{bay} of enclosure {}", enclosure_name(root, folder)) }
+        if is_one_enclosure { bay } else { format!("{bay} of enclosure {}", enclosure_name(root, folder)) }
     };
     let bay = |(folder, slot, device): (PathBuf, String, PathBuf)| {
         let file = folder.join(&slot).join("locate");
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bays_are_called_by_what_is_printed_on_them() {
+    fn a_bay_is_named_by_the_number_printed_on_it() {
         let names = ["Slot 03", "SLOT 003,DISK", "ArrayDevice07", "Bay_1", "12", "Front left", "Slot", "Drive-5"];
         assert_eq!(names.map(bay_number), ["03", "003,DISK", "07", "1", "12", "Front left", "Slot", "5"]);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Devices on top of each other, at most; no machine has more.
-const FLOORS_MAX: usize = 8;
+const DEPTH_MAX: usize = 8;
 
 /// The place of a member's sectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct DiskBelow {
 pub fn disk_below(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, String>) -> Option<DiskBelow> {
     let mut folder = root.resolve(folder)?;
     let mut start = Some(0);
-    for _ in 0..FLOORS_MAX {
+    for _ in 0..DEPTH_MAX {
         if root.has(&folder.join("partition")) {
             start = start.zip(root.number(&folder.join("start"))).map(|(above, own)| above + own);
             folder.pop();

@@ -96,20 +96,20 @@ type UsedProfile = (u64, &'static str, u32);
 /// The profiles that hold data, the one with the most first.
 fn used_profiles(root: &SystemRoot, folder: &Path, kinds: &[&str]) -> Vec<UsedProfile> {
     let bytes = |kind: &str, profile: &str| {
-        let of = folder.join("allocation").join(kind).join(profile);
-        root.number(&of.join("used_bytes")).unwrap_or(0)
+        let profile_folder = folder.join("allocation").join(kind).join(profile);
+        root.number(&profile_folder.join("used_bytes")).unwrap_or(0)
     };
-    let is_there = |kind: &str, profile: &str| root.has(&folder.join("allocation").join(kind).join(profile));
+    let is_present = |kind: &str, profile: &str| root.has(&folder.join("allocation").join(kind).join(profile));
     let mut used: Vec<UsedProfile> = Vec::new();
     for kind in kinds {
-        let there: Vec<UsedProfile> = PROFILES
+        let present: Vec<UsedProfile> = PROFILES
             .into_iter()
-            .filter(|(profile, ..)| is_there(kind, profile))
+            .filter(|(profile, ..)| is_present(kind, profile))
             .map(|(profile, words, redundancy)| (bytes(kind, profile), words, redundancy))
             .collect();
         // In an empty file system the only profile is the one that will be used.
-        let is_only = there.len() == 1;
-        used.extend(there.into_iter().filter(|(bytes, ..)| *bytes > 0 || is_only));
+        let is_only_profile = present.len() == 1;
+        used.extend(present.into_iter().filter(|(bytes, ..)| *bytes > 0 || is_only_profile));
     }
     used.sort_by_key(|(bytes, _, redundancy)| (std::cmp::Reverse(*bytes), *redundancy));
     used

@@ -77,13 +77,13 @@ mod tests {
     /// All surveys of three names and three identities, so that disks swap places, and several share one identity;
     /// arrays and power depend on the number.
     fn surveys() -> Vec<HostSurvey> {
-        let of = |number: usize| {
-            let at = |name: u8| {
+        let survey_of = |number: usize| {
+            let disk_at = |name: u8| {
                 let choice = (number / 7usize.pow(u32::from(name)) % 7) as u8;
                 (choice > 0).then(|| disk(name, (choice - 1) / 2, u64::from(choice % 2) + 1))
             };
             HostSurvey {
-                disks: (0..3).filter_map(at).collect(),
+                disks: (0..3).filter_map(disk_at).collect(),
                 arrays: [number % 3, number % 5 % 3]
                     .into_iter()
                     .zip(0..)
@@ -95,7 +95,7 @@ mod tests {
                 ..HostSurvey::default()
             }
         };
-        (0..343).map(of).collect()
+        (0..343).map(survey_of).collect()
     }
 
     /// Applies the events to a model of one survey, which must become the other; no name changes its disk without a
@@ -108,8 +108,8 @@ mod tests {
             match event {
                 WatchEvent::DiskGone(name) => assert!(names.remove(name.as_str()).is_some()),
                 WatchEvent::DiskSeen(disk) => {
-                    let was = names.insert(&disk.name, disk);
-                    assert!(was.is_none_or(|was| was.key == disk.key && was != disk));
+                    let previous = names.insert(&disk.name, disk);
+                    assert!(previous.is_none_or(|previous| previous.key == disk.key && previous != disk));
                 }
                 WatchEvent::ArrayGone(key) => assert!(keys.remove(key.as_str()).is_some()),
                 WatchEvent::ArraySeen(array) => assert_ne!(keys.insert(&array.key, array), Some(array)),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn applied_to_one_survey_they_give_the_next() {
+    fn changes_applied_to_one_survey_give_the_next() {
         let all = surveys();
         for before in &all {
             all.iter().for_each(|after| apply(before, after));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_before_is_gone_before_something_is_seen() {
+    fn gone_events_come_before_seen_events() {
         let two = |first: u8, second: u8| HostSurvey {
             disks: vec![disk(0, first, 8), disk(1, second, 8)],
             ..HostSurvey::default()

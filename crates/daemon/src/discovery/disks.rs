@@ -42,22 +42,22 @@ struct DiskCandidate {
 pub fn disks(root: &SystemRoot, also: &[PathBuf]) -> FoundDisks {
     let mut found = FoundDisks::default();
     let block = Path::new("/sys/block");
-    let wished: Vec<String> = also.iter().map(|path| wished_name(root, path)).collect();
+    let requested: Vec<String> = also.iter().map(|path| requested_name(root, path)).collect();
     let mut candidates = Vec::new();
     for name in root.names(block) {
         let folder = block.join(&name);
-        let is_wished = wished.contains(&name);
+        let is_requested = requested.contains(&name);
         let sectors = root.number(&folder.join("size")).unwrap_or(0);
-        if sectors > 0 && (is_wished || is_hardware(root, &folder)) {
+        if sectors > 0 && (is_requested || is_hardware(root, &folder)) {
             candidates.push(candidate(root, name, folder, sectors));
         }
     }
-    for (path, name) in also.iter().zip(&wished) {
+    for (path, name) in also.iter().zip(&requested) {
         if !candidates.iter().any(|candidate| candidate.name == *name) {
             found.warnings.push(format!("{} is to be watched, but there is no such disk now", path.display()));
         }
     }
-    candidates.sort_by_key(|candidate| natural(&candidate.name));
+    candidates.sort_by_key(|candidate| natural_order(&candidate.name));
     distrust_shared_wwns(&mut candidates, &mut found.warnings);
     merge_paths(&mut candidates, &mut found);
     let bays = bays(root);
@@ -76,7 +76,7 @@ pub fn disks(root: &SystemRoot, also: &[PathBuf]) -> FoundDisks {
 }
 
 /// The kernel's name of what a user named: the device behind links; without one, the last part of the path.
-fn wished_name(root: &SystemRoot, path: &Path) -> String {
+fn requested_name(root: &SystemRoot, path: &Path) -> String {
     last_name(&root.resolve(path).unwrap_or_else(|| path.to_owned()))
 }
 
@@ -108,13 +108,13 @@ fn distrust_shared_wwns(candidates: &mut [DiskCandidate], warnings: &mut Vec<Str
             by_wwn.entry(wwn.clone()).or_default().push(index);
         }
     }
-    for (wwn, who) in by_wwn {
+    for (wwn, indices) in by_wwn {
         let serial = |index: &usize| candidates[*index].names.serial.clone();
-        let first = who.first().and_then(serial);
-        if who.iter().all(|index| serial(index).is_some()) && who.iter().any(|index| serial(index) != first) {
-            let names: Vec<&str> = who.iter().map(|index| candidates[*index].name.as_str()).collect();
+        let first = indices.first().and_then(serial);
+        if indices.iter().all(|index| serial(index).is_some()) && indices.iter().any(|index| serial(index) != first) {
+            let names: Vec<&str> = indices.iter().map(|index| candidates[*index].name.as_str()).collect();
             warnings.push(format!("{} give one WWN, {wwn}: they are told apart by serial number", names.join(" and ")));
-            who.iter().for_each(|index| candidates[*index].names.wwn = None);
+            indices.iter().for_each(|index| candidates[*index].names.wwn = None);
         }
     }
 }
@@ -123,14 +123,14 @@ fn distrust_shared_wwns(candidates: &mut [DiskCandidate], warnings: &mut Vec<Str
 /// more than one path can lead to a disk. The first path stands for the disk.
 fn merge_paths(candidates: &mut Vec<DiskCandidate>, found: &mut FoundDisks) {
     let is_path_to = |path: &DiskCandidate, first: &DiskCandidate| {
-        let is_below_one = path.multipath.is_some() && path.multipath == first.multipath;
+        let is_below_one_multipath = path.multipath.is_some() && path.multipath == first.multipath;
         let is_one_disk = path.names.wwn.is_some()
             && path.names.serial.is_some()
             && path.names == first.names
             && path.sectors == first.sectors
             && !path.place.has_one_path
             && !first.place.has_one_path;
-        is_below_one || is_one_disk
+        is_below_one_multipath || is_one_disk
     };
     let mut kept: Vec<DiskCandidate> = Vec::new();
     for candidate in candidates.drain(..) {
@@ -205,7 +205,7 @@ fn warn_of_twins(found: &mut FoundDisks) {
 }
 
 /// The natural order of names: sda before sdb before sdaa; loop2 before loop10.
-fn natural(name: &str) -> (String, usize, String) {
+fn natural_order(name: &str) -> (String, usize, String) {
     let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let kind: String = letters.chars().take(2).collect();
     (kind, name.len(), name.to_owned())

@@ -94,13 +94,13 @@ impl MachineFiles {
         }
         self.link(&format!("sys/block/{name}"), &format!("../devices/virtual/block/{name}"));
         for (device, slot, state) in members.iter().filter(|(device, ..)| !device.is_empty()) {
-            let of = format!("{folder}/dev-{device}");
+            let device_folder = format!("{folder}/dev-{device}");
             for (file, text) in [("slot", *slot), ("state", *state), ("offset", "2048"), ("size", "500")] {
-                self.file(&format!("{of}/{file}"), text);
+                self.file(&format!("{device_folder}/{file}"), text);
             }
             let disk = device.trim_end_matches(|c: char| c.is_ascii_digit());
             let below = if disk == *device { disk.to_owned() } else { format!("{disk}/{device}") };
-            self.link(&format!("{of}/block"), &format!("/sys/block/{below}"));
+            self.link(&format!("{device_folder}/block"), &format!("/sys/block/{below}"));
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct DiskNames {
 }
 
 /// Serial numbers that makers of bridges forget to change; letters and digits only.
-const NONSENSE: [&str; 14] = [
+const PLACEHOLDERS: [&str; 14] = [
     "0123456789ABCDEF",
     "0123456789ABCDE",
     "0123456789",
@@ -38,18 +38,18 @@ impl DiskNames {
     pub fn read(root: &SystemRoot, folder: &Path) -> DiskNames {
         let attribute = |path: &str| root.text(&folder.join(path));
         let udev = UdevNotes::of(root, folder);
-        let noted = |key: &str| udev.get(key);
+        let from_udev = |key: &str| udev.get(key);
         // A `t10.` name is the serial number with more words around it.
         let wwid = attribute("wwid").or_else(|| attribute("device/wwid")).filter(|wwid| !wwid.starts_with("t10."));
-        let wwn = wwid.or_else(|| noted("ID_WWN_WITH_EXTENSION")).or_else(|| noted("ID_WWN"));
+        let wwn = wwid.or_else(|| from_udev("ID_WWN_WITH_EXTENSION")).or_else(|| from_udev("ID_WWN"));
         let page = || root.bytes(&folder.join("device/vpd_pg80")).and_then(|page| unit_serial(&page));
         let serial = attribute("serial").or_else(|| attribute("device/serial")).or_else(page);
         let other = attribute("dm/uuid").or_else(|| attribute("md/uuid").map(|uuid| format!("md {uuid}")));
         DiskNames {
             wwn: wwn.and_then(|text| plausible_wwn(&text)).and_then(|wwn| without_serial(wwn, serial.as_deref())),
             serial: serial.and_then(|text| plausible_serial(&text)).or_else(|| {
-                let noted = noted("ID_SCSI_SERIAL").or_else(|| noted("ID_SERIAL_SHORT"));
-                noted.and_then(|text| plausible_serial(&text))
+                let serial = from_udev("ID_SCSI_SERIAL").or_else(|| from_udev("ID_SERIAL_SHORT"));
+                serial.and_then(|text| plausible_serial(&text))
             }),
             other: other.or_else(|| attribute("loop/backing_file").map(|file| format!("loop on {file}"))),
         }
@@ -73,11 +73,11 @@ fn without_serial(wwn: String, serial: Option<&str>) -> Option<String> {
 pub fn plausible_serial(text: &str) -> Option<String> {
     let bare: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
     let is_one_character = bare.chars().all(|c| bare.starts_with(c));
-    if bare.len() < 3 || is_one_character || NONSENSE.contains(&bare.as_str()) {
+    if bare.len() < 3 || is_one_character || PLACEHOLDERS.contains(&bare.as_str()) {
         return None;
     }
-    let even = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(even.chars().filter(|c| !c.is_control()).collect())
+    let normalised = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(normalised.chars().filter(|c| !c.is_control()).collect())
 }
 
 /// A plausible World Wide Name. In an NAA name the parts of the maker and of the drive must not be zero.
@@ -92,7 +92,7 @@ pub fn plausible_wwn(text: &str) -> Option<String> {
     let is_one_character = own.chars().all(|c| own.starts_with(c));
     let drive = digits.get(digits.len().saturating_sub(9)..).unwrap_or_default(); // behind the maker's 24 bits
     let is_blank = digits.len() >= 16 && drive.chars().all(|c| c == '0');
-    (digits.len() >= 8 && !is_one_character && !is_blank && !NONSENSE.contains(&bare.to_ascii_uppercase().as_str()))
+    (digits.len() >= 8 && !is_one_character && !is_blank && !PLACEHOLDERS.contains(&bare.to_ascii_uppercase().as_str()))
         .then(|| bare.to_owned())
 }
 
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn serial_numbers_that_cannot_be_true_are_none() {
+    fn implausible_serial_numbers_are_refused() {
         for text in
             ["", " ", "000000000000", "0000:0000", "0123456789ABCDEF", "0123456789abcdef", "DEADBEEF", "--", "N/A"]
         {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_zeros_are_no_names() {
+    fn world_wide_names_of_zeros_are_refused() {
         for text in
             ["naa.0000000000000000", "0x5000000000000000", "naa.5000c50000000000", "eui.0000000000000000", "", "0x"]
         {
@@ -140,11 +140,11 @@ mod tests {
         assert_eq!(plausible_wwn("0x5000c500a1b2c3d4").as_deref(), Some("5000c500a1b2c3d4"));
         assert_eq!(plausible_wwn("eui.002538b511b0d0c7").as_deref(), Some("eui.002538b511b0d0c7"));
         assert!(plausible_wwn("nvme.8086-6c61622d36-51454d55204e564d65204374726c-00000001").is_some());
-        let made =
+        let nvme_name =
             |number: &str, serial: Option<&str>| without_serial(format!("nvme.8086-6c61-51454d-{number}"), serial);
-        assert_eq!(made("00000001", Some("lab-6")), None, "the serial number is enough");
-        assert_eq!(made("0000000a", Some("lab-6")).as_deref(), Some("lab-6 namespace 10"));
-        assert_eq!(made("00000001", Some("0000")).as_deref(), Some("nvme.8086-6c61-51454d-00000001"));
+        assert_eq!(nvme_name("00000001", Some("lab-6")), None, "the serial number is enough");
+        assert_eq!(nvme_name("0000000a", Some("lab-6")).as_deref(), Some("lab-6 namespace 10"));
+        assert_eq!(nvme_name("00000001", Some("0000")).as_deref(), Some("nvme.8086-6c61-51454d-00000001"));
         assert!(plausible_wwn("uuid.0b0e0f10-1111-4222-8333-444455556666").is_some());
     }
 }

@@ -96,17 +96,17 @@ fn array(
 /// The members by place; where a replacement is being filled beside the old device, the old one counts.
 fn members(devices: &[MdDevice], places: usize) -> Vec<ArrayMember> {
     let empty = ArrayMember { disk: None, is_in_sync: false, data_start: 0 };
-    let at = |place: usize| {
+    let member_at = |place: usize| {
         let of_place = devices.iter().filter(|device| device.slot == Some(place));
         of_place.max_by_key(|device| (device.member.is_in_sync, !device.is_replacement))
     };
-    (0..places).map(|place| at(place).map_or_else(|| empty.clone(), |device| device.member.clone())).collect()
+    (0..places).map(|place| member_at(place).map_or_else(|| empty.clone(), |device| device.member.clone())).collect()
 }
 
 fn device(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, String>) -> Option<MdDevice> {
     let state = root.text(&folder.join("state")).unwrap_or_default();
-    let is = |word: &str| state.split(',').any(|state| state == word);
-    if is("journal") {
+    let has_state = |word: &str| state.split(',').any(|state| state == word);
+    if has_state("journal") {
         return None;
     }
     // The link of a disk that was pulled out is broken, and md calls it in sync until it needs the disk (seen with
@@ -114,16 +114,16 @@ fn device(root: &SystemRoot, folder: &Path, other_paths: &BTreeMap<String, Strin
     let below = disk_below(root, &folder.join("block"), other_paths);
     let start = below.as_ref().and_then(|below| below.start);
     let member = ArrayMember {
-        is_in_sync: is("in_sync") && !is("faulty") && below.is_some(),
+        is_in_sync: has_state("in_sync") && !has_state("faulty") && below.is_some(),
         data_start: start.unwrap_or(0) + root.number(&folder.join("offset")).unwrap_or(0),
         disk: below.map(|below| below.disk),
     };
     Some(MdDevice {
-        slot: root.number(&folder.join("slot")).map(|slot| slot as usize).filter(|_| !is("faulty")),
+        slot: root.number(&folder.join("slot")).map(|slot| slot as usize).filter(|_| !has_state("faulty")),
         is_located: start.is_some() || member.disk.is_none(),
         member,
         used: root.number(&folder.join("size")).unwrap_or(0).saturating_mul(2),
-        is_replacement: is("replacement"),
+        is_replacement: has_state("replacement"),
     })
 }
 
@@ -138,11 +138,11 @@ fn activity(action: Option<&str>) -> ArrayActivity {
 /// The name in `/dev/md`, if there is one that is more than a number; else the kernel's.
 fn name(root: &SystemRoot, kernel_name: &str) -> String {
     let folder = Path::new("/dev/md");
-    let leads_here = |name: &String| {
+    let is_link_to_array = |name: &String| {
         !name.bytes().all(|c| c.is_ascii_digit())
             && root.link(&folder.join(name)).is_some_and(|target| last_name(&target) == kernel_name)
     };
-    root.names(folder).into_iter().find(leads_here).unwrap_or_else(|| kernel_name.to_owned())
+    root.names(folder).into_iter().find(is_link_to_array).unwrap_or_else(|| kernel_name.to_owned())
 }
 
 /// The UUID as mdadm writes it. Newer kernels report it; else mdadm or udev has recorded it, for the array or for a member.
@@ -162,11 +162,11 @@ fn uuid(root: &SystemRoot, folder: &Path, kernel_name: &str) -> Option<String> {
             notes.get("ID_FS_UUID").filter(|_| notes.get("ID_FS_TYPE").as_deref() == Some("linux_raid_member"))
         })
     };
-    [by_kernel(), by_mdadm(), by_udev(), by_member()].into_iter().flatten().find_map(|text| in_mdadm_words(&text))
+    [by_kernel(), by_mdadm(), by_udev(), by_member()].into_iter().flatten().find_map(|text| mdadm_format(&text))
 }
 
 /// A UUID in mdadm's form, `0a1b2c3d:...`: 32 digits in four groups, whatever separators it had. Zeros are no UUID.
-fn in_mdadm_words(text: &str) -> Option<String> {
+fn mdadm_format(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect::<String>().to_ascii_lowercase();
     let is_uuid = digits.len() == 32 && digits.bytes().any(|digit| digit != b'0');
     is_uuid.then(|| [&digits[..8], &digits[8..16], &digits[16..24], &digits[24..]].join(":"))
@@ -180,9 +180,9 @@ mod tests {
     fn a_uuid_is_the_same_however_it_is_written() {
         let mdadm = "0a1b2c3d:44556677:8899aabb:ccddeeff";
         for text in [mdadm, "0A1B2C3D-4455-6677-8899-AABBCCDDEEFF", "0a1b2c3d44556677 8899aabbccddeeff"] {
-            assert_eq!(in_mdadm_words(text).as_deref(), Some(mdadm));
+            assert_eq!(mdadm_format(text).as_deref(), Some(mdadm));
         }
-        assert_eq!(in_mdadm_words("00000000:00000000:00000000:00000000"), None);
-        assert_eq!(in_mdadm_words("none"), None);
+        assert_eq!(mdadm_format("00000000:00000000:00000000:00000000"), None);
+        assert_eq!(mdadm_format("none"), None);
     }
 }

@@ -55,16 +55,16 @@ impl MdShape {
     /// The layout, and the sectors of a chunk. `None`: core has no map of it. These are RAID-4, RAID-10 `far`, RAID-5
     /// and RAID-6 with parity in unusual places, and striping over members of different sizes.
     pub fn map(&self) -> Option<(Layout, u64)> {
-        let whole = |parity: usize| Some(Shape { data: self.disks.checked_sub(parity)?, parity });
+        let stripe_shape = |parity: usize| Some(Shape { data: self.disks.checked_sub(parity)?, parity });
         let (kind, shape, chunk) = match (self.level.as_str(), self.layout) {
-            ("raid0", _) if self.is_even => (LayoutKind::Raid0, whole(0)?, self.chunk),
+            ("raid0", _) if self.is_even => (LayoutKind::Raid0, stripe_shape(0)?, self.chunk),
             ("raid1", _) => return mirror(self.disks, PAGE_SECTORS),
             // drivers/md/raid5.h, ALGORITHM_*
-            ("raid5", 0) => (LayoutKind::Raid5La, whole(1)?, self.chunk),
-            ("raid5", 1) => (LayoutKind::Raid5Ra, whole(1)?, self.chunk),
-            ("raid5", 2) => (LayoutKind::Raid5Ls, whole(1)?, self.chunk),
-            ("raid5", 3) => (LayoutKind::Raid5Rs, whole(1)?, self.chunk),
-            ("raid6", 2) => (LayoutKind::Raid6Md, whole(2)?, self.chunk),
+            ("raid5", 0) => (LayoutKind::Raid5La, stripe_shape(1)?, self.chunk),
+            ("raid5", 1) => (LayoutKind::Raid5Ra, stripe_shape(1)?, self.chunk),
+            ("raid5", 2) => (LayoutKind::Raid5Ls, stripe_shape(1)?, self.chunk),
+            ("raid5", 3) => (LayoutKind::Raid5Rs, stripe_shape(1)?, self.chunk),
+            ("raid6", 2) => (LayoutKind::Raid6Md, stripe_shape(2)?, self.chunk),
             ("raid10", layout) => return self.raid10(layout),
             _ => return None,
         };
@@ -148,11 +148,24 @@ mod tests {
     }
 
     #[test]
-    fn so_many_may_be_missing() {
-        let of = |level, disks, layout| shape(level, disks, layout).redundancy();
-        assert_eq!([of("raid0", 4, 0), of("linear", 4, 0), of("raid1", 3, 0), of("raid5", 4, 2)], [0, 0, 2, 1]);
+    fn the_redundancy_is_the_number_of_members_that_may_be_missing() {
+        let redundancy_of = |level, disks, layout| shape(level, disks, layout).redundancy();
         assert_eq!(
-            [of("raid6", 4, 2), of("raid10", 4, 0x102), of("raid10", 6, 0x103), of("raid10", 6, 0x202)],
+            [
+                redundancy_of("raid0", 4, 0),
+                redundancy_of("linear", 4, 0),
+                redundancy_of("raid1", 3, 0),
+                redundancy_of("raid5", 4, 2)
+            ],
+            [0, 0, 2, 1]
+        );
+        assert_eq!(
+            [
+                redundancy_of("raid6", 4, 2),
+                redundancy_of("raid10", 4, 0x102),
+                redundancy_of("raid10", 6, 0x103),
+                redundancy_of("raid10", 6, 0x202)
+            ],
             [2, 1, 2, 3]
         );
         assert_eq!(shape("raid10", 4, 0).redundancy(), 0, "nonsense");

@@ -11,7 +11,7 @@ struct KnownScrubber {
     /// Words that its commands contain.
     commands: &'static [&'static str],
     /// What it does, and to which subjects.
-    what: &'static str,
+    work: &'static str,
     /// What to do about it.
     advice: &'static str,
 }
@@ -22,51 +22,51 @@ const KNOWN: [KnownScrubber; 8] = [
     KnownScrubber {
         timers: &["mdcheck_start", "mdcheck_continue", "raid-check"],
         commands: &["checkarray", "mdcheck", "raid-check"],
-        what: "checks all md arrays: reads every member through and compares",
+        work: "checks all md arrays: reads every member through and compares",
         advice: ARRAYS_ADVICE,
     },
     KnownScrubber {
         timers: &["btrfs-scrub", "btrfsd"],
         commands: &["btrfs scrub", "btrfs-scrub"],
-        what: "scrubs btrfs: reads all data there are and compares them with their checksums",
+        work: "scrubs btrfs: reads all data there are and compares them with their checksums",
         advice: "keep it: it finds silent corruption, which reading disks does not; of what btrfs has not allocated only \
                  Scrubjay reads anything",
     },
     KnownScrubber {
         timers: &["zfs-scrub", "zpool-scrub"],
         commands: &["zpool scrub", "zfs-linux/scrub"],
-        what: "scrubs ZFS pools: reads all data there are and compares them with their checksums",
+        work: "scrubs ZFS pools: reads all data there are and compares them with their checksums",
         advice: "keep it: it finds silent corruption, which reading disks does not. Scrubjay does not see when it runs: give it \
                  hours in which Scrubjay may not read (between)",
     },
     KnownScrubber {
         timers: &["e2scrub_all"],
         commands: &["e2scrub_all"],
-        what: "checks the metadata of ext4 on LVM (nothing without LVM); file contents are not read",
+        work: "checks the metadata of ext4 on LVM (nothing without LVM); file contents are not read",
         advice: "keep it: it takes minutes, and does what Scrubjay does not",
     },
     KnownScrubber {
         timers: &["xfs_scrub_all"],
         commands: &["xfs_scrub"],
-        what: "scrubs XFS: checks metadata, once a month reads file contents (xfs_scrub -x)",
+        work: "scrubs XFS: checks metadata, once a month reads file contents (xfs_scrub -x)",
         advice: "keep one reader of file contents: Scrubjay reads all of the disk anyway",
     },
     KnownScrubber {
         timers: &["snapraid"],
         commands: &["snapraid"],
-        what: "syncs or scrubs SnapRAID: reads a part of all data disks and compares",
+        work: "syncs or scrubs SnapRAID: reads a part of all data disks and compares",
         advice: "keep it: it finds silent corruption, which reading disks does not. Scrubjay makes way for it as for any other",
     },
     KnownScrubber {
         timers: &["scrubjay-scrub"],
         commands: &["scrubjay scrub"],
-        what: "runs `scrubjay scrub` by the clock",
+        work: "runs `scrubjay scrub` by the clock",
         advice: "remove it: this watch reads each disk by its own dates",
     },
     KnownScrubber {
         timers: &["badblocks"],
         commands: &["badblocks"],
-        what: "reads a disk through with badblocks",
+        work: "reads a disk through with badblocks",
         advice: "remove it: the watch reads every sector, and limits how much that delays other requests",
     },
 ];
@@ -97,8 +97,8 @@ fn mark_doubles(found: &mut [OtherScrubber]) {
     for index in 0..found.len() {
         let own = &found[index];
         let twin = found.iter().find(|other| other.what == own.what && is_cron(other) != is_cron(own));
-        if let Some(who) = twin.map(|other| other.who.clone()) {
-            found[index].advice = format!("the same is done by {who}: keep one of the two");
+        if let Some(twin_name) = twin.map(|other| other.who.clone()) {
+            found[index].advice = format!("the same is done by {twin_name}: keep one of the two");
         }
     }
 }
@@ -107,8 +107,8 @@ fn known_by(matches: impl Fn(&KnownScrubber) -> bool) -> Option<&'static KnownSc
     KNOWN.iter().find(|known| matches(known))
 }
 
-fn scrubber(who: String, when: String, known: &KnownScrubber) -> OtherScrubber {
-    OtherScrubber { who, what: known.what.to_owned(), when, advice: known.advice.to_owned() }
+fn scrubber(name: String, when: String, known: &KnownScrubber) -> OtherScrubber {
+    OtherScrubber { who: name, what: known.work.to_owned(), when, advice: known.advice.to_owned() }
 }
 
 /// Units that are enabled: by links in a folder `*.wants` of the owner or a package. A unit that is itself a link to
@@ -131,13 +131,16 @@ fn enabled(root: &SystemRoot, wanted: impl Fn(&str) -> bool) -> Vec<String> {
 }
 
 fn timers(root: &SystemRoot) -> Vec<OtherScrubber> {
-    let of = |unit: &str| {
+    let known_timer = |unit: &str| {
         let name = unit.strip_suffix(".timer")?.to_owned();
         known_by(|known| known.timers.iter().any(|timer| name.starts_with(timer)))
     };
     let is_running = root.has(Path::new("/run/systemd/system"));
-    let units = enabled(root, |unit| is_running && of(unit).is_some());
-    units.into_iter().filter_map(|unit| Some(scrubber(unit.clone(), calendar(root, &unit), of(&unit)?))).collect()
+    let units = enabled(root, |unit| is_running && known_timer(unit).is_some());
+    units
+        .into_iter()
+        .filter_map(|unit| Some(scrubber(unit.clone(), calendar(root, &unit), known_timer(&unit)?)))
+        .collect()
 }
 
 /// The `OnCalendar=` of a timer: in its file or its template's, then in its drop-in files.
@@ -176,10 +179,10 @@ fn cron_tables(root: &SystemRoot) -> Vec<OtherScrubber> {
             for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
                 let runs = |known: &KnownScrubber| known.commands.iter().any(|command| line.contains(command));
                 let Some(known) = known_by(runs).filter(|_| !is_switched_off(root, line)) else { continue };
-                let one = scrubber(file.display().to_string(), cron_time(line), known);
-                let is_said = |other: &OtherScrubber| other.who == one.who && other.what == one.what;
-                if !found.iter().any(is_said) {
-                    found.push(one); // a file may have one line for the work and another after a power cut
+                let entry = scrubber(file.display().to_string(), cron_time(line), known);
+                let is_listed = |other: &OtherScrubber| other.who == entry.who && other.what == entry.what;
+                if !found.iter().any(is_listed) {
+                    found.push(entry); // a file may have one line for the work and another after a power cut
                 }
             }
         }
@@ -191,8 +194,8 @@ fn cron_tables(root: &SystemRoot) -> Vec<OtherScrubber> {
 /// begin with a test for systemd leave the work to its timers.
 fn is_switched_off(root: &SystemRoot, line: &str) -> bool {
     let is_left_to_timers = line.contains("/run/systemd/system") && root.has(Path::new("/run/systemd/system"));
-    let is_asked = line.contains("checkarray") && line.contains("--cron");
-    is_left_to_timers || is_asked && !is_autocheck(root)
+    let is_checkarray_cron = line.contains("checkarray") && line.contains("--cron");
+    is_left_to_timers || is_checkarray_cron && !is_autocheck(root)
 }
 
 /// Is `AUTOCHECK=true` set in `/etc/default/mdadm`?
@@ -236,7 +239,7 @@ fn smartd(root: &SystemRoot) -> Vec<OtherScrubber> {
     let files = ["/etc/smartd.conf", "/etc/smartmontools/smartd.conf"].map(Path::new);
     let Some(file) = files.into_iter().find(|file| root.has(file)) else { return Vec::new() };
     let text = root.text(file).unwrap_or_default().replace("\\\n", " ");
-    let of = |line: &str| {
+    let self_test = |line: &str| {
         let mut words = line.split('#').next()?.split_whitespace();
         let device = words.next()?;
         let rule = words.skip_while(|word| *word != "-s").nth(1)?;
@@ -254,7 +257,7 @@ fn smartd(root: &SystemRoot) -> Vec<OtherScrubber> {
                 .to_owned(),
         })
     };
-    text.lines().filter_map(of).collect()
+    text.lines().filter_map(self_test).collect()
 }
 
 #[cfg(test)]

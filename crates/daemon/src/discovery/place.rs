@@ -25,7 +25,7 @@ impl DiskPlace {
         let device = device_path(root, folder);
         let parts: Vec<String> = device.iter().flat_map(|path| names(path)).collect();
         let by_path = by_path(root, &kernel_name);
-        let place = by_path.clone().or_else(|| in_kernel_words(&parts)).unwrap_or_else(|| kernel_name.clone());
+        let place = by_path.clone().or_else(|| kernel_place(&parts)).unwrap_or_else(|| kernel_name.clone());
         DiskPlace {
             controller: controller(&parts),
             name: place,
@@ -80,14 +80,14 @@ fn controller(parts: &[String]) -> Option<String> {
 /// The first name in order of a link such as `/dev/disk/by-path/NAME -> ../../sda`.
 fn by_path(root: &SystemRoot, kernel_name: &str) -> Option<String> {
     let folder = Path::new("/dev/disk/by-path");
-    let leads_here =
+    let is_link_to_disk =
         |name: &String| root.link(&folder.join(name)).is_some_and(|target| last_name(&target) == kernel_name);
-    root.names(folder).into_iter().find(leads_here)
+    root.names(folder).into_iter().find(is_link_to_disk)
 }
 
 /// The place in the kernel's words: PCI function, USB port, ATA port, and the numbers of channel, target and unit
 /// without the host's.
-fn in_kernel_words(parts: &[String]) -> Option<String> {
+fn kernel_place(parts: &[String]) -> Option<String> {
     let mut words: Vec<String> = parts.iter().rev().find(|part| is_pci_function(part)).cloned().into_iter().collect();
     // `2-1.4:1.0` is an interface of the device in port 1.4 of bus 2.
     words.extend(
@@ -111,29 +111,29 @@ mod tests {
 
     #[test]
     fn the_controller_is_the_last_pci_function() {
-        let of = |path: &str| controller(&parts(path));
+        let controller_of = |path: &str| controller(&parts(path));
         let ahci = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0";
-        assert_eq!(of(ahci).as_deref(), Some("0000:00:17.0"));
+        assert_eq!(controller_of(ahci).as_deref(), Some("0000:00:17.0"));
         let behind_a_bridge =
             "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/host0/port-0:0/end_device-0:0/target0:0:0/0:0:0:0";
-        assert_eq!(of(behind_a_bridge).as_deref(), Some("0000:01:00.0"));
+        assert_eq!(controller_of(behind_a_bridge).as_deref(), Some("0000:01:00.0"));
         let arm = "/sys/devices/platform/soc/f9890000.sata/ata1/host0/target0:0:0/0:0:0:0";
-        assert_eq!(of(arm).as_deref(), Some("f9890000.sata"));
-        assert_eq!(of("/sys/devices/platform/host3/session1/target3:0:0/3:0:0:0"), None);
-        assert_eq!(of("/sys/devices/vbd-51712"), None);
+        assert_eq!(controller_of(arm).as_deref(), Some("f9890000.sata"));
+        assert_eq!(controller_of("/sys/devices/platform/host3/session1/target3:0:0/3:0:0:0"), None);
+        assert_eq!(controller_of("/sys/devices/vbd-51712"), None);
     }
 
     #[test]
     fn a_place_has_no_number_that_changes_with_the_order_of_discovery() {
-        let of = |path: &str| in_kernel_words(&parts(path));
+        let place_of = |path: &str| kernel_place(&parts(path));
         let usb = |host: u32| {
             let path = "/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/hostN/targetN:0:0/N:0:0:1";
-            of(&path.replace('N', &host.to_string()))
+            place_of(&path.replace('N', &host.to_string()))
         };
         assert_eq!(usb(6).as_deref(), Some("0000:00:14.0 usb 2-1:1.0 scsi 0:0:1"));
         assert_eq!(usb(6), usb(7));
         let ahci = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0";
-        assert_eq!(of(ahci).as_deref(), Some("0000:00:17.0 ata3"));
-        assert_eq!(of("/sys/devices/vbd-51712"), None);
+        assert_eq!(place_of(ahci).as_deref(), Some("0000:00:17.0 ata3"));
+        assert_eq!(place_of("/sys/devices/vbd-51712"), None);
     }
 }

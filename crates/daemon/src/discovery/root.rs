@@ -69,18 +69,18 @@ impl SystemRoot {
     /// The path of the machine without links, `.` and `..`; `None`: it does not exist, or the links form a circle. A
     /// link that begins with `/` begins at this root.
     pub fn resolve(&self, path: &Path) -> Option<PathBuf> {
-        let mut done = PathBuf::from("/");
-        let mut ahead: Vec<PathBuf> = parts(path);
+        let mut resolved = PathBuf::from("/");
+        let mut remaining: Vec<PathBuf> = parts(path);
         let mut links = 0;
-        while let Some(part) = ahead.pop() {
+        while let Some(part) = remaining.pop() {
             if part.as_os_str() == ".." {
-                done.pop();
+                resolved.pop();
                 continue;
             }
-            let next = done.join(&part);
-            let about = self.real(&next).symlink_metadata().ok()?;
-            if !about.file_type().is_symlink() {
-                done = next;
+            let next = resolved.join(&part);
+            let metadata = self.real(&next).symlink_metadata().ok()?;
+            if !metadata.file_type().is_symlink() {
+                resolved = next;
                 continue;
             }
             links += 1;
@@ -89,11 +89,11 @@ impl SystemRoot {
             }
             let target = fs::read_link(self.real(&next)).ok()?;
             if target.is_absolute() {
-                done = PathBuf::from("/");
+                resolved = PathBuf::from("/");
             }
-            ahead.extend(parts(&target));
+            remaining.extend(parts(&target));
         }
-        Some(done)
+        Some(resolved)
     }
 }
 

@@ -38,16 +38,16 @@ impl UeventSocket {
 
     /// Waits until something about disks, arrays, bays or power has changed and is quiet again. False: `timeout` is over.
     pub fn wait(&self, timeout: Duration) -> bool {
-        if !self.hear(Instant::now() + timeout) {
+        if !self.receive(Instant::now() + timeout) {
             return false;
         }
         let last = Instant::now() + QUIET_MAX;
-        while self.hear(last.min(Instant::now() + QUIET)) && Instant::now() < last {}
+        while self.receive(last.min(Instant::now() + QUIET)) && Instant::now() < last {}
         true
     }
 
     /// Did a message that matters arrive before that time?
-    fn hear(&self, until: Instant) -> bool {
+    fn receive(&self, until: Instant) -> bool {
         let mut message = [0; MESSAGE_MAX];
         loop {
             let rest = until.saturating_duration_since(Instant::now());
@@ -56,9 +56,9 @@ impl UeventSocket {
             }
             // A zero time-out would wait for ever, and less than a microsecond counts as zero.
             let rest = rest.max(Duration::from_millis(1));
-            let heard = set_socket_timeout(&self.0, Timeout::Recv, Some(rest))
+            let received = set_socket_timeout(&self.0, Timeout::Recv, Some(rest))
                 .and_then(|()| recv(&self.0, &mut message[..], RecvFlags::empty()));
-            match heard {
+            match received {
                 Ok((_, length)) if matters(&message[..length.min(MESSAGE_MAX)]) => return true,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return false,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_waited_for_is_not_heard() {
+    fn a_wait_of_zero_time_returns_false() {
         // A sandbox may forbid the socket; then nothing can be tested.
         if let Ok(socket) = UeventSocket::open() {
             assert!(!socket.wait(Duration::ZERO));

@@ -55,8 +55,8 @@ impl HistoryDatabase {
     pub fn rows(&self) -> Result<Vec<WatchRow>, HistoryError> {
         // One transaction for all tables: otherwise a writer may change them in between.
         self.read(|database| {
-            let look = database.unchecked_transaction()?;
-            stored::load(&look)
+            let transaction = database.unchecked_transaction()?;
+            stored::load(&transaction)
         })
     }
 
@@ -72,8 +72,8 @@ impl HistoryDatabase {
                 stored::remove(database, key)?;
             }
             // Disks first, because other rows refer to them.
-            let (of_disks, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| matches!(row, WatchRow::Disk(_)));
-            for row in of_disks.into_iter().chain(others) {
+            let (disk_rows, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| matches!(row, WatchRow::Disk(_)));
+            for row in disk_rows.into_iter().chain(others) {
                 follow::before_keep(database, now, row)?;
                 stored::keep(database, row)?;
             }
@@ -90,7 +90,7 @@ impl HistoryDatabase {
     /// When it cannot be written; then nothing is changed.
     pub fn note_smart(&mut self, now: UnixSeconds, disk: &DiskKey, facts: &SmartFacts) -> Result<(), HistoryError> {
         self.change(|database| {
-            let known = disks::find_or_enter(database, now, disk)?;
+            let known = disks::find_or_add(database, now, disk)?;
             counters::note(database, now, known.id, facts)?;
             temperatures::note(database, now, known.id, facts)
         })
@@ -136,8 +136,8 @@ impl HistoryDatabase {
     ///
     /// # Errors
     /// When it cannot be written; then nothing is changed.
-    pub fn note_presence(&mut self, now: UnixSeconds, disk: &DiskKey, is_there: bool) -> Result<(), HistoryError> {
-        self.change(|database| disks::note_presence(database, now, disk, is_there))
+    pub fn note_presence(&mut self, now: UnixSeconds, disk: &DiskKey, is_present: bool) -> Result<(), HistoryError> {
+        self.change(|database| disks::note_presence(database, now, disk, is_present))
     }
 
     /// Records that a channel accepted the message of this number. It must be called before the watch learns of it and

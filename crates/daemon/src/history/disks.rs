@@ -13,13 +13,13 @@ pub struct KnownDisk {
     pub id: i64,
     /// Its last kernel name; empty: only its key is known.
     pub name: String,
-    is_there: bool,
+    is_present: bool,
     is_forgotten: bool,
 }
 
 impl KnownDisk {
     /// What people know it by: its name or, without one, its key.
-    pub fn called<'a>(&'a self, key: &'a DiskKey) -> &'a str {
+    pub fn display_name<'a>(&'a self, key: &'a DiskKey) -> &'a str {
         if self.name.is_empty() { &key.0 } else { &self.name }
     }
 }
@@ -28,25 +28,25 @@ impl KnownDisk {
 pub fn find(database: &Connection, key: &DiskKey) -> Result<Option<KnownDisk>> {
     let sql = "SELECT id, name, is_there, forgotten IS NOT NULL FROM known_disk WHERE disk = ?1";
     let read = |row: &rusqlite::Row| {
-        Ok(KnownDisk { id: row.get(0)?, name: row.get(1)?, is_there: row.get(2)?, is_forgotten: row.get(3)? })
+        Ok(KnownDisk { id: row.get(0)?, name: row.get(1)?, is_present: row.get(2)?, is_forgotten: row.get(3)? })
     };
     database.query_row(sql, [&key.0], read).optional()
 }
 
 /// The disk with this key; it is added if it was never seen.
-pub fn find_or_enter(database: &Connection, now: UnixSeconds, key: &DiskKey) -> Result<KnownDisk> {
+pub fn find_or_add(database: &Connection, now: UnixSeconds, key: &DiskKey) -> Result<KnownDisk> {
     if let Some(known) = find(database, key)? {
         return Ok(known);
     }
     let sql = "INSERT INTO known_disk (disk, name, model, named, first_seen, is_there) VALUES (?1, '', '', 0, ?2, 1)";
     database.execute(sql, params![key.0, second(now)])?;
     let id = database.last_insert_rowid();
-    Ok(KnownDisk { id, name: String::new(), is_there: true, is_forgotten: false })
+    Ok(KnownDisk { id, name: String::new(), is_present: true, is_forgotten: false })
 }
 
 /// Records events for a disk's row that is about to be kept: the disk is new, renamed, or no longer forgotten.
 pub fn note_facts(database: &Connection, now: UnixSeconds, facts: &DiskFacts) -> Result<()> {
-    let known = find_or_enter(database, now, &facts.key)?;
+    let known = find_or_add(database, now, &facts.key)?;
     let name = &facts.name;
     let (kind, words) = if known.name.is_empty() {
         (HistoryEventKind::DiskSeen, format!("{}, {} sectors", facts.model, facts.sectors))
@@ -59,29 +59,29 @@ pub fn note_facts(database: &Connection, now: UnixSeconds, facts: &DiskFacts) ->
     };
     let sql = "UPDATE known_disk SET model = ?2, is_there = 1, forgotten = NULL WHERE id = ?1";
     database.execute(sql, params![known.id, facts.model])?;
-    give_name(database, known.id, name)?;
+    set_name(database, known.id, name)?;
     event::add(database, now, kind, Some(known.id), name, &words)
 }
 
 /// Gives a name to a disk. If several disks had the name, the last one to get it has it.
-fn give_name(database: &Connection, id: i64, name: &str) -> Result<()> {
+fn set_name(database: &Connection, id: i64, name: &str) -> Result<()> {
     let sql = "UPDATE known_disk SET name = ?2, named = (SELECT max(named) + 1 FROM known_disk) WHERE id = ?1";
     database.execute(sql, params![id, name]).map(drop)
 }
 
 /// Records whether a disk is present.
-pub fn note_presence(database: &Connection, now: UnixSeconds, key: &DiskKey, is_there: bool) -> Result<()> {
-    let known = find_or_enter(database, now, key)?;
-    if is_there {
+pub fn note_presence(database: &Connection, now: UnixSeconds, key: &DiskKey, is_present: bool) -> Result<()> {
+    let known = find_or_add(database, now, key)?;
+    if is_present {
         let name = known.name.clone();
-        give_name(database, known.id, &name)?;
+        set_name(database, known.id, &name)?;
     }
-    if known.is_there == is_there {
+    if known.is_present == is_present {
         return Ok(());
     }
-    database.execute("UPDATE known_disk SET is_there = ?2 WHERE id = ?1", params![known.id, is_there])?;
-    let kind = if is_there { HistoryEventKind::DiskBack } else { HistoryEventKind::DiskGone };
-    event::add(database, now, kind, Some(known.id), known.called(key), "")
+    database.execute("UPDATE known_disk SET is_there = ?2 WHERE id = ?1", params![known.id, is_present])?;
+    let kind = if is_present { HistoryEventKind::DiskBack } else { HistoryEventKind::DiskGone };
+    event::add(database, now, kind, Some(known.id), known.display_name(key), "")
 }
 
 /// Records that a disk's row is removed, because a person took the disk out.
@@ -89,7 +89,7 @@ pub fn note_forgotten(database: &Connection, now: UnixSeconds, key: &DiskKey) ->
     let Some(known) = find(database, key)?.filter(|known| !known.is_forgotten) else { return Ok(()) };
     let sql = "UPDATE known_disk SET is_there = 0, forgotten = ?2 WHERE id = ?1";
     database.execute(sql, params![known.id, second(now)])?;
-    event::add(database, now, HistoryEventKind::DiskForgotten, Some(known.id), known.called(key), "")
+    event::add(database, now, HistoryEventKind::DiskForgotten, Some(known.id), known.display_name(key), "")
 }
 
 /// Records the disks' places in the stored arrays. A disk that was not in an array, and takes the place of one that is

@@ -51,12 +51,12 @@ pub enum HistoryError {
         known: i64,
     },
     /// It is damaged, and is left as it is.
-    #[error("{} is damaged ({what}): move it away and put a copy in its place, or start without one; it is left as it is", path.display())]
+    #[error("{} is damaged ({fault}): move it away and put a copy in its place, or start without one; it is left as it is", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The damage that was found.
-        what: String,
+        fault: String,
     },
     /// There is no space. Nothing of the last step was written, and the file is intact.
     #[error("there is no space for {}: make some on its file system; nothing of the last step was kept", path.display())]
@@ -97,7 +97,7 @@ impl HistoryError {
                 | rusqlite::Error::IntegralValueOutOfRange(..)
                 | rusqlite::Error::InvalidColumnType(..)
                 | rusqlite::Error::Utf8Error(..),
-            ) => HistoryError::Damaged { path, what: source.to_string() },
+            ) => HistoryError::Damaged { path, fault: source.to_string() },
             (Some(ErrorCode::DiskFull), _) => HistoryError::Full { path },
             (Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), _) => HistoryError::Busy { path },
             (Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied), _) => {

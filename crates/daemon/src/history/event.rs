@@ -114,12 +114,12 @@ pub fn add(
 /// The newest events, of all disks or of one.
 pub fn newest(database: &Connection, limit: usize, disk: Option<&DiskKey>) -> Result<Vec<HistoryEvent>> {
     let columns = "SELECT event.number, event.at, event.kind, known_disk.disk, event.subject, event.words FROM event";
-    let (join, which) = match disk {
+    let (join, filter) = match disk {
         Some(_) => ("JOIN", "WHERE known_disk.disk = ?2"),
         None => ("LEFT JOIN", ""),
     };
     let sql = format!(
-        "{columns} {join} known_disk ON known_disk.id = event.disk {which} ORDER BY event.number DESC LIMIT ?1"
+        "{columns} {join} known_disk ON known_disk.id = event.disk {filter} ORDER BY event.number DESC LIMIT ?1"
     );
     let limit = signed(limit as u64).max(0);
     let mut parameters: Vec<&dyn ToSql> = vec![&limit];

@@ -31,9 +31,9 @@ pub fn before_remove(database: &Connection, now: UnixSeconds, key: &RowKey) -> R
         RowKey::Message(number) => message_ended(database, now, *number),
         RowKey::Channel(name) => {
             let sql = "SELECT count(*) FROM channel WHERE channel = ?1";
-            let is_there = database.query_row(sql, [name], |row| row.get::<_, bool>(0))?;
+            let is_known = database.query_row(sql, [name], |row| row.get::<_, bool>(0))?;
             let note = || event::add(database, now, HistoryEventKind::ChannelRemoved, None, name, "");
-            if is_there { note() } else { Ok(()) }
+            if is_known { note() } else { Ok(()) }
         }
         RowKey::Array(key) => database.execute("DELETE FROM array_place WHERE array = ?1", [key]).map(drop),
         RowKey::Host | RowKey::Reading(_) | RowKey::Idle(_) => Ok(()),
@@ -45,7 +45,7 @@ fn subject(database: &Connection, subject: &IncidentSubject) -> Result<(Option<i
     let (_, key) = nested::subject(subject);
     let IncidentSubject::Disk(disk) = subject else { return Ok((None, key.to_owned())) };
     Ok(match disks::find(database, disk)? {
-        Some(known) => (Some(known.id), known.called(disk).to_owned()),
+        Some(known) => (Some(known.id), known.display_name(disk).to_owned()),
         None => (None, key.to_owned()),
     })
 }

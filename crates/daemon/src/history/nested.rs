@@ -164,8 +164,8 @@ pub fn subject_of(sort: &str, key: String) -> Result<IncidentSubject> {
 
 /// The incidents that a message is about, as JSON: `[["disk","ZL2","health"],…]`.
 pub fn about(keys: &[IncidentKey]) -> String {
-    let triple = |IncidentKey { subject: of, kind }: &IncidentKey| {
-        let (sort, key) = subject(of);
+    let triple = |IncidentKey { subject: incident_subject, kind }: &IncidentKey| {
+        let (sort, key) = subject(incident_subject);
         (sort, key.to_owned(), kind.spelled())
     };
     to_json(&keys.iter().map(triple).collect::<Vec<_>>())

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long another process that writes is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The version of the tables that this program knows.
-pub const KNOWN: i64 = STEPS.len() as i64;
+pub const KNOWN_VERSION: i64 = STEPS.len() as i64;
 
 /// Opens the file for writing.
 pub fn writable(path: &Path) -> Result<Connection, HistoryError> {
@@ -20,12 +20,12 @@ pub fn writable(path: &Path) -> Result<Connection, HistoryError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     check_version(path, &connection)?;
     check_pages(path, &connection)?;
-    let of = |error| HistoryError::of(path, error);
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
+    let to_error = |error| HistoryError::of(path, error);
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(to_error)?;
     // A commit is durable before its consequences are acted on.
-    connection.pragma_update(None, "synchronous", "FULL").map_err(of)?;
-    connection.pragma_update(None, "foreign_keys", true).map_err(of)?;
-    migrate(&mut connection, &STEPS).map_err(of)?;
+    connection.pragma_update(None, "synchronous", "FULL").map_err(to_error)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(to_error)?;
+    migrate(&mut connection, &STEPS).map_err(to_error)?;
     Ok(connection)
 }
 
@@ -33,8 +33,8 @@ pub fn writable(path: &Path) -> Result<Connection, HistoryError> {
 pub fn readable(path: &Path) -> Result<Connection, HistoryError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found = check_version(path, &connection)?;
-    if found < KNOWN {
-        return Err(HistoryError::Older { path: path.to_owned(), found, known: KNOWN });
+    if found < KNOWN_VERSION {
+        return Err(HistoryError::Older { path: path.to_owned(), found, known: KNOWN_VERSION });
     }
     Ok(connection)
 }
@@ -62,7 +62,7 @@ fn make(path: &Path) -> io::Result<()> {
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, HistoryError> {
     let opened = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).and_then(|connection| {
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(connection)
     });
     opened.map_err(|error| HistoryError::of(path, error))
@@ -77,20 +77,20 @@ fn check_version(path: &Path, connection: &Connection) -> Result<i64, HistoryErr
     if application != APPLICATION_ID && (application, version, tables) != (0, 0, 0) {
         return Err(HistoryError::Foreign { path: path.to_owned() });
     }
-    if version > KNOWN {
-        return Err(HistoryError::Newer { path: path.to_owned(), found: version, known: KNOWN });
+    if version > KNOWN_VERSION {
+        return Err(HistoryError::Newer { path: path.to_owned(), found: version, known: KNOWN_VERSION });
     }
     Ok(version)
 }
 
 /// Checks for damage when the daemon starts, not only when a row is needed.
 fn check_pages(path: &Path, connection: &Connection) -> Result<(), HistoryError> {
-    let said: String = connection
+    let result: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| HistoryError::of(path, error))?;
-    match said.as_str() {
+    match result.as_str() {
         "ok" => Ok(()),
-        _ => Err(HistoryError::Damaged { path: path.to_owned(), what: said.replace('\n', " ") }),
+        _ => Err(HistoryError::Damaged { path: path.to_owned(), fault: result.replace('\n', " ") }),
     }
 }
 

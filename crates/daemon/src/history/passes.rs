@@ -53,7 +53,7 @@ pub fn note_pass(
     begun: UnixSeconds,
 ) -> Result<()> {
     let PassReport { pass, done, unreadable, retries, bytes_per_second, service_nanos, .. } = report;
-    let known = disks::find_or_enter(database, now, disk)?;
+    let known = disks::find_or_add(database, now, disk)?;
     let count = unreadable.iter().map(|run| run.count()).fold(0, u64::saturating_add);
     let sql = "INSERT OR IGNORE INTO pass
                (disk, pass, begun, ended, sectors, unreadable, retries, bytes_per_second, service_nanos)
@@ -69,7 +69,7 @@ pub fn note_pass(
         1 => "1 unreadable sector".to_owned(),
         _ => format!("{count} unreadable sectors"),
     };
-    event::add(database, now, HistoryEventKind::PassFinished, Some(known.id), known.called(disk), &words)?;
+    event::add(database, now, HistoryEventKind::PassFinished, Some(known.id), known.display_name(disk), &words)?;
     note_findings(database, now, disk, unreadable, true)
 }
 
@@ -79,7 +79,7 @@ pub fn note_check(database: &Connection, now: UnixSeconds, array: &str, report: 
     let counts =
         [(lost, "sectors lost"), (report.corrected, "rows corrected"), (report.mismatched, "sectors disagree")];
     let found: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}")).collect();
     let words = if found.is_empty() { "its members agree".to_owned() } else { found.join(", ") };
     event::add(database, now, HistoryEventKind::CheckFinished, None, array, &words)
 }
@@ -93,11 +93,11 @@ pub fn note_findings(
     runs: &[SectorRange],
     is_whole: bool,
 ) -> Result<()> {
-    let known = disks::find_or_enter(database, now, disk)?;
+    let known = disks::find_or_add(database, now, disk)?;
     let mut found: Vec<SectorRange> = runs.iter().copied().filter(|run| !run.is_empty()).collect();
     found.sort_by_key(|run| run.start);
     // Nothing is concluded about sectors behind the last run that is followed.
-    let judged = if found.len() > RUNS_FOLLOWED { found[RUNS_FOLLOWED].start.0 } else { u64::MAX };
+    let judged_end = if found.len() > RUNS_FOLLOWED { found[RUNS_FOLLOWED].start.0 } else { u64::MAX };
     found.truncate(RUNS_FOLLOWED);
     let open = all(
         database,
@@ -109,39 +109,39 @@ pub fn note_findings(
     let mut gone = Vec::new();
     for (number, old) in &open {
         let readable = match is_whole {
-            true => without(old.sectors, &found).into_iter().filter(|run| run.end.0 <= judged).collect(),
+            true => subtract(old.sectors, &found).into_iter().filter(|run| run.end.0 <= judged_end).collect(),
             false => Vec::new(),
         };
         // The row is replaced by its parts: those that are still unreadable, and those that are readable again.
-        let kept = without(old.sectors, &readable);
+        let kept = subtract(old.sectors, &readable);
         database.execute("DELETE FROM finding WHERE number = ?1", [number])?;
         for run in kept {
             let is_seen = found.iter().any(|found| found.start < run.end && run.start < found.end);
             let last_seen = if is_seen { now } else { old.last_seen };
-            enter(database, known.id, &FindingRecord { sectors: run, last_seen, gone: None, ..*old })?;
+            insert_finding(database, known.id, &FindingRecord { sectors: run, last_seen, gone: None, ..*old })?;
         }
         for &run in &readable {
-            enter(database, known.id, &FindingRecord { sectors: run, gone: Some(now), ..*old })?;
+            insert_finding(database, known.id, &FindingRecord { sectors: run, gone: Some(now), ..*old })?;
         }
         gone.extend(readable);
     }
-    let new: Vec<SectorRange> = found.iter().flat_map(|&run| without(run, &before)).collect();
+    let new: Vec<SectorRange> = found.iter().flat_map(|&run| subtract(run, &before)).collect();
     for &sectors in &new {
-        enter(database, known.id, &FindingRecord { sectors, first_seen: now, last_seen: now, gone: None })?;
+        insert_finding(database, known.id, &FindingRecord { sectors, first_seen: now, last_seen: now, gone: None })?;
     }
     for (kind, runs) in [(HistoryEventKind::UnreadableFound, new), (HistoryEventKind::UnreadableGone, gone)] {
         if let Some(first) = runs.first() {
             let count = runs.iter().map(|run| run.count()).fold(0, u64::saturating_add);
             let unit = if count == 1 { "sector" } else { "sectors" };
             let words = format!("{count} {unit}, the first is {}", first.start.0);
-            event::add(database, now, kind, Some(known.id), known.called(disk), &words)?;
+            event::add(database, now, kind, Some(known.id), known.display_name(disk), &words)?;
         }
     }
     Ok(())
 }
 
 /// The parts of `run` that are in none of `others`, which are ascending.
-fn without(run: SectorRange, others: &[SectorRange]) -> Vec<SectorRange> {
+fn subtract(run: SectorRange, others: &[SectorRange]) -> Vec<SectorRange> {
     let (mut parts, mut start) = (Vec::new(), run.start.0);
     for other in others {
         if other.end.0 <= start || other.start.0 >= run.end.0 {
@@ -158,7 +158,7 @@ fn without(run: SectorRange, others: &[SectorRange]) -> Vec<SectorRange> {
     parts
 }
 
-fn enter(database: &Connection, disk: i64, finding: &FindingRecord) -> Result<()> {
+fn insert_finding(database: &Connection, disk: i64, finding: &FindingRecord) -> Result<()> {
     let FindingRecord { sectors, first_seen, last_seen, gone } = finding;
     let sql = "INSERT INTO finding (disk, start_sector, end_sector, first_seen, last_seen, gone)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

@@ -12,42 +12,42 @@ const HOURLY: u64 = 30 * DAY;
 /// Seconds for which all readings of counters are kept; of earlier days the last one stays.
 const READINGS: u64 = 90 * DAY;
 
-/// Which rows of a table stay: of each group `of_each`, the newest `count` by `order`.
+/// Which rows of a table stay: of each group by `group`, the newest `count` by `order`.
 struct Newest {
     table: &'static str,
-    of_each: &'static str,
+    group: &'static str,
     key: &'static str,
     order: &'static str,
-    only: &'static str,
+    filter: &'static str,
     count: u32,
 }
 
 /// Ten years of daily rows, and of rarer rows more than a person would ever read.
 const NEWEST: [Newest; 7] = [
-    Newest { table: "event", of_each: "1", key: "number", order: "number", only: "1", count: 100_000 },
-    Newest { table: "message_history", of_each: "1", key: "number", order: "number", only: "1", count: 10_000 },
+    Newest { table: "event", group: "1", key: "number", order: "number", filter: "1", count: 100_000 },
+    Newest { table: "message_history", group: "1", key: "number", order: "number", filter: "1", count: 10_000 },
     Newest {
         table: "incident_history",
-        of_each: "1",
+        group: "1",
         key: "number",
         order: "number",
-        only: "resolved IS NOT NULL",
+        filter: "resolved IS NOT NULL",
         count: 20_000,
     },
-    Newest { table: "pass", of_each: "disk", key: "number", order: "number", only: "1", count: 1000 },
-    Newest { table: "finding", of_each: "disk", key: "number", order: "number", only: "gone IS NOT NULL", count: 4096 },
-    Newest { table: "temperature_day", of_each: "disk", key: "disk, day", order: "day", only: "1", count: 3660 },
+    Newest { table: "pass", group: "disk", key: "number", order: "number", filter: "1", count: 1000 },
+    Newest { table: "finding", group: "disk", key: "number", order: "number", filter: "gone IS NOT NULL", count: 4096 },
+    Newest { table: "temperature_day", group: "disk", key: "disk, day", order: "day", filter: "1", count: 3660 },
     Newest {
         table: "counter_reading",
-        of_each: "disk, kind",
+        group: "disk, kind",
         key: "disk, kind, at",
         order: "at",
-        only: "1",
+        filter: "1",
         count: 4200,
     },
 ];
 /// Forgotten disks that keep their history, at most; beyond that, those that were seen first are deleted with all their data.
-const FORGOTTEN: u32 = 1000;
+const FORGOTTEN_MAX: u32 = 1000;
 
 /// Thins all tables.
 pub fn thin(database: &Connection, now: UnixSeconds) -> Result<()> {
@@ -60,15 +60,15 @@ pub fn thin(database: &Connection, now: UnixSeconds) -> Result<()> {
     );
     let until = now.0.saturating_sub(READINGS) / DAY * DAY;
     database.execute(&sql, [super::values::signed(until)])?;
-    for Newest { table, of_each, key, order, only, count } in &NEWEST {
+    for Newest { table, group, key, order, filter, count } in &NEWEST {
         let sql = format!(
             "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM (
-                 SELECT {key}, row_number() OVER (PARTITION BY {of_each} ORDER BY {order} DESC) AS place
-                 FROM {table} WHERE {only}) WHERE place > ?1)"
+                 SELECT {key}, row_number() OVER (PARTITION BY {group} ORDER BY {order} DESC) AS place
+                 FROM {table} WHERE {filter}) WHERE place > ?1)"
         );
         database.execute(&sql, [count])?;
     }
     let sql = "DELETE FROM known_disk WHERE id IN (
                    SELECT id FROM known_disk WHERE forgotten IS NOT NULL ORDER BY id DESC LIMIT -1 OFFSET ?1)";
-    database.execute(sql, [FORGOTTEN]).map(drop)
+    database.execute(sql, [FORGOTTEN_MAX]).map(drop)
 }

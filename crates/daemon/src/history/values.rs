@@ -12,8 +12,8 @@ use thiserror::Error;
 struct NotUnderstood(String);
 
 /// The error of a value that is not what it should be.
-pub fn not_understood(what: impl Into<String>) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(NotUnderstood(what.into())))
+pub fn not_understood(text: impl Into<String>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(NotUnderstood(text.into())))
 }
 
 /// Bit for bit, so that every number is restored; meaningful ones are far below 2^63, where both are equal.

@@ -17,37 +17,37 @@ const KEEP_AGAIN: Duration = Duration::from_secs(5);
 impl Daemon<'_> {
     /// Carries out operations until there is none left, or rows cannot be kept.
     pub(super) fn act(&mut self) {
-        if self.keep_again.is_some_and(|at| at > Instant::now()) {
+        if self.retry_keep_at.is_some_and(|at| at > Instant::now()) {
             return;
         }
-        self.keep_again = None;
+        self.retry_keep_at = None;
         while let Some(op) = self.ops.pop_front() {
             match op {
                 WatchOp::Keep(rows, dropped) => {
                     if let Err(error) = self.history.keep(self.clock.now(), &rows, &dropped) {
                         // Nothing goes on before the rows are durable: no message is sent that would be unknown after a
                         // restart.
-                        self.trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
+                        self.set_trouble("history", Some(format!("{error}; tried again every {KEEP_AGAIN:?}")));
                         self.ops.push_front(WatchOp::Keep(rows, dropped));
-                        self.keep_again = Some(Instant::now() + KEEP_AGAIN);
+                        self.retry_keep_at = Some(Instant::now() + KEEP_AGAIN);
                         return;
                     }
-                    self.trouble("history", None);
+                    self.set_trouble("history", None);
                     self.marks.extend(rows.iter().filter_map(mark_of));
                 }
                 WatchOp::ReadSmart(name) => {
                     if let Some(disk) = self.disk(&name) {
-                        self.drives.ask(name, disk.facts.key.clone(), disk.device.clone());
+                        self.drives.enqueue(name, disk.facts.key.clone(), disk.device.clone());
                     }
                 }
                 WatchOp::BeginSession(subject, pass, begun, budget) => self.begin(subject, pass, begun, budget),
                 WatchOp::StopSession(subject, why) => {
-                    let name = self.shown(&subject);
+                    let name = self.display_name(&subject);
                     (self.say)(&format!("{name}: stopping: {}", why.words(self.watch.calendar())));
                     if !self.sessions.stop(&subject) {
                         // The session has ended meanwhile, or was another process's: the kept state is reported.
-                        let told = self.kept(&subject).unwrap_or(WatchEvent::Session(subject, stopped_nowhere()));
-                        self.tell(told);
+                        let event = self.kept(&subject).unwrap_or(WatchEvent::Session(subject, no_session()));
+                        self.feed(event);
                     }
                 }
                 WatchOp::Send(message) => {
@@ -60,7 +60,7 @@ impl Daemon<'_> {
                         self.messengers.beat();
                     }
                     let thinned = self.history.thin(self.clock.now());
-                    self.noted(thinned);
+                    self.report_history(thinned);
                 }
             }
         }
@@ -75,7 +75,7 @@ impl Daemon<'_> {
         };
         let Some(target) = target else { return };
         let is_twin = matches!(&subject, SessionSubject::Disk(name) if self.is_twin(name));
-        let name = self.shown(&subject);
+        let name = self.display_name(&subject);
         (self.say)(&format!("{name}: reading, pass {pass}"));
         self.sessions.begin(PassOrder {
             subject,
@@ -125,6 +125,6 @@ impl Daemon<'_> {
 }
 
 /// The report for a session that does not exist.
-fn stopped_nowhere() -> SessionNews {
+fn no_session() -> SessionNews {
     SessionNews::Refused("no session of it runs".to_owned())
 }

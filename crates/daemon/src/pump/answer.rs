@@ -44,15 +44,15 @@ impl Daemon<'_> {
             }
             WatchRequest::Confirm { code } => self.confirm(&code),
             WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => refused("that is asked of the history"),
-            WatchRequest::Reload => self.reload().map_or_else(|why| WatchAnswer::Refused { why }, |said| done(&said)),
+            WatchRequest::Reload => self.reload().map_or_else(|why| WatchAnswer::Refused { why }, |text| done(&text)),
         };
         pending.answer(answer);
     }
 
     /// Carries out a person's command, and the operations that follow, at once.
     fn command(&mut self, command: PersonCommand) {
-        self.tell(WatchEvent::Command(command));
-        self.tell(WatchEvent::Tick);
+        self.feed(WatchEvent::Command(command));
+        self.feed(WatchEvent::Tick);
         self.act();
     }
 
@@ -70,8 +70,8 @@ impl Daemon<'_> {
         let is_open = |disk: &DiskStanding| {
             status.incidents.iter().any(|row| row.key.subject == IncidentSubject::Disk(disk.key.clone()))
         };
-        let was_called = |disk: &&DiskStanding| disk.name.is_none() && disk.facts.name == bare;
-        let gone = status.disks.iter().filter(was_called).filter(|disk| disks.is_empty() || is_open(disk));
+        let had_name = |disk: &&DiskStanding| disk.name.is_none() && disk.facts.name == bare;
+        let gone = status.disks.iter().filter(had_name).filter(|disk| disks.is_empty() || is_open(disk));
         let arrays =
             status.arrays.iter().map(|array| &array.facts).filter(|array| array.key == name || array.name == bare);
         let channels = status.channels.iter().filter(|channel| channel.name == name);
@@ -165,14 +165,14 @@ impl Daemon<'_> {
             Err(refusal) => return refusal,
         };
         let status = self.watch.status(self.clock.now());
-        let is_there = match &subject {
+        let is_present = match &subject {
             IncidentSubject::Disk(key) => status.disks.iter().any(|disk| disk.key == *key && disk.name.is_some()),
             IncidentSubject::Array(key) => status.arrays.iter().any(|array| array.facts.key == *key && array.is_there),
             IncidentSubject::Channel(_) => {
                 return refused(&format!("{name} is a channel: take it out of the settings instead"));
             }
         };
-        if is_there {
+        if is_present {
             return refused(&format!("{name} is still there: only what was taken out for good can be forgotten"));
         }
         self.command(PersonCommand::Forget(subject));
@@ -180,11 +180,11 @@ impl Daemon<'_> {
     }
 
     fn confirm(&mut self, code: &str) -> WatchAnswer {
-        let of_code = |daemon: &Self| -> Vec<_> {
+        let codes_of_channels = |daemon: &Self| -> Vec<_> {
             let status = daemon.watch.status(daemon.clock.now());
             status.channels.into_iter().map(|channel| (channel.name, channel.proven, channel.code)).collect()
         };
-        let before = of_code(self);
+        let before = codes_of_channels(self);
         let name = before.iter().find(|(.., sent)| sent.as_deref() == Some(code.trim())).map(|(name, ..)| name.clone());
         // Wrong codes are passed on, too, because the watch counts them.
         self.command(PersonCommand::Confirm(code.to_owned()));
@@ -192,7 +192,7 @@ impl Daemon<'_> {
             return done(&format!("{name} is proven: messages arrive that way"));
         }
         let has_code = |all: &[(_, _, Option<String>)]| all.iter().filter(|(.., sent)| sent.is_some()).count();
-        if has_code(&of_code(self)) < has_code(&before) {
+        if has_code(&codes_of_channels(self)) < has_code(&before) {
             return refused("too many wrong codes: what was sent is void; send new ones: `scrubjay alert test`");
         }
         refused("no channel was sent this code, or a newer one was sent since: `scrubjay alert test`")
@@ -209,15 +209,15 @@ impl Daemon<'_> {
         self.messengers.change(channels);
         self.deliveries.clear();
         (self.config, self.settings) = (config, settings.clone());
-        self.tell(WatchEvent::Settings(Box::new(settings)));
-        self.surveyor.look_also(self.config.also.clone());
-        self.tell(WatchEvent::Tick);
+        self.feed(WatchEvent::Settings(Box::new(settings)));
+        self.surveyor.request_with(self.config.also.clone());
+        self.feed(WatchEvent::Tick);
         Ok(format!("settings read from {}", path.display()))
     }
 }
 
-fn done(said: &str) -> WatchAnswer {
-    WatchAnswer::Done { said: said.to_owned() }
+fn done(text: &str) -> WatchAnswer {
+    WatchAnswer::Done { said: text.to_owned() }
 }
 
 fn refused(why: &str) -> WatchAnswer {

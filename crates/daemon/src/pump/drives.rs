@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Processes at the same time: sixty drives are read in a minute even if each is slow.
-const ASKED_AT_ONCE: usize = 4;
+const WORKERS: usize = 4;
 
 /// A drive to be read.
-struct SmartAsk {
+struct SmartRequest {
     name: String,
     key: DiskKey,
     device: PathBuf,
@@ -20,35 +20,35 @@ struct SmartAsk {
 
 /// The queue of drives to be read.
 pub(super) struct SmartQueue {
-    asks: Sender<SmartAsk>,
+    requests: Sender<SmartRequest>,
 }
 
 impl SmartQueue {
-    /// Starts the workers, which report their results to `tell`.
-    pub(super) fn new(smartctl: Smartctl, tell: Sender<DaemonNews>) -> SmartQueue {
-        let (asks, asked) = mpsc::channel::<SmartAsk>();
-        let asked = Arc::new(Mutex::new(asked));
-        for number in 0..ASKED_AT_ONCE {
-            let (asked, smartctl, tell) = (Arc::clone(&asked), smartctl.clone(), tell.clone());
+    /// Starts the workers, which report their results to `news`.
+    pub(super) fn new(smartctl: Smartctl, news: Sender<DaemonNews>) -> SmartQueue {
+        let (requests, queue) = mpsc::channel::<SmartRequest>();
+        let queue = Arc::new(Mutex::new(queue));
+        for number in 0..WORKERS {
+            let (queue, smartctl, news) = (Arc::clone(&queue), smartctl.clone(), news.clone());
             // With fewer threads it takes longer.
             let _ =
-                thread::Builder::new().name(format!("smart {number}")).spawn(move || work(&asked, &smartctl, &tell));
+                thread::Builder::new().name(format!("smart {number}")).spawn(move || work(&queue, &smartctl, &news));
         }
-        SmartQueue { asks }
+        SmartQueue { requests }
     }
 
     /// Queues the drive behind `device`.
-    pub(super) fn ask(&self, name: String, key: DiskKey, device: PathBuf) {
-        let _ = self.asks.send(SmartAsk { name, key, device }); // the workers live as long as the daemon
+    pub(super) fn enqueue(&self, name: String, key: DiskKey, device: PathBuf) {
+        let _ = self.requests.send(SmartRequest { name, key, device }); // the workers live as long as the daemon
     }
 }
 
-fn work(asked: &Mutex<Receiver<SmartAsk>>, smartctl: &Smartctl, tell: &Sender<DaemonNews>) {
+fn work(queue: &Mutex<Receiver<SmartRequest>>, smartctl: &Smartctl, news: &Sender<DaemonNews>) {
     loop {
-        let next = asked.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(SmartAsk { name, key, device }) = next else { return };
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(SmartRequest { name, key, device }) = next else { return };
         let answer = Box::new(smartctl.read(&device));
-        if tell.send(DaemonNews::Smart { name, key, answer }).is_err() {
+        if news.send(DaemonNews::Smart { name, key, answer }).is_err() {
             return;
         }
     }

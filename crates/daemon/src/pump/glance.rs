@@ -35,16 +35,16 @@ impl Daemon<'_> {
             }
             if let Some(SessionGlance { pass, is_worse, .. }) = glance {
                 if let (true, Some(SubjectKey::Disk(key))) = (is_worse, self.subject_key(&subject)) {
-                    let noted = self.history.note_findings(self.clock.now(), &key, &pass.unreadable);
-                    self.noted(noted);
+                    let written = self.history.note_findings(self.clock.now(), &key, &pass.unreadable);
+                    self.report_history(written);
                 }
-                self.tell(WatchEvent::Session(subject, SessionNews::Progress(pass)));
+                self.feed(WatchEvent::Session(subject, SessionNews::Progress(pass)));
             }
         }
-        if let Some((hour, shares)) = self.hours.end(self.clock.now()) {
+        if let Some((hour, shares)) = self.hours.end_hour(self.clock.now()) {
             let week_hour = self.watch.calendar().local(UnixSeconds(hour * HOUR)).week_hour();
             for (subject, share) in shares {
-                self.tell(WatchEvent::IdleHour(subject, week_hour, share));
+                self.feed(WatchEvent::IdleHour(subject, week_hour, share));
             }
         }
     }

@@ -20,7 +20,7 @@ struct HourTally {
     /// Seconds of these in which it read.
     reading: f32,
     /// Seconds in which no session ran.
-    alone: f32,
+    no_session: f32,
     /// Seconds of these in which the disk had requests.
     busy: f32,
     /// The kernel's count of busy milliseconds, and when it was read.
@@ -61,14 +61,14 @@ impl IdleHours {
                 tally.reading += passed * share.clamp(0.0, 1.0);
             }
             None => {
-                tally.alone += passed;
+                tally.no_session += passed;
                 tally.busy += (count.saturating_sub(counted) as f32 / 1000.0).min(passed);
             }
         }
     }
 
     /// The number of the hour that has ended, and its shares; `None`: the hour goes on.
-    pub(super) fn end(&mut self, now: UnixSeconds) -> Option<(u64, Vec<(SessionSubject, f32)>)> {
+    pub(super) fn end_hour(&mut self, now: UnixSeconds) -> Option<(u64, Vec<(SessionSubject, f32)>)> {
         let hour = now.0 / HOUR;
         let ended = std::mem::replace(&mut self.hour, hour);
         if ended == hour || ended == 0 {
@@ -76,14 +76,14 @@ impl IdleHours {
         }
         let mut shares = Vec::new();
         for (subject, tally) in &mut self.tallies {
-            let idle = if tally.alone > 0.0 { 1.0 - tally.busy / tally.alone } else { 0.0 };
-            if tally.session > tally.alone {
+            let idle = if tally.no_session > 0.0 { 1.0 - tally.busy / tally.no_session } else { 0.0 };
+            if tally.session > tally.no_session {
                 let measured = tally.reading / tally.session;
                 shares.push((subject.clone(), measured));
-            } else if tally.alone > 0.0 {
+            } else if tally.no_session > 0.0 {
                 shares.push((subject.clone(), idle * self.usable));
             }
-            if tally.session > 0.0 && tally.alone > 0.0 && idle > 0.1 {
+            if tally.session > 0.0 && tally.no_session > 0.0 && idle > 0.1 {
                 // Both were measured in one hour, which gives the share of the idle time that a scrub can use.
                 let used = (tally.reading / tally.session / idle).clamp(0.05, 1.0);
                 self.usable += (used - self.usable) * USE_WEIGHT;
@@ -105,26 +105,27 @@ mod tests {
     #[test]
     fn an_hour_is_measured_where_it_was_read_and_estimated_where_it_was_not() {
         let mut hours = IdleHours::default();
-        assert_eq!(hours.end(UnixSeconds(100 * HOUR)), None, "the first hour was not seen whole");
-        let tally = |session, reading, alone, busy| HourTally { session, reading, alone, busy, counted: None };
+        assert_eq!(hours.end_hour(UnixSeconds(100 * HOUR)), None, "the first hour was not seen whole");
+        let tally =
+            |session, reading, no_session, busy| HourTally { session, reading, no_session, busy, counted: None };
         hours.tallies.insert(disk("sda"), tally(3600.0, 900.0, 0.0, 0.0));
         hours.tallies.insert(disk("sdb"), tally(0.0, 0.0, 3600.0, 1800.0));
         hours.tallies.insert(disk("sdc"), HourTally::default());
-        let (hour, shares) = hours.end(UnixSeconds(101 * HOUR)).unwrap();
+        let (hour, shares) = hours.end_hour(UnixSeconds(101 * HOUR)).unwrap();
         assert_eq!((hour, shares), (100, vec![(disk("sda"), 0.25), (disk("sdb"), 0.5 * USE_PRIOR)]));
-        assert_eq!(hours.end(UnixSeconds(101 * HOUR + 60)), None);
+        assert_eq!(hours.end_hour(UnixSeconds(101 * HOUR + 60)), None);
         hours.tallies.insert(disk("sda"), tally(1000.0, 900.0, 2000.0, 0.0));
-        hours.end(UnixSeconds(102 * HOUR)).unwrap();
+        hours.end_hour(UnixSeconds(102 * HOUR)).unwrap();
         assert!((hours.usable - (USE_PRIOR + 0.2 * (0.9 - USE_PRIOR))).abs() < 1e-6);
     }
 
     #[test]
-    fn a_count_says_something_only_beside_the_one_before() {
+    fn a_busy_count_is_used_only_with_the_previous_one() {
         let mut hours = IdleHours::default();
         hours.note(&disk("sda"), Some(1000), None);
-        assert_eq!(hours.tallies[&disk("sda")].alone, 0.0);
+        assert_eq!(hours.tallies[&disk("sda")].no_session, 0.0);
         hours.note(&disk("sda"), Some(1000), None);
-        assert!(hours.tallies[&disk("sda")].alone > 0.0 && hours.tallies[&disk("sda")].busy == 0.0);
+        assert!(hours.tallies[&disk("sda")].no_session > 0.0 && hours.tallies[&disk("sda")].busy == 0.0);
         hours.note(&disk("sda"), None, None);
         hours.note(&disk("sda"), Some(5), None);
         assert_eq!(hours.tallies[&disk("sda")].busy, 0.0, "the counter began anew");

@@ -15,18 +15,18 @@ type Outgoing = (MessageRow, SenderFacts);
 pub(super) struct Messengers {
     channels: Arc<AlertChannels>,
     threads: BTreeMap<String, Sender<Outgoing>>,
-    tell: Sender<DaemonNews>,
+    news: Sender<DaemonNews>,
 }
 
 impl Messengers {
-    /// Results of deliveries are reported to `tell`.
-    pub(super) fn new(channels: AlertChannels, tell: Sender<DaemonNews>) -> Messengers {
-        Messengers { channels: Arc::new(channels), threads: BTreeMap::new(), tell }
+    /// Results of deliveries are reported to `news`.
+    pub(super) fn new(channels: AlertChannels, news: Sender<DaemonNews>) -> Messengers {
+        Messengers { channels: Arc::new(channels), threads: BTreeMap::new(), news }
     }
 
     /// Replaces the channels. Deliveries under way continue by the old ones.
     pub(super) fn change(&mut self, channels: AlertChannels) {
-        *self = Messengers::new(channels, self.tell.clone());
+        *self = Messengers::new(channels, self.news.clone());
     }
 
     /// Sends a message by its channel.
@@ -34,13 +34,13 @@ impl Messengers {
         let name = message.channel.clone();
         let thread = self.threads.entry(name.clone()).or_insert_with(|| {
             let (thread, outgoing) = mpsc::channel::<Outgoing>();
-            let (channels, tell) = (Arc::clone(&self.channels), self.tell.clone());
+            let (channels, news) = (Arc::clone(&self.channels), self.news.clone());
             // If there is no thread, the send below fails, and the watch tries again.
             let _ = thread::Builder::new().name(format!("send {name}")).spawn(move || {
                 for (message, sender) in outgoing {
                     let outcome = channels.deliver(&message, &sender);
                     let (number, channel) = (message.number, message.channel);
-                    if tell.send(DaemonNews::Delivered { number, channel, outcome }).is_err() {
+                    if news.send(DaemonNews::Delivered { number, channel, outcome }).is_err() {
                         return;
                     }
                 }
@@ -50,21 +50,21 @@ impl Messengers {
         if let Err(mpsc::SendError((message, _))) = thread.send((message, sender)) {
             self.threads.remove(&name);
             let outcome = Err(crate::channels::DeliveryError::NoThread { why: "its thread ended".to_owned() });
-            let _ = self.tell.send(DaemonNews::Delivered { number: message.number, channel: name, outcome });
+            let _ = self.news.send(DaemonNews::Delivered { number: message.number, channel: name, outcome });
         }
     }
 
     /// Reports to the heartbeat's URL that the daily check went well.
     pub(super) fn beat(&self) {
-        let (channels, tell) = (Arc::clone(&self.channels), self.tell.clone());
+        let (channels, news) = (Arc::clone(&self.channels), self.news.clone());
         let spawned = thread::Builder::new().name("heartbeat".into()).spawn(move || {
             if let Some(outcome) = channels.beat() {
-                let _ = tell.send(DaemonNews::Beaten(outcome));
+                let _ = news.send(DaemonNews::Heartbeat(outcome));
             }
         });
         if let Err(error) = spawned {
             let outcome = Err(crate::channels::DeliveryError::NoThread { why: error.to_string() });
-            let _ = self.tell.send(DaemonNews::Beaten(outcome));
+            let _ = self.news.send(DaemonNews::Heartbeat(outcome));
         }
     }
 }

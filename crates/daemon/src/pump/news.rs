@@ -23,23 +23,23 @@ pub(super) enum DaemonNews {
     /// A channel accepted a message, or did not.
     Delivered { number: u64, channel: String, outcome: Result<DeliveryReceipt, DeliveryError> },
     /// The heartbeat's URL answered, or did not.
-    Beaten(Result<DeliveryReceipt, DeliveryError>),
+    Heartbeat(Result<DeliveryReceipt, DeliveryError>),
     /// A verb sent a request.
-    Asked(PendingAnswer),
+    Request(PendingAnswer),
     /// A signal came.
     Signal(i32),
     /// A survey was made.
-    Surveyed(Box<HostSurvey>),
+    Survey(Box<HostSurvey>),
     /// The kernel reports a change of a disk, an enclosure or the power.
-    Changed,
+    DevicesChanged,
 }
 
 /// Sends signals as news.
-pub(super) fn on_signals(tell: Sender<DaemonNews>) -> io::Result<()> {
+pub(super) fn on_signals(news: Sender<DaemonNews>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
-            if tell.send(DaemonNews::Signal(signal)).is_err() {
+            if news.send(DaemonNews::Signal(signal)).is_err() {
                 return;
             }
         }
@@ -48,11 +48,11 @@ pub(super) fn on_signals(tell: Sender<DaemonNews>) -> io::Result<()> {
 }
 
 /// Sends device changes as news. Without a thread for that, only the regular surveys find them.
-pub(super) fn on_uevents(uevents: UeventSocket, tell: Sender<DaemonNews>) {
-    let named = thread::Builder::new().name("uevents".into());
-    let _ = named.spawn(move || {
+pub(super) fn on_uevents(uevents: UeventSocket, news: Sender<DaemonNews>) {
+    let builder = thread::Builder::new().name("uevents".into());
+    let _ = builder.spawn(move || {
         loop {
-            let is_over = uevents.wait(Duration::from_secs(3600)) && tell.send(DaemonNews::Changed).is_err();
+            let is_over = uevents.wait(Duration::from_secs(3600)) && news.send(DaemonNews::DevicesChanged).is_err();
             if is_over {
                 return;
             }
@@ -63,8 +63,8 @@ pub(super) fn on_uevents(uevents: UeventSocket, tell: Sender<DaemonNews>) {
 /// Passes on what comes from `from`, as news.
 pub(super) fn forward<T: Send + 'static>(from: Receiver<T>, to: Sender<DaemonNews>, wrap: fn(T) -> DaemonNews) {
     thread::spawn(move || {
-        for one in from {
-            if to.send(wrap(one)).is_err() {
+        for item in from {
+            if to.send(wrap(item)).is_err() {
                 return;
             }
         }

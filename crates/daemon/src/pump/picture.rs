@@ -15,13 +15,13 @@ impl Daemon<'_> {
     pub(super) fn picture(&self) -> WatchDocument {
         let now = self.clock.now();
         // The survey's warnings are among the troubles already, joined into one.
-        let others = self.troubles.iter().filter(|(about, _)| **about != "survey");
-        let mut troubles: Vec<String> = others.map(|(about, what)| format!("{about}: {what}")).collect();
+        let other_troubles = self.troubles.iter().filter(|(topic, _)| **topic != "survey");
+        let mut troubles: Vec<String> = other_troubles.map(|(topic, trouble)| format!("{topic}: {trouble}")).collect();
         troubles.extend(self.survey.warnings.iter().cloned());
         let mut document = document::document(self.watch.status(now), now, self.watch.calendar(), self);
         if self.is_blind() {
             document = document::blinded(document, "nothing was seen of this machine for ten minutes");
-        } else if self.keep_again.is_some() {
+        } else if self.retry_keep_at.is_some() {
             document = document::blinded(document, "the history cannot be written, and nothing is decided meanwhile");
         }
         for channel in &mut document.channels {

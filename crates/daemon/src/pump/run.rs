@@ -5,10 +5,10 @@ use super::hours::IdleHours;
 use super::messengers::Messengers;
 use super::news::{self, DaemonNews};
 use super::options::{DaemonError, DaemonOptions, host_name, lock_folder, open_channels, page_group, secret};
-use super::state::{Daemon, is_called, is_called_for_good, mark_of};
+use super::state::{Daemon, is_called, is_called_permanently, mark_of};
 use super::surveyor::Surveyor;
 use crate::config::WatchConfig;
-use crate::control::{ControlDoor, ControlServer, PendingAnswer, past};
+use crate::control::{ControlAccess, ControlServer, PendingAnswer, past};
 use crate::discovery::{HostSurvey, SeenDisk, SystemRoot, UeventSocket};
 use crate::history::HistoryDatabase;
 use crate::sessions::{SessionMessage, SessionPool};
@@ -34,7 +34,7 @@ const GLANCE_EVERY: Duration = Duration::from_secs(20);
 /// The shortest wait before a turn, so that time passes even if the watch asks for one at once.
 const TURN_MIN: Duration = Duration::from_millis(10);
 /// The age at which a survey is out of date.
-const BLIND: Duration = Duration::from_secs(600);
+const SURVEY_AGE_MAX: Duration = Duration::from_secs(600);
 /// How long the daemon waits at its end for sessions to save their progress.
 const END_MAX: Duration = Duration::from_secs(20);
 
@@ -50,15 +50,16 @@ impl<'s> Daemon<'s> {
         let locked = lock_folder(&options.folder)?;
         // If a scrub of an array was killed, md's settings are still narrowed to what it checked; they are restored.
         md::put_back_all(&options.folder).iter().for_each(|line| say(line));
-        let (tell, news) = mpsc::channel();
-        let (asked, folder) = (tell.clone(), options.folder.clone());
-        let ask = move |pending: PendingAnswer| match &pending.request {
+        let (news_sender, news) = mpsc::channel();
+        let (requests, folder) = (news_sender.clone(), options.folder.clone());
+        let on_request = move |pending: PendingAnswer| match &pending.request {
             WatchRequest::Past { .. } | WatchRequest::PastOfDisk { .. } => answer_past(pending, &folder, clock),
-            _ => drop(asked.send(DaemonNews::Asked(pending))), // if it is dropped, the client is told that the watch ends
+            // If it is dropped, the client is told that the watch ends.
+            _ => drop(requests.send(DaemonNews::Request(pending))),
         };
-        let control = ControlServer::listen(&options.socket, ControlDoor::Verbs, ask.clone())?;
+        let control = ControlServer::listen(&options.socket, ControlAccess::Verbs, on_request.clone())?;
         // Disks are watched even without a page.
-        let page = ControlServer::listen(&options.page_socket, ControlDoor::Page(page_group()), ask)
+        let page = ControlServer::listen(&options.page_socket, ControlAccess::Page(page_group()), on_request)
             .map_err(|error| say(&format!("the web page cannot ask here: {error}")))
             .ok();
         let history = HistoryDatabase::open(&options.folder.join("history.db"))?;
@@ -68,16 +69,16 @@ impl<'s> Daemon<'s> {
         settings.pace = clock.pace();
         let marks = rows.iter().filter_map(mark_of).collect();
         let zone = ZonedCalendar::system();
-        let name = zone.name().map(str::to_owned);
+        let zone_name = zone.name().map(str::to_owned);
         let watch = Watch::restore(clock.now(), settings.clone(), Box::new(zone), rows);
-        let (told, sessions_told) = mpsc::channel::<SessionMessage>();
-        news::forward(sessions_told, tell.clone(), DaemonNews::Session);
-        let smartctl = options.smartctl.iter().fold(Smartctl::default(), |asked, path| asked.with_program(path));
-        let surveyor = Surveyor::new(config.also.clone(), clock.period(SURVEY_EVERY), tell.clone());
+        let (session_sender, session_messages) = mpsc::channel::<SessionMessage>();
+        news::forward(session_messages, news_sender.clone(), DaemonNews::Session);
+        let smartctl = options.smartctl.iter().fold(Smartctl::default(), |smartctl, path| smartctl.with_program(path));
+        let surveyor = Surveyor::new(config.also.clone(), clock.period(SURVEY_EVERY), news_sender.clone());
         let daemon = Daemon {
-            sessions: SessionPool::new(options.folder.clone(), options.is_full_speed, told),
-            drives: SmartQueue::new(smartctl, tell.clone()),
-            messengers: Messengers::new(channels, tell.clone()),
+            sessions: SessionPool::new(options.folder.clone(), options.is_full_speed, session_sender),
+            drives: SmartQueue::new(smartctl, news_sender.clone()),
+            messengers: Messengers::new(channels, news_sender.clone()),
             say,
             clock,
             watch,
@@ -89,40 +90,40 @@ impl<'s> Daemon<'s> {
             root: SystemRoot::default(),
             is_ready: false,
             surveyed_at: Instant::now(),
-            left_alone: Vec::new(),
+            excluded: Vec::new(),
             is_synchronised: None,
             hours: IdleHours::default(),
             marks,
             deliveries: BTreeMap::new(),
             ops: VecDeque::new(),
-            keep_again: None,
+            retry_keep_at: None,
             troubles: BTreeMap::new(),
-            zone: name,
+            zone: zone_name,
             is_ending: false,
             options,
         };
-        news::on_signals(tell.clone()).map_err(DaemonError::Signals)?;
-        daemon.surveyor.look();
+        news::on_signals(news_sender.clone()).map_err(DaemonError::Signals)?;
+        daemon.surveyor.request();
         if let Ok(uevents) = UeventSocket::open() {
-            news::on_uevents(uevents, tell);
+            news::on_uevents(uevents, news_sender);
         }
-        daemon.go(&news);
+        daemon.run_loop(&news);
         drop((control, page, locked));
         Ok(())
     }
 
-    fn go(mut self, news: &Receiver<DaemonNews>) {
+    fn run_loop(mut self, news: &Receiver<DaemonNews>) {
         let glance_every = self.clock.period(GLANCE_EVERY);
         let mut glanced = Instant::now();
-        self.tell_clock(); // before all other events
+        self.feed_clock_state(); // before all other events
         while !self.is_ending {
             let wait = [
                 self.clock.until(self.watch.poll_timeout()).max(TURN_MIN),
                 glance_every.saturating_sub(glanced.elapsed()),
-                self.keep_again.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
+                self.retry_keep_at.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
             ];
             match news.recv_timeout(wait.into_iter().min().unwrap_or_default()) {
-                Ok(first) => std::iter::once(first).chain(news.try_iter()).for_each(|one| self.hear(one)),
+                Ok(first) => std::iter::once(first).chain(news.try_iter()).for_each(|item| self.handle_news(item)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break, // the daemon holds a sender itself
             }
@@ -133,39 +134,39 @@ impl<'s> Daemon<'s> {
             }
             if self.is_blind() {
                 let words = "nothing was seen of this machine for ten minutes: what is shown is old".to_owned();
-                self.trouble("looking for disks", Some(words));
+                self.set_trouble("looking for disks", Some(words));
             }
             // Nothing is decided before the first survey, nor while rows cannot be kept.
-            if self.is_ready && self.keep_again.is_none() && self.clock.now() >= self.watch.poll_timeout() {
-                self.tell(WatchEvent::Tick);
+            if self.is_ready && self.retry_keep_at.is_none() && self.clock.now() >= self.watch.poll_timeout() {
+                self.feed(WatchEvent::Tick);
             }
             self.act();
         }
-        self.end(news);
+        self.shut_down(news);
     }
 
     /// Is the last survey too old? The kernel, or a volume's server, may block the surveyor.
     pub(super) fn is_blind(&self) -> bool {
-        self.surveyed_at.elapsed() > BLIND
+        self.surveyed_at.elapsed() > SURVEY_AGE_MAX
     }
 
     /// Reports to the watch whether the clock is synchronised, if that has changed.
-    fn tell_clock(&mut self) {
+    fn feed_clock_state(&mut self) {
         if let Some(is_synchronised) = self.clock.is_synchronised().filter(|now| self.is_synchronised != Some(*now)) {
             self.is_synchronised = Some(is_synchronised);
-            self.tell(WatchEvent::ClockSynchronised(is_synchronised));
+            self.feed(WatchEvent::ClockSynchronised(is_synchronised));
         }
     }
 
     /// Ends the daemon: sessions save their progress; messages under way may be sent again, and are marked.
-    fn end(mut self, news: &Receiver<DaemonNews>) {
+    fn shut_down(mut self, news: &Receiver<DaemonNews>) {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         self.sessions.stop_all();
         let begun = Instant::now();
         while !self.sessions.is_empty() && begun.elapsed() < END_MAX {
             match news.recv_timeout(Duration::from_millis(100)) {
-                Ok(told @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. })) => self.hear(told),
-                Ok(DaemonNews::Asked(pending)) => drop(pending),
+                Ok(item @ (DaemonNews::Session(_) | DaemonNews::Delivered { .. })) => self.handle_news(item),
+                Ok(DaemonNews::Request(pending)) => drop(pending),
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -177,31 +178,31 @@ impl<'s> Daemon<'s> {
     }
 
     /// Forgets disks that the settings exclude from now on, so that they are not reported missing.
-    fn leave_alone(&mut self, disks: Vec<SeenDisk>) {
+    fn forget_excluded(&mut self, disks: Vec<SeenDisk>) {
         let names: Vec<String> = disks.iter().map(|disk| format!("{} ({})", disk.facts.name, disk.facts.key)).collect();
-        if names != self.left_alone {
+        if names != self.excluded {
             (self.say)(&format!("left alone, as the settings say: {}", names.join(", ")));
-            self.left_alone = names;
+            self.excluded = names;
         }
         // A kernel name may belong to another disk tomorrow, so a disk excluded by such a name is not forgotten.
         let never = &self.config.never;
-        let is_meant = |disk: &SeenDisk| never.iter().any(|name| is_called_for_good(disk, name));
+        let is_excluded_permanently = |disk: &SeenDisk| never.iter().any(|name| is_called_permanently(disk, name));
         let is_marked = |key: &DiskKey| self.marks.contains_key(&SubjectKey::Disk(key.clone()));
-        let known = |disk: &SeenDisk| is_marked(&disk.facts.key) && is_meant(disk);
-        let keys: Vec<DiskKey> = disks.into_iter().filter(known).map(|disk| disk.facts.key).collect();
+        let is_to_be_forgotten = |disk: &SeenDisk| is_marked(&disk.facts.key) && is_excluded_permanently(disk);
+        let keys: Vec<DiskKey> = disks.into_iter().filter(is_to_be_forgotten).map(|disk| disk.facts.key).collect();
         for key in keys {
             self.marks.remove(&SubjectKey::Disk(key.clone()));
-            self.tell(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(key))));
+            self.feed(WatchEvent::Command(PersonCommand::Forget(IncidentSubject::Disk(key))));
         }
     }
 
     /// Reports the changes of a survey to the watch.
-    pub(super) fn surveyed(&mut self, mut seen: HostSurvey) {
+    pub(super) fn handle_survey(&mut self, mut seen: HostSurvey) {
         self.surveyed_at = Instant::now();
-        self.trouble("looking for disks", None);
+        self.set_trouble("looking for disks", None);
         let never = &self.config.never;
         let is_watched = |disk: &SeenDisk| !never.iter().any(|name| is_called(disk, name));
-        let (watched, left_alone) = seen.disks.into_iter().partition(is_watched);
+        let (watched, excluded) = seen.disks.into_iter().partition(is_watched);
         seen.disks = watched;
         // A check by one of the daemon's own sessions counts as idle.
         for array in seen.arrays.iter_mut().filter(|array| array.activity == ArrayActivity::Checking) {
@@ -214,10 +215,10 @@ impl<'s> Daemon<'s> {
             self.zone = zone.name().map(str::to_owned);
             self.watch.change_calendar(Box::new(zone));
         }
-        self.tell_clock();
+        self.feed_clock_state();
         let events = crate::discovery::changes(&self.survey, &seen);
-        let named = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
-        let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(named).collect();
+        let name_and_key = |disk: &SeenDisk| (disk.facts.name.clone(), disk.facts.key.clone());
+        let keys: BTreeMap<String, DiskKey> = self.survey.disks.iter().map(name_and_key).collect();
         let arrays = self.survey.arrays.iter().map(|array| SessionSubject::Array(array.key.clone()));
         let arrays: BTreeSet<SessionSubject> = arrays.collect();
         self.survey = seen;
@@ -227,8 +228,8 @@ impl<'s> Daemon<'s> {
                 self.sessions.forget(&subject);
                 self.hours.forget(&subject);
                 if let Some(key) = keys.get(name) {
-                    let noted = self.history.note_presence(self.clock.now(), key, false);
-                    self.noted(noted);
+                    let written = self.history.note_presence(self.clock.now(), key, false);
+                    self.report_history(written);
                 }
             }
             if let WatchEvent::ArrayGone(key) = &event {
@@ -241,11 +242,11 @@ impl<'s> Daemon<'s> {
                 _ => None,
             };
             let seen = if let WatchEvent::DiskSeen(facts) = &event { Some(facts.clone()) } else { None };
-            self.tell(event);
+            self.feed(event);
             self.act();
             let name = seen.map(|facts| {
-                let noted = self.history.note_presence(self.clock.now(), &facts.key, true);
-                self.noted(noted);
+                let written = self.history.note_presence(self.clock.now(), &facts.key, true);
+                self.report_history(written);
                 facts.name
             });
             // The progress that a session kept while the watch was down. (A disk is also seen again if its facts changed.)
@@ -253,12 +254,12 @@ impl<'s> Daemon<'s> {
             let array = array.filter(|array| !arrays.contains(array));
             let subject = disk.or(array).filter(|subject| !self.sessions.is_running(subject));
             if let Some(event) = subject.and_then(|subject| self.kept(&subject)) {
-                self.tell(event);
+                self.feed(event);
             }
         }
-        self.leave_alone(left_alone);
+        self.forget_excluded(excluded);
         let warnings = self.survey.warnings.join("; ");
-        self.trouble("survey", (!warnings.is_empty()).then_some(warnings));
+        self.set_trouble("survey", (!warnings.is_empty()).then_some(warnings));
         if !std::mem::replace(&mut self.is_ready, true) {
             let (disks, arrays) = (self.survey.disks.len(), self.survey.arrays.len());
             (self.say)(&format!("watching {disks} disks and {arrays} arrays"));

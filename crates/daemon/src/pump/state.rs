@@ -56,11 +56,11 @@ pub struct Daemon<'s> {
     pub(super) deliveries: BTreeMap<String, DeliveryEntry>,
     /// Operations to carry out, in order; the first may have failed, and is then tried again.
     pub(super) ops: VecDeque<WatchOp>,
-    pub(super) keep_again: Option<Instant>,
+    pub(super) retry_keep_at: Option<Instant>,
     /// When the last survey was made.
     pub(super) surveyed_at: Instant,
     /// The disks that the settings exclude, as last reported.
-    pub(super) left_alone: Vec<String>,
+    pub(super) excluded: Vec<String>,
     /// What the daemon cannot do now, by topic.
     pub(super) troubles: BTreeMap<&'static str, String>,
     pub(super) zone: Option<String>,
@@ -69,7 +69,7 @@ pub struct Daemon<'s> {
 
 impl Daemon<'_> {
     /// Feeds an event to the watch, and queues its operations.
-    pub(super) fn tell(&mut self, event: WatchEvent) {
+    pub(super) fn feed(&mut self, event: WatchEvent) {
         self.watch.handle(self.clock.now(), event);
         while let Some(op) = self.watch.poll_op() {
             self.ops.push_back(op);
@@ -77,25 +77,25 @@ impl Daemon<'_> {
     }
 
     /// Reports a trouble once when it begins, when it changes, and when it is over.
-    pub(super) fn trouble(&mut self, about: &'static str, words: Option<String>) {
+    pub(super) fn set_trouble(&mut self, topic: &'static str, words: Option<String>) {
         match words {
             Some(words) => {
-                if self.troubles.get(about) != Some(&words) {
-                    (self.say)(&format!("{about}: {words}"));
-                    self.troubles.insert(about, words);
+                if self.troubles.get(topic) != Some(&words) {
+                    (self.say)(&format!("{topic}: {words}"));
+                    self.troubles.insert(topic, words);
                 }
             }
             None => {
-                if self.troubles.remove(about).is_some() {
-                    (self.say)(&format!("{about}: over"));
+                if self.troubles.remove(topic).is_some() {
+                    (self.say)(&format!("{topic}: over"));
                 }
             }
         }
     }
 
     /// Takes the result of writing to the history.
-    pub(super) fn noted(&mut self, outcome: Result<(), HistoryError>) {
-        self.trouble("notes of what happened", outcome.err().map(|error| error.to_string()));
+    pub(super) fn report_history(&mut self, outcome: Result<(), HistoryError>) {
+        self.set_trouble("notes of what happened", outcome.err().map(|error| error.to_string()));
     }
 
     /// The disk of this kernel name, as it was last seen.
@@ -104,7 +104,7 @@ impl Daemon<'_> {
     }
 
     /// The name for people of a disk or an array that is present.
-    pub(super) fn shown(&self, subject: &SessionSubject) -> String {
+    pub(super) fn display_name(&self, subject: &SessionSubject) -> String {
         match subject {
             SessionSubject::Disk(name) => name.clone(),
             SessionSubject::Array(key) => {
@@ -138,11 +138,11 @@ impl Daemon<'_> {
 pub fn is_called(disk: &SeenDisk, name: &str) -> bool {
     let device = Path::new(name);
     let is_path = device.is_absolute() && device.canonicalize().is_ok_and(|device| device == disk.device);
-    is_path || disk.device == device || disk.facts.name == name || is_called_for_good(disk, name)
+    is_path || disk.device == device || disk.facts.name == name || is_called_permanently(disk, name)
 }
 
 /// Does this name mean the disk permanently: its serial number or its WWN?
-pub(super) fn is_called_for_good(disk: &SeenDisk, name: &str) -> bool {
+pub(super) fn is_called_permanently(disk: &SeenDisk, name: &str) -> bool {
     let names = [Some(disk.facts.key.0.as_str()), disk.serial.as_deref()];
     names.into_iter().flatten().any(|known| is_alike(known, name))
 }

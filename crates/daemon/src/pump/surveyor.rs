@@ -9,42 +9,42 @@ use std::time::Duration;
 
 /// Makes surveys regularly, and on request.
 pub(super) struct Surveyor {
-    asked: Sender<Vec<PathBuf>>,
+    requests: Sender<Vec<PathBuf>>,
     also: Vec<PathBuf>,
 }
 
 impl Surveyor {
-    /// Starts the thread. Devices of `also` are included. Surveys are sent to `tell`.
-    pub(super) fn new(also: Vec<PathBuf>, every: Duration, tell: Sender<DaemonNews>) -> Surveyor {
-        let (asked, asks) = mpsc::channel();
-        let mut of_thread = also.clone();
-        let named = thread::Builder::new().name("survey".into());
+    /// Starts the thread. Devices of `also` are included. Surveys are sent to `news`.
+    pub(super) fn new(also: Vec<PathBuf>, every: Duration, news: Sender<DaemonNews>) -> Surveyor {
+        let (requests, queue) = mpsc::channel();
+        let mut devices = also.clone();
+        let builder = thread::Builder::new().name("survey".into());
         // Without the thread no disk is ever seen, and that is what the status shows.
-        let _ = named.spawn(move || {
+        let _ = builder.spawn(move || {
             loop {
-                match asks.recv_timeout(every) {
-                    Ok(also) => of_thread = asks.try_iter().last().unwrap_or(also),
+                match queue.recv_timeout(every) {
+                    Ok(also) => devices = queue.try_iter().last().unwrap_or(also),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
-                let mut seen = survey(&SystemRoot::default(), &of_thread);
+                let mut seen = survey(&SystemRoot::default(), &devices);
                 checks::add_checks(&mut seen);
-                if tell.send(DaemonNews::Surveyed(Box::new(seen))).is_err() {
+                if news.send(DaemonNews::Survey(Box::new(seen))).is_err() {
                     return;
                 }
             }
         });
-        Surveyor { asked, also }
+        Surveyor { requests, also }
     }
 
     /// Requests a survey.
-    pub(super) fn look(&self) {
-        let _ = self.asked.send(self.also.clone()); // the thread lives as long as the daemon
+    pub(super) fn request(&self) {
+        let _ = self.requests.send(self.also.clone()); // the thread lives as long as the daemon
     }
 
     /// Requests a survey, which includes these devices from now on.
-    pub(super) fn look_also(&mut self, also: Vec<PathBuf>) {
+    pub(super) fn request_with(&mut self, also: Vec<PathBuf>) {
         self.also = also;
-        self.look();
+        self.request();
     }
 }

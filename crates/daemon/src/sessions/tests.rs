@@ -13,7 +13,7 @@ const SECTORS: u64 = 64 << 11;
 struct Scene {
     folder: TempDir,
     pool: SessionPool,
-    told: Receiver<SessionMessage>,
+    messages: Receiver<SessionMessage>,
 }
 
 impl Scene {
@@ -21,9 +21,9 @@ impl Scene {
         let folder = tempfile::tempdir().unwrap();
         let image = File::create(folder.path().join("disk.img")).unwrap();
         image.set_len(SECTORS * SECTOR_BYTES).unwrap();
-        let (tell, told) = channel();
-        let pool = SessionPool::new(folder.path().join("state"), false, tell);
-        Scene { folder, pool, told }
+        let (sender, messages) = channel();
+        let pool = SessionPool::new(folder.path().join("state"), false, sender);
+        Scene { folder, pool, messages }
     }
 
     fn order(&self, pass: u32, begun: UnixSeconds) -> PassOrder {
@@ -45,14 +45,14 @@ impl Scene {
 
     fn run(&mut self, order: PassOrder) -> SessionNews {
         self.pool.begin(order);
-        let told = self.told.recv_timeout(Duration::from_secs(60)).expect("it ends");
-        assert!(self.pool.ended(&told) && !self.pool.ended(&told), "it is the one, once");
-        told.news
+        let message = self.messages.recv_timeout(Duration::from_secs(60)).expect("it ends");
+        assert!(self.pool.ended(&message) && !self.pool.ended(&message), "it is the one, once");
+        message.news
     }
 }
 
 #[test]
-fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
+fn a_finished_pass_is_reported_again_without_being_read_again() {
     let mut scene = Scene::new();
     let begun = clock::today();
     let order = scene.order(1, begun);
@@ -72,7 +72,7 @@ fn a_pass_is_read_and_said_again_if_it_was_not_heard() {
 }
 
 #[test]
-fn a_session_that_cannot_begin_blames_nobody() {
+fn a_session_that_cannot_begin_is_refused_with_the_reason() {
     let mut scene = Scene::new();
     let missing = PassOrder { target: scene.folder.path().join("none"), ..scene.order(1, clock::today()) };
     let SessionNews::Refused(why) = scene.run(missing) else { panic!("there is no such disk") };
@@ -83,7 +83,7 @@ fn a_session_that_cannot_begin_blames_nobody() {
 }
 
 #[test]
-fn what_is_kept_counts_for_the_pass_that_it_was_begun_in() {
+fn saved_state_counts_only_for_the_pass_in_which_it_was_begun() {
     use scrubjay_core::scrub::Pass;
     use scrubjay_core::scrub::coverage::Coverage;
     use scrubjay_core::scrub::tour::Grid;

@@ -95,8 +95,8 @@ impl SmartObstacle {
             }
             SmartObstacle::Silent => "the drive did not even say who it is".to_owned(),
             SmartObstacle::TimedOut(seconds) => format!("smartctl did not answer within {seconds} s, and was ended"),
-            SmartObstacle::Failed(said) => format!("SMART was not answered: {said}"),
-            SmartObstacle::Nonsense(said) => format!("what smartctl said makes no sense: {said}"),
+            SmartObstacle::Failed(message) => format!("SMART was not answered: {message}"),
+            SmartObstacle::Nonsense(output) => format!("what smartctl said makes no sense: {output}"),
         }
     }
 
@@ -156,13 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bridge_that_is_not_known_is_told_which_types_to_try() {
-        let of = |usb: Option<&str>, proposed: Option<&str>| {
+    fn the_advice_for_an_unknown_bridge_lists_the_types_to_try() {
+        let advice_for = |usb: Option<&str>, proposed: Option<&str>| {
             let (usb, proposed) = (usb.map(str::to_owned), proposed.map(str::to_owned));
             SmartObstacle::TypeNeeded { usb, proposed }.advice("sdb")
         };
-        assert!(of(Some("0x152d:0x0578 (0x100)"), None).ends_with("TYPE sat, sntjmicron or usbjmicron"));
-        assert!(of(Some("0xffff:0x0001"), None).ends_with(ANY_BRIDGE));
-        assert!(of(None, Some("megaraid,N")).ends_with("TYPE megaraid,N"));
+        assert!(advice_for(Some("0x152d:0x0578 (0x100)"), None).ends_with("TYPE sat, sntjmicron or usbjmicron"));
+        assert!(advice_for(Some("0xffff:0x0001"), None).ends_with(ANY_BRIDGE));
+        assert!(advice_for(None, Some("megaraid,N")).ends_with("TYPE megaraid,N"));
     }
 }

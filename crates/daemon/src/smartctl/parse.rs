@@ -130,11 +130,11 @@ fn without_json(output: &[u8]) -> SmartObstacle {
 /// The first version with `--json`.
 const MAJOR_MIN: u32 = 7;
 /// Characters of smartctl's messages that are repeated, at most.
-const SAID_MAX: usize = 120;
+const MESSAGE_MAX: usize = 120;
 
 /// One line without control characters.
 fn clean(text: &str) -> String {
-    text.chars().take(SAID_MAX).map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+    text.chars().take(MESSAGE_MAX).map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
 }
 
 /// The JSON object.
@@ -166,16 +166,16 @@ impl SmartDocument {
     }
 
     fn about(&self, status: Option<u8>) -> SmartAbout {
-        let own = |pointer| self.text(pointer).map(clean);
+        let cleaned = |pointer| self.text(pointer).map(clean);
         let version: Vec<String> =
             self.list("/smartctl/version").iter().filter_map(Value::as_u64).map(|part| part.to_string()).collect();
-        let said = || self.number("/smartctl/exit_status").and_then(|status| u8::try_from(status).ok());
+        let reported = || self.number("/smartctl/exit_status").and_then(|status| u8::try_from(status).ok());
         SmartAbout {
             version: (!version.is_empty()).then(|| version.join(".")),
-            exit: status.or_else(said).map(SmartctlExit),
-            model: own("/model_name").or_else(|| own("/scsi_model_name")),
-            serial: own("/serial_number"),
-            firmware: own("/firmware_version").or_else(|| own("/scsi_revision")),
+            exit: status.or_else(reported).map(SmartctlExit),
+            model: cleaned("/model_name").or_else(|| cleaned("/scsi_model_name")),
+            serial: cleaned("/serial_number"),
+            firmware: cleaned("/firmware_version").or_else(|| cleaned("/scsi_revision")),
             bytes: self.number("/user_capacity/bytes"),
             rotation: self.number("/rotation_rate"),
             power_on_hours: self.number("/power_on_time/hours"),
@@ -197,8 +197,8 @@ impl SmartDocument {
             return Ok(facts);
         }
         // Values of a corrupt table are no evidence.
-        if let Some(said) = self.messages().find(|said| said.contains("invalid SMART checksum")) {
-            return Err(SmartObstacle::Failed(clean(said)));
+        if let Some(message) = self.messages().find(|message| message.contains("invalid SMART checksum")) {
+            return Err(SmartObstacle::Failed(clean(message)));
         }
         let is_evidence = counters::decode(&facts).into_keys().any(CounterKind::is_of_medium);
         if is_evidence { Ok(facts) } else { Err(self.obstacle(about)) }
@@ -207,9 +207,9 @@ impl SmartDocument {
     /// Does the disk sleep? With `-n standby` smartctl does not wake it and prints that, with the exit status of a
     /// failure. 7.4 has a field for it as well.
     fn is_asleep(&self) -> bool {
-        let is_said = |said: &str| said.starts_with("Device is in ") && said.contains(" mode, exit(");
+        let is_standby = |message: &str| message.starts_with("Device is in ") && message.contains(" mode, exit(");
         let is_mode = |mode: &str| mode.starts_with("STANDBY") || mode.starts_with("SLEEP");
-        self.messages().any(is_said) || self.text("/power_mode/name").is_some_and(is_mode)
+        self.messages().any(is_standby) || self.text("/power_mode/name").is_some_and(is_mode)
     }
 
     fn facts(&self, about: &SmartAbout) -> SmartFacts {
@@ -228,13 +228,13 @@ impl SmartDocument {
     /// Attributes below their thresholds: such a drive is failing by its own measure. Only attributes of the kind that
     /// foretells failures count (smartctl's bit 4): the others measure use.
     fn below_threshold(&self) -> Vec<String> {
-        let of = |line: &Value| {
+        let failing_name = |line: &Value| {
             let is_now = line.get("when_failed")?.as_str()? == "now";
-            let foretells = line.pointer("/flags/prefailure")?.as_bool()?;
+            let is_prefailure = line.pointer("/flags/prefailure")?.as_bool()?;
             let name = format!("{} ({})", line.get("name")?.as_str()?, line.get("id")?.as_u64()?);
-            (is_now && foretells).then(|| clean(&name))
+            (is_now && is_prefailure).then(|| clean(&name))
         };
-        self.list(ATA_TABLE).iter().filter_map(of).collect()
+        self.list(ATA_TABLE).iter().filter_map(failing_name).collect()
     }
 
     fn nvme(&self) -> Option<NvmeLog> {
@@ -273,7 +273,7 @@ impl SmartDocument {
             (is_scsi && self.number(SCSI_GROWN).is_none(), "the list of grown defects"),
             (is_scsi && SCSI_ERRORS.iter().all(|pointer| self.number(pointer).is_none()), "the error counters"),
         ];
-        all.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
+        all.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, name)| name).collect()
     }
 
     /// The temperature in degrees Celsius; a SCSI drive without a sensor reports 0.
@@ -311,24 +311,25 @@ impl SmartDocument {
 
     /// Why there are no data to judge by.
     fn obstacle(&self, about: &SmartAbout) -> SmartObstacle {
-        let says = |part: &str| self.messages().any(|said| said.contains(part));
-        let find = |part: &str| self.messages().find_map(|said| said.split_once(part).map(|(_, rest)| rest));
-        if says("Permission denied") || says("Operation not permitted") {
+        let has_message = |part: &str| self.messages().any(|message| message.contains(part));
+        let text_after =
+            |part: &str| self.messages().find_map(|message| message.split_once(part).map(|(_, rest)| rest));
+        if has_message("Permission denied") || has_message("Operation not permitted") {
             return SmartObstacle::NoPermission;
         }
-        if says("failed: No such ") {
+        if has_message("failed: No such ") {
             return SmartObstacle::Absent;
         }
-        if let Some(rest) = find("Unknown USB bridge") {
+        if let Some(rest) = text_after("Unknown USB bridge") {
             let usb = rest.split_once('[').and_then(|(_, id)| id.split_once(']')).map(|(id, _)| clean(id));
             return SmartObstacle::TypeNeeded { usb, proposed: None };
         }
         // `DELL or MegaRaid controller, please try adding '-d megaraid,N'`
-        if let Some((proposed, _)) = find("'-d ").and_then(|rest| rest.split_once('\'')) {
+        if let Some((proposed, _)) = text_after("'-d ").and_then(|rest| rest.split_once('\'')) {
             return SmartObstacle::TypeNeeded { usb: None, proposed: Some(clean(proposed)) };
         }
-        let support = |what| self.flag(&format!("/smart_support/{what}"));
-        if support("available") == Some(false) || says("Unable to detect device type") {
+        let support = |field| self.flag(&format!("/smart_support/{field}"));
+        if support("available") == Some(false) || has_message("Unable to detect device type") {
             return SmartObstacle::NotSupported;
         }
         if self.text("/device/protocol") == Some("ATA") && support("enabled") == Some(false) {
@@ -337,11 +338,11 @@ impl SmartDocument {
         if about.own_verdict == Some(true) {
             return SmartObstacle::OnlyItsWord;
         }
-        let said = self.messages().next().map(clean);
+        let first_message = self.messages().next().map(clean);
         let by_exit = || about.exit?.words(SmartctlExit::UNDONE).first().map(|&words| words.to_owned());
         let is_silent = about.model.is_none() && about.serial.is_none() && self.at("/smart_support").is_none();
-        match said.or_else(by_exit) {
-            Some(said) => SmartObstacle::Failed(said),
+        match first_message.or_else(by_exit) {
+            Some(message) => SmartObstacle::Failed(message),
             None if is_silent => SmartObstacle::Silent,
             None => SmartObstacle::NotSupported,
         }
@@ -371,7 +372,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(document: Value) -> SmartctlAnswer {
+    fn parsed(document: Value) -> SmartctlAnswer {
         answer(document.to_string().as_bytes(), None)
     }
 
@@ -388,43 +389,43 @@ mod tests {
         document["temperature"] = json!("warm");
         document["serial_number"] = json!({"of": "what"});
         document["smartctl"]["messages"] = json!(["no object", {"string": 7}]);
-        let answer = of(document);
+        let answer = parsed(document);
         let facts = answer.outcome.unwrap();
         assert_eq!(facts.attributes[1], AtaAttribute { id: 197, raw: (1 << 48) - 1 });
         assert_eq!((facts.passed, facts.celsius, answer.about.serial), (Some(true), None, None));
     }
 
     #[test]
-    fn a_limit_of_recovery_is_what_the_drive_says_and_nothing_else() {
-        let of = |document: &Value, status| recovery_limit(document.to_string().as_bytes(), status);
+    fn the_recovery_limit_is_only_what_the_drive_reports() {
+        let parsed = |document: &Value, status| recovery_limit(document.to_string().as_bytes(), status);
         let drive =
             |erc: Value| json!({"smartctl": {"version": [7, 3]}, "device": {"protocol": "ATA"}, "ata_sct_erc": erc});
         let on =
             drive(json!({"read": {"enabled": true, "deciseconds": 70}, "write": {"enabled": true, "deciseconds": 70}}));
-        assert_eq!(of(&on, 0), Ok(RecoveryLimit::Deciseconds(70)));
-        assert_eq!(of(&drive(json!({"read": {"enabled": false}})), 0), Ok(RecoveryLimit::Unlimited));
-        assert_eq!(of(&drive(json!(null)), 4), Ok(RecoveryLimit::Unlimited), "a drive that knows none");
+        assert_eq!(parsed(&on, 0), Ok(RecoveryLimit::Deciseconds(70)));
+        assert_eq!(parsed(&drive(json!({"read": {"enabled": false}})), 0), Ok(RecoveryLimit::Unlimited));
+        assert_eq!(parsed(&drive(json!(null)), 4), Ok(RecoveryLimit::Unlimited), "a drive that knows none");
         let other = json!({"smartctl": {"version": [7, 3]}, "device": {"protocol": "SCSI"}});
-        assert_eq!(of(&other, 0), Ok(RecoveryLimit::Unsaid));
+        assert_eq!(parsed(&other, 0), Ok(RecoveryLimit::Unsaid));
         let asleep = json!({"smartctl": {"messages": [{"string": "Device is in STANDBY mode, exit(2)"}]},
             "device": {"protocol": "ATA"}});
-        assert_eq!(of(&asleep, 2), Err(SmartObstacle::Asleep));
-        assert!(of(&drive(json!(null)), 2).is_err(), "it could not be opened");
+        assert_eq!(parsed(&asleep, 2), Err(SmartObstacle::Asleep));
+        assert!(parsed(&drive(json!(null)), 2).is_err(), "it could not be opened");
         assert!(recovery_limit(b"smartctl 6.6 2017", 1).is_err());
     }
 
     #[test]
     fn passed_without_a_counter_is_not_ok_and_failed_without_one_is_failed() {
-        assert_eq!(of(ata(true, &[(9, 100)])).outcome, Err(SmartObstacle::OnlyItsWord));
-        assert_eq!(of(ata(true, &[(188, 0), (199, 0)])).outcome, Err(SmartObstacle::OnlyItsWord), "a good cable");
-        assert_eq!(of(ata(false, &[])).outcome.unwrap().passed, Some(false));
+        assert_eq!(parsed(ata(true, &[(9, 100)])).outcome, Err(SmartObstacle::OnlyItsWord));
+        assert_eq!(parsed(ata(true, &[(188, 0), (199, 0)])).outcome, Err(SmartObstacle::OnlyItsWord), "a good cable");
+        assert_eq!(parsed(ata(false, &[])).outcome.unwrap().passed, Some(false));
     }
 
     #[test]
     fn the_bits_of_the_exit_status_count_where_the_document_is_silent() {
         let mut document = ata(true, &[(5, 0)]);
         document.as_object_mut().unwrap().remove("smart_status");
-        assert_eq!(of(document.clone()).outcome.unwrap().passed, None);
+        assert_eq!(parsed(document.clone()).outcome.unwrap().passed, None);
         for (status, passed) in [(8, Some(false)), (16, Some(false)), (32, None), (64, None), (128, None)] {
             let answer = answer(document.to_string().as_bytes(), Some(status));
             assert_eq!(answer.outcome.unwrap().passed, passed, "{status}");
@@ -434,9 +435,9 @@ mod tests {
     #[test]
     fn a_table_with_a_wrong_checksum_is_no_evidence() {
         let mut document = ata(true, &[(5, 0)]);
-        let said = "Warning! SMART Attribute Data Structure error: invalid SMART checksum.";
-        document["smartctl"]["messages"] = json!([{"string": said, "severity": "warning"}]);
-        assert_eq!(of(document).outcome, Err(SmartObstacle::Failed(said.to_owned())));
+        let message = "Warning! SMART Attribute Data Structure error: invalid SMART checksum.";
+        document["smartctl"]["messages"] = json!([{"string": message, "severity": "warning"}]);
+        assert_eq!(parsed(document).outcome, Err(SmartObstacle::Failed(message.to_owned())));
     }
 
     #[test]
@@ -445,7 +446,7 @@ mod tests {
             let mut document = ata(true, &[(5, 0)]);
             let table: Vec<Value> = statuses.iter().map(|status| json!({"status": {"value": status}})).collect();
             document["ata_smart_self_test_log"] = json!({"standard": {"table": table}});
-            of(document).outcome.unwrap().is_self_test_failed
+            parsed(document).outcome.unwrap().is_self_test_failed
         };
         assert!(failed(&[0x79, 0]));
         assert!(!failed(&[0, 0x79]), "it was mended since");
@@ -454,35 +455,35 @@ mod tests {
             "table": [{"self_test_result": {"value": 1}}, {"self_test_result": {"value": 7}}]},
             "nvme_smart_health_information_log": {"critical_warning": 0, "available_spare": 100,
             "available_spare_threshold": 10, "percentage_used": 300, "media_errors": 0}});
-        let facts = of(nvme).outcome.unwrap();
+        let facts = parsed(nvme).outcome.unwrap();
         assert!(facts.is_self_test_failed && facts.is_self_testing);
         assert_eq!(facts.nvme.unwrap().used, 255);
     }
 
     #[test]
-    fn half_of_a_scsi_drives_logs_is_told_as_half() {
-        let half = of(json!({"smartctl": {}, "scsi_grown_defect_list": 4}));
+    fn a_scsi_drive_with_half_its_logs_lists_the_missing_half() {
+        let half = parsed(json!({"smartctl": {}, "scsi_grown_defect_list": 4}));
         assert_eq!(half.outcome.unwrap().scsi, Some(ScsiLog { grown_defects: 4, uncorrected: 0 }));
         assert_eq!(half.about.missing, ["the error counters"]);
     }
 
     #[test]
-    fn whatever_is_no_json_is_an_obstacle() {
-        let of = |text: &str| answer(text.as_bytes(), Some(1)).outcome.unwrap_err();
-        assert_eq!(of(""), SmartObstacle::Nonsense("nothing".into()));
-        assert_eq!(of("{}"), SmartObstacle::Nonsense("{}".into()));
-        assert_eq!(of("[7]\u{1b}[31m"), SmartObstacle::Nonsense("[7]\u{fffd}[31m".into()));
+    fn output_that_is_not_json_is_an_obstacle() {
+        let parsed = |text: &str| answer(text.as_bytes(), Some(1)).outcome.unwrap_err();
+        assert_eq!(parsed(""), SmartObstacle::Nonsense("nothing".into()));
+        assert_eq!(parsed("{}"), SmartObstacle::Nonsense("{}".into()));
+        assert_eq!(parsed("[7]\u{1b}[31m"), SmartObstacle::Nonsense("[7]\u{fffd}[31m".into()));
         let old = "smartctl 6.6 2017-11-05 r4594 [x86_64-linux] (local build)\n\n=======> UNRECOGNIZED OPTION: json\n";
-        assert_eq!(of(old), SmartObstacle::TooOld(Some("6.6".into())));
-        assert_eq!(of("smartctl 5.43 2012"), SmartObstacle::TooOld(Some("5.43".into())));
+        assert_eq!(parsed(old), SmartObstacle::TooOld(Some("6.6".into())));
+        assert_eq!(parsed("smartctl 5.43 2012"), SmartObstacle::TooOld(Some("5.43".into())));
     }
 
     #[test]
-    fn a_controller_that_names_its_type_is_repeated() {
-        let said =
+    fn a_type_that_smartctl_proposes_is_repeated() {
+        let message =
             "Smartctl open device: /dev/sda failed: DELL or MegaRaid controller, please try adding '-d megaraid,N'";
-        let document = json!({"smartctl": {"messages": [{"string": said}], "exit_status": 2}});
+        let document = json!({"smartctl": {"messages": [{"string": message}], "exit_status": 2}});
         let proposed = Some("megaraid,N".to_owned());
-        assert_eq!(of(document).outcome, Err(SmartObstacle::TypeNeeded { usb: None, proposed }));
+        assert_eq!(parsed(document).outcome, Err(SmartObstacle::TypeNeeded { usb: None, proposed }));
     }
 }

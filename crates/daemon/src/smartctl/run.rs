@@ -19,7 +19,7 @@ pub const TIME_OUT: Duration = Duration::from_secs(75);
 /// Its usual paths; a user's PATH often lacks the second and third.
 const PROGRAMS: [&str; 3] = ["smartctl", "/usr/sbin/smartctl", "/usr/local/sbin/smartctl"];
 /// The interval between checks whether a process whose output has ended is gone.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How smartctl is run.
 #[derive(Clone, Debug)]
@@ -54,8 +54,8 @@ impl Smartctl {
             arguments.extend([OsStr::new("-d"), OsStr::new(device_type)]);
         }
         arguments.push(device.as_os_str());
-        match self.ask(&arguments) {
-            Ok(heard) => understand(heard, self.time_out),
+        match self.run(&arguments) {
+            Ok(ending) => to_answer(ending, self.time_out),
             Err(obstacle) => SmartctlAnswer::refused(obstacle),
         }
     }
@@ -66,8 +66,8 @@ impl Smartctl {
     /// The drive was not asked, or did not answer.
     pub fn recovery_limit(&self, device: &Path) -> Result<RecoveryLimit, SmartObstacle> {
         let arguments = ["--json", "-l", "scterc", "-n", "standby"].map(OsStr::new);
-        let heard = self.ask(&[&arguments[..], &[device.as_os_str()]].concat())?;
-        ended(heard, self.time_out).and_then(|(output, status)| parse::recovery_limit(&output, status))
+        let ending = self.run(&[&arguments[..], &[device.as_os_str()]].concat())?;
+        output_and_status(ending, self.time_out).and_then(|(output, status)| parse::recovery_limit(&output, status))
     }
 
     /// The version of the program. No drive is asked.
@@ -75,29 +75,29 @@ impl Smartctl {
     /// # Errors
     /// There is no program, or an old one.
     pub fn version(&self) -> Result<String, SmartObstacle> {
-        let heard = self.ask(&[OsStr::new("--json"), OsStr::new("--version")])?;
-        let about = understand(heard, self.time_out);
-        about.about.version.ok_or(match about.outcome {
+        let ending = self.run(&[OsStr::new("--json"), OsStr::new("--version")])?;
+        let answer = to_answer(ending, self.time_out);
+        answer.about.version.ok_or(match answer.outcome {
             Err(obstacle) => obstacle,
             Ok(_) => SmartObstacle::TooOld(None),
         })
     }
 
-    fn ask(&self, arguments: &[&OsStr]) -> Result<Heard, SmartObstacle> {
+    fn run(&self, arguments: &[&OsStr]) -> Result<ProcessEnding, SmartObstacle> {
         for program in &self.programs {
             let mut command = Command::new(program);
             command.args(arguments).env("LC_ALL", "C");
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
             match command.spawn() {
-                Ok(child) => return Ok(listen(child, self.time_out)),
+                Ok(child) => return Ok(wait_for_output(child, self.time_out)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let said = format!("{} may not be run: permission denied", program.display());
-                    return Err(SmartObstacle::Failed(said));
+                    let message = format!("{} may not be run: permission denied", program.display());
+                    return Err(SmartObstacle::Failed(message));
                 }
                 Err(error) => {
-                    let said = format!("{} cannot be run: {error}", program.display());
-                    return Err(SmartObstacle::Failed(said));
+                    let message = format!("{} cannot be run: {error}", program.display());
+                    return Err(SmartObstacle::Failed(message));
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Smartctl {
 
 /// How a process ended.
 #[derive(Debug)]
-enum Heard {
+enum ProcessEnding {
     /// It ended, with this output.
     Ended(Vec<u8>, ExitStatus),
     /// It wrote more than [`OUTPUT_MAX`], and was killed.
@@ -118,34 +118,34 @@ enum Heard {
     Lost(io::Error),
 }
 
-fn understand(heard: Heard, time_out: Duration) -> SmartctlAnswer {
-    match ended(heard, time_out) {
+fn to_answer(ending: ProcessEnding, time_out: Duration) -> SmartctlAnswer {
+    match output_and_status(ending, time_out) {
         Ok((output, status)) => parse::answer(&output, Some(status)),
         Err(obstacle) => SmartctlAnswer::refused(obstacle),
     }
 }
 
 /// Its output and its exit status.
-fn ended(heard: Heard, time_out: Duration) -> Result<(Vec<u8>, u8), SmartObstacle> {
-    Err(match heard {
-        Heard::Ended(output, status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
+fn output_and_status(ending: ProcessEnding, time_out: Duration) -> Result<(Vec<u8>, u8), SmartObstacle> {
+    Err(match ending {
+        ProcessEnding::Ended(output, status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
             Some(code) => return Ok((output, code)),
             None => {
                 let signal = status.signal().map_or("a signal".to_owned(), |signal| format!("signal {signal}"));
                 SmartObstacle::Failed(format!("smartctl was ended by {signal}"))
             }
         },
-        Heard::TooMuch => SmartObstacle::Nonsense(format!("more than {OUTPUT_MAX} bytes")),
-        Heard::TimedOut => SmartObstacle::TimedOut(time_out.as_secs()),
-        Heard::Lost(error) => SmartObstacle::Failed(error.to_string()),
+        ProcessEnding::TooMuch => SmartObstacle::Nonsense(format!("more than {OUTPUT_MAX} bytes")),
+        ProcessEnding::TimedOut => SmartObstacle::TimedOut(time_out.as_secs()),
+        ProcessEnding::Lost(error) => SmartObstacle::Failed(error.to_string()),
     })
 }
 
 /// Reads a process's output until it ends, and kills it if that takes too long. Returns in time even if it cannot be
 /// killed: a process that waits for a drive inside the kernel dies when the drive answers.
-fn listen(mut child: Child, time_out: Duration) -> Heard {
+fn wait_for_output(mut child: Child, time_out: Duration) -> ProcessEnding {
     let deadline = Instant::now() + time_out;
-    let Some(pipe) = child.stdout.take() else { return Heard::Lost(io::ErrorKind::BrokenPipe.into()) };
+    let Some(pipe) = child.stdout.take() else { return ProcessEnding::Lost(io::ErrorKind::BrokenPipe.into()) };
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
         let mut output = Vec::new();
@@ -155,33 +155,33 @@ fn listen(mut child: Child, time_out: Duration) -> Heard {
     });
     match receiver.recv_timeout(time_out) {
         Ok(Ok(output)) if output.len() > OUTPUT_MAX => {
-            end(child);
-            Heard::TooMuch
+            kill_and_reap(child);
+            ProcessEnding::TooMuch
         }
         Ok(Ok(output)) => loop {
             match child.try_wait() {
-                Ok(Some(status)) => return Heard::Ended(output, status),
-                Ok(None) if Instant::now() < deadline => thread::sleep(LOOK),
+                Ok(Some(status)) => return ProcessEnding::Ended(output, status),
+                Ok(None) if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
                 Ok(None) => {
-                    end(child);
-                    return Heard::TimedOut;
+                    kill_and_reap(child);
+                    return ProcessEnding::TimedOut;
                 }
-                Err(error) => return Heard::Lost(error),
+                Err(error) => return ProcessEnding::Lost(error),
             }
         },
         Ok(Err(error)) => {
-            end(child);
-            Heard::Lost(error)
+            kill_and_reap(child);
+            ProcessEnding::Lost(error)
         }
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            end(child);
-            Heard::TimedOut
+            kill_and_reap(child);
+            ProcessEnding::TimedOut
         }
     }
 }
 
 /// Kills it, and has a thread reap it.
-fn end(mut child: Child) {
+fn kill_and_reap(mut child: Child) {
     // It may have ended meanwhile.
     let _ = child.kill();
     thread::spawn(move || child.wait());
@@ -211,49 +211,49 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_without_waking_the_disk_and_its_answer_is_read_whatever_its_status() {
+    fn a_read_does_not_wake_the_disk_and_is_parsed_whatever_the_exit_status() {
         let folder = tempfile::tempdir().unwrap();
-        let said = r#"{"smartctl": {"version": [7, 4]}, "smart_status": {"passed": false}}"#;
-        let script = format!("echo \"$@\" >'{}'; echo '{said}'; exit 24", folder.path().join("asked").display());
+        let json = r#"{"smartctl": {"version": [7, 4]}, "smart_status": {"passed": false}}"#;
+        let script = format!("echo \"$@\" >'{}'; echo '{json}'; exit 24", folder.path().join("asked").display());
         let answer = program(&folder, &script).with_device_type(Some("sat")).read(Path::new("/dev/sdzz"));
         assert_eq!(answer.outcome.unwrap().passed, Some(false));
         assert_eq!(answer.about.exit, Some(super::super::exit::SmartctlExit(24)));
-        let asked = fs::read_to_string(folder.path().join("asked")).unwrap();
-        assert_eq!(asked, "--json -a -n standby -d sat /dev/sdzz\n");
+        let arguments = fs::read_to_string(folder.path().join("asked")).unwrap();
+        assert_eq!(arguments, "--json -a -n standby -d sat /dev/sdzz\n");
     }
 
     #[test]
-    fn its_limit_of_recovery_is_asked_without_waking_the_disk() {
+    fn the_recovery_limit_is_read_without_waking_the_disk() {
         let folder = tempfile::tempdir().unwrap();
-        let said = r#"{"device": {"protocol": "ATA"}, "ata_sct_erc": {"read": {"enabled": true, "deciseconds": 70}}}"#;
-        let script = format!("echo \"$@\" >'{}'; echo '{said}'", folder.path().join("asked").display());
+        let json = r#"{"device": {"protocol": "ATA"}, "ata_sct_erc": {"read": {"enabled": true, "deciseconds": 70}}}"#;
+        let script = format!("echo \"$@\" >'{}'; echo '{json}'", folder.path().join("asked").display());
         let limit = program(&folder, &script).recovery_limit(Path::new("/dev/sdzz"));
         assert_eq!(limit, Ok(RecoveryLimit::Deciseconds(70)));
-        let asked = fs::read_to_string(folder.path().join("asked")).unwrap();
-        assert_eq!(asked, "--json -l scterc -n standby /dev/sdzz\n");
+        let arguments = fs::read_to_string(folder.path().join("asked")).unwrap();
+        assert_eq!(arguments, "--json -l scterc -n standby /dev/sdzz\n");
         assert!(program(&folder, "kill -9 $$").recovery_limit(Path::new("/dev/sdzz")).is_err());
     }
 
     #[test]
-    fn a_program_that_is_not_there_or_may_not_be_run_or_is_killed_is_told_as_such() {
+    fn an_absent_a_forbidden_and_a_killed_smartctl_each_give_a_clear_error() {
         let folder = tempfile::tempdir().unwrap();
         let absent = Smartctl::default().with_program(&folder.path().join("absent"));
         assert_eq!(outcome(&absent), Err(SmartObstacle::NoProgram));
         let barred = folder.path().join("barred");
         fs::write(&barred, "").unwrap();
-        let Err(SmartObstacle::Failed(said)) = outcome(&Smartctl::default().with_program(&barred)) else {
+        let Err(SmartObstacle::Failed(message)) = outcome(&Smartctl::default().with_program(&barred)) else {
             panic!("it cannot be run")
         };
-        assert!(said.ends_with("barred may not be run: permission denied"), "{said}");
+        assert!(message.ends_with("barred may not be run: permission denied"), "{message}");
         let killed = program(&folder, "kill -9 $$");
         assert_eq!(outcome(&killed), Err(SmartObstacle::Failed("smartctl was ended by signal 9".into())));
     }
 
     #[test]
-    fn its_version_is_asked_without_a_drive() {
+    fn the_version_is_read_without_a_drive() {
         let folder = tempfile::tempdir().unwrap();
-        let said = r#"{"smartctl": {"version": [7, 4]}}"#;
-        let script = format!("echo \"$@\" >'{}'; echo '{said}'", folder.path().join("asked").display());
+        let json = r#"{"smartctl": {"version": [7, 4]}}"#;
+        let script = format!("echo \"$@\" >'{}'; echo '{json}'", folder.path().join("asked").display());
         assert_eq!(program(&folder, &script).version().as_deref(), Ok("7.4"));
         assert_eq!(fs::read_to_string(folder.path().join("asked")).unwrap(), "--json --version\n");
         assert_eq!(
@@ -276,7 +276,7 @@ mod tests {
         // Even on a slow machine it does not end by itself.
         let child = Command::new("sleep").arg("infinity").stdout(Stdio::piped()).spawn().unwrap();
         let place = format!("/proc/{}", child.id());
-        assert!(matches!(listen(child, Duration::from_millis(50)), Heard::TimedOut));
+        assert!(matches!(wait_for_output(child, Duration::from_millis(50)), ProcessEnding::TimedOut));
         while Path::new(&place).exists() {
             thread::yield_now();
         }
@@ -286,7 +286,7 @@ mod tests {
     fn a_process_that_closes_its_output_and_hangs_is_killed_as_well() {
         let child = Command::new("sh").args(["-c", "exec sleep infinity >&-"]).stdout(Stdio::piped()).spawn().unwrap();
         let place = format!("/proc/{}", child.id());
-        assert!(matches!(listen(child, Duration::from_millis(50)), Heard::TimedOut));
+        assert!(matches!(wait_for_output(child, Duration::from_millis(50)), ProcessEnding::TimedOut));
         while Path::new(&place).exists() {
             thread::yield_now();
         }

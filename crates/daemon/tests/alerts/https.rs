@@ -1,6 +1,6 @@
 //! Pushes by HTTPS: trusted is whom the system trusts.
 
-use super::papers::Papers;
+use super::papers::TestCertificates;
 use super::{fault, send};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -16,11 +16,11 @@ use std::thread;
 const TRUSTS: &str = "SCRUBJAY_TEST_TRUSTS";
 
 /// A server that answers two connections with 200.
-fn serve(papers: &Papers) -> u16 {
+fn serve(certificates: &TestCertificates) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let certificate = CertificateDer::from_pem_file(papers.path("server.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_file(papers.path("server.key")).unwrap();
+    let certificate = CertificateDer::from_pem_file(certificates.path("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(certificates.path("server.key")).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -48,13 +48,13 @@ fn a_push_goes_out_by_https_if_the_system_trusts_the_server() {
     let push = |host: &str, port: u16| format!("[ntfy]\nurl = \"https://{host}:{port}/topic\"");
     if let Ok(port) = std::env::var(TRUSTS) {
         let port = port.parse().unwrap();
-        assert_eq!(send(&push("localhost", port), "ntfy").unwrap().said, "HTTP 200");
+        assert_eq!(send(&push("localhost", port), "ntfy").unwrap().reply, "HTTP 200");
         let named = fault(&push("127.0.0.1", port), "ntfy");
         assert!(named.contains(": the certificate is for another name: "), "{named}");
         return;
     }
-    let papers = Papers::new();
-    let port = serve(&papers);
+    let certificates = TestCertificates::new();
+    let port = serve(&certificates);
     let untrusted = fault(&push("localhost", port), "ntfy");
     let expected =
         format!("https://localhost:{port}: the certificate is not one that this system trusts: add its CA to those");
@@ -63,9 +63,13 @@ fn a_push_goes_out_by_https_if_the_system_trusts_the_server() {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(TRUSTS, port.to_string())
-        .env("SSL_CERT_FILE", papers.path("ours.pem"))
+        .env("SSL_CERT_FILE", certificates.path("ours.pem"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&child.stderr));
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(
+        child.status.success() && output.contains("1 passed"),
+        "{output}{}",
+        String::from_utf8_lossy(&child.stderr)
+    );
 }

@@ -1,6 +1,6 @@
 //! Mail by `tests/lab/smtp-server`, which is aiosmtpd. Where that cannot be had, these tests say that they were not run.
 
-use super::papers::Papers;
+use super::papers::TestCertificates;
 use super::{fault, send};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -35,8 +35,8 @@ struct MailServer {
 }
 
 impl MailServer {
-    fn start(papers: &Papers, arguments: &[&str]) -> MailServer {
-        let folder = papers.path("mails");
+    fn start(certificates: &TestCertificates, arguments: &[&str]) -> MailServer {
+        let folder = certificates.path("mails");
         let mut child = Command::new(program())
             .arg(&folder)
             .args(arguments)
@@ -51,10 +51,10 @@ impl MailServer {
     }
 
     /// With this one's certificate and key.
-    fn encrypted(papers: &Papers, tls: &str, holder: &str, more: &[&str]) -> MailServer {
-        let (cert, key) = (papers.path(&format!("{holder}.pem")), papers.path(&format!("{holder}.key")));
+    fn encrypted(certificates: &TestCertificates, tls: &str, holder: &str, more: &[&str]) -> MailServer {
+        let (cert, key) = (certificates.path(&format!("{holder}.pem")), certificates.path(&format!("{holder}.key")));
         let files = ["--tls", tls, "--cert", cert.to_str().unwrap(), "--key", key.to_str().unwrap()];
-        MailServer::start(papers, &[&files[..], more].concat())
+        MailServer::start(certificates, &[&files[..], more].concat())
     }
 
     fn mails(&self) -> usize {
@@ -70,31 +70,33 @@ impl Drop for MailServer {
 }
 
 /// Settings for a server on this port of localhost.
-fn to(port: u16, more: &str) -> String {
+fn settings_for(port: u16, more: &str) -> String {
     format!("[email]\nto = [\"me@example.org\", \"you@example.org\"]\nserver = \"localhost:{port}\"\n{more}\n")
 }
 
-fn trusting(papers: &Papers, authority: &str) -> String {
-    format!("ca-file = {:?}\n", papers.path(authority))
+fn trusting(certificates: &TestCertificates, authority: &str) -> String {
+    format!("ca-file = {:?}\n", certificates.path(authority))
 }
 
 /// Settings that log in as `me` with this password.
-fn login(papers: &Papers, password: &str) -> String {
-    let path = papers.path("password");
+fn login(certificates: &TestCertificates, password: &str) -> String {
+    let path = certificates.path("password");
     fs::write(&path, password).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     format!("user = \"me\"\npassword-file = {path:?}\n")
 }
 
 #[test]
-fn a_mail_arrives_by_starttls_with_a_login_and_a_ca_of_ones_own() {
+fn a_mail_arrives_by_starttls_with_a_login_and_a_private_ca() {
     if !is_ready() {
         return;
     }
-    let papers = Papers::new();
-    let server = MailServer::encrypted(&papers, "starttls", "server", &["--user", "me", "--password", "p@ss: ^$ü"]);
-    let settings = to(server.port, &(trusting(&papers, "ours.pem") + &login(&papers, "p@ss: ^$ü\n")));
-    assert_eq!(send(&settings, "email").unwrap().said, "250 2.0.0 Ok: queued as 1");
+    let certificates = TestCertificates::new();
+    let server =
+        MailServer::encrypted(&certificates, "starttls", "server", &["--user", "me", "--password", "p@ss: ^$ü"]);
+    let settings =
+        settings_for(server.port, &(trusting(&certificates, "ours.pem") + &login(&certificates, "p@ss: ^$ü\n")));
+    assert_eq!(send(&settings, "email").unwrap().reply, "250 2.0.0 Ok: queued as 1");
     let about: serde_json::Value = serde_json::from_slice(&fs::read(server.folder.join("1.json")).unwrap()).unwrap();
     let expected = serde_json::json!({
         "from": "scrubjay@nas1.example.org", "to": ["me@example.org", "you@example.org"], "user": "me", "encrypted": true,
@@ -116,32 +118,32 @@ fn a_mail_arrives_by_tls_from_the_first_byte_on() {
     if !is_ready() {
         return;
     }
-    let papers = Papers::new();
-    let server = MailServer::encrypted(&papers, "tls", "server", &[]);
-    let settings = to(server.port, &format!("tls = \"tls\"\n{}", trusting(&papers, "ours.pem")));
+    let certificates = TestCertificates::new();
+    let server = MailServer::encrypted(&certificates, "tls", "server", &[]);
+    let settings = settings_for(server.port, &format!("tls = \"tls\"\n{}", trusting(&certificates, "ours.pem")));
     send(&settings, "email").unwrap();
     assert_eq!(server.mails(), 1);
 }
 
 #[test]
-fn a_certificate_that_is_not_trusted_or_for_another_name_stops_it() {
+fn a_certificate_that_is_not_trusted_or_for_another_name_stops_the_mail() {
     if !is_ready() {
         return;
     }
-    let papers = Papers::new();
+    let certificates = TestCertificates::new();
     for tls in ["starttls", "tls"] {
-        let server = MailServer::encrypted(&papers, tls, "server", &[]);
+        let server = MailServer::encrypted(&certificates, tls, "server", &[]);
         let mode = format!("tls = \"{tls}\"\n");
         let untrusted = format!(
             "localhost:{}: the certificate is not one that this system trusts: name its CA with ca-file",
             server.port
         );
-        assert_eq!(fault(&to(server.port, &mode), "email"), untrusted);
-        let theirs = mode.clone() + &trusting(&papers, "theirs.pem");
-        assert_eq!(fault(&to(server.port, &theirs), "email"), untrusted);
+        assert_eq!(fault(&settings_for(server.port, &mode), "email"), untrusted);
+        let other_ca = mode.clone() + &trusting(&certificates, "theirs.pem");
+        assert_eq!(fault(&settings_for(server.port, &other_ca), "email"), untrusted);
         assert_eq!(server.mails(), 0);
-        let other = MailServer::encrypted(&papers, tls, "other", &[]);
-        let named = fault(&to(other.port, &(mode + &trusting(&papers, "ours.pem"))), "email");
+        let other = MailServer::encrypted(&certificates, tls, "other", &[]);
+        let named = fault(&settings_for(other.port, &(mode + &trusting(&certificates, "ours.pem"))), "email");
         assert!(
             named.ends_with(": the certificate is for another name: name the server as its certificate does"),
             "{named}"
@@ -151,53 +153,53 @@ fn a_certificate_that_is_not_trusted_or_for_another_name_stops_it() {
 }
 
 #[test]
-fn a_login_that_is_refused_is_told_and_a_missing_one_as_well() {
+fn a_refused_login_and_a_missing_login_give_clear_errors() {
     if !is_ready() {
         return;
     }
-    let papers = Papers::new();
-    let server = MailServer::encrypted(&papers, "starttls", "server", &["--user", "me", "--password", "right"]);
-    let trust = trusting(&papers, "ours.pem");
-    let refused = fault(&to(server.port, &(trust.clone() + &login(&papers, "wrong"))), "email");
+    let certificates = TestCertificates::new();
+    let server = MailServer::encrypted(&certificates, "starttls", "server", &["--user", "me", "--password", "right"]);
+    let trust = trusting(&certificates, "ours.pem");
+    let refused = fault(&settings_for(server.port, &(trust.clone() + &login(&certificates, "wrong"))), "email");
     let expected = "AUTH refused: 535 5.7.8 Authentication credentials invalid: check user and password-file";
     assert_eq!(refused, format!("localhost:{}: {expected}", server.port));
-    let missing = fault(&to(server.port, &trust), "email");
+    let missing = fault(&settings_for(server.port, &trust), "email");
     assert!(missing.contains(": the sender was refused: 530 5.7.0 Authentication required: check from"), "{missing}");
     assert_eq!(server.mails(), 0);
 }
 
 #[test]
-fn a_server_that_is_down_is_an_error_and_one_that_is_back_takes_it() {
+fn a_server_that_is_down_is_an_error_and_one_that_is_back_takes_the_mail() {
     if !is_ready() {
         return;
     }
-    let papers = Papers::new();
-    let server = MailServer::start(&papers, &[]);
+    let certificates = TestCertificates::new();
+    let server = MailServer::start(&certificates, &[]);
     let port = server.port;
     drop(server);
-    let settings = to(port, "tls = \"none\"");
+    let settings = settings_for(port, "tls = \"none\"");
     let down = fault(&settings, "email");
     assert_eq!(
         down,
         format!("localhost:{port}: cannot be reached: connection refused: look at its name, its port and the network")
     );
-    let server = MailServer::start(&papers, &["--port", &port.to_string()]);
+    let server = MailServer::start(&certificates, &["--port", &port.to_string()]);
     send(&settings, "email").unwrap();
     assert_eq!(server.mails(), 1);
 }
 
 #[test]
-fn a_server_without_encryption_has_mail_only_where_none_was_asked_for() {
+fn a_server_without_encryption_gets_mail_only_with_tls_none() {
     if !is_ready() {
         return;
     }
-    let papers = Papers::new();
-    let server = MailServer::start(&papers, &[]);
-    let starttls = fault(&to(server.port, ""), "email");
+    let certificates = TestCertificates::new();
+    let server = MailServer::start(&certificates, &[]);
+    let starttls = fault(&settings_for(server.port, ""), "email");
     assert!(starttls.contains(": offers no encryption (STARTTLS): "), "{starttls}");
-    let tls = fault(&to(server.port, "tls = \"tls\""), "email");
+    let tls = fault(&settings_for(server.port, "tls = \"tls\""), "email");
     assert!(tls.contains(": does not speak TLS: its port may be one for tls = \"starttls\" (587)"), "{tls}");
     assert_eq!(server.mails(), 0);
-    send(&to(server.port, "tls = \"none\""), "email").unwrap();
+    send(&settings_for(server.port, "tls = \"none\""), "email").unwrap();
     assert_eq!(server.mails(), 1);
 }

@@ -14,10 +14,10 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 fn by_ntfy(server: ScriptedServer, message: &MessageRow) -> (Result<DeliveryReceipt, DeliveryError>, String) {
     let channels = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{}/topic\"", server.port));
     let outcome = channels.deliver(message, &sender());
-    (outcome, server.heard())
+    (outcome, server.received())
 }
 
-fn said_by(answer: &str) -> String {
+fn error_for(answer: &str) -> String {
     let (outcome, _) = by_ntfy(ScriptedServer::http(answer), &message("ntfy"));
     let error = outcome.expect_err("it is an error").to_string();
     // The port differs each time.
@@ -33,9 +33,9 @@ fn ntfy_has_the_text_as_body_and_the_rest_as_headers() {
     let url = format!("http://127.0.0.1:{}/topic", server.port);
     let channels = channels(&format!("[ntfy]\nurl = \"{url}\"\ntoken-file = {token:?}"));
     let receipt = channels.deliver(&message("ntfy"), &sender()).unwrap();
-    assert_eq!(receipt.said, "HTTP 200");
-    let heard = server.heard();
-    let (head, body) = heard.split_once("\r\n\r\n").unwrap();
+    assert_eq!(receipt.reply, "HTTP 200");
+    let received = server.received();
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /topic HTTP/1.1\r\n"), "{head}");
     let head = head.to_lowercase();
     for line in [
@@ -51,15 +51,15 @@ fn ntfy_has_the_text_as_body_and_the_rest_as_headers() {
 }
 
 #[test]
-fn no_subject_makes_a_header_of_its_own() {
+fn a_subject_cannot_add_a_header() {
     let evil = MessageRow {
         subject: "x\r\nX-Evil: 1\n\nbody\u{85}\u{2028}ü".to_owned(),
         may_be_repeated: true,
         ..message("ntfy")
     };
-    let (outcome, heard) = by_ntfy(ScriptedServer::http(OK), &evil);
+    let (outcome, received) = by_ntfy(ScriptedServer::http(OK), &evil);
     outcome.unwrap();
-    let (head, body) = heard.split_once("\r\n\r\n").unwrap();
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(!head.to_lowercase().lines().any(|line| line.starts_with("x-evil")), "{head}");
     assert!(body.ends_with("\n\nThis may reach you twice: the machine was stopped while it was being sent."), "{body}");
 }
@@ -72,8 +72,8 @@ fn gotify_has_json_and_its_key() {
     let url = format!("http://127.0.0.1:{}/push/", server.port);
     let channels = channels(&format!("[gotify]\nurl = \"{url}\"\ntoken-file = {token:?}"));
     channels.deliver(&MessageRow { urgency: Urgency::Loss, ..message("gotify") }, &sender()).unwrap();
-    let heard = server.heard();
-    let (head, body) = heard.split_once("\r\n\r\n").unwrap();
+    let received = server.received();
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(
         head.starts_with("POST /push/message HTTP/1.1\r\n") && head.to_lowercase().contains("\r\nx-gotify-key: akey")
     );
@@ -89,9 +89,9 @@ fn a_webhook_has_an_object_whose_signature_holds() {
     let url = format!("http://127.0.0.1:{}/hook?a=b", server.port);
     let channels = channels(&format!("[webhook]\nurl = \"{url}\"\nsecret-file = {secret:?}"));
     let row = MessageRow { reason: MessageReason::Reminder(3), ..message("webhook") };
-    assert_eq!(channels.deliver(&row, &sender()).unwrap().said, "HTTP 204");
-    let heard = server.heard();
-    let (head, body) = heard.split_once("\r\n\r\n").unwrap();
+    assert_eq!(channels.deliver(&row, &sender()).unwrap().reply, "HTTP 204");
+    let received = server.received();
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /hook?a=b HTTP/1.1\r\n"), "{head}");
     let signature = head
         .to_lowercase()
@@ -117,21 +117,24 @@ fn a_webhook_has_an_object_whose_signature_holds() {
 }
 
 #[test]
-fn an_error_says_what_the_server_said_and_what_to_do() {
+fn an_error_has_the_servers_reply_and_advice() {
     let refused =
-        |status: &str| said_by(&format!("HTTP/1.1 {status}\r\nContent-Length: 17\r\n\r\n{{\"error\": \"no\"}} \n"));
+        |status: &str| error_for(&format!("HTTP/1.1 {status}\r\nContent-Length: 17\r\n\r\n{{\"error\": \"no\"}} \n"));
     assert_eq!(refused("500 Oops"), "the message was refused: HTTP 500 {\"error\": \"no\"}: look into its log");
     assert_eq!(
         refused("403 No"),
         "the message was refused: HTTP 403 {\"error\": \"no\"}: look at the token and what it may do"
     );
     assert_eq!(refused("404 No"), "the message was refused: HTTP 404 {\"error\": \"no\"}: look at url");
-    assert_eq!(said_by(""), "broke off in the middle: look whether it is the right server and port, and into its log");
-    let cut_off = said_by("HTTP/1.1 200 OK\r\nContent-");
+    assert_eq!(
+        error_for(""),
+        "broke off in the middle: look whether it is the right server and port, and into its log"
+    );
+    let cut_off = error_for("HTTP/1.1 200 OK\r\nContent-");
     assert!(cut_off.starts_with("broke off in the middle"), "{cut_off}");
-    let other = said_by("220 smtp.example.org ESMTP\r\n");
+    let other = error_for("220 smtp.example.org ESMTP\r\n");
     assert!(other.starts_with("does not speak HTTP ("), "{other}");
-    let endless = said_by(&format!("HTTP/1.1 200 OK\r\n{}", "X-Long: yes\r\n".repeat(100_000)));
+    let endless = error_for(&format!("HTTP/1.1 200 OK\r\n{}", "X-Long: yes\r\n".repeat(100_000)));
     assert!(
         endless.starts_with("answers with a header without end") || endless.starts_with("does not speak"),
         "{endless}"
@@ -139,36 +142,37 @@ fn an_error_says_what_the_server_said_and_what_to_do() {
 }
 
 #[test]
-fn of_a_huge_answer_only_the_beginning_is_read() {
+fn only_the_beginning_of_a_huge_answer_is_read() {
     let huge = format!("HTTP/1.1 500 No\r\nContent-Length: 99999999\r\n\r\n{}", "a".repeat(300_000));
-    assert!(said_by(&huge).len() < 400);
+    assert!(error_for(&huge).len() < 400);
     let (outcome, _) = by_ntfy(
         ScriptedServer::http(format!("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{}", "a".repeat(300_000))),
         &message("ntfy"),
     );
-    assert_eq!(outcome.unwrap().said, "HTTP 200");
+    assert_eq!(outcome.unwrap().reply, "HTTP 200");
 }
 
 #[test]
-fn a_redirect_is_not_followed_and_its_path_not_told() {
-    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = elsewhere.local_addr().unwrap().port();
+fn a_redirect_is_not_followed_and_its_path_is_not_shown() {
+    let redirect_target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = redirect_target.local_addr().unwrap().port();
     for status in [301, 302, 303, 307, 308] {
         let answer =
             format!("HTTP/1.1 {status} Go\r\nLocation: http://127.0.0.1:{port}/s3cret\r\nContent-Length: 0\r\n\r\n");
-        let said = said_by(&answer);
-        assert!(said.starts_with(&format!("sends us to http://127.0.0.1:{port}: nothing follows it")), "{said}");
-        assert!(!said.contains("s3cret"));
+        let error = error_for(&answer);
+        assert!(error.starts_with(&format!("sends us to http://127.0.0.1:{port}: nothing follows it")), "{error}");
+        assert!(!error.contains("s3cret"));
     }
-    elsewhere.set_nonblocking(true).unwrap();
-    assert!(elsewhere.accept().is_err(), "nobody went there");
+    redirect_target.set_nonblocking(true).unwrap();
+    assert!(redirect_target.accept().is_err(), "nobody went there");
     assert!(
-        said_by("HTTP/1.1 302 Go\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n").starts_with("sends us to another path")
+        error_for("HTTP/1.1 302 Go\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")
+            .starts_with("sends us to another path")
     );
 }
 
 #[test]
-fn a_server_that_says_nothing_or_drips_is_left_in_time() {
+fn delivery_to_a_silent_server_or_one_that_sends_byte_by_byte_fails_in_time() {
     let (hold, held) = mpsc::channel::<()>();
     let silent = ScriptedServer::new(move |mut stream| {
         let request = scripted::request(&mut stream);
@@ -180,7 +184,7 @@ fn a_server_that_says_nothing_or_drips_is_left_in_time() {
     let error = waiting.deliver(&message("ntfy"), &sender()).unwrap_err();
     assert!(matches!(error, DeliveryError::TimedOut { .. }), "{error}");
     drop(hold);
-    silent.heard();
+    silent.received();
 
     let dripping = ScriptedServer::new(|mut stream| {
         scripted::request(&mut stream);
@@ -192,11 +196,11 @@ fn a_server_that_says_nothing_or_drips_is_left_in_time() {
     let mut waiting = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{}/topic\"", dripping.port));
     waiting.bound = Duration::from_millis(300);
     waiting.deliver(&message("ntfy"), &sender()).unwrap_err();
-    dripping.heard();
+    dripping.received();
 }
 
 #[test]
-fn nobody_there_is_told_as_such() {
+fn a_closed_port_gives_the_error_connection_refused() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let channels = channels(&format!("[ntfy]\nurl = \"http://127.0.0.1:{port}/topic\""));
     let error = channels.deliver(&message("ntfy"), &sender()).unwrap_err().to_string();
@@ -207,7 +211,7 @@ fn nobody_there_is_told_as_such() {
 }
 
 #[test]
-fn a_secret_that_the_server_repeats_is_not_told() {
+fn a_secret_that_the_server_repeats_is_masked_in_the_error() {
     let folder = tempfile::tempdir().unwrap();
     let token = file(&folder, "token", "tk_secret", 0o600);
     let server = ScriptedServer::http("HTTP/1.1 401 No\r\nContent-Length: 19\r\n\r\nno token: tk_secret");
@@ -223,13 +227,13 @@ fn a_secret_that_the_server_repeats_is_not_told() {
 fn a_heartbeat_is_a_get() {
     let server = ScriptedServer::http(OK);
     let channels = channels(&format!("[heartbeat]\nurl = \"http://127.0.0.1:{}/uuid\"", server.port));
-    assert_eq!(channels.beat().unwrap().unwrap().said, "HTTP 200");
-    assert!(server.heard().starts_with("GET /uuid HTTP/1.1\r\n"));
+    assert_eq!(channels.beat().unwrap().unwrap().reply, "HTTP 200");
+    assert!(server.received().starts_with("GET /uuid HTTP/1.1\r\n"));
     assert!(AlertChannels::from_settings(&ChannelSettings::default()).unwrap().beat().is_none());
 }
 
 #[test]
-fn a_port_that_speaks_no_tls_is_told_as_such() {
+fn a_port_without_tls_gives_the_error_does_not_speak_tls() {
     let plain = ScriptedServer::new(|mut stream| {
         let _ = stream.read(&mut [0; 1024]);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");

@@ -1,7 +1,7 @@
 //! Mail by a scripted server and by a scripted sendmail. `tests/mail.rs` has tests with a real server.
 
 use super::super::email::EmailSettings;
-use super::super::mail::{self, MailHeads};
+use super::super::mail::{self, MailAddresses};
 use super::super::scripted::ScriptedServer;
 use super::super::secret::tests::file;
 use super::super::sendmail::SendmailRoute;
@@ -24,19 +24,19 @@ fn plain(port: u16, more: &str) -> AlertChannels {
 fn error_of(server: ScriptedServer, more: &str) -> String {
     let error = plain(server.port, more).deliver(&message("email"), &sender()).expect_err("it is an error").to_string();
     let rest = error.strip_prefix(&format!("127.0.0.1:{}: ", server.port)).expect("it names the server").to_owned();
-    server.heard();
+    server.received();
     rest
 }
 
 fn written(message: MessageRow, host: &str) -> String {
     let to = vec!["me@example.org".parse().unwrap(), "you@example.org".parse().unwrap()];
     let sender = SenderFacts { host: host.to_owned(), ..SenderFacts::default() };
-    let written = mail::write(&MailHeads { to, from: None }, &OutgoingMessage::new(message, sender)).unwrap();
+    let written = mail::write(&MailAddresses { to, from: None }, &OutgoingMessage::new(message, sender)).unwrap();
     String::from_utf8(written.bytes).unwrap()
 }
 
 #[test]
-fn a_mail_is_handed_over_and_the_servers_word_is_the_receipt() {
+fn a_mail_is_delivered_and_the_servers_reply_is_the_receipt() {
     static SCRIPT: [(&str, &str); 7] = [
         TO_DATA[0],
         TO_DATA[1],
@@ -50,8 +50,8 @@ fn a_mail_is_handed_over_and_the_servers_word_is_the_receipt() {
     let row = MessageRow { reply_to: Some("<scrubjay-3.email@nas1>".to_owned()), ..message("email") };
     let channels = plain(server.port, "");
     let receipt = channels.deliver(&row, &sender()).unwrap();
-    assert_eq!(receipt.said, "250 2.0.0 Ok: queued as 4B1D");
-    let heard = server.heard();
+    assert_eq!(receipt.reply, "250 2.0.0 Ok: queued as 4B1D");
+    let received = server.received();
     for line in [
         "From: \"Scrubjay on nas1\" <scrubjay@nas1>",
         "To: me@example.org",
@@ -63,13 +63,13 @@ fn a_mail_is_handed_over_and_the_servers_word_is_the_receipt() {
         "Auto-Submitted: auto-generated",
         "Found 12 Mar 2026.",
     ] {
-        assert!(heard.lines().any(|found| found == line), "{line} in\n{heard}");
+        assert!(received.lines().any(|found| found == line), "{line} in\n{received}");
     }
-    assert!(heard.contains("\r\nDate: ") && !heard.contains("X-Scrubjay-Repeated"), "{heard}");
+    assert!(received.contains("\r\nDate: ") && !received.contains("X-Scrubjay-Repeated"), "{received}");
 }
 
 #[test]
-fn one_bad_address_keeps_the_mail_from_nobody_else() {
+fn one_refused_recipient_does_not_keep_the_mail_from_the_others() {
     let server = ScriptedServer::smtp(&[
         TO_DATA[0],
         TO_DATA[1],
@@ -84,33 +84,41 @@ fn one_bad_address_keeps_the_mail_from_nobody_else() {
     let to = "to = [\"gone@example.org\", \"me@example.org\"]";
     let channels = channels(&format!("[email]\n{to}\nserver = \"127.0.0.1:{port}\"\ntls = \"none\""));
     let receipt = channels.deliver(&message("email"), &sender()).unwrap();
-    assert_eq!(receipt.said, "250 queued; not for gone@example.org: 550 5.1.1 no such user");
-    assert!(server.heard().contains("RCPT TO:<me@example.org>"));
+    assert_eq!(receipt.reply, "250 queued; not for gone@example.org: 550 5.1.1 no such user");
+    assert!(server.received().contains("RCPT TO:<me@example.org>"));
 }
 
 #[test]
-fn each_refusal_says_what_was_refused() {
-    let of = |script| error_of(ScriptedServer::smtp(script), "");
+fn each_refusal_names_the_step_that_was_refused() {
+    let error_for = |script| error_of(ScriptedServer::smtp(script), "");
     assert_eq!(
-        of(&[("", "554 go away")]),
+        error_for(&[("", "554 go away")]),
         "the connection was refused: 554 go away: look whether it takes mail from this machine"
     );
-    let recipient = of(&[TO_DATA[0], TO_DATA[1], TO_DATA[2], ("RCPT", "550-5.7.1 no\r\n550 5.7.1 relaying"), ("", "")]);
+    let recipient =
+        error_for(&[TO_DATA[0], TO_DATA[1], TO_DATA[2], ("RCPT", "550-5.7.1 no\r\n550 5.7.1 relaying"), ("", "")]);
     assert_eq!(
         recipient,
         "the recipient was refused: 550 5.7.1 no 5.7.1 relaying: check to; it may want user and password-file"
     );
-    let sender = of(&[TO_DATA[0], TO_DATA[1], ("MAIL", "530 5.7.0 Authentication required"), ("", "")]);
+    let sender = error_for(&[TO_DATA[0], TO_DATA[1], ("MAIL", "530 5.7.0 Authentication required"), ("", "")]);
     assert!(sender.starts_with("the sender was refused: 530 5.7.0 Authentication required: "), "{sender}");
-    let mail =
-        of(&[TO_DATA[0], TO_DATA[1], TO_DATA[2], TO_DATA[3], TO_DATA[4], (".", "451 4.7.1 greylisted"), ("", "")]);
+    let mail = error_for(&[
+        TO_DATA[0],
+        TO_DATA[1],
+        TO_DATA[2],
+        TO_DATA[3],
+        TO_DATA[4],
+        (".", "451 4.7.1 greylisted"),
+        ("", ""),
+    ]);
     assert_eq!(mail, "the mail was refused: 451 4.7.1 greylisted: look into its log");
 }
 
 #[test]
-fn what_is_no_mail_server_is_told_as_such() {
-    let of = |script| error_of(ScriptedServer::smtp(script), "");
-    assert!(of(&[("", "HTTP/1.1 400 Bad Request")]).starts_with("does not speak SMTP as expected ("));
+fn a_server_that_does_not_speak_smtp_gives_a_clear_error() {
+    let error_for = |script| error_of(ScriptedServer::smtp(script), "");
+    assert!(error_for(&[("", "HTTP/1.1 400 Bad Request")]).starts_with("does not speak SMTP as expected ("));
     let broken = error_of(ScriptedServer::new(|_| String::new()), "");
     assert_eq!(broken, "broke off in the middle: look whether it is the right server and port, and into its log");
     let endless = ScriptedServer::new(|mut stream| {
@@ -126,11 +134,11 @@ fn nothing_is_sent_where_starttls_is_not_offered() {
     let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
     let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
     assert!(error.contains(": offers no encryption (STARTTLS): take its port for TLS"), "{error}");
-    assert_eq!(server.heard(), "EHLO [127.0.0.1]\r\n");
+    assert_eq!(server.received(), "EHLO [127.0.0.1]\r\n");
 }
 
 #[test]
-fn what_is_slipped_in_before_encryption_is_not_believed() {
+fn data_injected_before_encryption_is_an_error() {
     let server = ScriptedServer::smtp(&[
         TO_DATA[0],
         ("EHLO", "250-test\r\n250 STARTTLS"),
@@ -139,11 +147,11 @@ fn what_is_slipped_in_before_encryption_is_not_believed() {
     let channels = channels(&format!("[email]\nto = [\"me@example.org\"]\nserver = \"127.0.0.1:{}\"", server.port));
     let error = channels.deliver(&message("email"), &sender()).unwrap_err().to_string();
     assert!(error.contains("(something was slipped in before encryption began)"), "{error}");
-    assert!(server.heard().ends_with("STARTTLS\r\n"));
+    assert!(server.received().ends_with("STARTTLS\r\n"));
 }
 
 #[test]
-fn a_server_that_drips_is_left_in_time_and_so_is_the_thread() {
+fn delivery_to_a_server_that_sends_byte_by_byte_fails_in_time_and_hangs_up() {
     let server = ScriptedServer::new(|mut stream| {
         while std::io::Write::write_all(&mut stream, b"2").is_ok() {
             std::thread::sleep(Duration::from_millis(1));
@@ -153,11 +161,11 @@ fn a_server_that_drips_is_left_in_time_and_so_is_the_thread() {
     let mut channels = plain(server.port, "");
     channels.bound = Duration::from_millis(300);
     channels.deliver(&message("email"), &sender()).unwrap_err();
-    assert_eq!(server.heard(), "hung up");
+    assert_eq!(server.received(), "hung up");
 }
 
 #[test]
-fn a_refused_login_tells_neither_name_nor_password_of_ours() {
+fn the_error_of_a_refused_login_masks_the_password() {
     let folder = tempfile::tempdir().unwrap();
     let password = file(&folder, "password", "hunter2\n", 0o600);
     let more = format!("user = \"me\"\npassword-file = {password:?}");
@@ -172,17 +180,17 @@ fn a_refused_login_tells_neither_name_nor_password_of_ours() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_left_in_time() {
+fn delivery_to_a_server_that_falls_silent_times_out() {
     let server = ScriptedServer::smtp(&[TO_DATA[0]]);
     let mut channels = plain(server.port, "");
     channels.bound = Duration::from_millis(300);
     let error = channels.deliver(&message("email"), &sender()).unwrap_err();
     assert!(matches!(error, DeliveryError::TimedOut { .. }), "{error}");
-    server.heard();
+    server.received();
 }
 
 #[test]
-fn neither_subject_nor_host_nor_id_begins_a_header_of_its_own() {
+fn neither_subject_nor_host_nor_id_can_add_a_header() {
     let evil = "x\r\nBcc: evil@example.org\r\n\r\nbody\n.\n\u{85}\u{2028}\0";
     let row = MessageRow {
         subject: evil.to_owned(),
@@ -216,7 +224,7 @@ fn neither_subject_nor_host_nor_id_begins_a_header_of_its_own() {
 }
 
 #[test]
-fn other_letters_are_encoded_and_what_may_come_twice_says_so() {
+fn other_letters_are_encoded_and_a_possible_repetition_is_marked() {
     let row = MessageRow {
         subject: "[büro] prüfen …".to_owned(),
         body: "süß".to_owned(),
@@ -248,11 +256,11 @@ fn sendmail_has_the_mail_on_its_input_and_the_envelope_as_arguments() {
     let place = folder.path().display();
     let script = format!("echo \"$@\" >'{place}/arguments'; cat >'{place}/mail'; echo queued");
     let program = super::program::script(&folder, &script);
-    let heads =
-        MailHeads { to: vec!["me@example.org".parse().unwrap()], from: Some("nas@example.org".parse().unwrap()) };
-    let mail = mail::write(&heads, &OutgoingMessage::new(message("email"), sender())).unwrap();
-    let said = SendmailRoute(program).send(&mail, &TimeBound::new(DELIVERY_MAX)).unwrap();
-    assert_eq!(said, "sendmail took it: queued");
+    let addresses =
+        MailAddresses { to: vec!["me@example.org".parse().unwrap()], from: Some("nas@example.org".parse().unwrap()) };
+    let mail = mail::write(&addresses, &OutgoingMessage::new(message("email"), sender())).unwrap();
+    let output = SendmailRoute(program).send(&mail, &TimeBound::new(DELIVERY_MAX)).unwrap();
+    assert_eq!(output, "sendmail took it: queued");
     assert_eq!(
         fs::read_to_string(folder.path().join("arguments")).unwrap(),
         "-i -f nas@example.org -- me@example.org\n"
@@ -262,7 +270,7 @@ fn sendmail_has_the_mail_on_its_input_and_the_envelope_as_arguments() {
 }
 
 #[test]
-fn a_setting_that_needs_another_says_which() {
+fn a_setting_that_needs_another_names_it() {
     let email = |more: &str| fault(&format!("[email]\nto = [\"me@example.org\"]\n{more}"));
     let server = "server = \"smtp.example.org\"\n";
     assert_eq!(

@@ -21,13 +21,13 @@ fn run(program: &Path, message: &MessageRow) -> Result<DeliveryReceipt, Delivery
 }
 
 #[test]
-fn it_has_smartds_words_and_ours_and_the_text_as_input() {
+fn a_program_gets_smartds_variables_scrubjays_own_and_the_text_as_input() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().display();
     let program = script(&folder, &format!("env >'{place}/env'; cat >'{place}/text'; echo done; exit 0"));
     let row = MessageRow { reason: MessageReason::Reminder(2), subject: "a\nB=c".to_owned(), ..message("exec") };
-    assert_eq!(run(&program, &row).unwrap().said, "exit status 0: done");
-    let seen = fs::read_to_string(folder.path().join("env")).unwrap();
+    assert_eq!(run(&program, &row).unwrap().reply, "exit status 0: done");
+    let variables = fs::read_to_string(folder.path().join("env")).unwrap();
     for line in [
         "SMARTD_DEVICE=/dev/sdc",
         "SMARTD_DEVICETYPE=auto",
@@ -48,17 +48,20 @@ fn it_has_smartds_words_and_ours_and_the_text_as_input() {
         "SCRUBJAY_BAY=3",
         "SCRUBJAY_MAY_BE_REPEATED=0",
     ] {
-        assert!(seen.lines().any(|found| found == line), "{line} in\n{seen}");
+        assert!(variables.lines().any(|found| found == line), "{line} in\n{variables}");
     }
-    assert!(seen.lines().any(|line| line.starts_with("SMARTD_TFIRST=Thu Mar 12 ")), "{seen}");
+    assert!(variables.lines().any(|line| line.starts_with("SMARTD_TFIRST=Thu Mar 12 ")), "{variables}");
     assert_eq!(fs::read_to_string(folder.path().join("text")).unwrap(), row.body);
     run(&program, &MessageRow { reason: MessageReason::Test, about: Vec::new(), ..message("exec") }).unwrap();
-    let seen = fs::read_to_string(folder.path().join("env")).unwrap();
-    assert!(seen.contains("\nSMARTD_FAILTYPE=EmailTest\n") && seen.contains("\nSMARTD_NEXTDAYS=\n"), "{seen}");
+    let variables = fs::read_to_string(folder.path().join("env")).unwrap();
+    assert!(
+        variables.contains("\nSMARTD_FAILTYPE=EmailTest\n") && variables.contains("\nSMARTD_NEXTDAYS=\n"),
+        "{variables}"
+    );
 }
 
 #[test]
-fn one_that_fails_is_told_with_its_last_words() {
+fn the_error_of_a_failed_program_has_its_exit_status_and_output() {
     let folder = tempfile::tempdir().unwrap();
     let program = script(&folder, "echo no modem >&2; exit 3");
     let error = run(&program, &message("exec")).unwrap_err().to_string();
@@ -69,15 +72,15 @@ fn one_that_fails_is_told_with_its_last_words() {
 }
 
 #[test]
-fn one_that_reads_nothing_or_says_a_lot_is_no_trouble() {
+fn a_program_may_ignore_its_input_and_write_a_lot() {
     let folder = tempfile::tempdir().unwrap();
     let program = script(&folder, "head -c 1000000 /dev/zero | tr '\\0' a; exit 0");
-    let said = run(&program, &MessageRow { body: "x".repeat(100_000), ..message("exec") }).unwrap().said;
-    assert!(said.len() < 300, "{said}");
+    let reply = run(&program, &MessageRow { body: "x".repeat(100_000), ..message("exec") }).unwrap().reply;
+    assert!(reply.len() < 300, "{reply}");
 }
 
 #[test]
-fn one_that_hangs_is_killed_with_what_it_started() {
+fn a_program_that_hangs_is_killed_with_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("child");
     let program =
@@ -105,16 +108,17 @@ fn one_that_hangs_is_killed_with_what_it_started() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_when_it_is_set() {
+fn a_program_that_cannot_be_run_is_refused_in_the_settings() {
     let folder = tempfile::tempdir().unwrap();
-    let of = |path: &Path| fault(&format!("[exec]\nprogram = {path:?}"));
-    assert!(of(Path::new("notify.sh")).starts_with("alert.exec.program: notify.sh is no absolute path: "));
+    let fault_of = |path: &Path| fault(&format!("[exec]\nprogram = {path:?}"));
+    assert!(fault_of(Path::new("notify.sh")).starts_with("alert.exec.program: notify.sh is no absolute path: "));
     assert!(
-        of(Path::new("/nowhere/at all")).starts_with("alert.exec.program: /nowhere/at all cannot be read (No such")
+        fault_of(Path::new("/nowhere/at all"))
+            .starts_with("alert.exec.program: /nowhere/at all cannot be read (No such")
     );
-    assert!(of(&file(&folder, "plain", "", 0o644)).contains("plain cannot be run: "));
-    assert!(of(folder.path()).contains(" cannot be run: "));
-    assert!(of(&file(&folder, "open", "", 0o777)).contains("open can be written by everybody: "));
+    assert!(fault_of(&file(&folder, "plain", "", 0o644)).contains("plain cannot be run: "));
+    assert!(fault_of(folder.path()).contains(" cannot be run: "));
+    assert!(fault_of(&file(&folder, "open", "", 0o777)).contains("open can be written by everybody: "));
     let program = script(&folder, "exit 0");
     let channels = channels(&format!("[exec]\nprogram = {program:?}"));
     fs::set_permissions(&program, fs::Permissions::from_mode(0o600)).unwrap();

@@ -3,7 +3,7 @@
 use super::super::fixture::MachineFiles;
 use super::*;
 
-fn who(machine: &MachineFiles) -> Vec<(String, String)> {
+fn names_and_times(machine: &MachineFiles) -> Vec<(String, String)> {
     other_scrubbers(&machine.root()).into_iter().map(|other| (other.who, other.when)).collect()
 }
 
@@ -13,8 +13,8 @@ fn with_systemd() -> MachineFiles {
     machine
 }
 
-fn pair(who: &str, when: &str) -> (String, String) {
-    (who.to_owned(), when.to_owned())
+fn pair(name: &str, when: &str) -> (String, String) {
+    (name.to_owned(), when.to_owned())
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn timers_count_when_they_are_enabled_and_not_masked() {
     machine.file(&format!("{units}/zfs-scrub-monthly@.timer"), "[Timer]\nOnCalendar=monthly\nPersistent=true");
     machine.file(&format!("{units}/xfs_scrub_all.timer"), "[Timer]\nOnCalendar=Sun *-*-* 03:10:00");
     machine.file(&format!("{units}/btrfs-scrub.timer"), "[Timer]\nOnCalendar=monthly");
-    assert_eq!(who(&machine), [], "installed, but not enabled");
+    assert_eq!(names_and_times(&machine), [], "installed, but not enabled");
     machine.link(
         "etc/systemd/system/mdmonitor.service.wants/mdcheck_start.timer",
         "/lib/systemd/system/mdcheck_start.timer",
@@ -37,7 +37,7 @@ fn timers_count_when_they_are_enabled_and_not_masked() {
     machine.link(&format!("{wants}/btrfs-scrub.timer"), "/usr/lib/systemd/system/btrfs-scrub.timer");
     machine.link("etc/systemd/system/btrfs-scrub.timer", "/dev/null");
     assert_eq!(
-        who(&machine),
+        names_and_times(&machine),
         [
             pair("mdcheck_start.timer", "Sun *-*-1..7 1:00:00"),
             pair("xfs_scrub_all.timer", "Sun *-*-* 03:10:00"),
@@ -46,26 +46,29 @@ fn timers_count_when_they_are_enabled_and_not_masked() {
     );
     // A drop-in file with the owner's own time.
     machine.file("etc/systemd/system/xfs_scrub_all.timer.d/own.conf", "[Timer]\nOnCalendar=\nOnCalendar=Sat 02:00");
-    assert_eq!(who(&machine)[1].1, "Sat 02:00");
+    assert_eq!(names_and_times(&machine)[1].1, "Sat 02:00");
     machine.remove("run/systemd");
-    assert_eq!(who(&machine), [], "without systemd nobody uses timers");
+    assert_eq!(names_and_times(&machine), [], "without systemd nobody uses timers");
 }
 
 #[test]
-fn checkarray_runs_when_its_settings_say_so() {
+fn checkarray_is_listed_only_if_its_settings_enable_it() {
     let machine = MachineFiles::new();
     let line = "57 0 * * 0 root if [ -x /usr/share/mdadm/checkarray ] && [ $(date +\\%d) -le 7 ]; then \
                 /usr/share/mdadm/checkarray --cron --all --idle --quiet; fi";
     machine.file("etc/cron.d/mdadm", &format!("# checkarray by cron\n{line}"));
-    assert_eq!(who(&machine), []);
+    assert_eq!(names_and_times(&machine), []);
     machine.file("etc/default/mdadm", "# AUTOCHECK:\nAUTOCHECK=true\nAUTOSCAN=true");
-    assert_eq!(who(&machine), [pair("/etc/cron.d/mdadm", "cron 57 0 * * 0, in the first seven days of a month")]);
+    assert_eq!(
+        names_and_times(&machine),
+        [pair("/etc/cron.d/mdadm", "cron 57 0 * * 0, in the first seven days of a month")]
+    );
     machine.file("etc/default/mdadm", "AUTOCHECK=false");
-    assert_eq!(who(&machine), []);
+    assert_eq!(names_and_times(&machine), []);
 }
 
 #[test]
-fn what_cron_and_systemd_both_do_is_done_twice() {
+fn work_that_cron_and_systemd_both_start_is_marked_as_double() {
     let machine = with_systemd();
     machine.file("etc/cron.d/local", "0 3 1 * * root /usr/sbin/raid-check\n@monthly root btrfs scrub start -B /srv");
     machine.file("etc/cron.d/e2scrub_all", "30 3 * * 0 root test -e /run/systemd/system || /sbin/e2scrub_all_cron");
@@ -82,16 +85,16 @@ fn what_cron_and_systemd_both_do_is_done_twice() {
 }
 
 #[test]
-fn smartd_counts_with_long_tests_only() {
+fn smartd_is_listed_only_with_long_tests() {
     let machine = with_systemd();
     machine.file("etc/smartd.conf", "# -s (L/../../6/03)\nDEVICESCAN -d removable -n standby -m root");
     machine.link(
         "etc/systemd/system/multi-user.target.wants/smartmontools.service",
         "/lib/systemd/system/smartmontools.service",
     );
-    assert_eq!(who(&machine), []);
+    assert_eq!(names_and_times(&machine), []);
     machine.file("etc/smartd.conf", "DEVICESCAN -a -s (S/../.././02)");
-    assert_eq!(who(&machine), []);
+    assert_eq!(names_and_times(&machine), []);
     machine
         .file("etc/smartd.conf", "/dev/sda -a \\\n -s (S/../.././02|L/../../6/03) -m root\n/dev/sdb -s L/../15/./04");
     let others = other_scrubbers(&machine.root());
@@ -99,5 +102,5 @@ fn smartd_counts_with_long_tests_only() {
     assert_eq!(when, ["(S/../.././02|L/../../6/03)", "L/../15/./04"]);
     assert!(others[0].what.contains("/dev/sda"));
     machine.remove("etc/systemd/system/multi-user.target.wants/smartmontools.service");
-    assert_eq!(who(&machine), [], "smartd does not run");
+    assert_eq!(names_and_times(&machine), [], "smartd does not run");
 }

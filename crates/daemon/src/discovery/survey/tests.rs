@@ -78,7 +78,7 @@ fn hardware_is_seen_with_its_identity_and_its_controller() {
 }
 
 #[test]
-fn what_a_user_names_is_watched_whatever_it_is() {
+fn a_device_that_the_user_names_is_watched_whatever_its_kind() {
     let machine = machine();
     machine.link("dev/disk/by-id/card", "../../sdf");
     machine.file("dev/sdf", "");
@@ -121,9 +121,9 @@ fn two_paths_are_one_disk_and_twins_are_two() {
     assert_eq!((twins.disks.len(), twins.warnings.len()), (2, 1));
     assert!(twins.warnings[0].starts_with("sda and sdb say that they are 5000cca0aaaa1111"), "{:?}", twins.warnings);
     machine.set("sdb", "device/serial", "20170331000DB");
-    let told = look(&machine);
-    assert_eq!(disk(&told, "sda").facts.key.0, "20170331000DA");
-    assert_eq!(disk(&told, "sdb").facts.key.0, "20170331000DB");
+    let distinct = look(&machine);
+    assert_eq!(disk(&distinct, "sda").facts.key.0, "20170331000DA");
+    assert_eq!(disk(&distinct, "sdb").facts.key.0, "20170331000DB");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn bays_are_those_of_the_enclosure_and_their_lights_are_found() {
 }
 
 #[test]
-fn power_is_the_machines_not_the_mouses() {
+fn only_the_machines_own_batteries_count() {
     let machine = MachineFiles::new();
     let set =
         |supply: &str, file: &str, text: &str| machine.file(&format!("sys/class/power_supply/{supply}/{file}"), text);

@@ -65,15 +65,16 @@ fn kill_after(path: &Path, acknowledged: u64) -> u64 {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut heard = || lines.by_ref().map_while(Result::ok).find_map(|line| line.split("kept ").nth(1)?.parse().ok());
+    let mut next_number =
+        || lines.by_ref().map_while(Result::ok).find_map(|line| line.split("kept ").nth(1)?.parse().ok());
     let mut last = 0;
     for _ in 0..acknowledged {
-        last = heard().expect("the child goes on until it is killed");
+        last = next_number().expect("the child goes on until it is killed");
     }
     child.kill().unwrap();
     child.wait().unwrap();
     // Its reports before the kill arrive.
-    while let Some(number) = heard() {
+    while let Some(number) = next_number() {
         last = number;
     }
     last
@@ -94,7 +95,7 @@ fn a_kill_leaves_a_whole_file_with_everything_that_was_acknowledged() {
 }
 
 #[test]
-fn a_full_disk_is_said_to_be_full_and_nothing_is_lost() {
+fn a_full_disk_is_reported_as_full_and_nothing_is_lost() {
     let (folder, mut history) = database();
     (1..=20).for_each(|number| step(&mut history, number).unwrap());
     let pages: u32 = history.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

@@ -9,7 +9,7 @@ use scrubjay_watch::incident::{IncidentRow, Urgency};
 use scrubjay_watch::rows::{RowKey, WatchRow};
 
 /// The newest events, in the order in which they came.
-fn told(history: &HistoryDatabase, count: usize) -> Vec<(HistoryEventKind, String, String)> {
+fn newest_events(history: &HistoryDatabase, count: usize) -> Vec<(HistoryEventKind, String, String)> {
     let mut events = history.events(count, None).unwrap();
     events.reverse();
     events.into_iter().map(|event| (event.kind, event.subject, event.words)).collect()
@@ -20,7 +20,7 @@ fn line(kind: HistoryEventKind, subject: &str, words: &str) -> (HistoryEventKind
 }
 
 #[test]
-fn a_disk_is_what_it_is_whatever_the_kernel_calls_it() {
+fn a_disk_keeps_its_identity_when_the_kernel_renames_it() {
     let (_folder, mut history) = database();
     history.keep(NOW, &[disk_row("ZL2", "sda"), disk_row("ZL3", "sdb")], &[]).unwrap();
     history.note_presence(later(10), &key("ZL2"), true).unwrap();
@@ -61,7 +61,10 @@ fn a_new_disk_in_the_place_of_one_that_left_replaces_it_and_disks_that_change_pl
         .unwrap();
     history.keep(later(2), &[array_row(&["sda", "sdb", "sdc"])], &[]).unwrap();
     let replaced = |history: &HistoryDatabase| {
-        told(history, 1000).into_iter().filter(|event| event.0 == HistoryEventKind::DiskReplaced).collect::<Vec<_>>()
+        newest_events(history, 1000)
+            .into_iter()
+            .filter(|event| event.0 == HistoryEventKind::DiskReplaced)
+            .collect::<Vec<_>>()
     };
     assert_eq!(replaced(&history), []);
     // C is pulled out; the new disk gets its name, and appears before the array has it.
@@ -112,12 +115,12 @@ fn an_incident_opens_grows_is_accepted_and_ends() {
         line(HistoryEventKind::IncidentResolved, "sda", "8 pending sectors"),
         line(HistoryEventKind::IncidentOpened, "sda", "8 pending sectors"),
     ];
-    assert_eq!(told(&history, 6), expected);
+    assert_eq!(newest_events(&history, 6), expected);
     assert_eq!(history.events(100, Some(&key("ZL2"))).unwrap().len(), 7, "and that it was seen");
 }
 
 #[test]
-fn a_message_was_delivered_or_given_up() {
+fn a_message_is_recorded_as_delivered_or_dropped() {
     let (_folder, mut history) = database();
     let mut first = message(7, "");
     history.keep(NOW, &[WatchRow::Message(Box::new(first.clone()))], &[]).unwrap();
@@ -132,7 +135,7 @@ fn a_message_was_delivered_or_given_up() {
         line(HistoryEventKind::MessageDelivered, "email", "test 7"),
         line(HistoryEventKind::MessageDropped, "email", "test 8"),
     ];
-    assert_eq!(told(&history, 10), expected);
+    assert_eq!(newest_events(&history, 10), expected);
     let attempts = "SELECT attempts FROM message_history WHERE number = 7";
     assert_eq!(history.connection.query_row(attempts, [], |row| row.get::<_, u32>(0)).unwrap(), 1);
 }
@@ -149,7 +152,7 @@ fn a_channel_comes_is_proven_and_goes() {
     let renewed = ChannelRow::new("email".into(), 2, later(7));
     history.keep(later(7), &[WatchRow::Channel(renewed)], &[]).unwrap();
     history.keep(later(8), &[], &[RowKey::Channel("email".into()), RowKey::Channel("none".into())]).unwrap();
-    let kinds: Vec<HistoryEventKind> = told(&history, 10).into_iter().map(|event| event.0).collect();
+    let kinds: Vec<HistoryEventKind> = newest_events(&history, 10).into_iter().map(|event| event.0).collect();
     let expected = [
         HistoryEventKind::ChannelAdded,
         HistoryEventKind::ChannelProven,
@@ -208,11 +211,11 @@ fn a_pass_is_entered_once_and_unreadable_sectors_come_and_go() {
         line(HistoryEventKind::PassFinished, "sda", "every sector can be read"),
         line(HistoryEventKind::UnreadableGone, "sda", "8 sectors, the first is 1004"),
     ];
-    assert_eq!(told(&history, 6), expected);
+    assert_eq!(newest_events(&history, 6), expected);
 }
 
 #[test]
-fn a_disk_with_more_runs_than_are_followed_stays_bounded_and_nothing_is_taken_back_unread() {
+fn runs_beyond_the_limit_are_not_followed_and_no_finding_ends_without_being_read() {
     let (_folder, mut history) = database();
     let disk = key("ZL2");
     let runs: Vec<SectorRange> = (0..5000).map(|number| SectorRange::at(number * 100, 1)).collect();

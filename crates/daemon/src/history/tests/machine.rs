@@ -44,7 +44,7 @@ fn pump(watch: &mut Watch, now: UnixSeconds, history: &mut HistoryDatabase, memo
 }
 
 #[test]
-fn a_machine_that_is_restored_of_the_file_goes_on_as_the_one_that_wrote_it() {
+fn a_watch_restored_from_the_file_continues_like_the_one_that_wrote_it() {
     let (folder, mut history) = database();
     let mut memory = BTreeMap::new();
     let mut watch = Watch::restore(NOW, settings(), Box::new(UtcCalendar), []);

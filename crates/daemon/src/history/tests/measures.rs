@@ -36,9 +36,9 @@ fn a_counter_is_kept_when_it_changes_and_once_a_day() {
 fn temperatures_are_hourly_for_a_month_then_daily() {
     let (_folder, mut history) = database();
     // Twice an hour, warmer in the afternoon; the second reading of an hour is the higher one.
-    for half in 0..2 * 24 * 40 {
-        let at = UnixSeconds(NOW.0 / DAY * DAY + half * HOUR / 2);
-        let celsius = 20 + (half / 2) % 24 + half % 2;
+    for half_hour in 0..2 * 24 * 40 {
+        let at = UnixSeconds(NOW.0 / DAY * DAY + half_hour * HOUR / 2);
+        let celsius = 20 + (half_hour / 2) % 24 + half_hour % 2;
         history.note_smart(at, &key("ZL2"), &smart(0, celsius)).unwrap();
     }
     let end = UnixSeconds(NOW.0 / DAY * DAY + 40 * DAY);
@@ -59,7 +59,7 @@ fn temperatures_are_hourly_for_a_month_then_daily() {
 }
 
 #[test]
-fn of_old_counters_the_last_of_each_day_stays() {
+fn of_old_counter_readings_the_last_of_each_day_stays() {
     let (_folder, mut history) = database();
     let begin = UnixSeconds(NOW.0 / DAY * DAY);
     for hour in (0..100 * 24).step_by(4) {
@@ -100,7 +100,7 @@ fn a_clock_that_is_set_back_or_far_ahead_breaks_nothing_and_deletes_nothing() {
 }
 
 #[test]
-fn of_what_has_no_end_the_newest_stay_and_what_is_open_stays_whatever_its_age() {
+fn each_unbounded_table_keeps_its_newest_rows_and_all_that_are_open() {
     let (_folder, mut history) = database();
     let disks: Vec<_> = (0..1003).map(|disk| disk_row(&format!("D{disk}"), &format!("sd{disk}"))).collect();
     history.keep(NOW, &disks, &[]).unwrap();

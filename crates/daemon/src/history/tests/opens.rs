@@ -1,7 +1,7 @@
 //! Opening: the file is made for its owner only; one that is foreign, newer or damaged is refused and left as it is.
 
 use super::samples::{NOW, database, disk_row, later, reading_row};
-use crate::history::opening::{KNOWN, migrate};
+use crate::history::opening::{KNOWN_VERSION, migrate};
 use crate::history::schema::STEPS;
 use crate::history::{HistoryDatabase, HistoryError};
 use rusqlite::Connection;
@@ -44,7 +44,7 @@ fn the_file_and_those_beside_it_are_for_their_owner_only_and_the_folder_is_made(
 }
 
 #[test]
-fn an_empty_file_is_what_a_power_cut_leaves_of_a_new_one() {
+fn an_empty_file_as_a_power_cut_leaves_it_is_opened_as_new() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.db");
     fs::write(&path, "").unwrap();
@@ -55,7 +55,7 @@ fn an_empty_file_is_what_a_power_cut_leaves_of_a_new_one() {
 fn a_newer_version_is_refused_also_to_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = closed(&folder);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", KNOWN + 1).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", KNOWN_VERSION + 1).unwrap();
     let error = refused(&path);
     assert!(matches!(error, HistoryError::Newer { found, known, .. } if found == known + 1), "{error:?}");
     assert!(error.to_string().contains("newer Scrubjay"), "{error}");
@@ -93,7 +93,7 @@ fn a_damaged_file_is_refused_by_its_name_and_never_deleted() {
 }
 
 #[test]
-fn a_value_that_nobody_wrote_is_damage_and_no_panic() {
+fn a_value_that_scrubjay_never_writes_is_damage_and_no_panic() {
     let (_folder, mut history) = database();
     history.keep(NOW, &[disk_row("ZL2", "sda"), reading_row("ZL2", 5)], &[]).unwrap();
     for (table, column, value) in [
@@ -124,7 +124,7 @@ fn a_step_to_a_new_version_is_taken_whole_or_not_at_all_and_rows_survive_it() {
     let steps: Vec<&str> = STEPS.into_iter().chain([good, bad]).collect();
     assert!(migrate(&mut history.connection, &steps).is_err());
     let version: i64 = history.connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, KNOWN + 1, "the first of the two");
+    assert_eq!(version, KNOWN_VERSION + 1, "the first of the two");
     assert!(history.connection.prepare("SELECT x FROM host").is_ok());
     assert!(history.connection.prepare("SELECT z FROM y").is_err());
     assert_eq!(history.rows().unwrap(), [disk_row("ZL2", "sda")]);

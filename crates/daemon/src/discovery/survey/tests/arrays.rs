@@ -47,7 +47,7 @@ fn members_that_are_partitions_begin_where_the_partition_does() {
 }
 
 #[test]
-fn what_is_missing_thrown_out_or_being_filled_is_not_in_sync() {
+fn a_member_that_is_missing_faulty_or_being_filled_is_not_in_sync() {
     let machine = machine();
     machine.md(
         "md6",
@@ -79,7 +79,7 @@ fn a_disk_that_was_pulled_is_missing_before_md_knows_it() {
 }
 
 #[test]
-fn an_array_that_checks_itself_that_is_reshaped_or_that_does_not_run() {
+fn a_running_check_a_reshape_and_a_stopped_array_are_recognised() {
     let machine = machine();
     machine.md("md0", "raid1", 0, &[("sda", "0", IN_SYNC), ("sdb", "1", IN_SYNC)]);
     machine.set("md0", "md/sync_action", "check");
@@ -97,7 +97,7 @@ fn an_array_that_checks_itself_that_is_reshaped_or_that_does_not_run() {
 }
 
 #[test]
-fn a_kernel_that_does_not_say_the_uuid_leaves_it_to_mdadm() {
+fn without_a_uuid_from_the_kernel_that_of_udev_or_mdadm_is_used() {
     let machine = machine();
     machine.md("md0", "raid1", 0, &[("sda", "0", IN_SYNC), ("sdb", "1", IN_SYNC)]);
     machine.remove("sys/devices/virtual/block/md0/md/uuid");
@@ -175,7 +175,7 @@ fn btrfs_with_a_missing_device_is_degraded() {
 }
 
 #[test]
-fn btrfs_tells_what_it_is_doing() {
+fn the_activity_of_btrfs_is_recognised() {
     let machine = machine();
     btrfs(&machine, &["sda", "sdb"], 2);
     let activity = || look(&machine).arrays[0].activity;
@@ -210,30 +210,30 @@ fn a_recorded_machine_is_seen_as_mdadm_made_it() {
     assert_eq!(names, ["nvme0n1", "nvme1n1", "sda", "sdb", "vda", "vdb", "vdc", "vdd", "vde", "vdf"]);
     let keys: Vec<&str> = seen.disks.iter().map(|disk| disk.facts.key.0.as_str()).collect();
     assert_eq!(keys, ["lab-6", "lab-7", "lab-8", "lab-9", "lab-0", "lab-1", "lab-2", "lab-3", "lab-4", "lab-5"]);
-    let of = |name, level: &str, map, left, redundancy, activity| {
+    let expect_array = |name, level: &str, map, left, redundancy, activity| {
         assert_eq!(summary(&seen, name), (level.to_owned(), map, left, redundancy, activity), "{name}");
     };
-    of("mirror", "RAID1", Some((LayoutKind::Raid1, 8)), 1, 1, Idle);
-    of("md1", "RAID5", Some((LayoutKind::Raid5Ls, 128)), 1, 1, Checking);
-    of("md2", "RAID6", Some((LayoutKind::Raid6Md, 1024)), 1, 2, Idle); // one was removed
-    of("md3", "RAID10", Some((LayoutKind::Raid1, 1024)), 0, 1, Rebuilding);
-    of("md4", "RAID10", Some((LayoutKind::Near, 1024)), 1, 1, Idle);
-    of("md5", "RAID10", Some((LayoutKind::Chained, 1024)), 1, 1, Idle);
-    of("md6", "RAID10", None, 1, 1, Idle); // far copies
-    of("md7", "RAID0", Some((LayoutKind::Raid0, 1024)), 0, 0, Idle);
-    of("md8", "RAID1", Some((LayoutKind::Rotating, 8)), 2, 2, Idle);
-    of("md9", "RAID5", Some((LayoutKind::Raid5La, 1024)), 0, 1, Idle); // one was never present
-    of("tank", "btrfs RAID1", None, 1, 1, Idle);
+    expect_array("mirror", "RAID1", Some((LayoutKind::Raid1, 8)), 1, 1, Idle);
+    expect_array("md1", "RAID5", Some((LayoutKind::Raid5Ls, 128)), 1, 1, Checking);
+    expect_array("md2", "RAID6", Some((LayoutKind::Raid6Md, 1024)), 1, 2, Idle); // one was removed
+    expect_array("md3", "RAID10", Some((LayoutKind::Raid1, 1024)), 0, 1, Rebuilding);
+    expect_array("md4", "RAID10", Some((LayoutKind::Near, 1024)), 1, 1, Idle);
+    expect_array("md5", "RAID10", Some((LayoutKind::Chained, 1024)), 1, 1, Idle);
+    expect_array("md6", "RAID10", None, 1, 1, Idle); // far copies
+    expect_array("md7", "RAID0", Some((LayoutKind::Raid0, 1024)), 0, 0, Idle);
+    expect_array("md8", "RAID1", Some((LayoutKind::Rotating, 8)), 2, 2, Idle);
+    expect_array("md9", "RAID5", Some((LayoutKind::Raid5La, 1024)), 0, 1, Idle); // one was never present
+    expect_array("tank", "btrfs RAID1", None, 1, 1, Idle);
     assert_eq!(seen.warnings, [""; 0]);
 }
 
 /// The starts of the members' data, and their places, by their superblocks.
 #[test]
-fn superblocks_say_the_same_of_places_and_starts() {
+fn superblocks_agree_about_places_and_starts() {
     let machine = MachineFiles::recorded(GUEST);
     let seen = survey(&machine.root(), &[]);
-    let said = |device: &str, what: &str| {
-        let start = format!("# /dev/{device} {what} : ");
+    let field_of = |device: &str, field: &str| {
+        let start = format!("# /dev/{device} {field} : ");
         GUEST.lines().find_map(|line| line.strip_prefix(&start)).map(str::to_owned)
     };
     let mut devices: Vec<&str> =
@@ -243,11 +243,13 @@ fn superblocks_say_the_same_of_places_and_starts() {
     for device in devices {
         let disk = device.trim_end_matches(|c: char| c.is_ascii_digit());
         let begin = machine.root().number(Path::new(&format!("/sys/block/{disk}/{device}/start"))).unwrap_or(0);
-        let array = seen.arrays.iter().find(|array| Some(&array.key) == said(device, "Array UUID").as_ref()).unwrap();
-        let role = said(device, "Device Role").unwrap();
+        let array =
+            seen.arrays.iter().find(|array| Some(&array.key) == field_of(device, "Array UUID").as_ref()).unwrap();
+        let role = field_of(device, "Device Role").unwrap();
         let Some(place) = role.strip_prefix("Active device ") else { continue };
         // Version 1.0 has its superblock at the end, and does not mention that the data begin at 0.
-        let offset = said(device, "Data Offset").map_or(0, |words| words.split(' ').next().unwrap().parse().unwrap());
+        let offset =
+            field_of(device, "Data Offset").map_or(0, |words| words.split(' ').next().unwrap().parse().unwrap());
         let member = &array.members[place.parse::<usize>().unwrap()];
         if member.is_in_sync {
             assert_eq!((member.disk.as_deref(), member.data_start), (Some(disk), begin + offset), "{device}");
