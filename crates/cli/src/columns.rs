@@ -9,14 +9,14 @@ const GAP: &str = "  ";
 /// Characters of the last column, at least.
 const LAST_MIN: usize = 16;
 
-/// Prints a table. `least`: the headings of columns that may be left out, in this order; if that is not enough, the
-/// last column is wrapped.
+/// Prints a table. `least_important`: the headings of columns that may be left out, in this order; if that is not
+/// enough, the last column is wrapped.
 ///
 /// # Errors
 /// An error of `out`.
 pub fn print(
     headings: &[&str],
-    least: &[&str],
+    least_important: &[&str],
     rows: &[Vec<String>],
     width: Option<usize>,
     out: &mut impl Write,
@@ -29,9 +29,9 @@ pub fn print(
     let mut columns: Vec<usize> = (0..headings.len()).collect();
     let needed =
         |columns: &[usize]| columns.iter().map(|&column| widths[column] + GAP.len()).sum::<usize>() - GAP.len();
-    for least in least {
+    for heading in least_important {
         if width.is_some_and(|width| needed(&columns) > width) {
-            columns.retain(|&column| headings[column] != *least);
+            columns.retain(|&column| headings[column] != *heading);
         }
     }
     let Some(last) = columns.pop() else { return Ok(()) };
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_column_that_is_too_wide_goes_on_below() {
+    fn a_last_column_that_is_too_wide_is_wrapped() {
         let mut out = Vec::new();
         let rows = [vec!["sda".to_owned(), "paused until tomorrow, or until resumed".to_owned()]];
         print(&["DISK", "NOW"], &[], &rows, Some(28), &mut out).unwrap();

@@ -5,7 +5,7 @@ use scrubjay_jobs::quantity::{show_count, show_time};
 use scrubjay_sim::exact::ScrubFigures;
 
 /// The foreground in words: `12,345 requests in 2 h 5 min, idle for 90.0 % of it in 1,234 intervals`.
-pub fn ground(outcome: &ScrubFigures) -> String {
+pub fn foreground(outcome: &ScrubFigures) -> String {
     let idle = outcome.idle_total.as_secs_f64() / outcome.span.as_secs_f64().max(1e-9);
     let (requests, intervals) = (show_count(outcome.requests), show_count(outcome.intervals));
     format!(

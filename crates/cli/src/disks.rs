@@ -30,7 +30,7 @@ const DAY: u64 = 86_400;
 
 /// Prints the table and the next step.
 pub fn run() -> Result<Exit> {
-    let watch = verbs::seen().ok();
+    let watch = verbs::watch_status_or_reason().ok();
     let disks = disks(watch.as_deref())?;
     let mut out = io::stdout().lock();
     if disks.is_empty() {
@@ -52,7 +52,7 @@ pub fn run() -> Result<Exit> {
     let disk = disks.iter().find(is_free);
     // All disks that can be read are being read; or none can, not even by root.
     let is_nothing_left = own_uid() == 0 || disks.iter().any(|(_, record)| record.scrubbed_by.is_some());
-    let (first, what) = match disk {
+    let (command, description) = match disk {
         Some((disk, _)) => (format!("scrubjay scrub {}", shown_path(&disk.path)), READS),
         None if is_nothing_left => ("scrubjay scrub disk.img".to_owned(), "an image file can be scrubbed, too"),
         None => (format!("sudo scrubjay scrub {}", shown_path(&disks[0].0.path)), READS),
@@ -63,7 +63,7 @@ pub fn run() -> Result<Exit> {
         writeln!(out, "  {:<32}  what it reads when", "scrubjay plan")?;
         return Ok(writeln!(out, "  {:<32}  all that can be done", "scrubjay --help").map(|()| Exit::Clean)?);
     }
-    writeln!(out, "  {first:<32}  {what}")?;
+    writeln!(out, "  {command:<32}  {description}")?;
     writeln!(out, "  {:<32}  all options, with examples", "scrubjay scrub --help")?;
     writeln!(out, "  {:<32}  every disk each month, by itself, and alerts", "scrubjay watch --help")?;
     Ok(Exit::Clean)
@@ -71,17 +71,17 @@ pub fn run() -> Result<Exit> {
 
 /// Prints the watch's status, if it runs; else the table. Or both as one JSON object.
 pub fn status(json: bool) -> Result<Exit> {
-    let watch = verbs::seen();
+    let watch = verbs::watch_status_or_reason();
     let mut out = io::stdout().lock();
     if json {
-        let watch = watch.ok().map(|seen| *seen);
+        let watch = watch.ok().map(|status| *status);
         let disks = disks(watch.as_ref())?.iter().map(DiskDocument::of).collect();
         let document = StatusDocument { schema: 1, disks, watch };
         writeln!(out, "{}", serde_json::to_string(&document).context("the disks as JSON")?)?;
         return Ok(Exit::Clean);
     }
     match watch {
-        Ok(seen) => verbs::status::write(&seen, width(), &mut out)?,
+        Ok(status) => verbs::status::write(&status, width(), &mut out)?,
         Err(why) => {
             table(&disks(None)?, width(), &mut out)?;
             writeln!(out)?;
@@ -167,10 +167,10 @@ impl ScrubRecord {
         };
         let Some(saved) = saved.filter(|_| disk.id.is_certain) else { return record };
         let whole = SectorRange::at(0, sectors);
-        let of_pass = saved.pass.as_ref().map_or(0, |pass| pass.unreadable_in(whole));
+        let pass_unreadable = saved.pass.as_ref().map_or(0, |pass| pass.unreadable_in(whole));
         ScrubRecord {
             oldest_read_seconds: saved.coverage.oldest_unread_seconds(whole, clock::today()),
-            bad_sectors: Some(saved.coverage.unreadable().max(of_pass)),
+            bad_sectors: Some(saved.coverage.unreadable().max(pass_unreadable)),
             first_bad_share: first_bad(&saved).map(|sector| sector as f64 / sectors.max(1) as f64),
             retries: saved.pass.as_ref().map_or(0, |pass| pass.transient_errors),
             pass_share: saved.pass.as_ref().map(|pass| pass.done.count() as f64 / sectors.max(1) as f64),
@@ -205,9 +205,9 @@ impl ScrubRecord {
 
 /// The first unreadable sector of the pass under way, or of the coverage map the first region that has one.
 fn first_bad(saved: &Saved) -> Option<u64> {
-    let of_pass = saved.pass.as_ref().and_then(|pass| pass.unreadable.keys().next().copied());
+    let first_in_pass = saved.pass.as_ref().and_then(|pass| pass.unreadable.keys().next().copied());
     let region = || saved.coverage.regions().iter().position(|region| region.unreadable > 0);
-    of_pass.or_else(|| region().map(|region| region as u64 * saved.coverage.grid().region_sectors()))
+    first_in_pass.or_else(|| region().map(|region| region as u64 * saved.coverage.grid().region_sectors()))
 }
 
 fn disks(watch: Option<&WatchDocument>) -> Result<Vec<(InventoryDisk, ScrubRecord)>> {
@@ -221,8 +221,8 @@ fn disks(watch: Option<&WatchDocument>) -> Result<Vec<(InventoryDisk, ScrubRecor
 
 /// Columns of the terminal, or as COLUMNS sets it; `None` into a pipe or a file.
 pub fn width() -> Option<usize> {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    told.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
+    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    from_environment.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
 }
 
 fn table(disks: &[(InventoryDisk, ScrubRecord)], width: Option<usize>, out: &mut impl Write) -> Result<()> {
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_is_told_of_in_a_few_words() {
+    fn the_last_full_read_and_the_present_state_are_shown_in_a_few_words() {
         let read = ScrubRecord { is_readable: true, oldest_read_seconds: Some(86_399), ..ScrubRecord::default() };
         assert_eq!((read.last_full_read(), read.now(None)), ("today".to_owned(), "-".to_owned()));
         let long_ago = ScrubRecord { oldest_read_seconds: Some(35 * DAY + 7_199), ..read };

@@ -49,21 +49,21 @@ pub fn run(args: &GenerateArgs) -> Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Writes a man page for the command, and one for each below it; `above` are pages to see also.
-fn pages(mut command: Command, above: &[String], folder: &Path) -> Result<()> {
+/// Writes a man page for the command, and one for each below it; `related` are pages to see also.
+fn pages(mut command: Command, related: &[String], folder: &Path) -> Result<()> {
     let name = page_name(&command);
-    let below: Vec<Command> = command.get_subcommands().cloned().collect();
-    let names: Vec<String> = below.iter().map(page_name).collect();
-    for (at, one) in below.into_iter().enumerate() {
-        let beside = names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| name);
-        pages(one, &[&name].into_iter().chain(beside).cloned().collect::<Vec<_>>(), folder)?;
+    let subcommands: Vec<Command> = command.get_subcommands().cloned().collect();
+    let names: Vec<String> = subcommands.iter().map(page_name).collect();
+    for (index, subcommand) in subcommands.into_iter().enumerate() {
+        let siblings = names.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, name)| name);
+        pages(subcommand, &[&name].into_iter().chain(siblings).cloned().collect::<Vec<_>>(), folder)?;
     }
     let help = HelpText::of(&command);
     let usage = command.render_usage().to_string();
     let has = (command.get_arguments().next().is_some(), command.get_subcommands().next().is_some());
     let page = Man::new(command);
     let path = folder.join(page.get_filename());
-    let see_also = [above, &names].concat();
+    let see_also = [related, &names].concat();
     let text = page_text(&page, &usage, &help, has, &see_also);
     let text = text.with_context(|| format!("cannot make {}", path.display()))?;
     output::write(&path, Existing::Replaced, &text).map_err(unwritable)
@@ -104,14 +104,14 @@ fn page_text(page: &Man, usage: &str, help: &HelpText, has: (bool, bool), see_al
         .exit_codes
         .lines()
         .filter_map(|line| line.trim().split_once(' '))
-        .map(|(code, what)| (code, what.trim()))
+        .map(|(code, meaning)| (code, meaning.trim()))
         .collect();
     for (heading, entries) in [("EXIT STATUS", &codes[..]), ("ENVIRONMENT", &ENVIRONMENT), ("FILES", &FILES)] {
         if !entries.is_empty() {
             rest.control("SH", [heading]);
         }
-        for (name, what) in entries {
-            rest.control("TP", []).text([bold(*name)]).text([roman(*what)]);
+        for (name, description) in entries {
+            rest.control("TP", []).text([bold(*name)]).text([roman(*description)]);
         }
     }
     if !help.examples.is_empty() {

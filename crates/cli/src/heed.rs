@@ -27,13 +27,13 @@ mod tests {
     use scrubjay_core::units::Nanos;
 
     #[test]
-    fn what_has_no_effect_is_refused_by_name() {
-        const HEEDS: &[Parameter] = &[Parameter::Wait, Parameter::Request];
+    fn an_option_without_effect_is_refused_by_name() {
+        const USED: &[Parameter] = &[Parameter::Wait, Parameter::Request];
         let time = ParameterValue::Time(Nanos(1));
-        assert!(check("waiting", HEEDS, &[(Parameter::Wait, time)]).is_ok());
+        assert!(check("waiting", USED, &[(Parameter::Wait, time)]).is_ok());
         let refused = |uses| check("p", uses, &[(Parameter::Delay, time)]).unwrap_err().0;
-        assert_eq!(refused(HEEDS), "--delay has no effect with --policy p: its options are --wait and --request");
-        assert_eq!(refused(&HEEDS[..1]), "--delay has no effect with --policy p: its only option is --wait");
+        assert_eq!(refused(USED), "--delay has no effect with --policy p: its options are --wait and --request");
+        assert_eq!(refused(&USED[..1]), "--delay has no effect with --policy p: its only option is --wait");
         assert_eq!(refused(&[]), "--delay has no effect with --policy p: it has no options");
     }
 }

@@ -58,8 +58,8 @@ fn main() -> ExitCode {
         Some(Verb::Tune(args)) => tune::run(&args),
         Some(Verb::Simulate(args)) => simulate::run(&args),
         Some(Verb::Study(args)) => study::run(&args),
-        Some(Verb::Volume(args)) => proven().and_then(|()| volume::run(&args)),
-        Some(Verb::Bench(args)) => proven().and_then(|()| bench::run(&args)),
+        Some(Verb::Volume(args)) => test_codes().and_then(|()| volume::run(&args)),
+        Some(Verb::Bench(args)) => test_codes().and_then(|()| bench::run(&args)),
         Some(Verb::Generate(args)) => generate::run(&args),
     };
     let exit = result.unwrap_or_else(|error| {
@@ -67,18 +67,18 @@ fn main() -> ExitCode {
             return Exit::Clean;
         }
         say::say(format_args!("scrubjay: {error:#}"));
-        code(&error)
+        exit_of(&error)
     });
     ExitCode::from(exit as u8)
 }
 
 /// Tests the codes: nothing may be stored, judged or measured with a code that fails its known answers here.
-fn proven() -> anyhow::Result<()> {
+fn test_codes() -> anyhow::Result<()> {
     Ok(scrubjay_code::self_test()?)
 }
 
 /// The exit code of an error.
-fn code(error: &anyhow::Error) -> Exit {
+fn exit_of(error: &anyhow::Error) -> Exit {
     let cause = match error.downcast_ref::<JobError>() {
         Some(
             JobError::Input(_)

@@ -43,13 +43,13 @@ fn stage(file: &PageFile, folder: &Path) -> anyhow::Result<(PathBuf, OutputFile)
 /// Refuses a folder in which a file of another program would be replaced.
 fn refuse_foreign(folder: &Path, files: &[PageFile]) -> anyhow::Result<()> {
     let index = folder.join(INDEX);
-    let ours = match fs::read(&index) {
+    let is_own_page = match fs::read(&index) {
         Ok(bytes) => scrubjay_chart::is_ours(&String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", index.display())),
     };
     let foreign =
-        files.iter().map(|file| folder.join(&file.name)).find(|path| !ours && path.symlink_metadata().is_ok());
+        files.iter().map(|file| folder.join(&file.name)).find(|path| !is_own_page && path.symlink_metadata().is_ok());
     match foreign {
         None => Ok(()),
         Some(path) => {

@@ -75,7 +75,7 @@ fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
         BadEnd::Unrepaired => "not repaired",
         BadEnd::Lost => "LOST",
     };
-    let what = match place.what {
+    let defect = match place.what {
         BadKind::Unreadable => "cannot be read",
         BadKind::Checksum => "does not fit its checksum",
         BadKind::Identity => "is another or an old tree block",
@@ -88,7 +88,7 @@ fn line(pool: &PoolOutcome, place: &BadPlace) -> String {
         (files, more) => format!("{files} and {} more", show_count(more)),
     };
     let (bytes, device) = (Bytes(place.bytes), pool.device(place.device));
-    format!("{end}: {bytes} at byte {} of {device} {what}: {files}", place.physical)
+    format!("{end}: {bytes} at byte {} of {device} {defect}: {files}", place.physical)
 }
 
 /// The counts of btrfs, under btrfs's own names.

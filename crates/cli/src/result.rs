@@ -132,8 +132,8 @@ fn is_disk(outcome: &TargetOutcome) -> bool {
 
 /// Prints what a volume or a btrfs found wrong in this run.
 fn findings(outcome: &TargetOutcome, out: &mut impl Write) -> io::Result<()> {
-    let of_pool = outcome.pool.iter().flat_map(pool::lines);
-    for line in summaries(outcome.found.as_deref().unwrap_or_default()).into_iter().chain(of_pool) {
+    let pool_lines = outcome.pool.iter().flat_map(pool::lines);
+    for line in summaries(outcome.found.as_deref().unwrap_or_default()).into_iter().chain(pool_lines) {
         writeln!(out, "  {}", shown(&line))?;
     }
     Ok(())
@@ -179,11 +179,11 @@ fn places_of(ranges: impl Iterator<Item = SectorRange>) -> String {
         1 => format!("near {}", range.start),
         count => format!("{} to {}", range.start, range.start.0 + count - 1),
     };
-    let mut told: Vec<String> = ranges.take(PLACES_SHOWN + 1).map(words).collect();
-    if told.len() > PLACES_SHOWN {
-        told[PLACES_SHOWN] = "...".to_owned();
+    let mut places: Vec<String> = ranges.take(PLACES_SHOWN + 1).map(words).collect();
+    if places.len() > PLACES_SHOWN {
+        places[PLACES_SHOWN] = "...".to_owned();
     }
-    if told.is_empty() { String::new() } else { format!(" (its sectors {})", told.join(", ")) }
+    if places.is_empty() { String::new() } else { format!(" (its sectors {})", places.join(", ")) }
 }
 
 /// Rows of a volume that are still wrong on their members, with a semicolon behind.
@@ -203,8 +203,8 @@ fn stripes(count: u64) -> String {
 }
 
 fn headline(outcome: &TargetOutcome) -> String {
-    if let Some(of) = &outcome.pool {
-        return pool::headline(outcome, of);
+    if let Some(pool) = &outcome.pool {
+        return pool::headline(outcome, pool);
     }
     let report = &outcome.ended.report;
     let verified = format!("{} of {} verified", report.bytes_verified, report.bytes);
@@ -217,8 +217,8 @@ fn headline(outcome: &TargetOutcome) -> String {
     // Rows on a member that is out were not verified, and have no redundancy left.
     let wrong = match outcome.reduced() {
         Some(state) => {
-            let out = outcome.members_out().join(", ");
-            format!("{}{}{out}; {wrong}", state.to_string().to_uppercase(), if out.is_empty() { "" } else { ": " })
+            let names = outcome.members_out().join(", ");
+            format!("{}{}{names}; {wrong}", state.to_string().to_uppercase(), if names.is_empty() { "" } else { ": " })
         }
         None => wrong,
     };
@@ -276,9 +276,9 @@ fn found_so_far(outcome: &TargetOutcome) -> String {
         count => format!(", {} UNREADABLE so far", show_count(count)),
     };
     let rows = if rows == 0 { String::new() } else { format!(", rows found wrong so far: {}", show_count(rows)) };
-    let of_array = array_findings(outcome);
-    let of_array = of_array.trim_end_matches("; ");
-    unreadable + &rows + &if of_array.is_empty() { String::new() } else { format!(", {of_array} so far") }
+    let array_words = array_findings(outcome);
+    let array_words = array_words.trim_end_matches("; ");
+    unreadable + &rows + &if array_words.is_empty() { String::new() } else { format!(", {array_words} so far") }
 }
 
 /// The cost: time, and the slowdown of foreground requests.
@@ -299,8 +299,8 @@ fn cost(outcome: &TargetOutcome) -> String {
     };
     let mean = Nanos::from_secs_f64(report.slowdown.mean_seconds(report.foreground_requests));
     let max = report.slowdown.max;
-    let (requests_seen, unseen) = (report.foreground_requests, outcome.ended.foreground_lost);
-    let verdict = |goal| verdict(goal, requests_seen, &report.slowdown, unseen);
+    let (requests_seen, events_lost) = (report.foreground_requests, outcome.ended.foreground_lost);
+    let verdict = |goal| verdict(goal, requests_seen, &report.slowdown, events_lost);
     let verdict = outcome.facts.goal.map_or(String::new(), verdict);
     if max == Nanos::ZERO && outcome.ended.foreground_lost == 0 {
         return format!("{took}; {requests} lost nothing");
@@ -325,8 +325,8 @@ fn times(times: &DurationHistogram) -> String {
     format!("{mean} on average (p50 {}, p99 {}, max {max})", show(times.quantile(0.5)), show(times.quantile(0.99)))
 }
 
-/// Was the budget kept among this many requests? `unseen`: the number of foreground events that were lost.
-fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> String {
+/// Was the budget kept among this many requests? `events_lost`: the number of foreground events that were lost.
+fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, events_lost: u64) -> String {
     let mean = Nanos::from_secs_f64(slowdown.mean_seconds(requests));
     let limit = |time: Nanos| format!("{} ms", time.as_millis_f64());
     let p99 = goal.p99.map_or(String::new(), |p99| format!(", {} for 99 of 100", limit(p99)));
@@ -346,7 +346,7 @@ fn verdict(goal: Goal, requests: u64, slowdown: &Slowdown, unseen: u64) -> Strin
     let worst = show_delay(slowdown.mean_worst);
     let few = if requests < Goal::WARM_UP_REQUESTS { ", among few requests" } else { "" };
     let was_above = goal.form == GoalForm::Strict && slowdown.mean_worst > goal.mean;
-    match (was_above, unseen) {
+    match (was_above, events_lost) {
         (true, _) => format!(": {budget} was kept in the end; for a while the mean so far was {worst}"),
         (false, 0) if slowdown.is_estimate => format!(": as far as counters tell, {budget} was kept{few}"),
         (false, 0) => format!(": {budget} was kept{few}"),
@@ -359,26 +359,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_verdict_says_no_more_than_was_seen() {
+    fn the_verdict_claims_no_more_than_was_measured() {
         let goal = Goal::default();
-        let of = |goal: Goal, requests: u64, lost: u64, worst: u64, max: u64, unseen: u64| {
+        let verdict_for = |goal: Goal, requests: u64, lost: u64, worst: u64, max: u64, events_lost: u64| {
             let (total, mean_worst) = (Nanos::from_millis(lost), Nanos::from_millis(worst));
             let slowdown = Slowdown { total, mean_worst, max: Nanos::from_millis(max), ..Slowdown::default() };
-            verdict(goal, requests, &slowdown, unseen)
+            verdict(goal, requests, &slowdown, events_lost)
         };
         let budget = "the budget of 1 ms and 50 ms";
-        assert_eq!(of(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
+        assert_eq!(verdict_for(goal, 500, 400, 1, 20, 0), format!(": {budget} was kept"));
         let counted = Slowdown { is_estimate: true, ..Slowdown::default() };
         assert_eq!(verdict(goal, 500, &counted, 0), format!(": as far as counters tell, {budget} was kept"));
-        assert_eq!(of(goal, 500, 400, 1, 20, 7), format!(": as far as was seen, {budget} was kept"));
-        assert_eq!(of(goal, 500, 600, 2, 20, 0), format!(": {budget} was NOT kept"));
-        assert_eq!(of(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");
-        let while_ = of(goal, 500, 400, 3, 20, 0);
-        assert!(while_.ends_with("was kept in the end; for a while the mean so far was 3.00 ms"), "{while_}");
-        assert_eq!(of(goal.form(GoalForm::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
-        assert_eq!(of(goal, 50, 40, 0, 20, 0), format!(": {budget} was kept, among few requests"));
-        assert!(of(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
-        assert!(of(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
+        assert_eq!(verdict_for(goal, 500, 400, 1, 20, 7), format!(": as far as was seen, {budget} was kept"));
+        assert_eq!(verdict_for(goal, 500, 600, 2, 20, 0), format!(": {budget} was NOT kept"));
+        assert_eq!(verdict_for(goal, 500, 400, 1, 51, 0), format!(": {budget} was NOT kept"), "the longest");
+        let recovered = verdict_for(goal, 500, 400, 3, 20, 0);
+        assert!(recovered.ends_with("was kept in the end; for a while the mean so far was 3.00 ms"), "{recovered}");
+        assert_eq!(verdict_for(goal.form(GoalForm::Average), 500, 400, 3, 20, 0), format!(": {budget} was kept"));
+        assert_eq!(verdict_for(goal, 50, 40, 0, 20, 0), format!(": {budget} was kept, among few requests"));
+        assert!(verdict_for(goal, 50, 70, 0, 20, 0).starts_with(": fewer than the 100 requests"));
+        assert!(verdict_for(goal, 50, 70, 0, 60, 0).ends_with("was NOT kept"));
         let mut late = Slowdown::default();
         (0..6).for_each(|_| late.add_with_queue(Nanos::from_millis(8), 1));
         let p99 = |millis| verdict(goal.p99(Some(Nanos::from_millis(millis))), 500, &late, 0);

@@ -48,7 +48,7 @@ pub fn run(args: &ScrubArgs) -> Result<Exit> {
     let is_new = |path: &&PathBuf| seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
     for path in args.targets.iter().filter(is_new) {
         match prepare(args, &settings, path) {
-            Ok(one) => prepared.push(one),
+            Ok(target) => prepared.push(target),
             Err(NotReady { text, exit }) => {
                 say(format_args!("scrubjay: {text}"));
                 return Ok(exit);
@@ -160,18 +160,18 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
                     let mut publish = |report: &ScrubReport, troubles: &[String]| {
                         *lock(latest) = Some(Update { report: report.clone(), troubles: troubles.to_vec() });
                     };
-                    session.run(&SessionControl::stopped_by(Arc::clone(&stop.is_asked)), &mut publish)
+                    session.run(&SessionControl::stopped_by(Arc::clone(&stop.is_requested)), &mut publish)
                 })
             })
             .collect();
         let mut progress = ScrubProgress::new(&facts, show);
-        let mut asked_at: Option<Instant> = None;
+        let mut stop_requested_at: Option<Instant> = None;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             progress.draw(latest.iter().map(|update| lock(update).clone()));
-            if stop.is_asked() {
+            if stop.is_requested() {
                 progress.say_stopping();
-                let is_over = asked_at.get_or_insert_with(Instant::now).elapsed() > SAME_SIGNAL;
-                stop.is_patience_over.store(is_over, Ordering::Relaxed);
+                let is_grace_over = stop_requested_at.get_or_insert_with(Instant::now).elapsed() > SAME_SIGNAL;
+                stop.is_shutdown_armed.store(is_grace_over, Ordering::Relaxed);
             }
             thread::park_timeout(progress.period());
         }
@@ -179,8 +179,8 @@ fn run_all(prepared: Vec<Prepared>, stop: &PauseSignal, show: bool) -> Vec<Optio
         progress.finish();
         // A thread that panicked does not take the results of other targets with it.
         let ended = threads.into_iter().map(|thread| thread.join().ok());
-        let told = facts.into_iter().zip(logs).zip(ended);
-        told.map(|((facts, logs), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, &logs))).collect()
+        let targets = facts.into_iter().zip(logs).zip(ended);
+        targets.map(|((facts, logs), ended)| ended.map(|ended| TargetOutcome::new(facts, ended, &logs))).collect()
     })
 }
 
@@ -192,8 +192,8 @@ fn lock(update: &Mutex<Option<Update>>) -> MutexGuard<'_, Option<Update>> {
 /// seconds old).
 #[derive(Default)]
 struct PauseSignal {
-    is_asked: Arc<AtomicBool>,
-    is_patience_over: Arc<AtomicBool>,
+    is_requested: Arc<AtomicBool>,
+    is_shutdown_armed: Arc<AtomicBool>,
 }
 
 /// A signal within this time after the first counts as the same: `timeout` sends it to the process, and then to its group.
@@ -202,16 +202,16 @@ const SAME_SIGNAL: Duration = Duration::from_millis(500);
 impl PauseSignal {
     fn on_signals() -> Result<PauseSignal> {
         let stop = PauseSignal::default();
-        for signal in signals::stopping() {
-            let is_over = Arc::clone(&stop.is_patience_over);
-            signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, is_over)?;
-            signal_hook::flag::register(signal, Arc::clone(&stop.is_asked))?;
+        for signal in signals::stop_signals() {
+            let is_armed = Arc::clone(&stop.is_shutdown_armed);
+            signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, is_armed)?;
+            signal_hook::flag::register(signal, Arc::clone(&stop.is_requested))?;
         }
         Ok(stop)
     }
 
-    fn is_asked(&self) -> bool {
-        self.is_asked.load(Ordering::Relaxed)
+    fn is_requested(&self) -> bool {
+        self.is_requested.load(Ordering::Relaxed)
     }
 }
 

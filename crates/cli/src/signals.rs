@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// SIGINT and SIGTERM; SIGHUP too, unless this process was started with it ignored (`nohup`).
-pub fn stopping() -> impl Iterator<Item = i32> {
+pub fn stop_signals() -> impl Iterator<Item = i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     [SIGINT, SIGTERM].into_iter().chain((!is_hangup_ignored(&status)).then_some(SIGHUP))
 }
@@ -17,12 +17,12 @@ pub fn stopping() -> impl Iterator<Item = i32> {
 /// # Errors
 /// When no handler can be installed.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
-    let is_asked = Arc::new(AtomicBool::new(false));
-    for signal in stopping() {
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&is_asked))?;
-        signal_hook::flag::register(signal, Arc::clone(&is_asked))?;
+    let is_stop_requested = Arc::new(AtomicBool::new(false));
+    for signal in stop_signals() {
+        signal_hook::flag::register_conditional_shutdown(signal, Exit::Paused as i32, Arc::clone(&is_stop_requested))?;
+        signal_hook::flag::register(signal, Arc::clone(&is_stop_requested))?;
     }
-    Ok(is_asked)
+    Ok(is_stop_requested)
 }
 
 /// Parses `SigIgn` of `proc(5)`: a bit for each signal, that of the first one lowest; SIGHUP is the first.
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nohup_is_told_by_the_lowest_bit() {
+    fn nohup_is_recognised_by_the_lowest_bit() {
         assert!(is_hangup_ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"));
         assert!(!is_hangup_ignored("Name:\tx\nSigIgn:\t0000000000001000\nSigCgt:\t1\n"));
         assert!(!is_hangup_ignored(""));

@@ -9,12 +9,12 @@ use scrubjay_trace::{OpenOptions, Record, ServiceSource, Trace};
 
 /// The options with which the named traces are opened.
 pub fn options(traces: &Traces) -> Result<OpenOptions> {
-    let options = of_format(traces.format.as_deref())?;
+    let options = format_options(traces.format.as_deref())?;
     Ok(OpenOptions { time_unit: traces.time_unit, block: traces.block, ..options })
 }
 
 /// The options for traces of the format of this name; without a name it is detected from the content.
-pub fn of_format(name: Option<&str>) -> Result<OpenOptions> {
+pub fn format_options(name: Option<&str>) -> Result<OpenOptions> {
     Ok(OpenOptions { format: name.map(workload::format_named).transpose()?, ..OpenOptions::default() })
 }
 

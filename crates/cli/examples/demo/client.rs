@@ -44,9 +44,9 @@ impl Nbd {
         ensure!(greeting.starts_with(b"NBDMAGICIHAVEOPT"), "this is no NBD server of the newer style");
         self.stream.write_all(&CLIENT_FLAGS.to_be_bytes())?;
         // The empty name, and no wishes about what is to be told.
-        let wish = [0; 6];
-        let head = [&OPTION_MAGIC[..], &OPTION_GO.to_be_bytes(), &(wish.len() as u32).to_be_bytes()].concat();
-        self.stream.write_all(&[&head[..], &wish].concat())?;
+        let option_data = [0; 6];
+        let head = [&OPTION_MAGIC[..], &OPTION_GO.to_be_bytes(), &(option_data.len() as u32).to_be_bytes()].concat();
+        self.stream.write_all(&[&head[..], &option_data].concat())?;
         loop {
             let (magic, option) = (u64::from_be_bytes(self.receive()?), u32::from_be_bytes(self.receive()?));
             ensure!((magic, option) == (OPTION_REPLY_MAGIC, OPTION_GO), "an answer to something else");

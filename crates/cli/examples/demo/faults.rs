@@ -4,7 +4,7 @@
 //! A row is a chunk and its appendix. Member and row of each fault are chosen so that no stripe has two of them.
 
 use crate::client::Nbd;
-use crate::served::Stray;
+use crate::served::MisdirectedRead;
 use anyhow::{Context, Result};
 use scrubjay_core::index::RowIndex;
 use scrubjay_core::rng::Rng;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct Fault {
     /// What was done.
-    pub what: &'static str,
+    pub description: &'static str,
     /// On which member.
     pub member: usize,
     /// Where its row begins, in bytes.
@@ -34,13 +34,13 @@ pub struct Fault {
 
 impl Fault {
     /// Was this one found, as it should be?
-    pub fn is(&self, finding: &Finding) -> bool {
+    pub fn matches(&self, finding: &Finding) -> bool {
         let target = match finding.kind {
             CorruptionKind::MisdirectedWrite { member, offset } => Some((member.get(), offset.get())),
             _ => None,
         };
-        let said = (finding.kind.name(), finding.end.name(), target);
-        self.is_at(finding) && (self.kind, self.end, self.target) == said
+        let found = (finding.kind.name(), finding.end.name(), target);
+        self.is_at(finding) && (self.kind, self.end, self.target) == found
     }
 
     /// Was something found where this one is?
@@ -50,7 +50,7 @@ impl Fault {
 }
 
 /// The files of a served volume, what its clients have written, and what was done to it.
-pub struct Saboteur<'a> {
+pub struct DemoFaultInjector<'a> {
     pub geometry: &'a Geometry,
     pub members: &'a [PathBuf],
     pub nbd: &'a mut Nbd,
@@ -60,7 +60,7 @@ pub struct Saboteur<'a> {
     /// What was done.
     pub faults: Vec<Fault>,
     /// Reads that will go astray.
-    pub strays: Vec<Stray>,
+    pub misdirected_reads: Vec<MisdirectedRead>,
 }
 
 /// A row that holds a data chunk, and so does the next one of its member.
@@ -70,7 +70,7 @@ struct Row {
     row: u64,
 }
 
-impl Saboteur<'_> {
+impl DemoFaultInjector<'_> {
     /// Does everything.
     pub fn plant(&mut self) -> Result<()> {
         self.lose_write(0)?;
@@ -128,19 +128,19 @@ impl Saboteur<'_> {
     /// One read will bring another row, and one the end of a row and the beginning of the next one. The medium is right.
     fn misdirect_reads(&mut self, member: usize) {
         let (whole, split, other) = (self.row(member, 1400), self.row(member, 1600), self.row(member, 1800));
-        for (what, row, instead) in [
+        for (description, row, actual) in [
             ("a read that brought another row", whole, self.offset(other)),
             ("a read that brought parts of two rows", split, self.offset(split) + self.half()),
         ] {
-            self.strays.push(Stray { member, wanted: self.offset(row), instead });
-            self.note(what, row, "misdirected-read");
+            self.misdirected_reads.push(MisdirectedRead { member, wanted: self.offset(row), actual });
+            self.note(description, row, "misdirected-read");
             self.faults.last_mut().expect("it was noted").end = "transient";
         }
     }
 
-    fn note(&mut self, what: &'static str, row: Row, kind: &'static str) {
+    fn note(&mut self, description: &'static str, row: Row, kind: &'static str) {
         let offset = self.offset(row);
-        self.faults.push(Fault { what, member: row.member, offset, kind, end: "repaired", target: None });
+        self.faults.push(Fault { description, member: row.member, offset, kind, end: "repaired", target: None });
     }
 
     /// The first fit row of a member from this one on.

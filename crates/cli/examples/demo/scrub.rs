@@ -27,7 +27,7 @@ use std::time::Duration;
 const DISK: Bytes = Bytes::mib(256);
 const GOAL: Goal = Goal::new(Nanos::from_millis(1), Nanos::from_millis(50));
 /// The owner alone is watched for so many requests.
-const REQUESTS_ALONE: usize = 1000;
+const OWNER_REQUESTS: usize = 1000;
 /// The scrub is done long before so many; a bound, not an expectation.
 const REQUESTS_MAX: usize = 5000;
 const SEED: u64 = 2012;
@@ -41,16 +41,16 @@ pub fn run() -> Result<()> {
     println!("A disk of {DISK} in a file: one head, 3.70 ms + 11.07 ms/MiB (a Hitachi Ultrastar 15K450), with");
     println!("{} unreadable sectors in 3 clusters, and an owner who reads 4 KiB in bursts.\n", planted.count());
 
-    println!("1. The owner alone, {REQUESTS_ALONE} requests ...");
-    let alone =
-        own_the_disk(&SharedHead::new(DiskTiming::ULTRASTAR_15K450), REQUESTS_ALONE, &AtomicBool::new(false), None);
-    println!("   {}\n", figures(&alone));
+    println!("1. The owner alone, {OWNER_REQUESTS} requests ...");
+    let before =
+        run_owner(&SharedHead::new(DiskTiming::ULTRASTAR_15K450), OWNER_REQUESTS, &AtomicBool::new(false), None);
+    println!("   {}\n", figures(&before));
 
     println!("2. The same owner, and a scrub that may cost {} ms a request on average ...", GOAL.mean.as_millis_f64());
-    let (with, report) = scrub_beside_the_owner(&path, &planted)?;
-    println!("   {}\n", figures(&with));
+    let (during, report) = scrub_with_owner(&path, &planted)?;
+    println!("   {}\n", figures(&during));
 
-    tell(&alone, &with, &report);
+    print_comparison(&before, &during, &report);
     judge(&planted, &report)
 }
 
@@ -68,7 +68,7 @@ fn planted_errors() -> RangeSet {
 }
 
 /// Reads 4 KiB in bursts of 25 with think times between; returns each request's latency. Stops at `stop`.
-fn own_the_disk(head: &SharedHead, requests: usize, stop: &AtomicBool, tell: Option<Sender<Event>>) -> Vec<Nanos> {
+fn run_owner(head: &SharedHead, requests: usize, stop: &AtomicBool, events: Option<Sender<Event>>) -> Vec<Nanos> {
     let mut rng = Rng::new(SEED);
     let mut latencies = Vec::new();
     for request in 0..requests {
@@ -78,12 +78,12 @@ fn own_the_disk(head: &SharedHead, requests: usize, stop: &AtomicBool, tell: Opt
         let think = if request % 25 == 0 { rng.pareto(0.08, 1.5).min(1.0) } else { rng.exponential(0.000_5) };
         thread::sleep(Duration::from_secs_f64(think));
         let sector = rng.below(DISK.sectors() / 8) * 8;
-        if let Some(tell) = &tell {
-            let _ = tell.send(Event::ForegroundArrived { at: clock::now(), count: 1 });
+        if let Some(events) = &events {
+            let _ = events.send(Event::ForegroundArrived { at: clock::now(), count: 1 });
         }
         let (arrived, done) = head.serve(SectorRange::at(sector, 8));
-        if let Some(tell) = &tell {
-            let _ = tell.send(Event::ForegroundCompleted { at: done, count: 1 });
+        if let Some(events) = &events {
+            let _ = events.send(Event::ForegroundCompleted { at: done, count: 1 });
         }
         latencies.push(done.since(arrived));
     }
@@ -91,18 +91,18 @@ fn own_the_disk(head: &SharedHead, requests: usize, stop: &AtomicBool, tell: Opt
 }
 
 /// The detector of the demo: the owner says himself what he does.
-struct Witness(Receiver<Event>);
+struct OwnerDetector(Receiver<Event>);
 
-impl Detector for Witness {
+impl Detector for OwnerDetector {
     fn drain(&mut self, _: OwnTraffic, events: &mut Vec<Event>) {
         events.extend(self.0.try_iter());
     }
 }
 
 /// Draws a line now and then.
-struct Teller(Nanos);
+struct ProgressPrinter(Nanos);
 
-impl pump::Watcher<Scrub> for Teller {
+impl pump::Watcher<Scrub> for ProgressPrinter {
     fn turned(&mut self, now: Nanos, scrub: &Scrub) {
         if now.since(self.0) < Nanos::from_secs(2) {
             return;
@@ -129,7 +129,7 @@ impl pump::Watcher<Scrub> for Teller {
     }
 }
 
-fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<(Vec<Nanos>, ScrubReport)> {
+fn scrub_with_owner(path: &std::path::Path, planted: &RangeSet) -> Result<(Vec<Nanos>, ScrubReport)> {
     let head = SharedHead::new(DiskTiming::ULTRASTAR_15K450);
     let grid = Grid::new(DISK.sectors(), Bytes::mib(16).sectors(), Bytes::mib(4).sectors());
     let config = Config {
@@ -152,10 +152,16 @@ fn scrub_beside_the_owner(path: &std::path::Path, planted: &RangeSet) -> Result<
     let mut disk = HardDisk::new(faulty, head.clone());
 
     let is_over = AtomicBool::new(false);
-    let (tell, told) = channel();
+    let (sender, events) = channel();
     let latencies = thread::scope(|scope| {
-        let owner = scope.spawn(|| own_the_disk(&head, REQUESTS_MAX, &is_over, Some(tell)));
-        pump::run(&mut scrub, &mut disk, &mut Witness(told), &mut Teller(clock::now()), &mut |_, _| Steering::GoOn);
+        let owner = scope.spawn(|| run_owner(&head, REQUESTS_MAX, &is_over, Some(sender)));
+        pump::run(
+            &mut scrub,
+            &mut disk,
+            &mut OwnerDetector(events),
+            &mut ProgressPrinter(clock::now()),
+            &mut |_, _| Steering::GoOn,
+        );
         is_over.store(true, Ordering::Relaxed);
         owner.join()
     });
@@ -171,24 +177,24 @@ fn mean(latencies: &[Nanos]) -> f64 {
 fn quantile(latencies: &[Nanos], share: f64) -> f64 {
     let mut sorted = latencies.to_vec();
     sorted.sort_unstable();
-    let at = (sorted.len().saturating_sub(1)) as f64 * share;
-    sorted.get(at as usize).map_or(0.0, |latency| latency.as_millis_f64())
+    let index = (sorted.len().saturating_sub(1)) as f64 * share;
+    sorted.get(index as usize).map_or(0.0, |latency| latency.as_millis_f64())
 }
 
 fn figures(latencies: &[Nanos]) -> String {
-    let of = |share| quantile(latencies, share);
-    format!("{} requests: {:.2} ms on average, {:.2} ms at most", latencies.len(), mean(latencies), of(1.0))
+    let quantile_of = |share| quantile(latencies, share);
+    format!("{} requests: {:.2} ms on average, {:.2} ms at most", latencies.len(), mean(latencies), quantile_of(1.0))
 }
 
-fn tell(alone: &[Nanos], with: &[Nanos], report: &ScrubReport) {
-    let row = |name: &str, one: f64, two: f64| {
-        println!("   {name:<18} {one:6.2} ms {two:10.2} ms {:+10.2} ms", two - one);
+fn print_comparison(before: &[Nanos], during: &[Nanos], report: &ScrubReport) {
+    let row = |name: &str, first: f64, second: f64| {
+        println!("   {name:<18} {first:6.2} ms {second:10.2} ms {:+10.2} ms", second - first);
     };
     println!("   the program's latency  alone   with the scrub   difference");
-    row("on average", mean(alone), mean(with));
-    row("median", quantile(alone, 0.5), quantile(with, 0.5));
-    row("99 % are below", quantile(alone, 0.99), quantile(with, 0.99));
-    row("at most", quantile(alone, 1.0), quantile(with, 1.0));
+    row("on average", mean(before), mean(during));
+    row("median", quantile(before, 0.5), quantile(during, 0.5));
+    row("99 % are below", quantile(before, 0.99), quantile(during, 0.99));
+    row("at most", quantile(before, 1.0), quantile(during, 1.0));
     let seconds = report.elapsed.as_secs_f64();
     println!("\n   The scrub took {seconds:.1} s, {:.1} MiB/s.", report.bytes_requested.as_mib_f64() / seconds);
 }

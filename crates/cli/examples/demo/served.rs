@@ -22,20 +22,20 @@ const BLOCK_PREFERRED: u32 = 4 << 10;
 
 /// A read that will go astray, once. Places are bytes of the member.
 #[derive(Clone, Copy, Debug)]
-pub struct Stray {
+pub struct MisdirectedRead {
     /// Index of the member, from 0.
     pub member: usize,
     /// What it was to read.
     pub wanted: u64,
     /// What it reads.
-    pub instead: u64,
+    pub actual: u64,
 }
 
 /// Serves the volume of these members while `work` is at it; then stops it, in order.
 pub fn serve<T>(
     folder: &Path,
     members: &[PathBuf],
-    strays: &[Stray],
+    misdirected_reads: &[MisdirectedRead],
     work: impl FnOnce(&mut Nbd, &mut ControlClient) -> Result<T>,
 ) -> Result<T> {
     let mut gathered = gather(members, false)?;
@@ -51,10 +51,10 @@ pub fn serve<T>(
             let mut server = server; // which listens no more when this ends, however it ends
             let volume = gathered.start(false, clock::today()).expect("the kernel has random numbers");
             let controller = VolumeController::new(volume, gathered.paths.clone(), stop.clone());
-            let mut astray = Astray { controller, strays: strays.to_vec() };
-            server.run(&mut astray, &stop).map(|_| astray.strays)
+            let mut misdirecting = MisdirectingController { controller, misdirected_reads: misdirected_reads.to_vec() };
+            server.run(&mut misdirecting, &stop).map(|_| misdirecting.misdirected_reads)
         });
-        let result = at_work(&nbd, &control, work);
+        let result = run_client(&nbd, &control, work);
         stop.request();
         let left = served.join().map_err(|_| anyhow!("the server died"))?.context("the server ended")?;
         let result = result?;
@@ -63,7 +63,11 @@ pub fn serve<T>(
     })
 }
 
-fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut ControlClient) -> Result<T>) -> Result<T> {
+fn run_client<T>(
+    nbd: &Path,
+    control: &Path,
+    work: impl FnOnce(&mut Nbd, &mut ControlClient) -> Result<T>,
+) -> Result<T> {
     let (mut nbd, mut control) = (Nbd::connect(nbd)?, ControlClient::connect(control)?);
     let result = work(&mut nbd, &mut control)?;
     nbd.disconnect()?;
@@ -71,19 +75,19 @@ fn at_work<T>(nbd: &Path, control: &Path, work: impl FnOnce(&mut Nbd, &mut Contr
 }
 
 /// A controller, between which and its disks some reads go astray.
-struct Astray {
+struct MisdirectingController {
     controller: VolumeController,
     /// Those that have not happened yet.
-    strays: Vec<Stray>,
+    misdirected_reads: Vec<MisdirectedRead>,
 }
 
-impl ArrayMachine for Astray {
+impl ArrayMachine for MisdirectingController {
     fn poll_op(&mut self, now: Nanos) -> Option<MemberOp> {
         let mut op = self.controller.poll_op(now)?;
         if let OpKind::Read { offset, .. } = &mut op.kind {
-            let is_meant = |stray: &Stray| (stray.member, stray.wanted) == (op.member.get(), (*offset).get());
-            if let Some(index) = self.strays.iter().position(is_meant) {
-                *offset = MemberOffset(self.strays.swap_remove(index).instead);
+            let is_meant = |read: &MisdirectedRead| (read.member, read.wanted) == (op.member.get(), (*offset).get());
+            if let Some(index) = self.misdirected_reads.iter().position(is_meant) {
+                *offset = MemberOffset(self.misdirected_reads.swap_remove(index).actual);
             }
         }
         Some(op)
@@ -122,7 +126,7 @@ impl ArrayMachine for Astray {
     }
 }
 
-impl CommandHandler for Astray {
+impl CommandHandler for MisdirectingController {
     fn command(&mut self, now: Nanos, id: CommandId, line: &str, members: &mut MemberTable) -> Option<String> {
         self.controller.command(now, id, line, members)
     }

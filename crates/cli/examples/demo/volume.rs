@@ -5,7 +5,7 @@
 //! go astray on their way to the disks.
 
 use crate::client::Nbd;
-use crate::faults::{Fault, Saboteur, fill};
+use crate::faults::{DemoFaultInjector, Fault, fill};
 use crate::served::serve;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use scrubjay_core::layout::Shape;
@@ -54,7 +54,7 @@ pub fn run() -> Result<()> {
 
     println!("3. {WRITTEN} are written over NBD, and then the members lie, in all seven ways of the literature ...");
     let mut written = vec![0; WRITTEN.0 as usize];
-    let (faults, strays) = serve(folder.path(), &members, &[], |nbd, control| {
+    let (faults, misdirected_reads) = serve(folder.path(), &members, &[], |nbd, control| {
         let mut rng = Rng::new(SEED);
         fill(&mut written, &mut rng);
         for (index, data) in written.chunks(REQUEST.0 as usize).enumerate() {
@@ -62,12 +62,13 @@ pub fn run() -> Result<()> {
         }
         nbd.flush()?;
         let (members, written) = (&members, &mut written);
-        let (faults, strays) = (Vec::new(), Vec::new());
-        let mut saboteur = Saboteur { geometry: &geometry, members, nbd, written, rng, faults, strays };
-        saboteur.plant()?;
-        let Saboteur { faults, strays, .. } = saboteur;
+        let (faults, misdirected_reads) = (Vec::new(), Vec::new());
+        let mut injector =
+            DemoFaultInjector { geometry: &geometry, members, nbd, written, rng, faults, misdirected_reads };
+        injector.plant()?;
+        let DemoFaultInjector { faults, misdirected_reads, .. } = injector;
         ensure!(findings(control)?.is_empty(), "something was found before anything was read");
-        Ok((faults, strays))
+        Ok((faults, misdirected_reads))
     })?;
     let lost = members.remove(LOST);
     fs::remove_file(&lost)?;
@@ -75,10 +76,10 @@ pub fn run() -> Result<()> {
 
     println!("4. Five members are served, and everything is read ...");
     let new = folder.path().join("new.img");
-    let (wrong, found) = serve(folder.path(), &members, &strays, |nbd, control| {
+    let (wrong, found) = serve(folder.path(), &members, &misdirected_reads, |nbd, control| {
         let wrong = compare(nbd, &written)?;
         let found = findings(control)?;
-        tell(&faults, &found, &status(control)?);
+        print_findings(&faults, &found, &status(control)?);
         println!("\n5. A new file takes the place of member {LOST} ...");
         println!("   rebuilt in {:.1} s, while the volume is served.\n", rebuild(control, &new)?.as_secs_f64());
         Ok((wrong, found))
@@ -117,8 +118,8 @@ fn compare(nbd: &mut Nbd, written: &[u8]) -> Result<usize> {
 
 fn findings(control: &mut ControlClient) -> Result<Vec<Finding>> {
     match control.ask(&VolumeCommand::Events { since: 0, wait: false })? {
-        CommandAnswer::Events(told) => {
-            let findings = told.events.into_iter().filter_map(|event| match event {
+        CommandAnswer::Events(log) => {
+            let findings = log.events.into_iter().filter_map(|event| match event {
                 VolumeEvent::Finding(finding) => Some(finding),
                 _ => None,
             });
@@ -148,17 +149,17 @@ fn rebuild(control: &mut ControlClient, new: &Path) -> Result<Duration> {
 }
 
 /// What was done, and what the volume says of it, line by line.
-fn tell(faults: &[Fault], found: &[Finding], status: &Status) {
-    let line = |what: &str, member: usize, at: &str, found: [&str; 3]| {
+fn print_findings(faults: &[Fault], found: &[Finding], status: &Status) {
+    let line = |description: &str, member: usize, at: &str, found: [&str; 3]| {
         let [place, kind, end] = found;
-        println!("   {what:<37}  {member:<6}  {at:>8}   {place:<14}  {kind:<17}  {end}");
+        println!("   {description:<37}  {member:<6}  {at:>8}   {place:<14}  {kind:<17}  {end}");
     };
     println!("   what was done                          member   at byte   found in        as what            and");
     for fault in faults {
         let finding = found.iter().find(|finding| fault.is_at(finding));
         let place = finding.map_or("nowhere".to_owned(), |found| found.place());
         let (kind, end) = finding.map_or(("-", "-"), |found| (found.kind.name(), found.end.name()));
-        line(fault.what, fault.member, &fault.offset.to_string(), [&place, kind, end]);
+        line(fault.description, fault.member, &fault.offset.to_string(), [&place, kind, end]);
     }
     for found in found.iter().filter(|finding| !faults.iter().any(|fault| fault.is_at(finding))) {
         let place = found.place();
@@ -174,8 +175,9 @@ fn tell(faults: &[Fault], found: &[Finding], status: &Status) {
 
 /// Is all as it should be?
 fn judge(faults: &[Fault], found: &[Finding], wrong: usize, members: &[PathBuf]) -> Result<()> {
-    let is_told = faults.iter().all(|fault| found.iter().filter(|finding| fault.is(finding)).count() == 1);
-    let is_exact = is_told && found.len() == faults.len();
+    let is_each_found_once =
+        faults.iter().all(|fault| found.iter().filter(|finding| fault.matches(finding)).count() == 1);
+    let is_exact = is_each_found_once && found.len() == faults.len();
     let exactly = if is_exact { "exactly those" } else { "NOT those" };
     println!("   Planted {} wrong rows, found {}: {exactly}.", faults.len(), found.len());
     println!("   Of {WRITTEN} that were read back, {wrong} bytes were not what was written.");

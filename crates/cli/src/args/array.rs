@@ -86,17 +86,17 @@ pub enum NoiseArg {
 }
 
 fn slow(text: &str) -> Result<(usize, f64), String> {
-    let what = || format!("`{text}` is no slow disk: write DISK:FACTOR, 2:1.4");
-    let (disk, factor) = text.split_once(':').ok_or_else(what)?;
-    let factor: f64 = factor.parse().map_err(|_| what())?;
+    let refusal = || format!("`{text}` is no slow disk: write DISK:FACTOR, 2:1.4");
+    let (disk, factor) = text.split_once(':').ok_or_else(refusal)?;
+    let factor: f64 = factor.parse().map_err(|_| refusal())?;
     if !(0.01..=100.0).contains(&factor) {
         return Err(format!("`{text}`: a factor lies between 0.01 and 100"));
     }
-    Ok((disk.parse().map_err(|_| what())?, factor))
+    Ok((disk.parse().map_err(|_| refusal())?, factor))
 }
 
 fn pair(text: &str) -> Result<(usize, usize), String> {
-    let what = || format!("`{text}` are no two disks: write DISK,DISK, 0,1");
-    let (one, other) = text.split_once(',').ok_or_else(what)?;
-    Ok((one.parse().map_err(|_| what())?, other.parse().map_err(|_| what())?))
+    let refusal = || format!("`{text}` are no two disks: write DISK,DISK, 0,1");
+    let (first, second) = text.split_once(',').ok_or_else(refusal)?;
+    Ok((first.parse().map_err(|_| refusal())?, second.parse().map_err(|_| refusal())?))
 }

@@ -38,7 +38,7 @@ impl HelpText {
         let HelpText { examples, notes, exit_codes } = parts;
         let is_blank = |text: &str| text.trim().is_empty();
         let kept = |text: String| if is_blank(&text) { String::new() } else { text.trim_end().to_owned() };
-        HelpText { examples: kept(examples), notes: flow(notes.trim()), exit_codes: kept(exit_codes) }
+        HelpText { examples: kept(examples), notes: unwrap_paragraphs(notes.trim()), exit_codes: kept(exit_codes) }
     }
 }
 
@@ -46,12 +46,12 @@ impl HelpText {
 pub fn laid_out(command: Command) -> Command {
     let HelpText { examples, notes, exit_codes } = HelpText::of(&command);
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-    let is_more = !(examples.is_empty() && notes.is_empty() && exit_codes.is_empty());
-    let examples = within(&examples);
+    let has_more = !(examples.is_empty() && notes.is_empty() && exit_codes.is_empty());
+    let examples = fit_to_terminal(&examples);
     let under = |heading: &str, text: &str| if text.is_empty() { String::new() } else { format!("{heading}\n{text}") };
     let joined =
         |parts: [String; 2]| parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-    let command = match is_more {
+    let command = match has_more {
         true => command
             .long_about(joined([about, under(EXAMPLES, &examples)]))
             .after_help("`--help` has examples, notes and exit codes.")
@@ -65,11 +65,11 @@ pub fn laid_out(command: Command) -> Command {
 const EXAMPLE_WIDTH: usize = 80;
 
 /// Fits examples into a terminal: the description of a long one is put above it.
-fn within(examples: &str) -> String {
+fn fit_to_terminal(examples: &str) -> String {
     let lines = examples.lines().map(|line| {
         let words = line.trim_start();
         match words.split_once("   ").filter(|_| line.chars().count() > EXAMPLE_WIDTH) {
-            Some((command, what)) => format!("  # {}\n  {}", what.trim(), command.trim_end()),
+            Some((command, description)) => format!("  # {}\n  {}", description.trim(), command.trim_end()),
             None => line.to_owned(),
         }
     });
@@ -77,16 +77,16 @@ fn within(examples: &str) -> String {
 }
 
 /// Puts each paragraph on a line of its own, to be wrapped later: adjacent lines without indent are joined.
-fn flow(text: &str) -> String {
+fn unwrap_paragraphs(text: &str) -> String {
     let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
     let mut lines = text.lines().peekable();
-    let mut flowing = String::new();
+    let mut unwrapped = String::new();
     while let Some(line) = lines.next() {
-        flowing.push_str(line);
+        unwrapped.push_str(line);
         let goes_on = is_prose(line) && lines.peek().is_some_and(|next| is_prose(next));
-        flowing.push(if goes_on { ' ' } else { '\n' });
+        unwrapped.push(if goes_on { ' ' } else { '\n' });
     }
-    flowing.trim_end().to_owned()
+    unwrapped.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -106,13 +106,13 @@ mod tests {
         let mut command = laid_out(command);
         let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
         assert!(short.contains("--help` has examples") && !short.contains("does this"), "{short}");
-        let place = |what: &str| long.find(what).unwrap_or_else(|| panic!("{what} in {long}"));
+        let place = |words: &str| long.find(words).unwrap_or_else(|| panic!("{words} in {long}"));
         assert!(place("Does it") < place("Examples:") && place("Examples:") < place("Usage:"));
         assert!(place("Usage:") < place("What is said of both.") && place("And more.") < place("Exit codes:"));
     }
 
     #[test]
-    fn a_command_without_such_a_text_stays_as_it_is() {
+    fn a_command_without_examples_and_notes_stays_as_it_is() {
         let mut command = laid_out(Command::new("x").about("Does it"));
         assert!(!command.render_help().to_string().contains("--help` has"));
         assert_eq!(HelpText::of(&command), HelpText::default());

@@ -164,11 +164,11 @@ pub fn table() -> Command {
 /// Parses the arguments of this process; if they are wrong, or ask for help, the process ends here.
 pub fn parse() -> Cli {
     let matches = help::laid_out(table()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    matches.unwrap_or_else(|told| {
+    matches.unwrap_or_else(|clap_error| {
         // Help that could not be written is a failure, unless the reader closed its end.
-        let written = told.print().and_then(|()| io::stdout().flush());
+        let written = clap_error.print().and_then(|()| io::stdout().flush());
         let is_lost = written.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
-        std::process::exit(if is_lost { Exit::Failed as i32 } else { told.exit_code() })
+        std::process::exit(if is_lost { Exit::Failed as i32 } else { clap_error.exit_code() })
     })
 }
 

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn each_parameter_has_an_option_and_what_is_given_is_told() {
+    fn each_parameter_has_an_option_and_given_values_are_parsed() {
         let given = Simulated::try_parse_from(["x", "--wait", "2ms", "--request", "64KiB", "--percentile", "50"]);
         let expected = [
             (Parameter::Wait, ParameterValue::Time(Nanos::from_millis(2))),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_policy_for_real_disks_heeds_is_no_option_of_theirs() {
+    fn parameters_of_simulated_policies_only_are_no_options_of_a_scrub() {
         assert!(Scrubbed::try_parse_from(["x", "--cutoff", "1s"]).is_err());
         let given = Scrubbed::try_parse_from(["x", "--goal", "average"]).unwrap().parameters.given;
         assert_eq!(given, [(Parameter::GoalForm, ParameterValue::GoalForm(GoalForm::Average))]);

@@ -101,12 +101,12 @@ impl ProbeMethodArgs {
         if let Some((name, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
             return Some(format!("{name} must be more than 0"));
         }
-        let of_paper = [
+        let paper_options = [
             ("--requests", self.requests.is_some()),
             ("--repeats", self.repeats.is_some()),
             ("--block", self.block.is_some()),
         ];
-        if let Some((name, _)) = of_paper.into_iter().find(|(_, is_set)| *is_set && self.mode == ProbeMode::Fast) {
+        if let Some((name, _)) = paper_options.into_iter().find(|(_, is_set)| *is_set && self.mode == ProbeMode::Fast) {
             return Some(format!("{name} has no effect without --mode paper"));
         }
         if let Some(requests) = self.requests.filter(|requests| *requests > REQUESTS_MAX) {

@@ -150,18 +150,18 @@ mod tests {
     }
 
     #[test]
-    fn the_help_tells_the_defaults() {
+    fn the_help_states_the_defaults() {
         let command = Cli::command();
         let scrub = command.find_subcommand("scrub").unwrap();
-        let mut told = Vec::new();
+        let mut stated = Vec::new();
         for argument in scrub.get_arguments() {
             let help = argument.get_help().unwrap_or_default().to_string();
             if let (Some(name), Some((_, default))) = (argument.get_long(), help.split_once("[default: ")) {
-                let is_policys = Parameter::ALL.iter().any(|parameter| parameter.name() == name);
-                let is_told = name != "state" && !is_policys;
-                told.extend(is_told.then(|| format!("--{name}={}", default.trim_end_matches(']'))));
+                let is_policy_parameter = Parameter::ALL.iter().any(|parameter| parameter.name() == name);
+                let is_stated = name != "state" && !is_policy_parameter;
+                stated.extend(is_stated.then(|| format!("--{name}={}", default.trim_end_matches(']'))));
             }
         }
-        assert_eq!((told.len(), parsed(&told)), (5, defaults()));
+        assert_eq!((stated.len(), parsed(&stated)), (5, defaults()));
     }
 }

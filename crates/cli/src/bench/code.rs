@@ -23,7 +23,7 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// Measures, and prints the table.
 pub fn run(args: &BenchCode) -> Result<Exit> {
-    let machine = HostMachine::look(); // before this process itself keeps it busy
+    let machine = HostMachine::read(); // before this process itself keeps it busy
     let setting = BenchSetting::of(args, TURN);
     let code = Code::new(args.data.into(), args.parity.into()).expect("the arguments are in range");
     let chunk = args.chunk.0 as usize;
@@ -66,18 +66,18 @@ struct MeasuredLabel {
 
 /// All entrants, in the order of the table.
 fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(MeasuredLabel, Entrant<'r>)> {
-    let contender = |by, who: Contender, code: Code| {
-        let stripe_bytes = who.data_bytes(&code, chunk);
-        let work = Box::new(move |stripe: &mut BenchStripe| who.work(rival, stripe));
-        (MeasuredLabel { by, what: who.to_string() }, Entrant { code, appendix: 0, stripe_bytes, work })
+    let entrant = |by, contender: Contender, code: Code| {
+        let stripe_bytes = contender.data_bytes(&code, chunk);
+        let work = Box::new(move |stripe: &mut BenchStripe| contender.work(rival, stripe));
+        (MeasuredLabel { by, what: contender.to_string() }, Entrant { code, appendix: 0, stripe_bytes, work })
     };
-    let mut all = vec![contender("memory", Contender::Copy, code.clone())];
+    let mut all = vec![entrant("memory", Contender::Copy, code.clone())];
     for path in paths().into_iter().rev() {
         let code = code.clone().with_path(path);
-        all.extend([Contender::Parity, Contender::Fused].map(|who| contender(name(path), who, code.clone())));
+        all.extend([Contender::Parity, Contender::Fused].map(|contender| entrant(name(path), contender, code.clone())));
     }
     let best = name(path());
-    all.extend([Contender::ParityThenSums, Contender::Sums].map(|who| contender(best, who, code.clone())));
+    all.extend([Contender::ParityThenSums, Contender::Sums].map(|contender| entrant(best, contender, code.clone())));
     all.extend(Scheme::ALL.map(|scheme| {
         let mut sealer = Sealer::new(code, scheme, ChecksumWay::Instructions);
         let (appendix, stripe_bytes) = (sealer.appendix_bytes(), code.data() * chunk);
@@ -86,8 +86,8 @@ fn entrants<'r>(code: &Code, chunk: usize, rival: Option<&'r Rival>) -> Vec<(Mea
         (label, Entrant { code: code.clone(), appendix, stripe_bytes, work })
     }));
     // pq_gen wants its chunks at multiples of 32, which the smallest chunk is.
-    let theirs = Contender::ISAL.into_iter().filter(|&who| who != Contender::IsalTwo || code.parity() == 2);
-    all.extend(theirs.filter(|_| rival.is_some()).map(|who| contender("ISA-L", who, code.clone())));
+    let isal = Contender::ISAL.into_iter().filter(|&contender| contender != Contender::IsalTwo || code.parity() == 2);
+    all.extend(isal.filter(|_| rival.is_some()).map(|contender| entrant("ISA-L", contender, code.clone())));
     all.sort_by_key(|(label, _)| order(label.by));
     all
 }
@@ -132,7 +132,7 @@ struct RateRow {
 fn print(result: &CodeBenchDocument, out: &mut impl Write) -> io::Result<()> {
     let CodeBenchDocument { machine, data, parity, chunk_bytes, rounds, sets, results, .. } = result;
     let chunk = Bytes(*chunk_bytes as u64);
-    writeln!(out, "{data} + {parity}, chunks of {chunk}, one core of {}", machine.told())?;
+    writeln!(out, "{data} + {parity}, chunks of {chunk}, one core of {}", machine.describe())?;
     write!(out, "{:<40}", format!("GB/s of data, median of {rounds} rounds"))?;
     for (set, place) in sets.iter().zip(["cached", "memory"]) {
         write!(out, "{:>20}", format!("{place}, {}", Bytes(*set as u64)))?;
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_is_in_the_table_once_and_in_order() {
+    fn every_entrant_is_in_the_table_once_and_in_order() {
         let code = Code::new(6, 2).unwrap();
         let rival = Rival::load(&code);
         let labels: Vec<(usize, String)> =

@@ -26,7 +26,7 @@ const TURN: Duration = Duration::from_millis(10);
 
 /// Measures, and prints the tables.
 pub fn run(args: &BenchCode) -> Result<Exit> {
-    let machine = HostMachine::look(); // before this process itself keeps it busy
+    let machine = HostMachine::read(); // before this process itself keeps it busy
     let setting = BenchSetting::of(args, TURN);
     let seconds = setting.turn.as_secs_f64() * f64::from(setting.rounds) * (points().len() * curves().len()) as f64;
     if seconds > 1.0 {
@@ -117,7 +117,7 @@ impl Figure7Row {
 
 /// Prints a table for each number of parities: a line for each shape and chunk, a column for each curve.
 fn print(measured: &[Measured], machine: &HostMachine, setting: &BenchSetting, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "One core of {}", machine.told())?;
+    writeln!(out, "One core of {}", machine.describe())?;
     writeln!(out, "GB/s of data, median of {} rounds, on {} of stripes", setting.rounds, setting.memory)?;
     let lines: Vec<&[Measured]> = measured.chunks(curves().len()).collect();
     for parity in [1, 2] {
@@ -128,10 +128,10 @@ fn print(measured: &[Measured], machine: &HostMachine, setting: &BenchSetting, o
         for line in lines.iter().filter(|line| line[0].speed.shape.parity == parity) {
             let Speed { shape, chunk, .. } = line[0].speed;
             write!(out, "{:<18}", format!("{} disks, {}", shape.slots(), Bytes(chunk.0)))?;
-            line.iter().try_for_each(|one| write!(out, "{:>9}", show(&one.rate)))?;
+            line.iter().try_for_each(|cell| write!(out, "{:>9}", show(&cell.rate)))?;
             writeln!(out)?;
         }
     }
     writeln!(out)?;
-    warn_of_noise(machine, measured.iter().map(|one| &one.rate), out)
+    warn_of_noise(machine, measured.iter().map(|cell| &cell.rate), out)
 }

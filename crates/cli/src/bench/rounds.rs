@@ -107,9 +107,9 @@ pub fn measure(
 ) -> Result<Vec<Vec<Rate>>> {
     let mut rounds = vec![vec![Vec::new(); sets.len()]; entrants.len()];
     for _ in 0..setting.rounds {
-        for (at, &touched) in sets.iter().enumerate() {
+        for (index, &touched) in sets.iter().enumerate() {
             for (entrant, rounds) in entrants.iter_mut().zip(&mut rounds) {
-                rounds[at].push(turn(memory, setting.turn, chunk, touched, entrant)?);
+                rounds[index].push(turn(memory, setting.turn, chunk, touched, entrant)?);
             }
         }
     }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_its_turns() {
+    fn every_entrant_has_its_turns() {
         let setting = BenchSetting { memory: Bytes::mib(1), rounds: 2, turn: Duration::ZERO };
         let (mut first, mut second) = (0, 0);
         let code = Code::new(2, 1).unwrap();

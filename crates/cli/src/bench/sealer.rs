@@ -16,7 +16,7 @@ pub struct Sealer {
     scheme: Scheme,
     /// Computes sums chunk by chunk: a code without parities, whose data are all chunks. `None`: sums are computed with
     /// the parities.
-    apart: Option<Code>,
+    sum_code: Option<Code>,
     sums: Vec<u32>,
     entries: Vec<ListEntry>,
     writes: u64,
@@ -28,7 +28,7 @@ impl Sealer {
         let plain = || Code::new(code.slots(), 0).expect("as many slots as a code has").with_path(Path::Scalar);
         Sealer {
             scheme,
-            apart: (sums == ChecksumWay::Tables).then(plain),
+            sum_code: (sums == ChecksumWay::Tables).then(plain),
             sums: vec![0; code.slots()],
             entries: vec![ListEntry::default(); code.data()],
             writes: 0,
@@ -43,14 +43,14 @@ impl Sealer {
 
     /// Computes parities, checksums and appendices of one stripe.
     pub fn seal(&mut self, stripe: &mut BenchStripe) {
-        let Sealer { scheme, apart, sums, entries, writes } = self;
-        stripe.with_chunks(|code, data, parity| match apart {
+        let Sealer { scheme, sum_code, sums, entries, writes } = self;
+        stripe.with_chunks(|code, data, parity| match sum_code {
             _ if !scheme.has_appendix() => code.encode(data, parity),
             None => code.encode_summed(data, parity, sums),
-            Some(apart) => {
+            Some(sum_code) => {
                 code.encode(data, parity);
                 let chunks: Vec<&[u8]> = data.iter().copied().chain(parity.iter().map(|chunk| &**chunk)).collect();
-                apart.encode_summed(&chunks, &mut [], sums);
+                sum_code.encode_summed(&chunks, &mut [], sums);
             }
         });
         if !scheme.has_appendix() {
@@ -68,8 +68,8 @@ impl Sealer {
             };
             match entries.get(slot) {
                 Some(&entry) => {
-                    let before = entries[(slot + entries.len() - 1) % entries.len()].sum;
-                    let neighbour = if scheme.has_buddies() { before } else { 0 };
+                    let previous = entries[(slot + entries.len() - 1) % entries.len()].sum;
+                    let neighbour = if scheme.has_buddies() { previous } else { 0 };
                     tag::seal_data(row, stripe.chunk, identity, entry, neighbour);
                 }
                 None => tag::seal_parity(row, stripe.chunk, identity, sums[slot], entries),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_sound() {
+    fn a_sealed_stripe_opens_as_sound() {
         for scheme in Scheme::ALL.into_iter().filter(|scheme| scheme.has_appendix()) {
             let rows = sealed(scheme, ChecksumWay::Instructions);
             assert!(rows == sealed(scheme, ChecksumWay::Tables), "{scheme}: the same bytes by other means");

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const RPM_MAX: u32 = 15_000;
 
 /// All measurements.
-struct VerifyOutcomeAll {
+struct VerifyMeasurements {
     times: Vec<ResponseTimes>,
     missing: Vec<MissingWay>,
     cache_note: Option<String>,
@@ -49,7 +49,7 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
         _ => None,
     };
     let measured = measure_all(&disk, args, &stop)?;
-    let VerifyOutcomeAll { times, missing, cache_note } = &measured;
+    let VerifyMeasurements { times, missing, cache_note } = &measured;
     let mut ways: Vec<&'static str> = times.iter().map(|times| times.way).filter(|way| *way != "read").collect();
     ways.dedup();
     ways.sort_unstable();
@@ -83,12 +83,12 @@ pub fn run(args: &BenchVerifyArgs) -> Result<Exit> {
 }
 
 /// Measures with the read cache as it is, and switched off where that is possible.
-fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) -> Result<VerifyOutcomeAll> {
+fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) -> Result<VerifyMeasurements> {
     let is_shown = !args.no_progress && io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
     let line = ProgressBar::with_draw_target(None, target);
     line.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
-    let tell = |cache: ReadCache| {
+    let progress = |cache: ReadCache| {
         let line = line.clone();
         move |way: &'static str, size| {
             line.set_message(format!("{way}, {cache}: {} at a time", Bytes(size)));
@@ -98,8 +98,8 @@ fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) ->
     let seed = clock::now().0;
     let failed = "the disk did not answer";
     // Another holder of the disk may be measuring it, too, with a cache setting of its own.
-    let is_ours = !args.keep_cache && disk.is_block_device() && !disk.is_scrubbed();
-    let off = match disk.disk().filter(|_| is_ours) {
+    let may_switch_cache = !args.keep_cache && disk.is_block_device() && !disk.is_scrubbed();
+    let off = match disk.disk().filter(|_| may_switch_cache) {
         // The cache belongs to the whole disk, whichever part is measured.
         Some(node) => {
             let key = inventory::identity(&node.name).map_or_else(|| disk.key(), |id| id.key());
@@ -107,42 +107,43 @@ fn measure_all(disk: &BenchedDisk, args: &BenchVerifyArgs, stop: &AtomicBool) ->
         }
         None => Err(None),
     };
-    let (mut times, mut cache_note, mut as_it_is) = (Vec::new(), None, ReadCache::Unknown);
+    let (mut times, mut cache_note, mut cache_state) = (Vec::new(), None, ReadCache::Unknown);
     match off {
         Ok(off) => {
-            let (measured, _) = measure(disk, ReadCache::Off, seed, stop, &mut tell(ReadCache::Off)).context(failed)?;
+            let (measured, _) =
+                measure(disk, ReadCache::Off, seed, stop, &mut progress(ReadCache::Off)).context(failed)?;
             times = measured;
             drop(off);
-            as_it_is = ReadCache::On;
+            cache_state = ReadCache::On;
         }
         Err(Some(ReadCacheError::OffAlready)) => {
-            as_it_is = ReadCache::Off;
+            cache_state = ReadCache::Off;
             cache_note = Some(ReadCacheError::OffAlready.to_string());
         }
         Err(error) => cache_note = error.map(|error| error.to_string()),
     }
-    let measured = measure(disk, as_it_is, seed.wrapping_add(1), stop, &mut tell(as_it_is)).context(failed);
+    let measured = measure(disk, cache_state, seed.wrapping_add(1), stop, &mut progress(cache_state)).context(failed);
     line.finish_and_clear();
     let (measured, missing) = measured?;
     times.extend(measured);
-    Ok(VerifyOutcomeAll { times, missing, cache_note })
+    Ok(VerifyMeasurements { times, missing, cache_note })
 }
 
 fn sentence(verdict: &VerifyVerdict) -> String {
-    let said = match verdict.honesty {
+    let judgement = match verdict.honesty {
         VerifyHonesty::ReadsMedium => "reads the medium",
         VerifyHonesty::FromCache => "answers from the drive's cache",
         VerifyHonesty::ReadsNothing => "reads nothing: a clean answer is worth nothing",
         VerifyHonesty::Unknown => "whether it reads the medium is not known",
     };
-    format!("VERIFY ({}): {said}: {}.", verdict.way, verdict.why)
+    format!("VERIFY ({}): {judgement}: {}.", verdict.way, verdict.why)
 }
 
 fn print(
     name: &str,
     disk: &BenchedDisk,
     verdicts: &[VerifyVerdict],
-    measured: &VerifyOutcomeAll,
+    measured: &VerifyMeasurements,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let width = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
@@ -179,8 +180,8 @@ fn table(times: &[ResponseTimes], out: &mut impl Write) -> io::Result<()> {
     let cell = |times: &[_]| MiddleTime::of(times).map_or_else(|| "-".to_owned(), |time| words::latency(time.median));
     for (size, _) in &first.sizes {
         let cells = times.iter().map(|times| {
-            let of_size = times.sizes.iter().find(|(of, _)| of == size);
-            format!("{:>14}", of_size.map_or_else(|| "-".to_owned(), |(_, times)| cell(times)))
+            let entry = times.sizes.iter().find(|(other, _)| other == size);
+            format!("{:>14}", entry.map_or_else(|| "-".to_owned(), |(_, times)| cell(times)))
         });
         writeln!(out, "  {:>8}{}", Bytes(*size).to_string(), cells.collect::<String>())?;
     }

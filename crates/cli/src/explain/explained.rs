@@ -36,19 +36,22 @@ impl Explained {
     pub fn of(disk: Option<InventoryDisk>, answer: SmartctlAnswer, watch: Option<&WatchDocument>) -> Explained {
         let record = disk.as_ref().map(|disk| ScrubRecord::of(disk, watch));
         let name = disk.as_ref().and_then(|disk| disk.path.file_name()).map(|name| name.to_string_lossy().into_owned());
-        let is_it = |entry: &&DiskEntry| name.is_some() && entry.name == name;
-        let watched = watch.and_then(|watch| watch.disks.iter().find(is_it)).cloned();
-        Explained { watched, ..Explained::by(name.unwrap_or_else(|| "the disk".to_owned()), disk, record, answer) }
-            .both()
+        let is_match = |entry: &&DiskEntry| name.is_some() && entry.name == name;
+        let watched = watch.and_then(|watch| watch.disks.iter().find(is_match)).cloned();
+        Explained {
+            watched,
+            ..Explained::from_facts(name.unwrap_or_else(|| "the disk".to_owned()), disk, record, answer)
+        }
+        .with_watch_judgement()
     }
 
     /// Takes the worse of two judgements: the watch knows growth, one reading does not.
-    fn both(mut self) -> Explained {
-        let theirs = self.watched.as_ref().map(|watched| watched.health.as_str());
+    fn with_watch_judgement(mut self) -> Explained {
+        let watch_state = self.watched.as_ref().map(|watched| watched.health.as_str());
         // States below `watch`, such as unknown or asleep, are ignored: they are no judgement.
-        let theirs = HealthState::ALL.into_iter().find(|state| Some(state.word()) == theirs);
-        let theirs = theirs.filter(|state| *state >= HealthState::Watch);
-        self.state = theirs.map_or(self.state, |theirs| theirs.max(self.state));
+        let watch_state = HealthState::ALL.into_iter().find(|state| Some(state.word()) == watch_state);
+        let watch_state = watch_state.filter(|state| *state >= HealthState::Watch);
+        self.state = watch_state.map_or(self.state, |watch_state| watch_state.max(self.state));
         self
     }
 
@@ -60,18 +63,18 @@ impl Explained {
     }
 
     /// Explains a disk by these facts.
-    pub fn by(
+    pub fn from_facts(
         name: String,
         disk: Option<InventoryDisk>,
         record: Option<ScrubRecord>,
         answer: SmartctlAnswer,
     ) -> Explained {
-        let own = record.as_ref().map_or_else(OwnEvidence::default, |record| OwnEvidence {
+        let evidence = record.as_ref().map_or_else(OwnEvidence::default, |record| OwnEvidence {
             unreadable: record.bad_sectors.unwrap_or(0),
             retries: record.retries,
             ..OwnEvidence::default()
         });
-        let (state, signs) = single::judge(&answer.reading(), &own);
+        let (state, signs) = single::judge(&answer.reading(), &evidence);
         let is_absent = answer.outcome == Err(SmartObstacle::Absent);
         let state = if is_absent && state == HealthState::Unknown { HealthState::Missing } else { state };
         Explained { name, disk, record, watched: None, answer, state, signs }
@@ -99,8 +102,8 @@ impl Explained {
 
     /// Does it spin? The kernel knows; a recording has the speed.
     pub fn is_spinning(&self) -> Option<bool> {
-        let said = || self.answer.about.rotation.map(|rotation| rotation > 0);
-        self.disk.as_ref().map(|disk| disk.is_rotational).or_else(said)
+        let recorded = || self.answer.about.rotation.map(|rotation| rotation > 0);
+        self.disk.as_ref().map(|disk| disk.is_rotational).or_else(recorded)
     }
 
     /// Its state in one line.
@@ -143,8 +146,8 @@ impl Explained {
         };
         let obstacle = self.obstacle().filter(|obstacle| self.state != HealthState::Replace && !is_done(obstacle));
         to_do.extend(obstacle.map(|obstacle| sentence(&obstacle.advice(&device))));
-        let is_read = self.record.as_ref().and_then(|record| record.oldest_read_seconds);
-        let is_due = !is_watched && is_read.is_none_or(|age| age > DUE_SECONDS);
+        let oldest_read = self.record.as_ref().and_then(|record| record.oldest_read_seconds);
+        let is_due = !is_watched && oldest_read.is_none_or(|age| age > DUE_SECONDS);
         if is_due && matches!(self.state, HealthState::Ok | HealthState::Watch) {
             to_do.push(format!("Have every sector read: scrubjay scrub {device}"));
         }
@@ -191,19 +194,19 @@ mod tests {
     use scrubjay_daemon::smartctl::parse;
 
     fn explained(json: &str, record: Option<ScrubRecord>) -> Explained {
-        Explained::by("sda".to_owned(), None, record, parse::answer(json.as_bytes(), None))
+        Explained::from_facts("sda".to_owned(), None, record, parse::answer(json.as_bytes(), None))
     }
 
     const SOUND: &str = r#"{"smartctl": {"exit_status": 0}, "smart_status": {"passed": true},
         "ata_smart_attributes": {"table": [{"id": 5, "raw": {"value": 0}}]}}"#;
-    const BARRED: &str = r#"{"smartctl": {"exit_status": 2, "messages":
+    const NO_PERMISSION: &str = r#"{"smartctl": {"exit_status": 2, "messages":
         [{"string": "Smartctl open device: /dev/sda failed: Permission denied"}]}}"#;
 
     #[test]
-    fn what_our_scrubs_found_counts_beside_what_the_drive_says() {
+    fn bad_sectors_found_by_scrubs_count_whatever_the_drive_reports() {
         assert_eq!(explained(SOUND, None).exit(), Exit::Clean);
         let record = || Some(ScrubRecord { bad_sectors: Some(8), ..ScrubRecord::default() });
-        for json in [SOUND, BARRED] {
+        for json in [SOUND, NO_PERMISSION] {
             let explained = explained(json, record());
             assert_eq!((explained.state, explained.exit()), (HealthState::Replace, Exit::Found));
             assert_eq!(explained.signs, [HealthSign::UnreadableSectors(8)]);
@@ -214,12 +217,12 @@ mod tests {
 
     #[test]
     fn no_permission_is_an_exit_code_of_its_own() {
-        let explained = explained(BARRED, None);
+        let explained = explained(NO_PERMISSION, None);
         assert_eq!((explained.state, explained.exit()), (HealthState::Unknown, Exit::Permission));
     }
 
     #[test]
-    fn a_disk_that_is_due_is_told_to_be_read() {
+    fn a_disk_that_is_due_gets_the_advice_to_read_it() {
         let to_do = |age| {
             let record = ScrubRecord { oldest_read_seconds: age, ..ScrubRecord::default() };
             explained(SOUND, Some(record)).to_do()

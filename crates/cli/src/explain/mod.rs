@@ -36,7 +36,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let (Some(file), Some(disk)) = (&args.smart, &disk) {
         check_same(file, &answer, disk)?;
     }
-    let watch = disk.as_ref().and_then(|_| verbs::seen().ok());
+    let watch = disk.as_ref().and_then(|_| verbs::watch_status_or_reason().ok());
     let explained = Explained::of(disk, answer, watch.as_deref());
     let mut out = io::stdout().lock();
     if args.json {
@@ -93,10 +93,10 @@ fn recorded(file: &Path) -> Result<SmartctlAnswer> {
 /// Refuses a recording of another disk.
 fn check_same(file: &Path, answer: &SmartctlAnswer, disk: &InventoryDisk) -> Result<()> {
     match (&answer.about.serial, &disk.serial) {
-        (Some(theirs), Some(ours)) if theirs != ours => {
+        (Some(recorded), Some(named)) if recorded != named => {
             let (file, path) = (shown_path(file), shown_path(&disk.path));
             Err(Usage(format!(
-                "{file} is of another disk than {path} (serial number {theirs}, not {ours}): name one of them only"
+                "{file} is of another disk than {path} (serial number {recorded}, not {named}): name one of them only"
             ))
             .into())
         }

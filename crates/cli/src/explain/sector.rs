@@ -53,9 +53,9 @@ fn find(name: &str) -> Result<BlockNode> {
         match above::device(&path) {
             Ok(Some(node)) => return Ok(node),
             Ok(None) => {
-                let what = if path.is_dir() { "folder" } else { "file" };
+                let kind = if path.is_dir() { "folder" } else { "file" };
                 return Err(Usage(format!(
-                    "{shown_name} is a {what}, not a disk: name a block device, such as /dev/sda"
+                    "{shown_name} is a {kind}, not a disk: name a block device, such as /dev/sda"
                 ))
                 .into());
             }
@@ -86,11 +86,11 @@ fn print(node: &BlockNode, range: SectorRange, story: &SectorStory, out: &mut im
         }
     }
     writeln!(out, "What it means, if that cannot be read:")?;
-    let mut told: Vec<String> = Vec::new();
+    let mut printed: Vec<String> = Vec::new();
     for meaning in story.ends.iter().map(sector::meaning) {
-        if !told.contains(&meaning) {
+        if !printed.contains(&meaning) {
             print_line(out, format_args!("  {meaning}"))?;
-            told.push(meaning);
+            printed.push(meaning);
         }
     }
     Ok(())
@@ -109,14 +109,14 @@ mod tests {
     use scrubjay_device::above::SectorEnd;
 
     #[test]
-    fn what_is_not_known_is_never_well() {
+    fn sectors_with_an_unknown_end_are_never_clean() {
         let range = SectorRange::at(3, 1);
-        let of = |kinds: &[EndKind]| SectorStory {
+        let story = |kinds: &[EndKind]| SectorStory {
             ends: kinds.iter().map(|kind| SectorEnd::of("sda", range, *kind, "")).collect(),
             ..SectorStory::default()
         };
-        assert_eq!(exit(&of(&[EndKind::Free, EndKind::File]), true), Exit::Clean);
-        assert_eq!(exit(&of(&[EndKind::Free, EndKind::Unknown]), true), Exit::Found);
-        assert_eq!(exit(&of(&[EndKind::Unknown]), false), Exit::Permission);
+        assert_eq!(exit(&story(&[EndKind::Free, EndKind::File]), true), Exit::Clean);
+        assert_eq!(exit(&story(&[EndKind::Free, EndKind::Unknown]), true), Exit::Found);
+        assert_eq!(exit(&story(&[EndKind::Unknown]), false), Exit::Permission);
     }
 }

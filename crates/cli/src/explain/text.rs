@@ -26,7 +26,7 @@ pub fn write(explained: &Explained, width: Option<usize>, out: &mut impl Write) 
     writeln!(out)?;
     let to_do = explained.to_do();
     let is_list = to_do.len() > 1;
-    let numbered = |(number, what): (usize, String)| if is_list { format!("{}. {what}", number + 1) } else { what };
+    let numbered = |(number, step): (usize, String)| if is_list { format!("{}. {step}", number + 1) } else { step };
     let sections = [
         ("Disk", vec![identity(explained)]),
         ("Why", reasons(explained)),
@@ -85,16 +85,16 @@ fn drive(explained: &Explained) -> Vec<String> {
     let Ok(facts) = &explained.answer.outcome else {
         return about.own_verdict.map(|passed| verdict(Some(passed)).to_owned()).into_iter().collect();
     };
-    let mut says = vec![verdict(about.own_verdict).to_owned()];
+    let mut lines = vec![verdict(about.own_verdict).to_owned()];
     if !about.below_threshold.is_empty() {
-        says.push(format!("at or below its own threshold: {}", about.below_threshold.join(", ")));
+        lines.push(format!("at or below its own threshold: {}", about.below_threshold.join(", ")));
     }
     if facts.is_self_testing {
-        says.push("it is testing itself now".to_owned());
+        lines.push("it is testing itself now".to_owned());
     }
     let notes = about.exit.map(|exit| exit.words(SmartctlExit::NOTES)).unwrap_or_default();
-    says.extend(notes.iter().map(|note| format!("smartctl notes: {note}")));
-    says
+    lines.extend(notes.iter().map(|note| format!("smartctl notes: {note}")));
+    lines
 }
 
 /// The drive's own verdict, in words.
@@ -214,14 +214,14 @@ mod tests {
     use scrubjay_daemon::smartctl::parse;
 
     #[test]
-    fn no_line_is_wider_than_the_terminal_and_none_commands_it() {
-        let said = r#"{"smartctl": {"exit_status": 224}, "smart_status": {"passed": true}, "model_name": "E\u001b[31mvil",
+    fn no_line_is_wider_than_the_terminal_or_sends_commands_to_it() {
+        let json = r#"{"smartctl": {"exit_status": 224}, "smart_status": {"passed": true}, "model_name": "E\u001b[31mvil",
             "ata_smart_attributes": {"table": [{"id": 197, "raw": {"value": 8}}, {"id": 198, "raw": {"value": 8}},
             {"id": 199, "raw": {"value": 87}}]}}"#;
-        let explained = Explained::by("sda".to_owned(), None, None, parse::answer(said.as_bytes(), None));
-        for (told, width) in [(None, 80), (Some(200), 80), (Some(60), 60), (Some(10), 40)] {
+        let explained = Explained::from_facts("sda".to_owned(), None, None, parse::answer(json.as_bytes(), None));
+        for (terminal, width) in [(None, 80), (Some(200), 80), (Some(60), 60), (Some(10), 40)] {
             let mut out = Vec::new();
-            write(&explained, told, &mut out).unwrap();
+            write(&explained, terminal, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             assert!(text.starts_with("sda should be replaced: 2 reasons.\n") && !text.contains('\u{1b}'), "{text}");

@@ -39,7 +39,7 @@ impl FormatPlace {
 
 /// One interpretation of the array, with its consequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct LayoutCase {
     /// The layouts with this interpretation, such as `raid0`.
     pub layouts: Vec<&'static str>,
     /// Data chunks of a stripe.
@@ -49,8 +49,8 @@ pub struct Reading {
 }
 
 /// All interpretations; those with the same stripes are joined.
-pub fn readings(known: &KnownArray) -> Vec<Reading> {
-    let mut readings: Vec<Reading> = Vec::new();
+pub fn cases(known: &KnownArray) -> Vec<LayoutCase> {
+    let mut cases: Vec<LayoutCase> = Vec::new();
     for fit in fits(known) {
         let shape = fit.layout.shape();
         // For stripes of one chunk and its copy, a file system's stripe is one chunk on each disk.
@@ -64,13 +64,13 @@ pub fn readings(known: &KnownArray) -> Vec<Reading> {
         let is_seen = fit.layout.pattern() > fit.layout.disks() as u64;
         let stripe_start = is_seen.then(|| (data - fit.shift % data) % data);
         let name = fit.layout.kind().name();
-        match readings.iter_mut().find(|other| (other.data, other.stripe_start) == (data, stripe_start)) {
+        match cases.iter_mut().find(|other| (other.data, other.stripe_start) == (data, stripe_start)) {
             Some(other) if other.layouts.contains(&name) => {}
             Some(other) => other.layouts.push(name),
-            None => readings.push(Reading { layouts: vec![name], data, stripe_start }),
+            None => cases.push(LayoutCase { layouts: vec![name], data, stripe_start }),
         }
     }
-    readings
+    cases
 }
 
 /// The layouts that fit the classes and, if it is known, the redundancy.
@@ -86,13 +86,13 @@ pub fn fits(known: &KnownArray) -> Vec<LayoutFit> {
         Some(RedundancyLevel::Raid5) => parities(fit) == 1,
         Some(RedundancyLevel::Raid6) => parities(fit) == 2,
     };
-    let of_level: Vec<LayoutFit> = fits.iter().filter(is_of_level).copied().collect();
+    let matching: Vec<LayoutFit> = fits.iter().filter(is_of_level).copied().collect();
     match level {
         // Mirrors that are read from their first copies only look like striping.
-        Some(RedundancyLevel::Mirror(_)) if of_level.is_empty() => {
+        Some(RedundancyLevel::Mirror(_)) if matching.is_empty() => {
             fits.iter().filter(|fit| fit.layout.kind() == LayoutKind::Raid0).copied().collect()
         }
-        _ => of_level,
+        _ => matching,
     }
 }
 
@@ -104,29 +104,27 @@ pub fn lines(known: &KnownArray, place: &FormatPlace) -> Vec<String> {
         return Vec::new();
     }
     let (chunk, phase) = (chunk.value, phase.value);
-    let readings = readings(known);
+    let cases = cases(known);
     let mut lines = Vec::new();
-    for reading in &readings {
-        if readings.len() > 1 {
-            lines.push(format!("# if it is {}:", reading.layouts.join(" or ")));
+    for case in &cases {
+        if cases.len() > 1 {
+            lines.push(format!("# if it is {}:", case.layouts.join(" or ")));
         }
-        lines.extend(of_reading(reading, chunk, phase, place));
+        lines.extend(lines_of_case(case, chunk, phase, place));
     }
     lines
 }
 
-fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &FormatPlace) -> Vec<String> {
-    let width = chunk * reading.data;
+fn lines_of_case(case: &LayoutCase, chunk: u64, phase: u64, place: &FormatPlace) -> Vec<String> {
+    let width = chunk * case.data;
     // The first byte at which a stripe begins; if that cannot be seen, a chunk.
-    let first = phase + reading.stripe_start.unwrap_or(0) * chunk;
+    let first = phase + case.stripe_start.unwrap_or(0) * chunk;
     let is_aligned = first.is_multiple_of(width);
     let name = &place.name;
     let mut lines = Vec::new();
-    let has_parity = reading
-        .layouts
-        .iter()
-        .any(|layout| !matches!(*layout, "raid0" | "raid1" | "raid10-near" | "chained" | "zigzag"));
-    if has_parity && reading.stripe_start.is_none() && !is_aligned {
+    let has_parity =
+        case.layouts.iter().any(|layout| !matches!(*layout, "raid0" | "raid1" | "raid10-near" | "chained" | "zigzag"));
+    if has_parity && case.stripe_start.is_none() && !is_aligned {
         lines.push("# (chunks will be in place; where a stripe begins cannot be seen)".to_owned());
     }
     // At 1 MiB or later.
@@ -145,7 +143,7 @@ fn of_reading(reading: &Reading, chunk: u64, phase: u64, place: &FormatPlace) ->
         }
     };
     if chunk.is_multiple_of(4096) {
-        let (stride, data) = (chunk / 4096, reading.data);
+        let (stride, data) = (chunk / 4096, case.data);
         lines.push(format!("mkfs.xfs -d su={}k,sw={data} {target}", chunk >> 10));
         lines.push(format!("mke2fs -t ext4 -b 4096 -E stride={stride},stripe_width={} {target}", stride * data));
     }
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn stripes_of_each_reading_are_told() {
+    fn each_case_is_listed_with_its_stripes() {
         let known = known(&[0, 1, 2, 3], 64 << 10, 0);
         let lines = lines(&known, &sdb());
         assert_eq!(lines[0], "# if it is raid0:");
@@ -191,21 +189,21 @@ mod tests {
     }
 
     #[test]
-    fn what_writes_told_leaves_one_reading() {
+    fn a_level_known_from_writes_leaves_one_case() {
         let known =
             KnownArray { level: Some(Claim::new(RedundancyLevel::Raid5, 1.0)), ..known(&[0, 1, 2, 3], 64 << 10, 0) };
-        assert_eq!(readings(&known), [Reading { layouts: vec!["raid5-ls"], data: 3, stripe_start: None }]);
+        assert_eq!(cases(&known), [LayoutCase { layouts: vec!["raid5-ls"], data: 3, stripe_start: None }]);
         assert!(lines(&known, &sdb()).iter().all(|line| !line.starts_with('#')));
     }
 
     #[test]
-    fn a_partition_begins_where_a_stripe_does_where_that_can_be_seen() {
+    fn a_partition_begins_at_a_stripe_if_its_start_can_be_seen() {
         // A left-asymmetric RAID-5 of three disks, from its second chunk on: the next stripe begins one chunk later.
-        let layout = library::candidates(6, Some(1));
-        let la = layout.into_iter().find(|fit| fit.layout.kind().name() == "raid5-la" && fit.shift == 1).unwrap();
-        let known = known(&la.classes(), 64 << 10, 512);
-        let reading = readings(&known).into_iter().find(|reading| reading.layouts == ["raid5-la"]).unwrap();
-        assert_eq!((reading.data, reading.stripe_start), (2, Some(1)));
+        let fits = library::candidates(6, Some(1));
+        let fit = fits.into_iter().find(|fit| fit.layout.kind().name() == "raid5-la" && fit.shift == 1).unwrap();
+        let known = known(&fit.classes(), 64 << 10, 512);
+        let case = cases(&known).into_iter().find(|case| case.layouts == ["raid5-la"]).unwrap();
+        assert_eq!((case.data, case.stripe_start), (2, Some(1)));
         let lines = lines(&known, &sdb());
         let start = lines.iter().find_map(|line| line.strip_prefix("sfdisk /dev/sdb <<< 'start=")).unwrap();
         let start: u64 = start.trim_end_matches('\'').parse().unwrap();
@@ -213,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_begin_off_the_start_want_a_partition_first() {
+    fn unaligned_chunks_need_a_partition_first() {
         let known = KnownArray {
             level: Some(Claim::new(RedundancyLevel::Raid0, 1.0)),
             ..known(&[0, 1, 2, 3], 12 << 10, 11_264)
@@ -228,20 +226,20 @@ mod tests {
                 "pvcreate --dataalignment 48k /dev/sdb1",
             ]
         );
-        let part = FormatPlace { name: "/dev/nvme0n1p2".to_owned(), is_partition: true, ..sdb() };
-        let of_part = lines(&known, &part);
-        assert_eq!(of_part[0], "# first begin this partition 22 sectors later, or all of it lies across chunks:");
-        assert!(of_part[1..].iter().all(|line| line.ends_with(" /dev/nvme0n1p2") && !line.contains("sfdisk")));
+        let partition = FormatPlace { name: "/dev/nvme0n1p2".to_owned(), is_partition: true, ..sdb() };
+        let part_lines = lines(&known, &partition);
+        assert_eq!(part_lines[0], "# first begin this partition 22 sectors later, or all of it lies across chunks:");
+        assert!(part_lines[1..].iter().all(|line| line.ends_with(" /dev/nvme0n1p2") && !line.contains("sfdisk")));
         // Sectors of 4 KiB: 8192 + 22 stripes of 48 KiB are 1,089,536 bytes.
         let native = FormatPlace { name: "/dev/nvme0n1".to_owned(), sector_bytes: 4096, ..sdb() };
         let known = KnownArray { phase_bytes: Some(Claim::new(8192, 1.0)), ..known };
-        let of_native = lines(&known, &native);
-        assert_eq!(of_native[0], "sfdisk /dev/nvme0n1 <<< 'start=266'");
-        assert!(of_native[1].ends_with(" /dev/nvme0n1p1"), "{of_native:?}");
+        let native_lines = lines(&known, &native);
+        assert_eq!(native_lines[0], "sfdisk /dev/nvme0n1 <<< 'start=266'");
+        assert!(native_lines[1].ends_with(" /dev/nvme0n1p1"), "{native_lines:?}");
     }
 
     #[test]
-    fn small_and_ragged_chunks_get_what_can_be_said() {
+    fn chunks_below_4_kib_get_only_the_advice_that_applies() {
         let level = Some(Claim::new(RedundancyLevel::Raid0, 1.0));
         let known = |chunk| KnownArray { level: level.clone(), ..known(&[0, 1, 2], chunk, 0) };
         assert_eq!(lines(&known(512), &sdb()), ["sfdisk /dev/sdb <<< 'start=2049'"]);
@@ -250,29 +248,29 @@ mod tests {
     }
 
     #[test]
-    fn parities_are_no_copies() {
+    fn parities_are_not_counted_as_copies() {
         // A stripe has one chunk of data and two parities, so its width is one chunk, whatever its classes.
         let known =
             KnownArray { level: Some(Claim::new(RedundancyLevel::Raid6, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
-        assert!(readings(&known).iter().all(|reading| reading.data == 1), "{:?}", readings(&known));
+        assert!(cases(&known).iter().all(|case| case.data == 1), "{:?}", cases(&known));
         // Mirrors in stripes: a chunk on each pair.
         let classes = [0, 1, 2];
         let known = KnownArray { fits: Some(Claim::new(library::fits(&classes, Some(2)), 1.0)), ..known };
         let known = KnownArray { level: Some(Claim::new(RedundancyLevel::Mirror(2), 1.0)), ..known };
-        assert!(readings(&known).iter().all(|reading| reading.data == 3), "{:?}", readings(&known));
+        assert!(cases(&known).iter().all(|case| case.data == 3), "{:?}", cases(&known));
     }
 
     #[test]
-    fn copies_and_parities_that_nobody_reads_leave_stripes_as_they_are() {
+    fn copies_and_parities_that_are_never_read_do_not_change_the_stripes() {
         for (level, word) in [(RedundancyLevel::Raid4, "raid4"), (RedundancyLevel::Mirror(2), "raid10-far-or-offset")] {
             let known = KnownArray { level: Some(Claim::new(level, 1.0)), ..known(&[0, 1, 2], 64 << 10, 0) };
-            assert!(readings(&known).iter().all(|reading| reading.data == 3), "{:?}", readings(&known));
+            assert!(cases(&known).iter().all(|case| case.data == 3), "{:?}", cases(&known));
             assert_eq!(crate::probe::words::layout(&known, "|").as_deref(), Some(word));
         }
     }
 
     #[test]
-    fn where_nothing_is_known_nothing_is_advised() {
+    fn an_unknown_array_gets_no_advice() {
         assert_eq!(lines(&KnownArray::default(), &sdb()), Vec::<String>::new());
     }
 }

@@ -78,17 +78,17 @@ impl ProbeDocument {
             write_ratio: value(&known.write_ratio),
             classes: value(&known.classes),
             class_times: known.class_times.clone(),
-            findings: known.findings.iter().map(found).collect(),
+            findings: known.findings.iter().map(finding).collect(),
             unmeasurable: known.unmeasurable.as_ref().map(words::unmeasurable),
             confidence: Confidence {
-                pattern: sure(&known.pattern_bytes),
-                chunk: sure(&known.chunk_bytes),
-                phase: sure(&known.phase_bytes),
-                disks: sure(&known.disks),
-                copies: sure(&known.copies),
-                layout: sure(&known.fits),
-                level: sure(&known.level),
-                classes: sure(&known.classes),
+                pattern: confidence(&known.pattern_bytes),
+                chunk: confidence(&known.chunk_bytes),
+                phase: confidence(&known.phase_bytes),
+                disks: confidence(&known.disks),
+                copies: confidence(&known.copies),
+                layout: confidence(&known.fits),
+                level: confidence(&known.level),
+                classes: confidence(&known.classes),
             },
             ios: spent.requests,
             seconds: spent.time.as_secs_f64(),
@@ -102,11 +102,11 @@ fn value<T: Clone>(claim: &Option<Claim<T>>) -> Option<T> {
     claim.as_ref().map(|claim| claim.value.clone())
 }
 
-fn sure<T>(claim: &Option<Claim<T>>) -> Option<f64> {
+fn confidence<T>(claim: &Option<Claim<T>>) -> Option<f64> {
     claim.as_ref().map(|claim| claim.confidence)
 }
 
-fn found(claim: &Claim<ProbeFinding>) -> FindingDocument {
+fn finding(claim: &Claim<ProbeFinding>) -> FindingDocument {
     let (kind, class, factor, sizes) = match &claim.value {
         ProbeFinding::Unequal { sizes } => ("unequal", None, None, Some(sizes.clone())),
         ProbeFinding::Slow { class, factor } => ("slow", Some(*class), Some(*factor), None),

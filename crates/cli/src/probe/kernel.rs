@@ -74,11 +74,11 @@ impl Kernel {
     pub fn alignment(&self, chunk_and_phase: Option<(u64, u64)>) -> KernelJudgement {
         let Some((chunk, phase)) = chunk_and_phase else { return KernelJudgement::Open };
         // The claim concerns blocks of this many bytes.
-        let grain = self.minimum_io_size.max(self.physical_block_size).max(1);
+        let block = self.minimum_io_size.max(self.physical_block_size).max(1);
         match u64::try_from(self.alignment_offset) {
             Ok(offset) if offset % chunk == phase % chunk => KernelJudgement::Right,
             // It is true for its blocks, but they are smaller than a chunk.
-            Ok(offset) if chunk > grain && offset % grain == phase % grain => KernelJudgement::Silent,
+            Ok(offset) if chunk > block && offset % block == phase % block => KernelJudgement::Silent,
             _ => KernelJudgement::Wrong,
         }
     }

@@ -68,7 +68,7 @@ pub fn run(args: &Probe) -> Result<Exit> {
     let served = subject.serve(&mut prober, &stop, &mut |prober| progress.draw(prober));
     progress.finish();
     if let Err(ProbingError::Lost { blocks, .. }) = &served {
-        blocks.iter().for_each(|(offset, held)| save(*offset, held));
+        blocks.iter().for_each(|(offset, data)| save(*offset, data));
     }
     // Results so far are printed, whatever happened.
     let (known, spent) = (prober.known(), prober.spent());
@@ -106,13 +106,13 @@ fn plot(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path) -> 
 }
 
 /// Saves data that could not be written back: there is no other copy, and only the owner may read it.
-fn save(offset: u64, held: &[u8]) {
+fn save(offset: u64, data: &[u8]) {
     let mut name = format!("scrubjay-block-at-{offset}");
-    let mut saved = output::write_private(Path::new(&name), Existing::Kept, held);
-    for another in 2..=SAVED_MAX {
+    let mut saved = output::write_private(Path::new(&name), Existing::Kept, data);
+    for number in 2..=SAVED_MAX {
         let Err(OutputError::Exists { .. } | OutputError::Unfit { .. }) = saved else { break };
-        name = format!("scrubjay-block-at-{offset}-{another}");
-        saved = output::write_private(Path::new(&name), Existing::Kept, held);
+        name = format!("scrubjay-block-at-{offset}-{number}");
+        saved = output::write_private(Path::new(&name), Existing::Kept, data);
     }
     match saved {
         Ok(()) => {

@@ -8,26 +8,31 @@ use scrubjay_core::probe::paper::{TrialParameters, WriteGrowth, paper};
 
 /// The prober that was asked for.
 pub fn prober(
-    how: &ProbeMethodArgs,
+    method: &ProbeMethodArgs,
     device: ProbedDevice,
     budget: ProbeBudget,
     allow_writes: bool,
 ) -> Prober<KnownArray> {
-    match how.mode {
+    match method.mode {
         ProbeMode::Fast => fast(
             device,
-            ProbeOptions { pattern_bytes_max: how.max_pattern.0, seed: how.seed, budget, allows_writes: allow_writes },
+            ProbeOptions {
+                pattern_bytes_max: method.max_pattern.0,
+                seed: method.seed,
+                budget,
+                allows_writes: allow_writes,
+            },
         ),
         ProbeMode::Paper => {
-            let block = how.block.unwrap_or(BLOCK).0.next_multiple_of(device.block);
+            let block = method.block.unwrap_or(BLOCK).0.next_multiple_of(device.block);
             let parameters = TrialParameters {
-                requests: how.requests.unwrap_or(TrialParameters::PUBLISHED.requests),
-                repeats: how.repeats.unwrap_or(TrialParameters::PUBLISHED.repeats),
+                requests: method.requests.unwrap_or(TrialParameters::PUBLISHED.requests),
+                repeats: method.repeats.unwrap_or(TrialParameters::PUBLISHED.repeats),
                 block_bytes: block,
                 step_bytes: block,
-                pattern_bytes_max: how.max_pattern.0,
+                pattern_bytes_max: method.max_pattern.0,
                 writes: allow_writes.then_some(WriteGrowth::Doubling),
-                seed: how.seed,
+                seed: method.seed,
                 ..TrialParameters::PUBLISHED
             };
             paper(device, parameters, budget)

@@ -18,12 +18,12 @@ pub fn write(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path
     if exhibits.is_empty() {
         return Ok(Vec::new());
     }
-    let mut said = Vec::new();
-    text::print(known, spent, None, device, None, &mut said).context("the result as text")?;
-    let said = String::from_utf8_lossy(&said);
+    let mut summary = Vec::new();
+    text::print(known, spent, None, device, None, &mut summary).context("the result as text")?;
+    let summary = String::from_utf8_lossy(&summary);
     let page = Page {
         title: format!("How {device} is laid out"),
-        paragraphs: said.lines().map(|line| line.trim().to_owned()).collect(),
+        paragraphs: summary.lines().map(|line| line.trim().to_owned()).collect(),
         exhibits,
     };
     page::write(&page, folder, StudyProvenance::new().all())
@@ -32,14 +32,14 @@ pub fn write(known: &KnownArray, spent: ProbeBudget, device: &str, folder: &Path
 /// The exhibits for which there are data.
 fn exhibits(known: &KnownArray) -> Vec<Exhibit> {
     let scans = &known.scans;
-    let mut found = Vec::new();
+    let mut exhibits = Vec::new();
     if let Some(classes) =
         known.classes.as_ref().filter(|classes| classes.value.iter().any(|&class| class != classes.value[0]))
     {
-        found.push(layout(&classes.value));
+        exhibits.push(layout(&classes.value));
     }
     if !known.class_times.is_empty() {
-        found.push(times(&known.class_times));
+        exhibits.push(times(&known.class_times));
     }
     let scan = |name: &str, title: &str, caption: &str, x: &str, points: &[(u64, f64)]| {
         let points = points.iter().map(|&(bytes, seconds)| (bytes as f64 / 1024.0, seconds));
@@ -55,16 +55,16 @@ fn exhibits(known: &KnownArray) -> Vec<Exhibit> {
     if !scans.patterns.is_empty() {
         let caption = "Reads at one place of many segments of a size: slow where the size is a multiple of the pattern, \
                        because all of them meet on one disk.";
-        found.push(scan("patterns", "Assumed patterns", caption, "assumed pattern (KiB)", &scans.patterns));
+        exhibits.push(scan("patterns", "Assumed patterns", caption, "assumed pattern (KiB)", &scans.patterns));
     }
     if !scans.boundaries.is_empty() {
         let caption = "Reads of a block, and of the one before it, in many patterns: fast where a chunk begins, because \
                        they share the work of two disks.";
         let x = "assumed boundary in the pattern (KiB)";
-        found.push(scan("boundaries", "Assumed boundaries", caption, x, &scans.boundaries));
+        exhibits.push(scan("boundaries", "Assumed boundaries", caption, x, &scans.boundaries));
     }
     if !scans.pairs.is_empty() {
-        found.push(Exhibit::Maps(Maps {
+        exhibits.push(Exhibit::Maps(Maps {
             name: "pairs".to_owned(),
             title: "Chunks against chunks".to_owned(),
             caption: "Light pairs take long: both chunks lie on one disk.".to_owned(),
@@ -73,7 +73,7 @@ fn exhibits(known: &KnownArray) -> Vec<Exhibit> {
             panels: vec![Panel { title: "pairs".to_owned(), rows: scans.pairs.clone() }],
         }));
     }
-    found
+    exhibits
 }
 
 fn layout(classes: &[usize]) -> Exhibit {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_drawn_and_nothing_else() {
+    fn only_known_results_are_drawn() {
         assert!(names(&KnownArray::default()).is_empty());
         let known = KnownArray {
             classes: Some(Claim::new(vec![0, 1, 0, 2], 1.0)),

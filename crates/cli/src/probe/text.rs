@@ -28,7 +28,7 @@ pub fn print(
     writeln!(out, "{}{size}: {}", shown(device), headline(known))?;
     statements(known, out)?;
     for finding in &known.findings {
-        writeln!(out, "! {}{}", words::finding(&finding.value), sure(finding))?;
+        writeln!(out, "! {}{}", words::finding(&finding.value), confidence(finding))?;
     }
     if let Some(why) = known.unmeasurable.as_ref().filter(|_| known.disks.is_some()) {
         writeln!(out, "  (it ended early, because {})", words::unmeasurable(why))?;
@@ -74,7 +74,7 @@ fn headline(known: &KnownArray) -> String {
 }
 
 fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
-    let size = |claim: &Claim<u64>| format!("{}{}", show_exact(claim.value), sure(claim));
+    let size = |claim: &Claim<u64>| format!("{}{}", show_exact(claim.value), confidence(claim));
     if let Some(pattern) =
         known.pattern_bytes.as_ref().filter(|_| known.disks.as_ref().is_none_or(|disks| disks.value > 1))
     {
@@ -84,30 +84,30 @@ fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  chunk    {}", size(chunk))?;
     }
     if let Some(phase) = &known.phase_bytes {
-        writeln!(out, "  phase    a chunk begins at byte {}{}", phase.value, sure(phase))?;
+        writeln!(out, "  phase    a chunk begins at byte {}{}", phase.value, confidence(phase))?;
     }
     if let Some(disks) = &known.disks {
-        writeln!(out, "  disks    {}{}", disks.value, sure(disks))?;
+        writeln!(out, "  disks    {}{}", disks.value, confidence(disks))?;
     }
     if let Some(joined) = &known.joined {
         let starts: Vec<String> = joined.value.iter().map(|start| Bytes(*start).to_string()).collect();
-        writeln!(out, "  they begin at {}{}", starts.join(", "), sure(joined))?;
+        writeln!(out, "  they begin at {}{}", starts.join(", "), confidence(joined))?;
     }
     if let Some(copies) = &known.copies {
-        writeln!(out, "  copies   {}{}", copies.value, sure(copies))?;
+        writeln!(out, "  copies   {}{}", copies.value, confidence(copies))?;
     }
     if let Some(layout) = words::layout(known, " or ") {
-        let claim = known.fits.as_ref().map(sure).unwrap_or_default();
+        let claim = known.fits.as_ref().map(confidence).unwrap_or_default();
         writeln!(out, "  layout   {layout}{claim}")?;
-        if known.level.is_none() && advice::readings(known).len() > 1 {
+        if known.level.is_none() && advice::cases(known).len() > 1 {
             writeln!(out, "           (reads cannot tell them apart; --allow-writes can)")?;
         }
     }
     if let Some(ratio) = &known.write_ratio {
-        writeln!(out, "  writes   {:.2} times a read{}", ratio.value, sure(ratio))?;
+        writeln!(out, "  writes   {:.2} times a read{}", ratio.value, confidence(ratio))?;
     }
     if let Some(level) = &known.level {
-        writeln!(out, "  level    {}{}", words::level(level.value), sure(level))?;
+        writeln!(out, "  level    {}{}", words::level(level.value), confidence(level))?;
     }
     let is_free = known.fits.as_ref().is_some_and(|fits| fits.value.is_empty());
     if let Some(classes) = known.classes.as_ref().filter(|_| is_free) {
@@ -125,11 +125,11 @@ fn statements(known: &KnownArray, out: &mut impl Write) -> io::Result<()> {
 
 fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
     // Uncertain values are not used for comparison.
-    let sure = |claim: &&Claim<u64>| claim.confidence >= advice::SURE_MIN;
-    let chunk = known.chunk_bytes.as_ref().filter(sure).map(|claim| claim.value);
-    let widths: Vec<u64> = chunk
-        .map_or_else(Vec::new, |chunk| advice::readings(known).iter().map(|reading| reading.data * chunk).collect());
-    let phase = known.phase_bytes.as_ref().filter(sure).map(|claim| claim.value);
+    let is_sure = |claim: &&Claim<u64>| claim.confidence >= advice::SURE_MIN;
+    let chunk = known.chunk_bytes.as_ref().filter(is_sure).map(|claim| claim.value);
+    let widths: Vec<u64> =
+        chunk.map_or_else(Vec::new, |chunk| advice::cases(known).iter().map(|case| case.data * chunk).collect());
+    let phase = known.phase_bytes.as_ref().filter(is_sure).map(|claim| claim.value);
     writeln!(
         out,
         "the kernel says: minimum_io_size {} ({}), optimal_io_size {} ({}), alignment_offset {} ({})",
@@ -143,7 +143,7 @@ fn claims(known: &KnownArray, kernel: &Kernel, out: &mut impl Write) -> io::Resu
 }
 
 /// The confidence of a claim; empty if it is as high as the prober's last check can make it, or higher.
-fn sure<T>(claim: &Claim<T>) -> String {
+fn confidence<T>(claim: &Claim<T>) -> String {
     if claim.confidence >= 0.998 { String::new() } else { format!("  ({:.1} %)", claim.confidence * 100.0) }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_exact_and_the_kernel_is_held_to_them() {
+    fn sizes_are_exact_and_the_kernel_claims_are_checked_against_them() {
         let kernel = Kernel {
             minimum_io_size: 320 << 10,
             optimal_io_size: 1280 << 10,
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsure_does_not_make_the_headline_as_if_it_were_known() {
+    fn an_unsure_number_of_disks_is_marked_in_the_headline() {
         let unsure = KnownArray { disks: Some(Claim::new(3, 0.54)), ..array() };
         assert!(printed(&unsure, None).starts_with("sdb (1 GiB): perhaps an array of 3 disks\n"));
     }
 
     #[test]
-    fn writes_are_advised_only_where_they_were_not_made() {
+    fn writes_are_suggested_only_while_the_level_is_unknown() {
         let hint = "--allow-writes can";
         assert!(printed(&array(), None).contains(hint));
         let level = Some(Claim::new(RedundancyLevel::Raid0, 1.0));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_hides_nothing_that_is_known() {
+    fn a_probe_that_ends_early_still_shows_its_results() {
         let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..array() }, None);
         assert!(text.contains("an array of 4 disks") && text.contains("because it answers with errors"), "{text}");
         let text = printed(&KnownArray { unmeasurable: Some(Unmeasurable::Errors), ..KnownArray::default() }, None);

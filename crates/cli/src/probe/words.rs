@@ -7,7 +7,7 @@ use scrubjay_core::units::{Bytes, Nanos};
 use scrubjay_jobs::quantity::show_time;
 
 /// The layouts that fit, by name; `free` if none does, `None` if that is not known, or there is one disk.
-pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
+pub fn layout(known: &KnownArray, separator: &str) -> Option<String> {
     known.fits.as_ref()?;
     if known.disks.as_ref().is_some_and(|disks| disks.value == 1) {
         return None;
@@ -24,7 +24,7 @@ pub fn layout(known: &KnownArray, between: &str) -> Option<String> {
             names.push(name);
         }
     }
-    Some(if names.is_empty() { "free".to_owned() } else { names.join(between) })
+    Some(if names.is_empty() { "free".to_owned() } else { names.join(separator) })
 }
 
 /// The name of a level.
@@ -116,13 +116,13 @@ pub fn unmeasurable(why: &Unmeasurable) -> String {
             Bytes(*bytes_max)
         ),
         Unmeasurable::NoChunks { bytes_min } => {
-            let small = bytes_min.map(|bytes| {
+            let hint = bytes_min.map(|bytes| {
                 format!("; or what was found is part of a larger pattern, and at least {} are needed to see that", Bytes(bytes))
             });
             format!(
                 "where its chunks begin could not be told: it lacks members, its disks are unlike each other, or copies are chosen \
                  by chance or by the nearest head{}",
-                small.unwrap_or_default()
+                hint.unwrap_or_default()
             )
         }
         Unmeasurable::Uneven => {

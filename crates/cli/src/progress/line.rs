@@ -194,12 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_was_seen_yet_no_budget_is_used_up() {
+    fn before_any_foreground_was_seen_no_budget_is_used_up() {
         let report = ScrubReport { waits_for: Some(WaitReason::Budget), ..report() };
         let line = |report: &ScrubReport| ProgressLine::new("/dev/sda".to_owned(), None).text(report, 200);
         assert!(line(&report).contains("waiting: budget used up"));
-        let alone = line(&ScrubReport { foreground_requests: 0, ..report });
-        assert!(alone.contains("ETA not known yet  waiting a minute to see who uses the disk"), "{alone}");
+        let text = line(&ScrubReport { foreground_requests: 0, ..report });
+        assert!(text.contains("ETA not known yet  waiting a minute to see who uses the disk"), "{text}");
     }
 
     #[test]

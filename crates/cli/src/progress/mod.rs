@@ -26,7 +26,7 @@ const WIDTH: usize = 200;
 pub struct ScrubProgress {
     targets: Vec<TargetProgress>,
     kind: ProgressKind,
-    has_said_stopping: bool,
+    has_announced_stop: bool,
 }
 
 /// The latest state of one target.
@@ -65,16 +65,16 @@ impl ScrubProgress {
         };
         let targets = facts.iter().map(target).collect();
         if !show {
-            return ScrubProgress { targets, kind: ProgressKind::Silent, has_said_stopping: false };
+            return ScrubProgress { targets, kind: ProgressKind::Silent, has_announced_stop: false };
         }
         facts.iter().for_each(say_first);
         if !std::io::stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-            return ScrubProgress { targets, kind: ProgressKind::Plain, has_said_stopping: false };
+            return ScrubProgress { targets, kind: ProgressKind::Plain, has_announced_stop: false };
         }
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
         let bars = facts.iter().map(|_| all.add(ProgressBar::new(0).with_style(style.clone()))).collect();
-        ScrubProgress { targets, kind: ProgressKind::Live(all, bars), has_said_stopping: false }
+        ScrubProgress { targets, kind: ProgressKind::Live(all, bars), has_announced_stop: false }
     }
 
     /// The interval of drawing.
@@ -114,7 +114,7 @@ impl ScrubProgress {
     /// Prints once that a stop was requested, and what it waits for.
     pub fn say_stopping(&mut self) {
         const TEXT: &str = "pausing as soon as the disk has answered; once more to leave at once";
-        if std::mem::replace(&mut self.has_said_stopping, true) {
+        if std::mem::replace(&mut self.has_announced_stop, true) {
             return;
         }
         match &self.kind {

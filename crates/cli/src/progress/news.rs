@@ -18,7 +18,7 @@ const KEPT_SHARE: f64 = 0.9;
 pub struct News {
     name: String,
     goal: Option<Nanos>,
-    troubles_said: usize,
+    troubles_printed: usize,
     /// The known runs of unreadable sectors and of mismatches: their beginnings and ends.
     unreadable: BTreeSet<(Sector, Sector)>,
     /// Were the first findings printed by an earlier run?
@@ -29,17 +29,17 @@ pub struct News {
 impl News {
     /// The news of a target; `resumed`: does it continue a pass?
     pub fn new(name: String, goal: Option<Nanos>, resumed: bool) -> News {
-        News { name, goal, troubles_said: 0, unreadable: BTreeSet::new(), is_known: resumed, is_exceeded: false }
+        News { name, goal, troubles_printed: 0, unreadable: BTreeSet::new(), is_known: resumed, is_exceeded: false }
     }
 
     /// New lines, and for each whether it is a trouble of Scrubjay itself.
     pub fn since(&mut self, report: &ScrubReport, troubles: &[String]) -> Vec<(bool, String)> {
         let name = self.name.clone();
         let mut news: Vec<(bool, String)> =
-            troubles.iter().skip(self.troubles_said).map(|news| (true, format!("{name}: {news}"))).collect();
-        self.troubles_said = troubles.len();
-        news.extend(self.sectors(report).into_iter().map(|what| (false, format!("{name}: {what}"))));
-        news.extend(self.budget(report).map(|what| (false, format!("{name}: {what}"))));
+            troubles.iter().skip(self.troubles_printed).map(|news| (true, format!("{name}: {news}"))).collect();
+        self.troubles_printed = troubles.len();
+        news.extend(self.sectors(report).into_iter().map(|line| (false, format!("{name}: {line}"))));
+        news.extend(self.budget(report).map(|line| (false, format!("{name}: {line}"))));
         news
     }
 
@@ -62,8 +62,8 @@ impl News {
                     } else {
                         format!("sectors {start} to {}", start + count - 1)
                     };
-                    let what = if found.cause == Cause::Mismatch { "MISMATCH" } else { "UNREADABLE" };
-                    format!("{what}: {sectors} ({})", found.cause)
+                    let kind = if found.cause == Cause::Mismatch { "MISMATCH" } else { "UNREADABLE" };
+                    format!("{kind}: {sectors} ({})", found.cause)
                 })
                 .collect(),
         };
@@ -79,10 +79,10 @@ impl News {
     fn budget(&mut self, report: &ScrubReport) -> Option<String> {
         let goal = self.goal?.as_secs_f64();
         let mean = report.slowdown.mean_seconds(report.foreground_requests);
-        let (was, requests) = (self.is_exceeded, report.foreground_requests);
-        self.is_exceeded = requests >= REQUESTS_MIN && mean > goal * if was { KEPT_SHARE } else { 1.0 };
+        let (was_exceeded, requests) = (self.is_exceeded, report.foreground_requests);
+        self.is_exceeded = requests >= REQUESTS_MIN && mean > goal * if was_exceeded { KEPT_SHARE } else { 1.0 };
         let about = if report.slowdown.is_estimate { "about " } else { "" };
-        (self.is_exceeded && !was).then(|| {
+        (self.is_exceeded && !was_exceeded).then(|| {
             format!(
                 "BUDGET EXCEEDED so far: requests of others were delayed by {about}{:.2} ms on average, the goal is {} ms",
                 mean * 1e3,

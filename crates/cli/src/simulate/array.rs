@@ -29,7 +29,7 @@ struct Trial {
     seed: u64,
     known: KnownArray,
     spent: ProbeBudget,
-    found: Agreement,
+    agreement: Agreement,
 }
 
 /// Probes the arrays.
@@ -53,20 +53,20 @@ fn probe(args: &SimulateArray, model: &ArraySetup, seed: u64) -> Trial {
     let phase = args.phase.unwrap_or(Bytes(rng.below(PHASE_SECTORS_MAX) * 512));
     let setup = ArraySetup { phase_bytes: phase.0, seed, ..model.clone() };
     let mut array = Array::new(setup.clone());
-    let how = crate::args::ProbeMethodArgs { seed: rng.bits(), ..args.how.clone() };
-    let mut prober = prober(&how, array.device(), ProbeBudget::UNLIMITED, args.allow_writes);
+    let method = crate::args::ProbeMethodArgs { seed: rng.bits(), ..args.how.clone() };
+    let mut prober = prober(&method, array.device(), ProbeBudget::UNLIMITED, args.allow_writes);
     array.serve(&mut prober);
     let (known, spent) = (prober.known(), prober.spent());
-    let found = Truth::of(&setup).agreement(&setup, &known);
-    Trial { seed, known, spent, found }
+    let agreement = Truth::of(&setup).agreement(&setup, &known);
+    Trial { seed, known, spent, agreement }
 }
 
 /// Why the arguments make no sense, in one line.
 fn refusal(args: &SimulateArray) -> Option<String> {
     let disks = args.disks;
-    let is_none = |disk: usize| disk >= disks;
-    let none = |what: String, disk: usize| {
-        Some(format!("{what}: there is no disk {disk}; {disks} disks are numbered 0 to {}", disks.saturating_sub(1)))
+    let is_absent = |disk: usize| disk >= disks;
+    let no_such_disk = |option: String, disk: usize| {
+        Some(format!("{option}: there is no disk {disk}; {disks} disks are numbered 0 to {}", disks.saturating_sub(1)))
     };
     if args.trials == 0 {
         return Some("--trials must be more than 0".to_owned());
@@ -80,19 +80,19 @@ fn refusal(args: &SimulateArray) -> Option<String> {
     if let Some(phase) = args.phase.filter(|phase| !phase.0.is_multiple_of(512)) {
         return Some(format!("--phase {phase}: a partition begins at a multiple of 512 bytes"));
     }
-    if let Some((disk, factor)) = args.slow.iter().find(|(disk, _)| is_none(*disk)) {
-        return none(format!("--slow {disk}:{factor}"), *disk);
+    if let Some((disk, factor)) = args.slow.iter().find(|(disk, _)| is_absent(*disk)) {
+        return no_such_disk(format!("--slow {disk}:{factor}"), *disk);
     }
-    if let Some(disk) = args.lost.filter(|disk| is_none(*disk)) {
-        return none(format!("--lost {disk}"), disk);
+    if let Some(disk) = args.lost.filter(|disk| is_absent(*disk)) {
+        return no_such_disk(format!("--lost {disk}"), disk);
     }
-    if let Some((one, other)) = args.same {
-        let what = format!("--same {one},{other}");
-        if one == other {
-            return Some(format!("{what}: name two different disks"));
+    if let Some((first, second)) = args.same {
+        let option = format!("--same {first},{second}");
+        if first == second {
+            return Some(format!("{option}: name two different disks"));
         }
-        if let Some(disk) = [one, other].into_iter().find(|disk| is_none(*disk)) {
-            return none(what, disk);
+        if let Some(disk) = [first, second].into_iter().find(|disk| is_absent(*disk)) {
+            return no_such_disk(option, disk);
         }
     }
     args.how.refusal()
@@ -148,20 +148,20 @@ fn print(trials: &[Trial], out: &mut impl Write) -> io::Result<()> {
     if let [trial] = trials {
         let name = format!("seed {}", trial.seed);
         crate::probe::print(&trial.known, trial.spent, None, &name, None, out)?;
-        let wrong = trial.found.parts().into_iter().filter(|(_, is_right)| !is_right);
+        let wrong = trial.agreement.parts().into_iter().filter(|(_, is_right)| !is_right);
         let wrong: Vec<&str> = wrong.map(|(name, _)| name).collect();
         return match wrong.is_empty() {
             true => writeln!(out, "all of it is right"),
             false => writeln!(out, "wrong, or not told: {}", wrong.join("; ")),
         };
     }
-    let count = |is: &dyn Fn(&Agreement) -> bool| trials.iter().filter(|trial| is(&trial.found)).count();
+    let count = |holds: &dyn Fn(&Agreement) -> bool| trials.iter().filter(|trial| holds(&trial.agreement)).count();
     let total = trials.len();
     writeln!(out, "right: {} of {total}", count(&Agreement::is_whole))?;
     for (part, (name, _)) in Agreement::default().parts().into_iter().enumerate() {
-        writeln!(out, "  {name:13} {} of {total}", count(&|found| found.parts()[part].1))?;
+        writeln!(out, "  {name:13} {} of {total}", count(&|agreement| agreement.parts()[part].1))?;
     }
-    writeln!(out, "wrong layouts accepted: {}", count(&|found| found.is_layout_wrong))?;
+    writeln!(out, "wrong layouts accepted: {}", count(&|agreement| agreement.is_layout_wrong))?;
     let requests: u64 = trials.iter().map(|trial| trial.spent.requests).sum();
     let time: u64 = trials.iter().map(|trial| trial.spent.time.0).sum();
     let (requests, time) = (requests / total as u64, Nanos(time / total as u64));
@@ -201,27 +201,27 @@ impl TrialsDocument {
         TrialsDocument {
             schema: 1,
             trials: trials.len(),
-            right: trials.iter().filter(|trial| trial.found.is_whole()).count(),
-            wrong_layouts: trials.iter().filter(|trial| trial.found.is_layout_wrong).count(),
+            right: trials.iter().filter(|trial| trial.agreement.is_whole()).count(),
+            wrong_layouts: trials.iter().filter(|trial| trial.agreement.is_layout_wrong).count(),
             ios_mean: mean(|trial| trial.spent.requests as f64),
             seconds_mean: mean(|trial| trial.spent.time.as_secs_f64()),
-            runs: trials.iter().map(run_of).collect(),
+            runs: trials.iter().map(trial_document).collect(),
         }
     }
 }
 
-fn run_of(trial: &Trial) -> TrialDocument {
-    let found = &trial.found;
+fn trial_document(trial: &Trial) -> TrialDocument {
+    let agreement = &trial.agreement;
     TrialDocument {
         seed: trial.seed,
-        right: found.is_whole(),
-        pattern_right: found.pattern,
-        chunk_right: found.chunk,
-        classes_right: found.classes,
-        copies_right: found.copies,
-        disks_right: found.disks,
-        layout_right: found.layout,
-        findings_right: found.findings,
+        right: agreement.is_whole(),
+        pattern_right: agreement.pattern,
+        chunk_right: agreement.chunk,
+        classes_right: agreement.classes,
+        copies_right: agreement.copies,
+        disks_right: agreement.disks,
+        layout_right: agreement.layout,
+        findings_right: agreement.findings,
         said: ProbeDocument::new(&trial.known, trial.spent, None, &FormatPlace::modelled()),
     }
 }

@@ -81,8 +81,10 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
     for file in &args.files {
         let mut counters: Vec<(DeviceId, Counter)> = Vec::new();
         let mut places: HashMap<DeviceId, usize> = HashMap::new();
-        let trace =
-            scrubjay_jobs::workload::open(std::slice::from_ref(file), workload::of_format(args.format.as_deref())?)?;
+        let trace = scrubjay_jobs::workload::open(
+            std::slice::from_ref(file),
+            workload::format_options(args.format.as_deref())?,
+        )?;
         let trace = workload::for_each(trace, &args.device, |record| {
             let place = *places.entry(record.device).or_insert_with(|| {
                 counters.push((record.device, counter(args, shape)));
@@ -90,11 +92,11 @@ fn traces(args: &SimulateIntegrity, shape: Shape) -> Result<Vec<CountedArray>> {
             });
             counters[place].1.add(record.kind, record.offset, record.length);
         })?;
-        let is_alone = trace.devices().names().len() == 1;
+        let is_single = trace.devices().names().len() == 1;
         counters.sort_by_key(|(_, counter)| std::cmp::Reverse(counter.tally(Scheme::None).ios()));
         all.extend(counters.into_iter().map(|(device, counter)| {
             let file = file.display();
-            let name = if is_alone { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
+            let name = if is_single { file.to_string() } else { format!("{file}:{}", trace.devices().name(device)) };
             CountedArray { name, counter }
         }));
     }
@@ -108,9 +110,9 @@ fn by_mean_size(args: &SimulateIntegrity, counter: &Counter) -> Option<Scheme> {
 }
 
 /// The scheme with the fewest I/Os; among equals, the first.
-fn least(counter: &Counter, schemes: &[Scheme]) -> Scheme {
-    let least = schemes.iter().min_by_key(|&&scheme| counter.tally(scheme).ios());
-    *least.expect("there is something to choose from")
+fn cheapest(counter: &Counter, schemes: &[Scheme]) -> Scheme {
+    let cheapest = schemes.iter().min_by_key(|&&scheme| counter.tally(scheme).ios());
+    *cheapest.expect("there is something to choose from")
 }
 
 /// The JSON of `--json`: schema 1, one object an array.
@@ -167,7 +169,7 @@ impl IntegrityDocument<'_> {
             left_out: requests.left_out,
             chosen_by_mean_size: by_mean_size(args, counter).map(Scheme::name),
             chosen_by_histogram: counter.histogram().best(&HYBRIDS).name(),
-            chosen_by_count: least(counter, &HYBRIDS).name(),
+            chosen_by_count: cheapest(counter, &HYBRIDS).name(),
             schemes: Scheme::ALL.map(|scheme| SchemeDocument::new(scheme, counter)).into(),
         }
     }
@@ -195,10 +197,11 @@ impl SchemeDocument {
 fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &Counter) -> io::Result<()> {
     let requests = counter.requests();
     let (reads, writes) = (show_count(requests.reads), show_count(requests.writes));
-    let of = |count: u64, bytes: u64| {
+    let mean_words = |count: u64, bytes: u64| {
         bytes.checked_div(count).map_or(String::new(), |mean| format!(" of {} on average", Bytes(mean)))
     };
-    let (read_size, write_size) = (of(requests.reads, requests.read_bytes), of(requests.writes, requests.write_bytes));
+    let (read_size, write_size) =
+        (mean_words(requests.reads, requests.read_bytes), mean_words(requests.writes, requests.write_bytes));
     let name = shown(name);
     writeln!(out, "{name}: {reads} reads{read_size}, {writes} writes{write_size}")?;
     if requests.left_out > 0 {
@@ -228,12 +231,12 @@ fn print(out: &mut impl Write, name: &str, args: &SimulateIntegrity, counter: &C
         writeln!(out, "  {scheme:<9} {ios:>13}  {more:>14}  {first:>12}  {writes}")?;
     }
     let rule = by_mean_size(args, counter).map_or("no writes".to_owned(), |scheme| scheme.to_string());
-    let [histogram, count] = [counter.histogram().best(&HYBRIDS), least(counter, &HYBRIDS)];
+    let [histogram, count] = [counter.histogram().best(&HYBRIDS), cheapest(counter, &HYBRIDS)];
     writeln!(
         out,
         "  choose     {rule} by the mean size of writes, {histogram} by the chunks touched, {count} by these counts;"
     )?;
-    writeln!(out, "             of all schemes {}", least(counter, &Scheme::ALL[1..]))
+    writeln!(out, "             of all schemes {}", cheapest(counter, &Scheme::ALL[1..]))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub struct PageRecorder {
     keys: BTreeMap<String, DiskKey>,
     /// The last noon of the model; later events are not shown.
     last_noon: u64,
-    seen: Option<WatchDocument>,
+    status_at_noon: Option<WatchDocument>,
     trouble: Option<HistoryError>,
 }
 
@@ -60,14 +60,14 @@ impl PageRecorder {
             keys: BTreeMap::new(),
             // The end itself is not part of the model.
             last_noon: (end - 1).saturating_sub(DAY / 2) / DAY * DAY + DAY / 2,
-            seen: None,
+            status_at_noon: None,
             trouble: None,
         })
     }
 
     /// The data of the page.
     pub fn snapshot(mut self) -> Result<WatchSnapshot> {
-        let mut status = self.seen.take().unwrap_or_default();
+        let mut status = self.status_at_noon.take().unwrap_or_default();
         let now = UnixSeconds(status.time);
         let rows: Vec<WatchRow> = self.last.into_values().collect();
         self.history.keep(now, &rows, &[])?;
@@ -75,11 +75,11 @@ impl PageRecorder {
             return Err(trouble.into());
         }
         let since = UnixSeconds(now.0.saturating_sub(SPAN));
-        let mut past = past_of(&self.history, now, None, since, &beside)?;
+        let mut past = past_of(&self.history, now, None, since, &surface_only)?;
         for disk in &mut past.disks {
             let key = disk.key.clone();
-            let of_disk = past_of(&self.history, now, Some(&key), since, &beside)?;
-            disk.detail = of_disk.disks.into_iter().next().and_then(|disk| disk.detail);
+            let disk_past = past_of(&self.history, now, Some(&key), since, &surface_only)?;
+            disk.detail = disk_past.disks.into_iter().next().and_then(|disk| disk.detail);
         }
         // No live session changes "waiting" into "reading", as the daemon's would.
         let is_begun = |reading: &ReadingEntry| reading.activity == "waiting";
@@ -89,13 +89,13 @@ impl PageRecorder {
         Ok(WatchSnapshot { status, past })
     }
 
-    fn noted(&mut self, outcome: Result<(), HistoryError>) {
+    fn note_trouble(&mut self, outcome: Result<(), HistoryError>) {
         if let Err(error) = outcome {
             self.trouble.get_or_insert(error);
         }
     }
 
-    fn told(&mut self, now: UnixSeconds, event: &WatchEvent) {
+    fn record_event(&mut self, now: UnixSeconds, event: &WatchEvent) {
         let outcome = match event {
             WatchEvent::DiskSeen(facts) => {
                 self.keys.insert(facts.name.clone(), facts.key.clone());
@@ -121,46 +121,47 @@ impl PageRecorder {
             WatchEvent::MessageSent(number) => self.history.note_delivered(now, *number),
             _ => Ok(()),
         };
-        self.noted(outcome);
+        self.note_trouble(outcome);
     }
 
-    fn kept(&mut self, now: UnixSeconds, rows: &[WatchRow], dropped: &[RowKey]) {
-        let is_followed = |row: &WatchRow| {
+    fn record_rows(&mut self, now: UnixSeconds, rows: &[WatchRow], dropped: &[RowKey]) {
+        let causes_events = |row: &WatchRow| {
             matches!(row, WatchRow::Incident(_) | WatchRow::Message(_) | WatchRow::Channel(_) | WatchRow::Array(_))
         };
-        let mut followed: Vec<WatchRow> = Vec::new();
+        let mut changed: Vec<WatchRow> = Vec::new();
         for row in rows {
             // A disk's row causes events only if its facts change.
             let is_new = match (row, self.last.get(&row.key())) {
                 (WatchRow::Disk(new), Some(WatchRow::Disk(old))) => new.facts != old.facts,
                 (WatchRow::Disk(_), _) => true,
-                _ => is_followed(row),
+                _ => causes_events(row),
             };
-            followed.extend(is_new.then(|| row.clone()));
+            changed.extend(is_new.then(|| row.clone()));
             self.last.insert(row.key(), row.clone());
         }
         dropped.iter().for_each(|key| drop(self.last.remove(key)));
-        if !followed.is_empty() || !dropped.is_empty() {
-            let outcome = self.history.keep(now, &followed, dropped);
-            self.noted(outcome);
+        if !changed.is_empty() || !dropped.is_empty() {
+            let outcome = self.history.keep(now, &changed, dropped);
+            self.note_trouble(outcome);
         }
     }
 }
 
 impl HostObserver for PageRecorder {
     fn observe(&mut self, at: u64, fact: &HostFact<'_>) {
-        if self.seen.is_some() {
+        if self.status_at_noon.is_some() {
             return;
         }
         let now = UnixSeconds(at);
         match fact {
-            HostFact::Event(event) => self.told(now, event),
-            HostFact::Kept(rows, dropped) => self.kept(now, rows, dropped),
+            HostFact::Event(event) => self.record_event(now, event),
+            HostFact::Kept(rows, dropped) => self.record_rows(now, rows, dropped),
             HostFact::Noon(status) if at >= self.last_noon => {
-                let told = document((*status).clone(), now, &DaylightCalendar, &NoSessions);
+                let document = document((*status).clone(), now, &DaylightCalendar, &NoSessions);
                 let settings_file = "/etc/scrubjay/config.toml".to_owned();
                 let folder = "/var/lib/scrubjay".to_owned();
-                self.seen = Some(WatchDocument { host: self.host.clone(), settings_file, folder, ..told });
+                self.status_at_noon =
+                    Some(WatchDocument { host: self.host.clone(), settings_file, folder, ..document });
             }
             _ => {}
         }
@@ -168,7 +169,7 @@ impl HostObserver for PageRecorder {
 }
 
 /// The model has no benchmark results.
-fn beside(_: &DiskRow, passes: Option<&PassHistory>) -> BesideHistory {
+fn surface_only(_: &DiskRow, passes: Option<&PassHistory>) -> BesideHistory {
     BesideHistory { surface: surface(passes), ..BesideHistory::default() }
 }
 

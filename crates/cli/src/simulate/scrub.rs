@@ -52,7 +52,7 @@ fn print(
 ) -> io::Result<()> {
     let PolicyDescription { outcome, above_p99 } = played;
     let set: Vec<String> = policy.named_values(parameters).into_iter().map(text).collect();
-    writeln!(out, "{}: {}", shown(&load.name), costs::ground(outcome))?;
+    writeln!(out, "{}: {}", shown(&load.name), costs::foreground(outcome))?;
     writeln!(out, "  {}: {}", policy.name(), set.join(", "))?;
     let (read, used) = (Bytes(outcome.scrub_bytes), percent(outcome.used_ratio()));
     writeln!(out, "  reads      {} ({read}), in {used} of the idle time", rate(outcome.bytes_per_second()))?;

@@ -21,9 +21,9 @@ use std::io::{self, Write};
 const DISKS_MAX: usize = 60;
 const DAYS_MAX: u64 = 3660;
 /// Seconds within which the same message by another channel counts as a copy.
-const COPY_MAX: u64 = 7 * DAY;
+const COPY_SECONDS_MAX: u64 = 7 * DAY;
 /// Messages before it that are searched for a copy.
-const COPIES_AMONG: usize = 50;
+const COPY_SEARCH_MAX: usize = 50;
 /// Columns of the text if there is no terminal.
 const COLUMNS: usize = 80;
 
@@ -37,12 +37,12 @@ pub fn run(args: &SimulateWatch) -> Result<Exit> {
     }
     let setup = HostSetup { trouble: args.trouble, ..HostSetup::usual(args.seed, args.disks, args.days) };
     let every_days = setup.settings.every / DAY;
-    let mut both = TableAndPage {
+    let mut observers = TableAndPage {
         table: HostTable::default(),
         page: args.page.as_ref().map(|_| PageRecorder::new(&setup)).transpose()?,
     };
-    let summary = ModelledHost::run(setup, &mut both);
-    let TableAndPage { table, page } = both;
+    let summary = ModelledHost::run(setup, &mut observers);
+    let TableAndPage { table, page } = observers;
     if let Some((path, page)) = args.page.as_ref().zip(page) {
         let snapshot = serde_json::to_vec(&page.snapshot()?).context("the page as JSON")?;
         let existing = if args.force { Existing::Replaced } else { Existing::Kept };
@@ -104,9 +104,11 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
     for message in &table.messages {
         // By another channel, which may have been down for days.
         let is_copy = |known: &&&HostMessage| {
-            about(known) == about(message) && known.channel != message.channel && message.at.0 - known.at.0 < COPY_MAX
+            subject_without_code(known) == subject_without_code(message)
+                && known.channel != message.channel
+                && message.at.0 - known.at.0 < COPY_SECONDS_MAX
         };
-        if shown.iter().rev().take(COPIES_AMONG).find(is_copy).is_none() {
+        if shown.iter().rev().take(COPY_SEARCH_MAX).find(is_copy).is_none() {
             let mark = if message.may_be_repeated { " (may be a repetition)" } else { "" };
             let label = format!("{:>17}  ", show_time(&DaylightCalendar, message.at));
             let columns = Some(disks::width().unwrap_or(COLUMNS));
@@ -118,8 +120,8 @@ fn print(out: &mut impl Write, args: &SimulateWatch, table: &HostTable, every_da
 }
 
 /// The subject without its code, in which tests differ.
-fn about(message: &HostMessage) -> &str {
-    message.subject.split_once(" code ").map_or(&message.subject, |(about, _)| about)
+fn subject_without_code(message: &HostMessage) -> &str {
+    message.subject.split_once(" code ").map_or(&message.subject, |(subject, _)| subject)
 }
 
 /// The JSON of `--json`: schema 1.

@@ -42,14 +42,14 @@ mod tests {
     /// Compared with the output of `date -u -d @SECONDS`.
     #[test]
     fn dates_are_those_of_the_calendar() {
-        for (seconds, said) in [
+        for (seconds, expected) in [
             (0, "1970-01-01 00:00 UTC"),
             (951_782_399, "2000-02-28 23:59 UTC"),
             (951_782_400, "2000-02-29 00:00 UTC"),
             (1_798_761_599, "2026-12-31 23:59 UTC"),
             (4_107_542_400, "2100-03-01 00:00 UTC"),
         ] {
-            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), said);
+            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
         }
     }
 }

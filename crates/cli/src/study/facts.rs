@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_a_shell_needs_it() {
-        let said = ["study", "--out", "a b", "it's", "", "x=1,2"].map(|word| quoted(word.into()));
-        assert_eq!(said, ["study", "--out", "'a b'", r"'it'\''s'", "''", "x=1,2"]);
+        let quoted_words = ["study", "--out", "a b", "it's", "", "x=1,2"].map(|word| quoted(word.into()));
+        assert_eq!(quoted_words, ["study", "--out", "'a b'", r"'it'\''s'", "''", "x=1,2"]);
     }
 }

@@ -16,9 +16,9 @@ pub fn run(args: &StudyIdle) -> Result<Exit> {
     output_folder::check(&args.out)?;
     let mut facts = StudyProvenance::new();
     let loads = source::read(&args.traces, &args.disk, &mut facts)?;
-    let busy = Spinner::with("studying idle intervals");
+    let spinner = Spinner::with("studying idle intervals");
     let studies = parallel::share(&loads, study);
-    drop(busy);
+    drop(spinner);
     output_folder::write(&page(&studies), &args.out, &facts, &["idle-numbers", "idle-hazard", "idle-lorenz"])
 }
 

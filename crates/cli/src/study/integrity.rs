@@ -18,26 +18,26 @@ const FINDINGS: [&str; 4] = ["integrity-volume", "integrity-table2", "integrity-
 /// Makes the study.
 pub fn run(args: &StudyIntegrity) -> Result<Exit> {
     output_folder::check(&args.out)?;
-    let machine = bench::HostMachine::look(); // before this process itself keeps it busy
+    let machine = bench::HostMachine::read(); // before this process itself keeps it busy
     let mut facts = StudyProvenance::new();
     facts.add("seed", args.seed.to_string());
     facts.add("requests", format!("{} of each workload", args.requests));
     let pieces: Vec<(Workload, Bytes)> =
         WORKLOADS.iter().flat_map(|workload| CHUNKS.map(|chunk| (*workload, chunk))).collect();
-    let busy = Spinner::with("counting the disk I/Os of twelve workloads");
+    let spinner = Spinner::with("counting the disk I/Os of twelve workloads");
     let count = |&(workload, chunk): &(Workload, Bytes)| {
         IntegrityCase::count(workload, chunk, args.requests as usize, args.seed)
     };
     let cases = parallel::share(&pieces, count);
-    drop(busy);
+    drop(spinner);
     let speeds = if args.no_speed {
         Vec::new()
     } else {
-        let _busy = Spinner::with("measuring how fast stripes are encoded");
-        speed::figures(&bench::sweep(&bench::BenchSetting::PAGE)?, &machine.told())
+        let _spinner = Spinner::with("measuring how fast stripes are encoded");
+        speed::figures(&bench::sweep(&bench::BenchSetting::PAGE)?, &machine.describe())
     };
-    let busy = Spinner::with("damaging rows, and looking at all states of small stripes");
+    let spinner = Spinner::with("damaging rows, and looking at all states of small stripes");
     let page = page(&cases, speeds);
-    drop(busy);
+    drop(spinner);
     output_folder::write(&page, &args.out, &facts, &FINDINGS)
 }

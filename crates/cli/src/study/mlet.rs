@@ -27,21 +27,21 @@ pub fn run(args: &StudyMlet) -> Result<Exit> {
         source::read(&traces, &args.disk, &mut facts)?
     };
 
-    let busy = Spinner::with(format!("drawing {} disks with errors, again and again", args.disks));
+    let spinner = Spinner::with(format!("drawing {} disks with errors, again and again", args.disks));
     let pieces: Vec<MletPiece> = std::iter::once(MletPiece::Sweep).chain(loads.iter().map(MletPiece::Load)).collect();
-    let found = parallel::share(&pieces, |piece| match piece {
+    let results = parallel::share(&pieces, |piece| match piece {
         MletPiece::Sweep => MletResult::Sweep(Box::new(Sweep::of(setup))),
         MletPiece::Load(load) => {
             let DeviceLoad { name, requests, periods, .. } = load;
             MletResult::Driven(Driven::of(name, requests, periods, args.disk.disk, goal, setup).map(Box::new), name)
         }
     });
-    drop(busy);
+    drop(spinner);
 
     let (mut sweep, mut driven, mut left_out) = (None, Vec::new(), Vec::new());
-    for one in found {
-        match one {
-            MletResult::Sweep(found) => sweep = Some(*found),
+    for result in results {
+        match result {
+            MletResult::Sweep(computed) => sweep = Some(*computed),
             MletResult::Driven(Some(run), _) => driven.push(*run),
             MletResult::Driven(None, name) => left_out.push(name),
         }

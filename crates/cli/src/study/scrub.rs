@@ -25,12 +25,12 @@ pub fn run(args: &StudyScrub) -> Result<Exit> {
     goals.dedup();
     // The time of a step grows with the number of the trace's intervals.
     let weight = |load: &DeviceLoad| load.periods.intervals().len() as u64;
-    let busy =
+    let spinner =
         Spinner::counting("trying every policy", loads.iter().map(|load| weight(load) * steps(goals.len())).sum());
     let findings = parallel::share(&loads, |load| {
-        let step = |steps| busy.step(steps * weight(load));
+        let step = |steps| spinner.step(steps * weight(load));
         study(&load.name, &load.periods, args.disk.disk, &goals, &step)
     });
-    drop(busy);
+    drop(spinner);
     output_folder::write(&page(&findings), &args.out, &facts, &["scrub-times", "scrub-goals", "scrub-predictors"])
 }

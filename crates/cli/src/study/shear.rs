@@ -19,8 +19,8 @@ pub fn run(args: &StudyShear) -> Result<Exit> {
     let mut facts = StudyProvenance::new();
     facts.add("seed", effort.seed.to_string());
     facts.add("requests", format!("N = {}, R = {}", effort.requests, effort.repeats));
-    let busy = Spinner::with("probing modelled arrays");
-    let found = parallel::share(&PIECES, |piece| piece.work(effort));
-    drop(busy);
-    output_folder::write(&page(found, effort), &args.out, &facts, &FINDINGS)
+    let spinner = Spinner::with("probing modelled arrays");
+    let results = parallel::share(&PIECES, |piece| piece.work(effort));
+    drop(spinner);
+    output_folder::write(&page(results, effort), &args.out, &facts, &FINDINGS)
 }

@@ -15,16 +15,16 @@ const REQUESTS_MIN: u64 = 100;
 
 /// Reads the traces, with their requests; devices with too few requests are left out, and counted.
 pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) -> Result<Vec<DeviceLoad>> {
-    let busy = Spinner::with("reading the traces");
+    let spinner = Spinner::with("reading the traces");
     let mut loads = workload::load(traces, disk, Hold::Requests)?;
-    drop(busy);
+    drop(spinner);
     let count = loads.len();
     loads.retain(|load| load.periods.requests() >= REQUESTS_MIN);
     let left_out = count - loads.len();
     if loads.is_empty() {
-        let of = if count == 1 { "the device" } else { &format!("each of {count} devices") };
-        let what = format!("too few requests: {of} has fewer than {REQUESTS_MIN}");
-        return Err(Usage(what).into());
+        let subject = if count == 1 { "the device" } else { &format!("each of {count} devices") };
+        let refusal = format!("too few requests: {subject} has fewer than {REQUESTS_MIN}");
+        return Err(Usage(refusal).into());
     }
     shorten(&mut loads, &traces.files);
     for load in &loads {
@@ -32,9 +32,9 @@ pub fn read(traces: &Traces, disk: &DiskModelArgs, facts: &mut StudyProvenance) 
     }
     if left_out > 0 {
         let devices = if left_out == 1 { "one device" } else { &format!("{left_out} devices") };
-        let what = format!("{devices} with fewer than {REQUESTS_MIN} requests");
-        say(format_args!("scrubjay: left out: {what}"));
-        facts.add("left out", what);
+        let description = format!("{devices} with fewer than {REQUESTS_MIN} requests");
+        say(format_args!("scrubjay: left out: {description}"));
+        facts.add("left out", description);
     }
     let model = disk.disk;
     let (fixed, per_mib) = (model.positioning.as_millis_f64(), model.per_mib.as_millis_f64());

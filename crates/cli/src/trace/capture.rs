@@ -64,26 +64,26 @@ struct CaptureEnded {
     /// The length of the capture.
     length: Nanos,
     /// Did a signal end it?
-    is_cut: bool,
+    is_interrupted: bool,
 }
 
 /// Empties the rings until the time is over, a signal comes, or the receiver is gone.
 fn watch(mut capture: Capture, until: Nanos, stop: &AtomicBool, sender: SyncSender<Vec<CaptureEvent>>) -> CaptureEnded {
     let began = clock::now();
     let is_over = || stop.load(Ordering::Relaxed) || clock::now() >= until;
-    let mut is_heard = true;
-    while is_heard && !is_over() {
+    let mut is_receiver_alive = true;
+    while is_receiver_alive && !is_over() {
         thread::park_timeout(DRAIN_EVERY.min(Duration::from_nanos(until.since(clock::now()).0)));
         let mut events = Vec::new();
         capture.drain(&mut events);
-        is_heard = sender.send(events).is_ok();
+        is_receiver_alive = sender.send(events).is_ok();
     }
-    let (length, is_cut) = (clock::now().since(began), clock::now() < until);
+    let (length, is_interrupted) = (clock::now().since(began), clock::now() < until);
     let mut events = Vec::new();
     let lost = capture.finish(&mut events);
     // If the receiver is gone it has failed, and reports that.
     let _ = sender.send(events);
-    CaptureEnded { lost, length, is_cut }
+    CaptureEnded { lost, length, is_interrupted }
 }
 
 /// Converts events to records, and writes them.
@@ -153,7 +153,7 @@ impl Recorder {
         let name = output.name().to_owned();
         let written = output.finish()?;
         progress.clear();
-        if ended.is_cut {
+        if ended.is_interrupted {
             say(format_args!("scrubjay: note: ended by a signal after {}", show_time(ended.length)));
         }
         if ended.lost > 0 {
@@ -169,7 +169,7 @@ impl Recorder {
         for line in losses.lines(&devices) {
             say(format_args!("scrubjay: {line}"));
         }
-        progress.finish_watching(&name, losses.records() - losses.left_out(), written.bytes);
+        progress.finish_without_rate(&name, losses.records() - losses.left_out(), written.bytes);
         Ok(())
     }
 }

@@ -93,7 +93,7 @@ fn model(args: &TraceGenerateArgs) -> Result<Model> {
     let Some(first) = args.like.first() else {
         return Err(Usage("say what it is to be like: --model, --like or --params".to_owned()).into());
     };
-    let trace = scrubjay_jobs::workload::open(&args.like, workload::of_format(args.format.as_deref())?)?;
+    let trace = scrubjay_jobs::workload::open(&args.like, workload::format_options(args.format.as_deref())?)?;
     let mut fit = DiskFit::default();
     let (mut seen, progress) = (0, RecordProgress::new("learnt from"));
     workload::for_each(trace, &args.device, |record| {

@@ -1,7 +1,7 @@
 //! `scrubjay trace info`: the figures of a trace, for people, as JSON, and as a page.
 
 use super::show;
-use crate::args::trace::{GeneratedServiceArg as From, Info};
+use crate::args::trace::{GeneratedServiceArg as ServiceArg, Info};
 use crate::exit::{Exit, Usage};
 use crate::say::shown_path;
 use crate::{page, workload};
@@ -21,9 +21,9 @@ pub fn run(args: &Info) -> Result<Exit> {
     let files = &args.traces.files;
     let trace = scrubjay_jobs::workload::open(files, workload::options(&args.traces)?)?;
     let service = match args.service {
-        From::Auto => ServiceChoice::Auto,
-        From::Recorded => ServiceChoice::Recorded,
-        From::Model => ServiceChoice::Model,
+        ServiceArg::Auto => ServiceChoice::Auto,
+        ServiceArg::Recorded => ServiceChoice::Recorded,
+        ServiceArg::Model => ServiceChoice::Model,
     };
     let task = InfoTask { devices: &args.traces.device, service, disk: args.disk, is_studied: args.plot.is_some() };
     let SeenTrace { trace, summary, study, notes } = trace_info::walk(trace, &task, &JobControl::default())?;

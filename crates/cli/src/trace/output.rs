@@ -46,7 +46,7 @@ impl CleanupSignal {
 pub fn create(path: &Path, destination: &Destination) -> Result<TraceOutput> {
     let to = destination.to.as_deref();
     if path != Path::new("-") {
-        return TraceOutput::create(path, to, existing(destination.force), "--to").map_err(refused);
+        return TraceOutput::create(path, to, existing(destination.force), "--to").map_err(command_error);
     }
     let output = TraceOutput::to_stream(path, to, Box::new(io::stdout()), "standard output", "--to")?;
     if output.is_binary() && io::stdout().is_terminal() {
@@ -62,7 +62,7 @@ pub fn existing(force: bool) -> Existing {
 }
 
 /// The error in the words of the command.
-fn refused(error: JobError) -> Error {
+fn command_error(error: JobError) -> Error {
     match error {
         JobError::Output(error) => unwritable(error),
         other => other.into(),

@@ -12,12 +12,12 @@ pub struct RecordProgress {
 }
 
 impl RecordProgress {
-    /// Begins to count; `doing` is a word such as `converted`.
-    pub fn new(doing: &'static str) -> RecordProgress {
+    /// Begins to count; `action` is a word such as `converted`.
+    pub fn new(action: &'static str) -> RecordProgress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template("{prefix} {human_pos} records  {per_sec}  {elapsed}  {msg}");
         bar.set_style(style.expect("a constant template"));
-        bar.set_prefix(doing);
+        bar.set_prefix(action);
         RecordProgress { bar, began: Instant::now() }
     }
 
@@ -41,16 +41,16 @@ impl RecordProgress {
         let seconds = self.began.elapsed().as_secs_f64();
         let rate = records as f64 / seconds.max(1e-9) / 1e6;
         self.clear();
-        say(format_args!("{}, {rate:.2} million records a second", self.told(name, records, bytes)));
+        say(format_args!("{}, {rate:.2} million records a second", self.summary(name, records, bytes)));
     }
 
     /// Prints the last line without the rate, for a capture.
-    pub fn finish_watching(self, name: &str, records: u64, bytes: u64) {
+    pub fn finish_without_rate(self, name: &str, records: u64, bytes: u64) {
         self.clear();
-        say(format_args!("{}", self.told(name, records, bytes)));
+        say(format_args!("{}", self.summary(name, records, bytes)));
     }
 
-    fn told(&self, name: &str, records: u64, bytes: u64) -> String {
+    fn summary(&self, name: &str, records: u64, bytes: u64) -> String {
         let seconds = self.began.elapsed().as_secs_f64();
         format!("{name}: {} records, {} bytes, {seconds:.2} s", show_count(records), show_count(bytes))
     }

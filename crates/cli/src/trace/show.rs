@@ -30,8 +30,8 @@ pub fn print(trace: &Trace, facts: &TraceFacts, out: &mut impl Write) -> io::Res
     line(out, "requests", &format!("{}, {rate} a second (IOPS)", show_count(facts.requests)))?;
     print_kinds(facts, out)?;
     print_sizes(facts, out)?;
-    let (own, adjacent) = (percent(facts.sequential_share), percent(facts.adjacent_share));
-    line(out, "sequential", &format!("{own} begin where the last one of their device ended"))?;
+    let (sequential, adjacent) = (percent(facts.sequential_share), percent(facts.adjacent_share));
+    line(out, "sequential", &format!("{sequential} begin where the last one of their device ended"))?;
     if facts.devices.len() > 1 {
         line(out, "", &format!("{adjacent} with no other device's request in between"))?;
     }
@@ -133,7 +133,7 @@ fn line(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
 
 fn files(names: &[String]) -> String {
     match names {
-        [one] => one.clone(),
+        [name] => name.clone(),
         [first, ..] => format!("{first} and {} more", names.len() - 1),
         [] => String::new(),
     }

@@ -43,7 +43,7 @@ pub fn run(args: &Tune) -> Result<Exit> {
     let took = Took { read, tune: started.elapsed() };
 
     print(args, &task, &loads, &tuned, took)
-        .or_else(gone_is_fine)
+        .or_else(ignore_closed_pipe)
         .context("cannot write the result to standard output")?;
     for (load, tuned) in loads.iter().zip(&tuned) {
         match (&tuned.best, &args.config) {
@@ -62,8 +62,8 @@ pub fn run(args: &Tune) -> Result<Exit> {
 fn leave_out_small(loads: &mut Vec<DeviceLoad>, args: &Tune) -> Result<()> {
     let left_out = match tune::leave_out_small(loads, args.min_requests) {
         Err(JobError::TooFewRequests { most, least }) => {
-            let what = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
-            return Err(Usage(what).into());
+            let error = format!("{most} requests are too few to tune to: --min-requests asks for {least} of a device");
+            return Err(Usage(error).into());
         }
         left_out => left_out?,
     };
@@ -103,10 +103,10 @@ fn print(args: &Tune, task: &TuneTask, loads: &[DeviceLoad], tuned: &[Tuned], to
         }
         _ => {}
     }
-    text::print_took(&mut out, took)
+    text::print_timing(&mut out, took)
 }
 
 /// Ignores a closed output, so that the file is still written.
-fn gone_is_fine(error: io::Error) -> io::Result<()> {
+fn ignore_closed_pipe(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }

@@ -19,10 +19,15 @@ pub fn print(
 ) -> io::Result<()> {
     let best = &answer.pair;
     let outcome = &best.outcome;
-    let ours = outcome.bytes_per_second();
-    writeln!(out, "{}: {}", shown(&load.name), costs::ground(outcome))?;
+    let scrub_rate = outcome.bytes_per_second();
+    writeln!(out, "{}: {}", shown(&load.name), costs::foreground(outcome))?;
     writeln!(out, "  wait {}, then requests of {}", show_time(best.wait), best.size)?;
-    writeln!(out, "  reads      {}, {} of what the disk could alone", rate(ours), percent(ours / tuned.alone))?;
+    writeln!(
+        out,
+        "  reads      {}, {} of what the disk could alone",
+        rate(scrub_rate),
+        percent(scrub_rate / tuned.alone)
+    )?;
     let (mean, max) = (costs::slowdown_mean(outcome), outcome.slowdown_max);
     let (goal_mean, goal_max) = (write_time(task.goal.mean), write_time(task.goal.max));
     let (mean, max) = (show_time(mean), show_time(max));
@@ -52,14 +57,17 @@ pub fn print(
         }
     }
     let idle = &tuned.idle_class;
-    let theirs = idle.bytes_per_second();
-    let times =
-        if theirs > 0.0 { format!("ours reads {:.1} x that", ours / theirs) } else { "ours reads more".to_owned() };
-    let lost = show_time(costs::slowdown_mean(idle));
-    writeln!(out, "  idle class (10 ms, 64 KiB): {} at a slowdown of {lost}; {times}\n", rate(theirs))?;
+    let idle_rate = idle.bytes_per_second();
+    let comparison = if idle_rate > 0.0 {
+        format!("ours reads {:.1} x that", scrub_rate / idle_rate)
+    } else {
+        "ours reads more".to_owned()
+    };
+    let slowdown = show_time(costs::slowdown_mean(idle));
+    writeln!(out, "  idle class (10 ms, 64 KiB): {} at a slowdown of {slowdown}; {comparison}\n", rate(idle_rate))?;
 
     writeln!(out, "      request       wait          reads   mean slowdown   collisions")?;
-    for pair in around(&tuned.candidates, best.size) {
+    for pair in pairs_around(&tuned.candidates, best.size) {
         let mark = if pair.size == best.size { '>' } else { ' ' };
         let mean = costs::slowdown_mean(&pair.outcome);
         writeln!(
@@ -76,12 +84,12 @@ pub fn print(
 }
 
 /// Prints how long it took.
-pub fn print_took(out: &mut impl Write, took: Took) -> io::Result<()> {
+pub fn print_timing(out: &mut impl Write, took: Took) -> io::Result<()> {
     writeln!(out, "read in {:.2} s, tuned in {:.2} s", took.read.as_secs_f64(), took.tune.as_secs_f64())
 }
 
 /// The best size, and sizes from a quarter to four times as large, so that their costs can be compared.
-fn around(candidates: &[Pair], best: Bytes) -> Vec<Pair> {
+fn pairs_around(candidates: &[Pair], best: Bytes) -> Vec<Pair> {
     let wanted = [best.0 / 4, best.0 / 2, best.0, best.0 * 2, best.0 * 4];
     let nearest = |size: u64| candidates.iter().min_by_key(|pair| pair.size.0.abs_diff(size)).copied();
     let mut shown: Vec<Pair> = wanted.into_iter().filter_map(nearest).collect();

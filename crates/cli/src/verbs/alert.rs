@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long a result is awaited: a channel takes a minute at most.
 const OUTCOME_MAX: Duration = Duration::from_secs(75);
 /// The interval of questions to the watch.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs the verb.
 pub fn run(args: &AlertArgs) -> Result<Exit> {
@@ -28,7 +28,7 @@ pub fn run(args: &AlertArgs) -> Result<Exit> {
             writeln!(out, "\nAccepted is not yet arrived. When it has come:  sudo scrubjay alert confirm CODE")?;
             Ok(Exit::Clean)
         }
-        Alerted::Confirm { code } => person::tell(&WatchRequest::Confirm { code: code.clone() }),
+        Alerted::Confirm { code } => person::send(&WatchRequest::Confirm { code: code.clone() }),
         Alerted::List { json } => list(*json),
     }
 }
@@ -55,14 +55,14 @@ pub fn test(out: &mut impl Write) -> Result<bool> {
         let now = alerts(&WatchRequest::Alerts)?;
         for channel in &now.channels {
             let is_new = channel.last.as_ref().is_some_and(|last| Some(last.message) > newest);
-            let Some(place) = waiting.iter().position(|name| *name == channel.name).filter(|_| is_new) else {
+            let Some(index) = waiting.iter().position(|name| *name == channel.name).filter(|_| is_new) else {
                 continue;
             };
-            waiting.remove(place);
+            waiting.remove(index);
             is_all_accepted &= channel.last.as_ref().is_some_and(|last| last.is_accepted);
             print_prose(out, "", &outcome(channel), disks::width())?;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     for name in &waiting {
         print_line(out, format_args!("{name}: nothing was heard yet; it is tried again: scrubjay alert list"))?;

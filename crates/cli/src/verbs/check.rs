@@ -29,36 +29,39 @@ impl CheckState {
 /// Prints the line, and ends the process with its code.
 pub fn run() -> ! {
     let (state, line) = match ask(&WatchRequest::Status) {
-        Ok(WatchAnswer::Status(seen)) => (state(&seen), line(&seen)),
+        Ok(WatchAnswer::Status(status)) => (state(&status), line(&status)),
         Ok(_) => (CheckState::Unknown, "the watch answered something else: is it another version?".to_owned()),
         Err(error) => (CheckState::Unknown, format!("{error:#}")),
     };
     let mut out = std::io::stdout().lock();
-    let is_said = writeln!(out, "{}: {}", state.word(), shown(&line)).and_then(|()| out.flush()).is_ok();
-    std::process::exit(if is_said { state as i32 } else { CheckState::Unknown as i32 });
+    let is_printed = writeln!(out, "{}: {}", state.word(), shown(&line)).and_then(|()| out.flush()).is_ok();
+    std::process::exit(if is_printed { state as i32 } else { CheckState::Unknown as i32 });
 }
 
 /// The state. A running scrub is no warning; what is not known is never OK.
-fn state(seen: &WatchDocument) -> CheckState {
-    let open = || seen.incidents.iter().filter(|incident| !incident.is_accepted);
+fn state(status: &WatchDocument) -> CheckState {
+    let open = || status.incidents.iter().filter(|incident| !incident.is_accepted);
     if open().any(|incident| incident.urgency != "notice") {
         return CheckState::Critical;
     }
-    if open().next().is_some() || !seen.troubles.is_empty() {
+    if open().next().is_some() || !status.troubles.is_empty() {
         return CheckState::Warning;
     }
     let is_accepted = |kinds: &[&str]| {
-        seen.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind.as_str()))
+        status.incidents.iter().any(|incident| incident.is_accepted && kinds.contains(&incident.kind.as_str()))
     };
     // A missing disk may have been accepted instead, which does not excuse an array.
     let is_array_accepted = || {
-        let is_array = |subject: &str| seen.arrays.iter().any(|array| array.key == subject);
-        seen.incidents.iter().any(|one| one.is_accepted && one.kind == "missing" && is_array(&one.subject))
+        let is_array = |subject: &str| status.arrays.iter().any(|array| array.key == subject);
+        status
+            .incidents
+            .iter()
+            .any(|incident| incident.is_accepted && incident.kind == "missing" && is_array(&incident.subject))
     };
     // An accepted incident excuses its own light only.
     let state_of = |light: &LightEntry| match (light.colour.as_str(), light.name.as_str()) {
         ("green" | "none", _) => CheckState::Ok,
-        (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => of_others(seen),
+        (_, "Disks") if is_accepted(&["health", "missing", "unknown"]) => state_of_unaccepted_disks(status),
         ("yellow" | "red", "Redundancy") if is_accepted(&["degraded", "stripes"]) || is_array_accepted() => {
             CheckState::Ok
         }
@@ -66,7 +69,7 @@ fn state(seen: &WatchDocument) -> CheckState {
         ("yellow" | "red", _) => CheckState::Warning,
         _ => CheckState::Unknown,
     };
-    let states: Vec<CheckState> = seen.lights.iter().map(state_of).collect();
+    let states: Vec<CheckState> = status.lights.iter().map(state_of).collect();
     match () {
         () if states.contains(&CheckState::Warning) => CheckState::Warning,
         () if states.is_empty() || states.contains(&CheckState::Unknown) => CheckState::Unknown,
@@ -75,39 +78,40 @@ fn state(seen: &WatchDocument) -> CheckState {
 }
 
 /// The state of the disks without accepted incidents.
-fn of_others(seen: &WatchDocument) -> CheckState {
-    let is_accepted =
-        |disk: &&DiskEntry| seen.incidents.iter().any(|incident| incident.is_accepted && incident.subject == disk.key);
-    let states = seen.disks.iter().filter(|disk| !is_accepted(disk)).map(|disk| match disk.health.as_str() {
+fn state_of_unaccepted_disks(status: &WatchDocument) -> CheckState {
+    let is_accepted = |disk: &&DiskEntry| {
+        status.incidents.iter().any(|incident| incident.is_accepted && incident.subject == disk.key)
+    };
+    let states = status.disks.iter().filter(|disk| !is_accepted(disk)).map(|disk| match disk.health.as_str() {
         "ok" => CheckState::Ok,
         "asleep" | "unknown" => CheckState::Unknown,
         _ => CheckState::Warning,
     });
     let states: Vec<CheckState> = states.collect();
-    let is_any = |state| states.contains(&state).then_some(state);
-    is_any(CheckState::Warning).or_else(|| is_any(CheckState::Unknown)).unwrap_or(CheckState::Ok)
+    let if_any = |state| states.contains(&state).then_some(state);
+    if_any(CheckState::Warning).or_else(|| if_any(CheckState::Unknown)).unwrap_or(CheckState::Ok)
 }
 
 /// The sentence, followed by performance data.
-fn line(seen: &WatchDocument) -> String {
-    let unreadable: u64 = seen.disks.iter().map(|disk| disk.reading.unreadable).sum();
-    let ok = seen.disks.iter().filter(|disk| disk.health == "ok").count();
-    let degraded = seen.arrays.iter().filter(|array| !array.is_there || array.redundancy_left <= 0).count();
-    let oldest = seen.disks.iter().filter_map(|disk| disk.reading.oldest_read).min();
-    let age = oldest.map_or("U".to_owned(), |oldest| (seen.time.saturating_sub(oldest) / DAY).to_string());
-    let mut sentence = seen.sentence.trim_end_matches('.').to_owned();
+fn line(status: &WatchDocument) -> String {
+    let unreadable: u64 = status.disks.iter().map(|disk| disk.reading.unreadable).sum();
+    let ok = status.disks.iter().filter(|disk| disk.health == "ok").count();
+    let degraded = status.arrays.iter().filter(|array| !array.is_there || array.redundancy_left <= 0).count();
+    let oldest = status.disks.iter().filter_map(|disk| disk.reading.oldest_read).min();
+    let age = oldest.map_or("U".to_owned(), |oldest| (status.time.saturating_sub(oldest) / DAY).to_string());
+    let mut sentence = status.sentence.trim_end_matches('.').to_owned();
     // If nothing is wrong, lights that are not known or not set up are listed.
-    let others = seen.lights.iter().filter(|light| !matches!(light.colour.as_str(), "green" | "none"));
-    let others: Vec<String> = others.map(|light| format!("{}: {}", light.name, light.words)).collect();
-    if !others.is_empty() && seen.incidents.iter().all(|incident| incident.is_accepted) {
-        sentence = format!("{sentence} ({})", others.join("; "));
+    let not_green = status.lights.iter().filter(|light| !matches!(light.colour.as_str(), "green" | "none"));
+    let not_green: Vec<String> = not_green.map(|light| format!("{}: {}", light.name, light.words)).collect();
+    if !not_green.is_empty() && status.incidents.iter().all(|incident| incident.is_accepted) {
+        sentence = format!("{sentence} ({})", not_green.join("; "));
     }
     let sentence = sentence.replace('|', "/");
     format!(
         "{sentence} | disks_ok={ok};;;0;{} unreadable_sectors={unreadable};0;;0 oldest_read_days={age};35;45;0 \
          arrays_without_redundancy={degraded};0;;0 messages_waiting={};;;0",
-        seen.disks.len(),
-        seen.messages_waiting
+        status.disks.len(),
+        status.messages_waiting
     )
 }
 
@@ -116,7 +120,7 @@ mod tests {
     use super::*;
     use scrubjay_jobs::control::{ArrayEntry, IncidentEntry};
 
-    fn seen(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
+    fn status(colours: [&str; 4], incidents: &[(&str, &str, bool)]) -> WatchDocument {
         let light = |colour: &str| LightEntry { name: "Disks".into(), colour: colour.into(), words: String::new() };
         let incident = |&(kind, urgency, is_accepted): &(&str, &str, bool)| IncidentEntry {
             subject: "S0".into(),
@@ -139,43 +143,45 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_ok_and_what_is_accepted_is_no_alarm() {
+    fn an_unknown_light_is_not_ok_and_an_accepted_incident_is_no_alarm() {
         let green = ["green"; 4];
-        assert_eq!(state(&seen(green, &[])), CheckState::Ok);
-        assert_eq!(state(&seen(["green", "grey", "green", "green"], &[])), CheckState::Unknown);
-        assert_eq!(state(&seen(["red", "grey", "green", "green"], &[])), CheckState::Warning);
-        assert_eq!(state(&seen(green, &[("unread", "notice", false)])), CheckState::Warning);
-        assert_eq!(state(&seen(green, &[("health", "replace", false)])), CheckState::Critical);
-        let accepted = seen(["red", "green", "green", "green"], &[("health", "replace", true)]);
+        assert_eq!(state(&status(green, &[])), CheckState::Ok);
+        assert_eq!(state(&status(["green", "grey", "green", "green"], &[])), CheckState::Unknown);
+        assert_eq!(state(&status(["red", "grey", "green", "green"], &[])), CheckState::Warning);
+        assert_eq!(state(&status(green, &[("unread", "notice", false)])), CheckState::Warning);
+        assert_eq!(state(&status(green, &[("health", "replace", false)])), CheckState::Critical);
+        let accepted = status(["red", "green", "green", "green"], &[("health", "replace", true)]);
         assert_eq!(state(&accepted), CheckState::Ok);
-        for (others, is) in [
+        for (colours, expected) in [
             (["red", "green", "green", "red"], CheckState::Warning),
             (["red", "green", "grey", "green"], CheckState::Unknown),
         ] {
-            let accepted = seen(others, &[("health", "replace", true)]);
-            assert_eq!(state(&accepted), is, "what is accepted of a disk excuses nothing else");
+            let accepted = status(colours, &[("health", "replace", true)]);
+            assert_eq!(state(&accepted), expected, "what is accepted of a disk excuses nothing else");
         }
         let disk =
             |key: &str, health: &str| DiskEntry { key: key.into(), health: health.into(), ..DiskEntry::default() };
-        for (health, is) in [("ok", CheckState::Ok), ("unknown", CheckState::Unknown), ("watch", CheckState::Warning)] {
+        for (health, expected) in
+            [("ok", CheckState::Ok), ("unknown", CheckState::Unknown), ("watch", CheckState::Warning)]
+        {
             let disks = vec![disk("S0", "replace"), disk("S1", health)];
-            let of_two = WatchDocument { disks, ..accepted.clone() };
-            assert_eq!(state(&of_two), is, "of the disk that was not accepted");
+            let two_disks = WatchDocument { disks, ..accepted.clone() };
+            assert_eq!(state(&two_disks), expected, "of the disk that was not accepted");
         }
-        let gone = seen(["green", "red", "green", "green"], &[("missing", "replace", true)]);
+        let gone = status(["green", "red", "green", "green"], &[("missing", "replace", true)]);
         assert_eq!(state(&gone), CheckState::Warning, "a disk that is gone excuses no array");
         let array = ArrayEntry { key: "S0".into(), ..ArrayEntry::default() };
         assert_eq!(state(&WatchDocument { arrays: vec![array], ..gone }), CheckState::Ok, "one of its own does");
-        let troubled = WatchDocument { troubles: vec!["history: full".into()], ..seen(green, &[]) };
+        let troubled = WatchDocument { troubles: vec!["history: full".into()], ..status(green, &[]) };
         assert_eq!(state(&troubled), CheckState::Warning);
         assert_eq!(state(&WatchDocument::default()), CheckState::Unknown);
     }
 
     #[test]
-    fn the_sentence_has_no_bar_that_is_not_ours() {
-        let unknown = line(&seen(["green", "grey", "green", "green"], &[]));
+    fn the_only_bar_in_the_line_separates_the_performance_data() {
+        let unknown = line(&status(["green", "grey", "green", "green"], &[]));
         assert!(unknown.starts_with("All is / well (Redundancy: ) | "), "what is not known is named: {unknown}");
-        let line = line(&seen(["green"; 4], &[]));
+        let line = line(&status(["green"; 4], &[]));
         assert!(line.starts_with("All is / well | disks_ok=0;;;0;0 "), "{line}");
         assert_eq!(line.matches('|').count(), 1);
     }

@@ -1,7 +1,7 @@
 //! `scrubjay doctor`: what keeps Scrubjay from working here, and what to do about it.
 //! It reads no disk and changes nothing; drives are asked for a setting.
 
-use super::seen;
+use super::watch_status_or_reason;
 use crate::exit::Exit;
 use crate::say::print_prose;
 use anyhow::{Context, Result};
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum LookState {
+enum DoctorState {
     Ok,
     Missing,
     Note,
@@ -35,9 +35,9 @@ enum LookState {
 
 /// A check and its result.
 #[derive(Debug, Serialize)]
-struct Look {
+struct DoctorCheck {
     what: &'static str,
-    state: LookState,
+    state: DoctorState,
     found: String,
     #[serde(rename = "do")]
     to_do: Option<String>,
@@ -47,7 +47,7 @@ struct Look {
 #[derive(Serialize)]
 struct DoctorDocument {
     schema: u32,
-    looks: Vec<Look>,
+    looks: Vec<DoctorCheck>,
 }
 
 /// A kernel time-out in seconds that is long enough for any drive: desktop drives try a sector for up to two minutes.
@@ -60,35 +60,35 @@ const TIMEOUTS_ADVICE: &str = "sudo smartctl -l scterc,70,70 DISK, or, where the
 /// A clock that shows an earlier time has never been set, in seconds since 1970: roughly the date of this version.
 const CLOCK_MIN: u64 = 1_790_000_000;
 
-fn ok(what: &'static str, found: impl Into<String>) -> Look {
-    Look { what, state: LookState::Ok, found: found.into(), to_do: None }
+fn ok(what: &'static str, found: impl Into<String>) -> DoctorCheck {
+    DoctorCheck { what, state: DoctorState::Ok, found: found.into(), to_do: None }
 }
 
-fn missing(what: &'static str, found: impl Into<String>, to_do: &str) -> Look {
-    Look { what, state: LookState::Missing, found: found.into(), to_do: Some(to_do.to_owned()) }
+fn missing(what: &'static str, found: impl Into<String>, to_do: &str) -> DoctorCheck {
+    DoctorCheck { what, state: DoctorState::Missing, found: found.into(), to_do: Some(to_do.to_owned()) }
 }
 
-fn note(what: &'static str, found: impl Into<String>, to_do: &str) -> Look {
-    Look { what, state: LookState::Note, found: found.into(), to_do: Some(to_do.to_owned()) }
+fn note(what: &'static str, found: impl Into<String>, to_do: &str) -> DoctorCheck {
+    DoctorCheck { what, state: DoctorState::Note, found: found.into(), to_do: Some(to_do.to_owned()) }
 }
 
 /// Makes all checks, and prints the results.
 pub fn run(json: bool) -> Result<Exit> {
-    let looks = looks();
-    let is_well = looks.iter().all(|look| look.state != LookState::Missing);
+    let checks = checks();
+    let is_well = checks.iter().all(|check| check.state != DoctorState::Missing);
     let (mut out, width) = (io::stdout().lock(), crate::disks::width());
     if json {
-        let document = DoctorDocument { schema: 1, looks };
+        let document = DoctorDocument { schema: 1, looks: checks };
         writeln!(out, "{}", serde_json::to_string(&document).context("the findings as JSON")?)?;
     } else {
-        for look in &looks {
-            let mark = match look.state {
-                LookState::Ok => "ok",
-                LookState::Missing => "MISSING",
-                LookState::Note => "note",
+        for check in &checks {
+            let mark = match check.state {
+                DoctorState::Ok => "ok",
+                DoctorState::Missing => "MISSING",
+                DoctorState::Note => "note",
             };
-            print_prose(&mut out, &format!("{mark:<8} {:<12} ", look.what), &look.found, width)?;
-            if let Some(to_do) = &look.to_do {
+            print_prose(&mut out, &format!("{mark:<8} {:<12} ", check.what), &check.found, width)?;
+            if let Some(to_do) = &check.to_do {
                 print_prose(&mut out, &format!("{:<22}-> ", ""), to_do, width)?;
             }
         }
@@ -96,31 +96,33 @@ pub fn run(json: bool) -> Result<Exit> {
     Ok(if is_well { Exit::Clean } else { Exit::Found })
 }
 
-fn looks() -> Vec<Look> {
-    let watch = seen();
-    let file = watch.as_ref().map_or_else(|_| CONFIG_FILE.into(), |seen| PathBuf::from(&seen.settings_file));
+fn checks() -> Vec<DoctorCheck> {
+    let status = watch_status_or_reason();
+    let file = status.as_ref().map_or_else(|_| CONFIG_FILE.into(), |status| PathBuf::from(&status.settings_file));
     let read = WatchConfig::read(&file, false);
     let config = read.as_ref().cloned().unwrap_or_default();
     let survey = survey(&SystemRoot::default(), &config.also);
-    let mut looks = vec![permission(), disks(&survey, &config), detection(&survey), smartctl(), settings(&file, read)];
-    looks.extend(timeouts(&survey));
-    looks.extend(watched(watch));
-    looks.push(clock());
-    let others = survey.others.into_iter();
-    looks.extend(others.map(|other| note("also here", format!("{}: {}", other.who, other.what), &other.advice)));
-    looks
+    let mut checks = vec![permission(), disks(&survey, &config), detection(&survey), smartctl(), settings(&file, read)];
+    checks.extend(timeouts(&survey));
+    checks.extend(watch_checks(status));
+    checks.push(clock());
+    let programs = survey.others.into_iter();
+    checks.extend(
+        programs.map(|program| note("also here", format!("{}: {}", program.who, program.what), &program.advice)),
+    );
+    checks
 }
 
-fn permission() -> Look {
+fn permission() -> DoctorCheck {
     match own_uid() {
         0 => ok("permission", "this is root"),
         user => missing("permission", format!("this is user {user}: disks are root's"), "sudo scrubjay doctor"),
     }
 }
 
-fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
-    let is_left_alone = |disk: &&SeenDisk| config.never.iter().any(|name| is_called(disk, name));
-    let left_alone = survey.disks.iter().filter(is_left_alone).count();
+fn disks(survey: &HostSurvey, config: &WatchConfig) -> DoctorCheck {
+    let is_excluded = |disk: &&SeenDisk| config.never.iter().any(|name| is_called(disk, name));
+    let excluded = survey.disks.iter().filter(is_excluded).count();
     match survey.disks.len() {
         0 => missing(
             "disks",
@@ -128,15 +130,15 @@ fn disks(survey: &HostSurvey, config: &WatchConfig) -> Look {
             "other devices are watched by name: also = [\"/dev/loop7\"] in the settings",
         ),
         count => {
-            let alone = if left_alone == 0 { String::new() } else { format!("; {left_alone} left alone (never)") };
+            let remark = if excluded == 0 { String::new() } else { format!("; {excluded} left alone (never)") };
             let arrays = counted(survey.arrays.len() as u64, "array");
-            ok("disks", format!("{}, {arrays}{alone}", counted(count as u64, "disk")))
+            ok("disks", format!("{}, {arrays}{remark}", counted(count as u64, "disk")))
         }
     }
 }
 
 /// Checks how foreground requests are seen, on the first disk.
-fn detection(survey: &HostSurvey) -> Look {
+fn detection(survey: &HostSurvey) -> DoctorCheck {
     let Some(disk) = survey.disks.first() else { return note("detection", "not tried: there is no disk", "nothing") };
     let node = DiskNode::of_folder(&Path::new("/sys/block").join(&disk.facts.name)).ok();
     let opened = detector::open(node.as_ref(), None, RequestsWhose::All);
@@ -150,7 +152,7 @@ fn detection(survey: &HostSurvey) -> Look {
     }
 }
 
-fn smartctl() -> Look {
+fn smartctl() -> DoctorCheck {
     match Smartctl::default().version() {
         Ok(version) => ok("smartctl", format!("version {version}")),
         Err(obstacle) => missing("smartctl", obstacle.words(), "apt install smartmontools"),
@@ -166,11 +168,11 @@ struct MemberTimeout {
 
 /// Checks whether the kernel waits for each disk of an array as long as the disk may try a bad sector. Asks the drives,
 /// as root.
-fn timeouts(survey: &HostSurvey) -> Option<Look> {
+fn timeouts(survey: &HostSurvey) -> Option<DoctorCheck> {
     let places = survey.arrays.iter().flat_map(|array| &array.members);
     let members: BTreeSet<&str> = places.filter_map(|place| place.disk.as_deref()).collect();
     let disks = survey.disks.iter().filter(|disk| members.contains(disk.facts.name.as_str()));
-    let asked = disks.filter(|_| own_uid() == 0).filter_map(|disk| {
+    let limits = disks.filter(|_| own_uid() == 0).filter_map(|disk| {
         let folder = Path::new("/sys/block").join(&disk.facts.name);
         let kernel = SystemRoot::default().number(&folder.join("device/timeout"))?;
         let limit = match kernel {
@@ -179,15 +181,15 @@ fn timeouts(survey: &HostSurvey) -> Option<Look> {
         };
         Some(MemberTimeout { name: disk.facts.name.clone(), kernel, limit })
     });
-    timeouts_of(&asked.collect::<Vec<_>>())
+    timeouts_of(&limits.collect::<Vec<_>>())
 }
 
 /// The result of that check; `None`: there are no such disks.
-fn timeouts_of(members: &[MemberTimeout]) -> Option<Look> {
-    const WHAT: &str = "timeouts";
-    let names = |is_one: &dyn Fn(&MemberTimeout) -> bool| {
+fn timeouts_of(members: &[MemberTimeout]) -> Option<DoctorCheck> {
+    const NAME: &str = "timeouts";
+    let names = |is_named: &dyn Fn(&MemberTimeout) -> bool| {
         let names: Vec<&str> =
-            members.iter().filter(|member| is_one(member)).map(|member| member.name.as_str()).collect();
+            members.iter().filter(|member| is_named(member)).map(|member| member.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
     let is_short = |member: &MemberTimeout| {
@@ -204,23 +206,23 @@ fn timeouts_of(members: &[MemberTimeout]) -> Option<Look> {
             "{names}: may try a bad sector for longer than the kernel waits ({kernel} s), which then resets the drive, and an array \
              may take it out"
         );
-        return Some(missing(WHAT, found, TIMEOUTS_ADVICE));
+        return Some(missing(NAME, found, TIMEOUTS_ADVICE));
     }
     if let Some(names) = names(&|member| matches!(member.limit, Err(SmartObstacle::Asleep))) {
         let found = format!("{names}: asleep, and not asked how long they may try a bad sector");
-        return Some(note(WHAT, found, "ask again when they are awake"));
+        return Some(note(NAME, found, "ask again when they are awake"));
     }
     let refused = members.iter().find_map(|member| Some((&member.name, member.limit.as_ref().err()?)));
     if let Some((name, obstacle)) = refused {
         let found = format!("{name}: did not say how long it may try a bad sector: {}", obstacle.words());
         let to_do = format!("ask it: smartctl -l scterc /dev/{name} (behind a USB bridge with -d TYPE)");
-        return Some(note(WHAT, found, &to_do));
+        return Some(note(NAME, found, &to_do));
     }
     let count = counted(members.len() as u64, "disk");
-    Some(ok(WHAT, format!("{count} of arrays: none is known to try a bad sector for longer than the kernel waits")))
+    Some(ok(NAME, format!("{count} of arrays: none is known to try a bad sector for longer than the kernel waits")))
 }
 
-fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
+fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> DoctorCheck {
     let channels = read.as_ref().map(|config| AlertChannels::from_settings(&config.alert).map(drop));
     if let Ok(Err(fault)) = channels {
         if own_uid() != 0 {
@@ -237,19 +239,19 @@ fn settings(file: &Path, read: Result<WatchConfig, JobError>) -> Look {
 }
 
 /// Checks the daemon, and its own status.
-fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
-    let seen = match seen {
-        Ok(seen) => seen,
+fn watch_checks(status: Result<Box<WatchDocument>, String>) -> Vec<DoctorCheck> {
+    let status = match status {
+        Ok(status) => status,
         Err(why) if own_uid() != 0 => return vec![note("watch", why, "sudo scrubjay doctor")],
         Err(why) => return vec![missing("watch", why, "sudo systemctl enable --now scrubjay")],
     };
-    let mut looks = vec![ok("watch", format!("version {} is running", seen.version))];
-    if seen.channels.is_empty() {
-        looks.push(missing("alerts", "nobody is told: there is no channel", "sudo scrubjay setup"));
+    let mut checks = vec![ok("watch", format!("version {} is running", status.version))];
+    if status.channels.is_empty() {
+        checks.push(missing("alerts", "nobody is told: there is no channel", "sudo scrubjay setup"));
     }
-    for channel in &seen.channels {
+    for channel in &status.channels {
         let failing = channel.last.as_ref().filter(|last| !last.is_accepted);
-        looks.push(match (failing, channel.proof.starts_with("proven")) {
+        checks.push(match (failing, channel.proof.starts_with("proven")) {
             (Some(last), _) => missing(
                 "alerts",
                 format!("{}: {}", channel.name, last.said),
@@ -261,11 +263,11 @@ fn watched(seen: Result<Box<WatchDocument>, String>) -> Vec<Look> {
             }
         });
     }
-    looks.extend(seen.troubles.iter().map(|trouble| missing("watch", trouble.clone(), "see the line itself")));
-    looks
+    checks.extend(status.troubles.iter().map(|trouble| missing("watch", trouble.clone(), "see the line itself")));
+    checks
 }
 
-fn clock() -> Look {
+fn clock() -> DoctorCheck {
     match clock::today().0 {
         now if now < CLOCK_MIN => missing(
             "clock",
@@ -288,17 +290,22 @@ mod tests {
         let good = member("sdc", 30, Ok(RecoveryLimit::Deciseconds(70)));
         let patient = member("sdd", 180, Ok(RecoveryLimit::Unsaid));
         let asleep = member("sde", 30, Err(SmartObstacle::Asleep));
-        let look = timeouts_of(&[short, slow, good, patient, asleep]).unwrap();
-        assert_eq!(look.state, LookState::Missing);
-        assert!(look.found.starts_with("sda, sdb: may try"), "{}", look.found);
+        let check = timeouts_of(&[short, slow, good, patient, asleep]).unwrap();
+        assert_eq!(check.state, DoctorState::Missing);
+        assert!(check.found.starts_with("sda, sdb: may try"), "{}", check.found);
         let good = || member("sdc", 30, Ok(RecoveryLimit::Deciseconds(70)));
-        let look = timeouts_of(&[good(), member("sde", 30, Err(SmartObstacle::Asleep))]).unwrap();
-        assert_eq!((look.state, look.found.starts_with("sde:")), (LookState::Note, true), "{}", look.found);
+        let check = timeouts_of(&[good(), member("sde", 30, Err(SmartObstacle::Asleep))]).unwrap();
+        assert_eq!((check.state, check.found.starts_with("sde:")), (DoctorState::Note, true), "{}", check.found);
         let bridge = Err(SmartObstacle::TypeNeeded { usb: None, proposed: None });
-        let look = timeouts_of(&[good(), member("sdf", 30, bridge)]).unwrap();
-        assert_eq!((look.state, look.found.starts_with("sdf: did not say")), (LookState::Note, true), "{}", look.found);
-        assert!(look.to_do.as_deref().is_some_and(|to_do| to_do.contains("scterc /dev/sdf")), "{:?}", look.to_do);
-        assert_eq!(timeouts_of(&[good()]).unwrap().state, LookState::Ok);
+        let check = timeouts_of(&[good(), member("sdf", 30, bridge)]).unwrap();
+        assert_eq!(
+            (check.state, check.found.starts_with("sdf: did not say")),
+            (DoctorState::Note, true),
+            "{}",
+            check.found
+        );
+        assert!(check.to_do.as_deref().is_some_and(|to_do| to_do.contains("scterc /dev/sdf")), "{:?}", check.to_do);
+        assert_eq!(timeouts_of(&[good()]).unwrap().state, DoctorState::Ok);
         assert!(timeouts_of(&[]).is_none());
     }
 }

@@ -22,15 +22,15 @@ const HEADINGS: [&str; 4] = ["WHEN", "EVENT", "OF", "WHAT"];
 
 /// Prints the events.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
-    let seen = super::seen().ok();
-    let of_watch = || seen.as_ref().map_or_else(|| state_folder(None), |seen| PathBuf::from(&seen.folder));
-    let file = args.state.clone().unwrap_or_else(of_watch).join("history.db");
+    let watch = super::watch_status_or_reason().ok();
+    let watch_folder = || watch.as_ref().map_or_else(|| state_folder(None), |watch| PathBuf::from(&watch.folder));
+    let file = args.state.clone().unwrap_or_else(watch_folder).join("history.db");
     if file.try_exists().is_ok_and(|is_there| !is_there) {
         let file = file.display();
         return Err(Usage(format!("{file} is not there: no watch has run with this folder (--state)")).into());
     }
     let history = HistoryDatabase::open_read_only(&file)?;
-    let key = args.disk.as_deref().map(|disk| key_of(disk, seen.as_deref())).transpose()?;
+    let key = args.disk.as_deref().map(|disk| key_of(disk, watch.as_deref())).transpose()?;
     let events = history.events(args.limit as usize, key.as_ref())?;
     let mut out = io::stdout().lock();
     if args.json {
@@ -47,14 +47,14 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
         }
         return Ok(Exit::Clean);
     }
-    let rows: Vec<Vec<String>> = events.iter().map(|event| row(event, seen.as_deref())).collect();
+    let rows: Vec<Vec<String>> = events.iter().map(|event| row(event, watch.as_deref())).collect();
     columns::print(&HEADINGS, &[], &rows, disks::width(), &mut out)?;
     Ok(Exit::Clean)
 }
 
-fn row(event: &HistoryEvent, seen: Option<&WatchDocument>) -> Vec<String> {
+fn row(event: &HistoryEvent, watch: Option<&WatchDocument>) -> Vec<String> {
     // An array is shown by its name, or by the beginning of its UUID.
-    let array = seen.and_then(|seen| seen.arrays.iter().find(|array| array.key == event.subject));
+    let array = watch.and_then(|watch| watch.arrays.iter().find(|array| array.key == event.subject));
     let subject = match array {
         Some(array) => array.name.clone(),
         None if event.subject.len() == UUID_LENGTH => event.subject[..8].to_owned(),
@@ -65,8 +65,8 @@ fn row(event: &HistoryEvent, seen: Option<&WatchDocument>) -> Vec<String> {
 
 /// The identity of the disk that has this name now, or of one that is gone.
 fn key_of(name: &str, watch: Option<&WatchDocument>) -> Result<DiskKey> {
-    let seen = survey(&SystemRoot::default(), &[name.into()]);
-    let found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, name)).collect();
+    let survey = survey(&SystemRoot::default(), &[name.into()]);
+    let found: Vec<&SeenDisk> = survey.disks.iter().filter(|disk| is_called(disk, name)).collect();
     match found[..] {
         [disk] => Ok(disk.facts.key.clone()),
         [] => {

@@ -10,8 +10,8 @@ use std::io;
 
 /// Makes the light blink, or prints how else to find the disk.
 pub fn run(args: &LocateArgs) -> Result<Exit> {
-    let seen = survey(&SystemRoot::default(), &[args.disk.clone().into()]);
-    let mut found: Vec<&SeenDisk> = seen.disks.iter().filter(|disk| is_called(disk, &args.disk)).collect();
+    let survey = survey(&SystemRoot::default(), &[args.disk.clone().into()]);
+    let mut found: Vec<&SeenDisk> = survey.disks.iter().filter(|disk| is_called(disk, &args.disk)).collect();
     let disk = match found.len() {
         1 => found.remove(0),
         0 => return gone(&args.disk),
@@ -23,11 +23,11 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     if let Some(file) = &disk.locate {
         locate(file, !args.off).with_context(|| format!("{}: its light cannot be switched", facts.name))?;
         let bay = facts.bay.as_deref().unwrap_or("?");
-        let (does, hint) = match args.off {
+        let (effect, hint) = match args.off {
             true => ("does not blink any more", String::new()),
             false => ("blinks", format!(" (scrubjay locate {} --off)", args.disk)),
         };
-        print_line(&mut out, format_args!("{}: bay {bay} {does}; serial {serial}{hint}", facts.name))?;
+        print_line(&mut out, format_args!("{}: bay {bay} {effect}; serial {serial}{hint}", facts.name))?;
         return Ok(Exit::Clean);
     }
     print_line(&mut out, format_args!("{}: no light that could blink. Look for this on its label:", facts.name))?;
@@ -39,17 +39,17 @@ pub fn run(args: &LocateArgs) -> Result<Exit> {
     if let Some(place) = &disk.by_path {
         print_line(&mut out, format_args!("  place    {place}"))?;
     }
-    let last = match disk.serial {
+    let warning = match disk.serial {
         Some(_) => "Before you pull it: compare the serial number. The wrong disk is data lost.",
         None => "It tells no serial number: look twice. The wrong disk is data lost.",
     };
-    print_line(&mut out, format_args!("{last}"))?;
+    print_line(&mut out, format_args!("{warning}"))?;
     Ok(Exit::Clean)
 }
 
 /// Prints what the watch knows of an absent disk.
 fn gone(name: &str) -> Result<Exit> {
-    let watch = super::seen().ok();
+    let watch = super::watch_status_or_reason().ok();
     let Some(disk) = super::gone(watch.as_deref(), name)? else {
         return Err(Usage(format!("{name}: no such disk: `scrubjay status` lists them")).into());
     };

@@ -54,11 +54,11 @@ fn as_error(error: WatchClientError) -> anyhow::Error {
 /// # Errors
 /// When several disks had this name.
 pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&'w DiskEntry>> {
-    let is_it = |disk: &&DiskEntry| {
+    let is_match = |disk: &&DiskEntry| {
         let serial = disk.serial.as_deref().unwrap_or_default();
         disk.name.is_none() && (disk.last_name == name || is_alike(&disk.key, name) || is_alike(serial, name))
     };
-    let mut found = watch.into_iter().flat_map(|watch| &watch.disks).filter(is_it);
+    let mut found = watch.into_iter().flat_map(|watch| &watch.disks).filter(is_match);
     match (found.next(), found.next()) {
         (first, None) => Ok(first),
         _ => Err(crate::exit::Usage(format!("{name}: several disks were called so: use a serial number")).into()),
@@ -66,8 +66,8 @@ pub fn gone<'w>(watch: Option<&'w WatchDocument>, name: &str) -> Result<Option<&
 }
 
 /// The watch's status; or why it cannot be asked, in words for people.
-pub fn seen() -> Result<Box<WatchDocument>, String> {
-    picture().map_err(|error| match error.downcast_ref() {
+pub fn watch_status_or_reason() -> Result<Box<WatchDocument>, String> {
+    watch_status().map_err(|error| match error.downcast_ref() {
         Some(WatchClientError::Absent(_)) => {
             "The watch is not running: no disk is read by itself, nobody is told. Start it: sudo systemctl enable --now scrubjay".to_owned()
         }
@@ -75,10 +75,10 @@ pub fn seen() -> Result<Box<WatchDocument>, String> {
     })
 }
 
-/// The watch's status, as [`seen`] gets it; or the error of the verb.
-pub fn picture() -> Result<Box<WatchDocument>> {
+/// The watch's status, as [`watch_status_or_reason`] gets it; or the error of the verb.
+pub fn watch_status() -> Result<Box<WatchDocument>> {
     match ask(&WatchRequest::Status)? {
-        WatchAnswer::Status(seen) => Ok(seen),
+        WatchAnswer::Status(status) => Ok(status),
         _ => anyhow::bail!("the watch answered something else: is it another version?"),
     }
 }

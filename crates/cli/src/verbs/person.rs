@@ -10,31 +10,31 @@ use std::io;
 
 /// Accepts the open incidents of a subject until they grow.
 pub fn accept(args: &SubjectArgs) -> Result<Exit> {
-    tell(&WatchRequest::Accept { subject: args.subject.clone() })
+    send(&WatchRequest::Accept { subject: args.subject.clone() })
 }
 
 /// Forgets a disk or array that was taken out for good.
 pub fn forget(args: &SubjectArgs) -> Result<Exit> {
-    tell(&WatchRequest::Forget { subject: args.subject.clone() })
+    send(&WatchRequest::Forget { subject: args.subject.clone() })
 }
 
 /// Pauses reading.
 pub fn pause(args: &PauseArgs) -> Result<Exit> {
-    tell(&WatchRequest::Pause { seconds: args.time })
+    send(&WatchRequest::Pause { seconds: args.time })
 }
 
 /// Reads a disk or checks an array out of its turn.
 pub fn scrub_now(args: &ScrubNowArgs) -> Result<Exit> {
-    tell(&WatchRequest::ScrubNow { subject: args.subject.clone() })
+    send(&WatchRequest::ScrubNow { subject: args.subject.clone() })
 }
 
 /// Ends the pause.
 pub fn resume() -> Result<Exit> {
-    tell(&WatchRequest::Resume)
+    send(&WatchRequest::Resume)
 }
 
 /// Sends a command, and prints the answer.
-pub fn tell(request: &WatchRequest) -> Result<Exit> {
+pub fn send(request: &WatchRequest) -> Result<Exit> {
     match ask(request)? {
         WatchAnswer::Done { said } => {
             print_line(&mut io::stdout().lock(), format_args!("{said}"))?;

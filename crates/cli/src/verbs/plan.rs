@@ -1,6 +1,6 @@
 //! `scrubjay plan`: when each disk is read and each array checked, until when, and what will be late.
 
-use super::picture;
+use super::watch_status;
 use crate::exit::Exit;
 use crate::{columns, disks};
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 const HEADINGS: [&str; 7] = ["DISK", "SIZE", "OLDEST READ", "ENDS", "MUST END BY", "IN TIME", "NOW"];
-const LEAST: [&str; 2] = ["SIZE", "OLDEST READ"];
+const LEAST_IMPORTANT: [&str; 2] = ["SIZE", "OLDEST READ"];
 /// Seconds beyond which the end of a pass is shown without a date.
 const FAR: u64 = 366 * DAY;
 
@@ -29,16 +29,16 @@ struct PlanDocument<'d> {
 
 /// Prints the plan.
 pub fn run(json: bool) -> Result<Exit> {
-    let seen = picture()?;
+    let status = watch_status()?;
     let mut out = io::stdout().lock();
     if json {
-        let WatchDocument { time, paused_until, disks, arrays, .. } = &*seen;
+        let WatchDocument { time, paused_until, disks, arrays, .. } = &*status;
         let document = PlanDocument { schema: 1, time: *time, paused_until: *paused_until, disks, arrays };
         writeln!(out, "{}", serde_json::to_string(&document).context("the plan as JSON")?)?;
     } else {
-        write(&seen, disks::width(), &mut out)?;
+        write(&status, disks::width(), &mut out)?;
     }
-    let is_late = planned(&seen).iter().any(|planned| planned.reading.lateness != Some(0));
+    let is_late = planned(&status).iter().any(|planned| planned.reading.lateness != Some(0));
     Ok(if is_late { Exit::Found } else { Exit::Clean })
 }
 
@@ -51,12 +51,12 @@ struct Planned<'d> {
 }
 
 /// All that is present: the disks, then the arrays whose checkers are driven.
-fn planned(seen: &WatchDocument) -> Vec<Planned<'_>> {
-    let disks = seen.disks.iter().filter_map(|disk| {
+fn planned(status: &WatchDocument) -> Vec<Planned<'_>> {
+    let disks = status.disks.iter().filter_map(|disk| {
         let (name, bytes) = (disk.name.clone()?, Some(disk.bytes));
         Some(Planned { name, bytes, is_array: false, reading: &disk.reading })
     });
-    let arrays = seen.arrays.iter().filter(|array| array.is_there).filter_map(|array| {
+    let arrays = status.arrays.iter().filter(|array| array.is_there).filter_map(|array| {
         let name = format!("array {}", array.name);
         Some(Planned { name, bytes: None, is_array: true, reading: array.check.as_ref()? })
     });
@@ -66,10 +66,10 @@ fn planned(seen: &WatchDocument) -> Vec<Planned<'_>> {
 /// Their number in words: `8 disks and 1 array`.
 fn count_words(planned: &[&Planned<'_>]) -> String {
     let arrays = planned.iter().filter(|planned| planned.is_array).count();
-    let words = |count: usize, what: &str| match count {
+    let words = |count: usize, noun: &str| match count {
         0 => None,
-        1 => Some(format!("1 {what}")),
-        _ => Some(format!("{count} {what}s")),
+        1 => Some(format!("1 {noun}")),
+        _ => Some(format!("{count} {noun}s")),
     };
     let words: Vec<String> =
         [words(planned.len() - arrays, "disk"), words(arrays, "array")].into_iter().flatten().collect();
@@ -77,28 +77,28 @@ fn count_words(planned: &[&Planned<'_>]) -> String {
 }
 
 /// Writes the plan for people.
-pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    if let Some(until) = seen.paused_until {
+pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    if let Some(until) = status.paused_until {
         writeln!(out, "Paused until {}; to go on sooner: sudo scrubjay resume\n", moment(until))?;
     }
-    let all = planned(seen);
-    let there: Vec<&Planned<'_>> = all.iter().collect();
+    let all = planned(status);
+    let present: Vec<&Planned<'_>> = all.iter().collect();
     let late: Vec<&Planned<'_>> = all.iter().filter(|planned| planned.reading.lateness != Some(0)).collect();
-    match (there.len(), late.len()) {
+    match (present.len(), late.len()) {
         (0, _) => writeln!(out, "There is no disk to be read.")?,
-        (_, 0) if there.iter().any(|planned| is_uncertain(planned.reading)) => {
-            writeln!(out, "{} will most likely be read in time.", count_words(&there))?;
+        (_, 0) if present.iter().any(|planned| is_uncertain(planned.reading)) => {
+            writeln!(out, "{} will most likely be read in time.", count_words(&present))?;
         }
-        (_, 0) => writeln!(out, "{} will be read in time.", count_words(&there))?,
-        _ => writeln!(out, "Of {}, {} will most likely be late.", count_words(&there), count_words(&late))?,
+        (_, 0) => writeln!(out, "{} will be read in time.", count_words(&present))?,
+        _ => writeln!(out, "Of {}, {} will most likely be late.", count_words(&present), count_words(&late))?,
     }
-    if there.is_empty() {
+    if present.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    let rows: Vec<Vec<String>> = there.iter().map(|planned| row(planned, seen.time)).collect();
-    columns::print(&HEADINGS, &LEAST, &rows, width, out)?;
-    let budgets: std::collections::BTreeSet<u64> = there.iter().map(|planned| planned.reading.budget_nanos).collect();
+    let rows: Vec<Vec<String>> = present.iter().map(|planned| row(planned, status.time)).collect();
+    columns::print(&HEADINGS, &LEAST_IMPORTANT, &rows, width, out)?;
+    let budgets: std::collections::BTreeSet<u64> = present.iter().map(|planned| planned.reading.budget_nanos).collect();
     let budgets: Vec<String> = budgets.into_iter().rev().map(|nanos| show_time(Nanos(nanos))).collect();
     writeln!(out)?;
     if rows.iter().any(|row| row[3].contains(" to ")) {

@@ -14,43 +14,43 @@ use std::io;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 /// The hint for a key that is not valid without another one.
-const SEVERAL: &str =
+const SEVERAL_KEYS_HINT: &str =
     r#"; several at once: scrubjay set alert.email '{ to = ["me@example.org"], server = "smtp.example.org" }'"#;
 
 /// Changes the setting, and has the watch read it.
 pub fn run(args: &SetArgs) -> Result<Exit> {
     let file = SettingsFile::read(args.config.as_deref())?;
     let after =
-        changed(&file.text, &args.key, &args.value).map_err(|what| Usage(format!("{what}: nothing was written")))?;
+        changed(&file.text, &args.key, &args.value).map_err(|error| Usage(format!("{error}: nothing was written")))?;
     let fault = fault_of(&after)?;
     // An error that was in the file before is not this key's fault.
     if let Some(fault) = fault.filter(|fault| fault_of(&file.text).ok().flatten().as_ref() != Some(fault)) {
-        let is_pair = args.key.starts_with("alert.") && !fault.starts_with(&format!("{}:", args.key));
-        let hint = if is_pair { SEVERAL } else { "" };
+        let is_incomplete_channel = args.key.starts_with("alert.") && !fault.starts_with(&format!("{}:", args.key));
+        let hint = if is_incomplete_channel { SEVERAL_KEYS_HINT } else { "" };
         return Err(Usage(format!("{fault}: nothing was written{hint}")).into());
     }
     file.replace(&after)?;
     let path = file.path.display();
-    let say = |words: String| print_prose(&mut io::stdout().lock(), "", &words, disks::width());
+    let print = |words: String| print_prose(&mut io::stdout().lock(), "", &words, disks::width());
     match ask(&WatchRequest::Reload) {
-        Ok(WatchAnswer::Done { said }) if said.ends_with(&path.to_string()) => say(said)?,
+        Ok(WatchAnswer::Done { said }) if said.ends_with(&path.to_string()) => print(said)?,
         Ok(WatchAnswer::Done { .. }) => {
-            let read = settings_file::used()?;
-            say(format!("written to {path}; the watch that runs reads another file, {}", read.display()))?;
+            let read = settings_file::path_in_use()?;
+            print(format!("written to {path}; the watch that runs reads another file, {}", read.display()))?;
             return Ok(Exit::Found);
         }
         Err(error) if error.is::<Usage>() => {
-            say(format!("written to {path}, but the watch that runs refuses it: {error}"))?;
+            print(format!("written to {path}, but the watch that runs refuses it: {error}"))?;
             return Ok(Exit::Failed);
         }
-        Ok(_) | Err(_) => say(format!("written to {path}; the watch reads it when it is next started"))?,
+        Ok(_) | Err(_) => print(format!("written to {path}; the watch reads it when it is next started"))?,
     }
     Ok(Exit::Clean)
 }
 
 /// What is wrong with the channels of these settings.
 fn fault_of(text: &str) -> Result<Option<String>> {
-    let config = WatchConfig::parse(text).map_err(|what| Usage(format!("{what}: nothing was written")))?;
+    let config = WatchConfig::parse(text).map_err(|error| Usage(format!("{error}: nothing was written")))?;
     Ok(AlertChannels::from_settings(&config.alert).err().map(|fault| fault.to_string()))
 }
 
@@ -85,8 +85,8 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
         match WatchConfig::parse(&after) {
             Ok(_) => return Ok(after),
             // The line number `:LINE: ` is of a text that is not written.
-            Err(what) if refusal.is_empty() => {
-                refusal = what.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned();
+            Err(error) if refusal.is_empty() => {
+                refusal = error.trim_start_matches(|c: char| c == ':' || c == ' ' || c.is_ascii_digit()).to_owned();
                 if !refusal.contains("expected a sequence") {
                     break;
                 }
@@ -101,11 +101,11 @@ fn changed(text: &str, key: &str, value: &str) -> Result<String, String> {
 fn table_of<'d>(document: &'d mut DocumentMut, names: &[&str]) -> Result<&'d mut Table, String> {
     let mut table: &mut Table = document.as_table_mut();
     for name in names {
-        let below = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
-        if let Some(inline) = below.as_inline_table() {
-            *below = Item::Table(inline.clone().into_table());
+        let entry = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
+        if let Some(inline) = entry.as_inline_table() {
+            *entry = Item::Table(inline.clone().into_table());
         }
-        table = below.as_table_mut().ok_or_else(|| format!("{name} is no table in this file: edit it by hand"))?;
+        table = entry.as_table_mut().ok_or_else(|| format!("{name} is no table in this file: edit it by hand"))?;
     }
     Ok(table)
 }
@@ -140,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
-        for (key, value, what) in [
+    fn invalid_keys_and_values_are_refused() {
+        for (key, value, words) in [
             ("scrub.every", "1h", "less than a day"),
             ("scrub.speed", "7", "unknown field `speed`"),
             ("scrub.", "7", "a key is needed"),
             ("host.name", "a", "host is no table"),
         ] {
             let refused = changed("host = \"nas1\"\n", key, value).unwrap_err();
-            assert!(refused.contains(what), "{refused}");
+            assert!(refused.contains(words), "{refused}");
             assert!(!refused.contains('\n'), "{refused}");
         }
     }

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The absolute path of a file, links followed, so that a link stays a link.
-pub fn real(path: &Path) -> PathBuf {
+pub fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -19,14 +19,14 @@ pub fn real(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When a watch runs, and does not report its file.
-pub fn used() -> Result<PathBuf> {
+pub fn path_in_use() -> Result<PathBuf> {
     let is_silent = |error: &WatchClientError| !matches!(error, WatchClientError::Absent(_));
-    match super::picture() {
-        Ok(seen) => Ok(seen.settings_file.into()),
+    match super::watch_status() {
+        Ok(status) => Ok(status.settings_file.into()),
         Err(error) if error.downcast_ref().is_some_and(is_silent) => {
             Err(error.context("name the file with --config: the watch that runs does not say which it reads"))
         }
-        Err(_) => Ok(real(Path::new(CONFIG_FILE))),
+        Err(_) => Ok(real_path(Path::new(CONFIG_FILE))),
     }
 }
 
@@ -44,14 +44,14 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// Reads the named file; without a name, the one that the watch reads or would read.
     pub fn read(named: Option<&Path>) -> Result<SettingsFile> {
-        let path = named.map_or_else(used, |named| Ok(real(named)))?;
+        let path = named.map_or_else(path_in_use, |named| Ok(real_path(named)))?;
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
         };
-        let config = WatchConfig::parse(&text).map_err(|what| Usage(format!("{}{what}", path.display())))?;
-        let mode = fs::metadata(&path).ok().map(|about| about.permissions().mode() & 0o7777);
+        let config = WatchConfig::parse(&text).map_err(|error| Usage(format!("{}{error}", path.display())))?;
+        let mode = fs::metadata(&path).ok().map(|metadata| metadata.permissions().mode() & 0o7777);
         Ok(SettingsFile { path, text, config, mode })
     }
 

@@ -40,7 +40,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         let answers = questions(&mut out)?;
         let after = with_mail(&file.text, &answers, path)?;
         write_password(path, &answers)?;
-        let config = WatchConfig::parse(&after).map_err(|what| Usage(format!("{shown}{what}")))?;
+        let config = WatchConfig::parse(&after).map_err(|error| Usage(format!("{shown}{error}")))?;
         AlertChannels::from_settings(&config.alert)
             .map_err(|fault| Usage(format!("{fault}: the settings stay as they were; begin anew: scrubjay setup")))?;
         file.replace(&after)?;
@@ -48,27 +48,27 @@ pub fn run(args: &SetupArgs) -> Result<Exit> {
         print_line(&mut out, format_args!("Written: {shown}"))?;
     }
     // The command that continues here.
-    let again = match &args.config {
+    let resume_command = match &args.config {
         Some(_) => format!("sudo scrubjay setup --config {shown}"),
         None => "sudo scrubjay setup".to_owned(),
     };
     match ask(&WatchRequest::Reload) {
         Ok(WatchAnswer::Done { said }) if said.ends_with(&path.display().to_string()) => {
-            prove(&mut out, &shown, has_mail, &again)
+            prove(&mut out, &shown, has_mail, &resume_command)
         }
         Ok(_) => {
-            let other = shown_path(&settings_file::used()?);
+            let other = shown_path(&settings_file::path_in_use()?);
             print_prose(&mut out, "", &format!("The watch that runs reads another file, {other}."), disks::width())?;
             print_line(
                 &mut out,
                 format_args!("End it, and start it with this one:  sudo scrubjay watch --config {shown}"),
             )?;
-            print_line(&mut out, format_args!("Then go on here:  {again}"))?;
+            print_line(&mut out, format_args!("Then go on here:  {resume_command}"))?;
             Ok(Exit::Found)
         }
         Err(error) => {
             print_prose(&mut out, "", &format!("{error:#}"), disks::width())?;
-            print_line(&mut out, format_args!("Then go on here:  {again}"))?;
+            print_line(&mut out, format_args!("Then go on here:  {resume_command}"))?;
             Ok(Exit::Found)
         }
     }
@@ -101,8 +101,8 @@ fn questions(out: &mut impl Write) -> Result<MailAnswers> {
     Ok(MailAnswers { to, server: Some(server), user: Some(user), password: Some(password) })
 }
 
-fn question(out: &mut impl Write, what: &str) -> Result<String> {
-    write!(out, "{what}: ")?;
+fn question(out: &mut impl Write, prompt: &str) -> Result<String> {
+    write!(out, "{prompt}: ")?;
     out.flush()?;
     line()
 }
@@ -137,7 +137,8 @@ fn with_mail(before: &str, answers: &MailAnswers, path: &Path) -> Result<String>
         let file = password_file(path);
         after.push_str(&format!("user = {}\npassword-file = {}\n", quoted(user)?, quoted(&file.to_string_lossy())?));
     }
-    WatchConfig::parse(&after).map_err(|what| Usage(format!("that makes no settings: {what}: nothing was written")))?;
+    WatchConfig::parse(&after)
+        .map_err(|error| Usage(format!("that makes no settings: {error}: nothing was written")))?;
     Ok(after)
 }
 
@@ -158,7 +159,7 @@ fn write_password(path: &Path, answers: &MailAnswers) -> Result<()> {
 }
 
 /// Sends a test, and asks for its code.
-fn prove(out: &mut impl Write, file: &str, has_mail: bool, again: &str) -> Result<Exit> {
+fn prove(out: &mut impl Write, file: &str, has_mail: bool, resume_command: &str) -> Result<Exit> {
     if has_mail {
         let mail = alert::alerts(&WatchRequest::Alerts)?.channels.into_iter().find(|channel| channel.name == EMAIL);
         if let Some(mail) = mail.filter(|mail| mail.proof.starts_with("proven") && mail.failing_since.is_none()) {
@@ -180,7 +181,7 @@ fn prove(out: &mut impl Write, file: &str, has_mail: bool, again: &str) -> Resul
         if password.exists() {
             print_line(out, format_args!("The password is in {}.", shown_path(&password)))?;
         }
-        print_line(out, format_args!("Then go on here:  {again}"))?;
+        print_line(out, format_args!("Then go on here:  {resume_command}"))?;
         return Ok(Exit::Found);
     }
     for _ in 0..TRIES {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_stays_and_mail_is_added() {
+    fn existing_settings_stay_and_mail_is_added() {
         let before = "# mine\nhost = \"nas1\"";
         let after = with_mail(before, &answers(Some("a\"b")), Path::new("/etc/scrubjay/config.toml")).unwrap();
         assert!(after.starts_with("# mine\nhost = \"nas1\"\n\n[alert.email]\n"), "{after}");
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_is_for_its_owner_alone() {
+    fn the_password_file_is_readable_by_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("etc/config.toml");

@@ -13,52 +13,52 @@ const DISKS: [&str; 7] = ["DISK", "SERIAL", "MODEL", "STATE", "LAST FULL READ", 
 /// Entries of what to do that are numbered, at most.
 const TO_DO_MAX: usize = 3;
 /// Columns that are left out first in a narrow terminal.
-const LEAST: [&str; 2] = ["MODEL", "SERIAL"];
+const LEAST_IMPORTANT: [&str; 2] = ["MODEL", "SERIAL"];
 /// Disks that are listed one by one; if there are more, only those that deviate are.
 const LISTED_MAX: usize = 24;
 
 /// Writes the whole status.
-pub fn write(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    print_line(out, format_args!("{}  {}", seen.host, moment(seen.time)))?;
-    print_prose(out, "", &seen.sentence, width)?;
+pub fn write(status: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    print_line(out, format_args!("{}  {}", status.host, moment(status.time)))?;
+    print_prose(out, "", &status.sentence, width)?;
     writeln!(out)?;
-    for light in &seen.lights {
+    for light in &status.lights {
         print_prose(out, &format!("{:<18}", light.name), &light.words, width)?;
     }
-    for (number, what) in seen.to_do.iter().enumerate() {
+    for (number, action) in status.to_do.iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nDo now")?;
         }
         // The last entry may be the number of further ones.
         let label = if number < TO_DO_MAX { format!("  {}. ", number + 1) } else { "     ".to_owned() };
-        print_prose(out, &label, what, width)?;
+        print_prose(out, &label, action, width)?;
     }
-    for (number, line) in told::accepted(seen).iter().enumerate() {
+    for (number, line) in told::accepted(status).iter().enumerate() {
         if number == 0 {
             writeln!(out, "\nAccepted")?;
         }
         print_prose(out, "  ", line, width)?;
     }
-    if !seen.arrays.is_empty() {
+    if !status.arrays.is_empty() {
         writeln!(out)?;
-        let rows: Vec<Vec<String>> = seen.arrays.iter().map(|array| array_row(array, seen.time)).collect();
+        let rows: Vec<Vec<String>> = status.arrays.iter().map(|array| array_row(array, status.time)).collect();
         columns::print(&ARRAYS, &["MEMBERS", "LEVEL"], &rows, width, out)?;
     }
-    if !seen.disks.is_empty() {
+    if !status.disks.is_empty() {
         writeln!(out)?;
         let listed: Vec<&DiskEntry> =
-            seen.disks.iter().filter(|disk| seen.disks.len() <= LISTED_MAX || is_deviant(disk)).collect();
-        let rows: Vec<Vec<String>> = listed.iter().map(|disk| disk_row(disk, seen.time)).collect();
-        columns::print(&DISKS, &LEAST, &rows, width, out)?;
-        if listed.len() < seen.disks.len() {
-            writeln!(out, "and {} more that are ok and not being read", seen.disks.len() - listed.len())?;
+            status.disks.iter().filter(|disk| status.disks.len() <= LISTED_MAX || is_deviant(disk)).collect();
+        let rows: Vec<Vec<String>> = listed.iter().map(|disk| disk_row(disk, status.time)).collect();
+        columns::print(&DISKS, &LEAST_IMPORTANT, &rows, width, out)?;
+        if listed.len() < status.disks.len() {
+            writeln!(out, "and {} more that are ok and not being read", status.disks.len() - listed.len())?;
         }
     }
-    write_rest(seen, width, out)
+    write_rest(status, width, out)
 }
 
-fn write_rest(seen: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    let lines = told::rest(seen);
+fn write_rest(status: &WatchDocument, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    let lines = told::rest(status);
     for (number, line) in lines.iter().enumerate() {
         if number == 0 {
             writeln!(out)?;

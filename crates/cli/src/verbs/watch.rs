@@ -18,7 +18,7 @@ pub fn run(args: &WatchArgs) -> Result<Exit> {
         return Ok(Exit::Clean);
     }
     let options = DaemonOptions {
-        config: settings_file::real(args.config.as_deref().unwrap_or(Path::new(config::CONFIG_FILE))),
+        config: settings_file::real_path(args.config.as_deref().unwrap_or(Path::new(config::CONFIG_FILE))),
         is_config_asked_for: args.config.is_some(),
         folder: state_folder(args.state.as_ref()),
         socket: socket_path()?,

@@ -64,13 +64,13 @@ pub fn run(args: &WebArgs) -> Result<Exit> {
         _ => anyhow::Error::new(error).context(format!("cannot listen on {}", args.listen)),
     })?;
     feed.keep_up().context("no thread is to be had")?;
-    let at = listener.local_addr().context("where we listen is not known")?;
-    let how = match (&args.recorded, args.read_only) {
+    let address = listener.local_addr().context("where we listen is not known")?;
+    let hint = match (&args.recorded, args.read_only) {
         (Some(_), _) => "; it shows a recording, to which nothing can be done",
         (None, true) => "",
         (None, false) => "; to act there: the same command with --print-link",
     };
-    say(format_args!("the page is at {scheme}://{at}{how}"));
+    say(format_args!("the page is at {scheme}://{address}{hint}"));
     HttpServer::new(Arc::new(WatchSite::new(feed, access)), tls).serve(&listener)
 }
 
@@ -107,16 +107,16 @@ fn key(path: &Path, is_only_read: bool) -> Result<String> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound && is_only_read => {
-            let what = format!(
+            let refusal = format!(
                 "{shown}: there is no key yet: start the page first (sudo systemctl start scrubjay-web, or sudo scrubjay web)"
             );
-            return Err(Usage(what).into());
+            return Err(Usage(refusal).into());
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => return make(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => return make_key(path),
         Err(error) => return Err(JobError::inaccessible(format!("cannot read {shown}"), error).into()),
     };
-    let about = file.metadata().with_context(|| format!("cannot look at {shown}"))?;
-    if about.mode() & 0o077 != 0 {
+    let metadata = file.metadata().with_context(|| format!("cannot look at {shown}"))?;
+    if metadata.mode() & 0o077 != 0 {
         return Err(Usage(format!(
             "{shown}: others may read the key: chmod 600 it, or remove it, and a new one is made"
         ))
@@ -131,11 +131,11 @@ fn key(path: &Path, is_only_read: bool) -> Result<String> {
     Ok(text.to_owned())
 }
 
-fn make(path: &Path) -> Result<String> {
+fn make_key(path: &Path) -> Result<String> {
     let key = new_key().context("no key can be made")?;
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-        let made = fs::create_dir_all(folder);
-        made.map_err(|error| JobError::inaccessible(format!("cannot make {}", folder.display()), error))?;
+        let created = fs::create_dir_all(folder);
+        created.map_err(|error| JobError::inaccessible(format!("cannot make {}", folder.display()), error))?;
     }
     match output::write_private(path, Existing::Kept, format!("{key}\n").as_bytes()) {
         // Another process has made it meanwhile.
@@ -150,8 +150,8 @@ fn print_link(access: &PageAccess, scheme: &str, args: &WebArgs) -> Result<Exit>
         std::net::IpAddr::V6(address) => format!("[{address}]"),
         address => address.to_string(),
     });
-    let (path, read) = (access.link(clock::today().0), access.read_key());
-    let (path, read) = path.zip(read).context("there is no key")?;
+    let (path, key) = (access.link(clock::today().0), access.read_key());
+    let (path, key) = path.zip(key).context("there is no key")?;
     let mut out = io::stdout().lock();
     let (minutes, hours) = (LINK_TIME / 60, SESSION_TIME / 3600);
     print_line(&mut out, format_args!("{scheme}://{host}:{}{path}", args.listen.port()))?;
@@ -159,6 +159,6 @@ fn print_link(access: &PageAccess, scheme: &str, args: &WebArgs) -> Result<Exit>
         &mut out,
         format_args!("Whoever opens this link first, within {minutes} minutes, may act on the page for {hours} hours."),
     )?;
-    print_line(&mut out, format_args!("To read /metrics and /api from elsewhere, send: Authorization: Bearer {read}"))?;
+    print_line(&mut out, format_args!("To read /metrics and /api from elsewhere, send: Authorization: Bearer {key}"))?;
     Ok(Exit::Clean)
 }

@@ -1,7 +1,7 @@
 //! `scrubjay volume status`, `findings`, `fail`, `replace`, `readd`, `stop`: commands to a running volume.
 
 use super::document::document;
-use super::serve::last_words;
+use super::serve::print_final_state;
 use crate::args::volume::{EventsArgs, Fail, FindingsArgs, Readd, Replace, StatusArgs, StopArgs};
 use crate::exit::{Exit, Usage};
 use crate::say::print_line;
@@ -37,9 +37,9 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
         match status_of(socket) {
             Ok(status) => {
                 // A volume that is opening reports nothing else yet, so its members decide.
-                let opens = status.state == VolumeCondition::Opening
+                let is_opening = status.state == VolumeCondition::Opening
                     && status.members.iter().all(|member| member.state == MemberCondition::Active);
-                is_well &= (status.state == VolumeCondition::Open || opens) && status.lost == 0;
+                is_well &= (status.state == VolumeCondition::Open || is_opening) && status.lost == 0;
                 match args.json {
                     true => writeln!(out, "{}", serde_json::to_string(&status)?)?,
                     false => print(&status, &mut out)?,
@@ -53,14 +53,14 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
                     writeln!(
                         out,
                         "{}",
-                        document(&Unseen { state: "unknown", socket: Some(socket), error: Some(error) })?
+                        document(&NoVolumeStatus { state: "unknown", socket: Some(socket), error: Some(error) })?
                     )?;
                 }
             }
         }
     }
     match (sockets.is_empty(), args.json) {
-        (true, true) => writeln!(out, "{}", document(&Unseen { state: "none", socket: None, error: None })?)?,
+        (true, true) => writeln!(out, "{}", document(&NoVolumeStatus { state: "none", socket: None, error: None })?)?,
         (true, false) => writeln!(out, "no volume is running")?,
         (false, _) => (),
     }
@@ -73,7 +73,7 @@ pub fn status(args: &StatusArgs) -> Result<Exit> {
 
 /// The JSON of `volume status` if there is no status.
 #[derive(Serialize)]
-struct Unseen {
+struct NoVolumeStatus {
     /// `unknown`: its server does not answer; `none`: no volume is running.
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,18 +174,18 @@ pub fn events(args: &EventsArgs) -> Result<Exit> {
     let mut out = io::stdout().lock();
     let mut since = 0;
     loop {
-        let told = events_since(&socket, since)?;
-        if told.dropped > 0 && !args.json {
-            writeln!(out, "{} earlier events are no longer known", show_count(told.dropped))?;
+        let answer = events_since(&socket, since)?;
+        if answer.dropped > 0 && !args.json {
+            writeln!(out, "{} earlier events are no longer known", show_count(answer.dropped))?;
         }
-        for event in &told.events {
+        for event in &answer.events {
             match args.json {
                 true => writeln!(out, "{}", serde_json::to_string(event)?)?,
                 false => print_line(&mut out, format_args!("{}", event_line(event)))?,
             }
         }
-        since = told.next;
-        if told.events.is_empty() {
+        since = answer.next;
+        if answer.events.is_empty() {
             if !args.follow {
                 return Ok(Exit::Clean);
             }
@@ -221,7 +221,7 @@ fn event_line(event: &VolumeEvent) -> String {
 }
 
 /// Findings on one member that are listed individually, at most.
-const TOLD_EACH: usize = 3;
+const LISTED_MAX: usize = 3;
 
 /// Findings in lines: by member, in the order of their places; many are summarised by their number, their kinds and the
 /// bytes between which they are.
@@ -237,7 +237,7 @@ pub fn summaries(findings: &[Finding]) -> Vec<String> {
             lines.extend(found.into_iter().map(describe));
             continue;
         };
-        if found.len() <= TOLD_EACH {
+        if found.len() <= LISTED_MAX {
             lines.extend(found.into_iter().map(describe));
             continue;
         }
@@ -320,10 +320,10 @@ pub fn readd(args: &Readd) -> Result<Exit> {
 }
 
 /// Prints the state of a member after a command for it.
-fn print_member(socket: &Path, is_it: impl Fn(usize, &MemberStatus) -> bool) -> Result<Exit> {
+fn print_member(socket: &Path, is_match: impl Fn(usize, &MemberStatus) -> bool) -> Result<Exit> {
     let status = status_of(socket)?;
     let mut out = io::stdout().lock();
-    for (number, member) in status.members.iter().enumerate().filter(|(number, member)| is_it(*number, member)) {
+    for (number, member) in status.members.iter().enumerate().filter(|(number, member)| is_match(*number, member)) {
         print_line(&mut out, format_args!("{}", member_line(number, member)))?;
     }
     Ok(Exit::Clean)
@@ -347,8 +347,8 @@ fn slot_of(socket: &Path, member: &str) -> Result<usize> {
     }
     let status = status_of(socket)?;
     let wanted = std::path::absolute(member)?;
-    let is_it = |path: &str| std::path::absolute(path).is_ok_and(|path| path == wanted);
-    let slot = status.members.iter().position(|known| known.path.as_deref().is_some_and(is_it));
+    let is_match = |path: &str| std::path::absolute(path).is_ok_and(|path| path == wanted);
+    let slot = status.members.iter().position(|known| known.path.as_deref().is_some_and(is_match));
     slot.ok_or_else(|| Usage(format!("{member} is no member of this volume")).into())
 }
 
@@ -369,7 +369,7 @@ pub fn stop(args: &StopArgs) -> Result<Exit> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(last_words(&stopped))
+    Ok(print_final_state(&stopped))
 }
 
 #[cfg(test)]
@@ -379,24 +379,24 @@ mod tests {
 
     /// A server may be another program, and answer anything.
     #[test]
-    fn nothing_that_a_server_says_is_a_command_to_the_terminal() {
-        let foul = || "\u{1b}[2Jx".to_owned();
+    fn no_text_of_a_server_sends_commands_to_the_terminal() {
+        let hostile = || "\u{1b}[2Jx".to_owned();
         let member = MemberStatus {
-            path: Some(foul()),
+            path: Some(hostile()),
             state: MemberCondition::Failed,
-            detail: Some(foul()),
+            detail: Some(hostile()),
             faults: 1,
             may_return: true,
         };
         let status = commands::Status {
             schema: 1,
-            name: foul(),
-            array: foul(),
+            name: hostile(),
+            array: hostile(),
             state: VolumeCondition::Degraded,
-            shape: foul(),
-            layout: foul(),
-            scheme: foul(),
-            device: Some(foul()),
+            shape: hostile(),
+            layout: hostile(),
+            scheme: hostile(),
+            device: Some(hostile()),
             chunk_bytes: 4096,
             size_bytes: 1 << 20,
             stripes: 64,
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn many_findings_of_a_member_are_one_line_and_few_are_told_each_in_order() {
+    fn many_findings_of_a_member_share_a_line_and_few_are_listed_in_order() {
         let finding = |member, offset: u64, kind| Finding {
             member,
             path: Some(format!("{member}.img")),
@@ -432,7 +432,7 @@ mod tests {
         let lines = summaries(&many.into_iter().chain([torn]).chain(few).collect::<Vec<_>>());
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[0].contains("at byte 6291456") && lines[1].contains("at byte 7340032"), "{lines:?}");
-        let told = "member 1 (1.img): 5 rows wrong, from 1 MiB to 5 MiB: 4 corrupt, 1 torn-write: repaired";
-        assert_eq!(lines[2], told);
+        let expected = "member 1 (1.img): 5 rows wrong, from 1 MiB to 5 MiB: 4 corrupt, 1 torn-write: repaired";
+        assert_eq!(lines[2], expected);
     }
 }

@@ -37,15 +37,15 @@ struct CheckDocument<'a> {
 /// Checks a volume.
 pub fn run(args: &Check) -> Result<Exit> {
     let mut gathered = members(&args.members, !args.repair)?;
-    let is_asked = Arc::new(AtomicBool::new(false));
-    for signal in signals::stopping() {
-        signal_hook::flag::register(signal, Arc::clone(&is_asked))?;
+    let is_stop_requested = Arc::new(AtomicBool::new(false));
+    for signal in signals::stop_signals() {
+        signal_hook::flag::register(signal, Arc::clone(&is_stop_requested))?;
     }
     let bar = ProgressBar::new(gathered.assembly.superblock.geometry.stripes);
     bar.set_style(ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left")?);
     let checked = offline::check(&mut gathered, !args.repair, today(), |done, _| {
         bar.set_position(done);
-        !is_asked.load(Ordering::Relaxed)
+        !is_stop_requested.load(Ordering::Relaxed)
     })
     .context("io_uring is refused")?;
     bar.finish_and_clear();
@@ -64,7 +64,7 @@ pub fn run(args: &Check) -> Result<Exit> {
 }
 
 fn document(checked: &Checked) -> CheckDocument<'_> {
-    let of = |wanted: &'static [Resolution]| {
+    let findings_with = |wanted: &'static [Resolution]| {
         checked.findings.iter().filter(move |finding| wanted.contains(&finding.end)).collect()
     };
     CheckDocument {
@@ -73,9 +73,9 @@ fn document(checked: &Checked) -> CheckDocument<'_> {
         stripes: checked.stripes,
         clean: checked.clean,
         undecided: checked.undecided,
-        repaired: of(&[Resolution::Repaired]),
-        damaged: of(&[Resolution::Reconstructed, Resolution::Transient]),
-        lost: of(&[Resolution::Lost]),
+        repaired: findings_with(&[Resolution::Repaired]),
+        damaged: findings_with(&[Resolution::Reconstructed, Resolution::Transient]),
+        lost: findings_with(&[Resolution::Lost]),
         degraded: &checked.degraded,
     }
 }

@@ -35,9 +35,9 @@ pub fn run(args: &Create) -> Result<Exit> {
     let members = open(args)?;
     let smallest = members.iter().map(|member| member.bytes).min().expect("there is a member for each disk");
     let greatest = |block: fn(&OpenMember) -> u64| members.iter().map(block).max().expect("there is one");
-    let wished = greatest(OpenMember::block_to_make);
+    let preferred = greatest(OpenMember::block_to_make);
     // A small chunk may be wanted on disks with large physical sectors.
-    let block_bytes = if args.chunk.0 < wished { greatest(|member| member.block_bytes) } else { wished };
+    let block_bytes = if args.chunk.0 < preferred { greatest(|member| member.block_bytes) } else { preferred };
     let parameters = ArrayParameters { layout, scheme: args.scheme, chunk_bytes: args.chunk.0, block_bytes };
     let geometry = Geometry::fit(&parameters, smallest, args.size.map(|size| size.0)).map_err(Refused::from)?;
     let superblock = superblock(&args.name, geometry).context("cannot make up a name for the volume")?;
@@ -46,7 +46,7 @@ pub fn run(args: &Create) -> Result<Exit> {
         .context("the volume was not made, and what its members held is lost")?;
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        writeln!(out, "{}", document(&made(&superblock, &members))?)
+        writeln!(out, "{}", document(&created_document(&superblock, &members))?)
     } else {
         print(&superblock, &members, &mut out)
     };
@@ -96,17 +96,18 @@ fn open(args: &Create) -> Result<Vec<OpenMember>, Refused> {
     if let Some(force) = args.force.iter().find(|force| !members.iter().any(|member| is_meant(force, member))) {
         return Err(Refused::usage(format!("--force {}: no member is called so", force.display())));
     }
-    let mut full = Vec::new();
+    let mut not_empty = Vec::new();
     for member in members.iter().filter(|member| !args.force.iter().any(|force| is_meant(force, member))) {
         if let Some(contents) = member.contents().map_err(|error| error_of(&member.path, error))? {
-            full.push((format!("{} {contents}", member.path.display()), format!("--force {}", member.path.display())));
+            not_empty
+                .push((format!("{} {contents}", member.path.display()), format!("--force {}", member.path.display())));
         }
     }
-    let (what, forces): (Vec<String>, Vec<String>) = full.into_iter().unzip();
-    match what.len() {
+    let (descriptions, forces): (Vec<String>, Vec<String>) = not_empty.into_iter().unzip();
+    match descriptions.len() {
         0 => Ok(members),
-        1 => Err(Refused::usage(format!("{}: to overwrite it, add {}", what[0], forces[0]))),
-        _ => Err(Refused::usage(format!("{}: to overwrite them, add {}", what.join(", "), forces.join(" ")))),
+        1 => Err(Refused::usage(format!("{}: to overwrite it, add {}", descriptions[0], forces[0]))),
+        _ => Err(Refused::usage(format!("{}: to overwrite them, add {}", descriptions.join(", "), forces.join(" ")))),
     }
 }
 
@@ -149,11 +150,11 @@ struct CreatedDocument {
     name: String,
     #[serde(flatten)]
     geometry: GeometryFields,
-    members: Vec<MadeMember>,
+    members: Vec<CreatedMember>,
 }
 
 #[derive(Debug, Serialize)]
-struct MadeMember {
+struct CreatedMember {
     slot: usize,
     path: String,
     uuid: String,
@@ -162,8 +163,8 @@ struct MadeMember {
     direct: bool,
 }
 
-fn made(superblock: &Superblock, members: &[OpenMember]) -> CreatedDocument {
-    let member = |(slot, member): (usize, &OpenMember)| MadeMember {
+fn created_document(superblock: &Superblock, members: &[OpenMember]) -> CreatedDocument {
+    let member = |(slot, member): (usize, &OpenMember)| CreatedMember {
         slot,
         path: member.path.display().to_string(),
         uuid: superblock.members[slot].uuid.to_string(),

@@ -7,12 +7,12 @@ use serde::Serialize;
 /// The JSON object that is printed, as text.
 pub fn document(content: &impl Serialize) -> Result<String> {
     #[derive(Serialize)]
-    struct MemberDocument<'a, T> {
+    struct SchemaDocument<'a, T> {
         schema: u32,
         #[serde(flatten)]
         content: &'a T,
     }
-    serde_json::to_string(&MemberDocument { schema: 1, content }).context("the result as JSON")
+    serde_json::to_string(&SchemaDocument { schema: 1, content }).context("the result as JSON")
 }
 
 /// The geometry of a volume.

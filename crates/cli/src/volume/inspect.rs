@@ -19,20 +19,20 @@ pub fn run(args: &Inspect) -> Result<Exit> {
     for path in &args.members {
         given.push(OpenMember::open(path, Access::Inspect).map_err(Refused::from)?.given());
     }
-    let together = assemble(&given);
+    let assembled = assemble(&given);
     let mut out = io::stdout().lock();
     let printed = if args.json {
-        writeln!(out, "{}", document(&Inspected::new(&given, &together))?)
+        writeln!(out, "{}", document(&Inspected::new(&given, &assembled))?)
     } else {
-        print(&given, &together, &mut out)
+        print(&given, &assembled, &mut out)
     };
     printed.context("cannot write the result to standard output")?;
-    Ok(exit(&together))
+    Ok(exit(&assembled))
 }
 
 /// The exit code. Members that were not named are no problem.
-fn exit(together: &Result<Assembly, AssembleError>) -> Exit {
-    let is_well = match together {
+fn exit(assembled: &Result<Assembly, AssembleError>) -> Exit {
+    let is_well = match assembled {
         Ok(assembly) => assembly.stale.is_empty(),
         Err(AssembleError::TooFew { stale, .. }) => stale.is_empty(),
         Err(_) => false,
@@ -40,15 +40,15 @@ fn exit(together: &Result<Assembly, AssembleError>) -> Exit {
     if is_well { Exit::Clean } else { Exit::Found }
 }
 
-fn print(given: &[Given], together: &Result<Assembly, AssembleError>, out: &mut impl Write) -> io::Result<()> {
+fn print(given: &[Given], assembled: &Result<Assembly, AssembleError>, out: &mut impl Write) -> io::Result<()> {
     for Given { label, bytes, says } in given {
         match says {
             Ok(superblock) => print_member(label, *bytes, superblock, out)?,
             Err(error) => print_line(out, format_args!("{label} {error}"))?,
         }
     }
-    match together {
-        Ok(assembly) => print_together(given, assembly, out),
+    match assembled {
+        Ok(assembly) => print_assembly(given, assembly, out),
         Err(error) => print_line(out, format_args!("together: no volume: {error}")),
     }
 }
@@ -78,9 +78,9 @@ fn print_member(label: &str, bytes: u64, superblock: &Superblock, out: &mut impl
     Ok(())
 }
 
-fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) -> io::Result<()> {
+fn print_assembly(given: &[Given], assembly: &Assembly, out: &mut impl Write) -> io::Result<()> {
     let members = assembly.members.iter().enumerate();
-    let less: Vec<String> = members
+    let not_active: Vec<String> = members
         .filter_map(|(index, state)| match state {
             SlotState::Active(_) => None,
             SlotState::Rebuilding { stripes_done, .. } => {
@@ -90,10 +90,10 @@ fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) ->
             SlotState::Out(state) => Some(format!("{index} ({state})")),
         })
         .collect();
-    if less.is_empty() {
+    if not_active.is_empty() {
         writeln!(out, "together: complete")?;
     } else {
-        writeln!(out, "together: degraded: member {}", less.join(", "))?;
+        writeln!(out, "together: degraded: member {}", not_active.join(", "))?;
     }
     for stale in &assembly.stale {
         let state = match stale.state {
@@ -109,7 +109,7 @@ fn print_together(given: &[Given], assembly: &Assembly, out: &mut impl Write) ->
 /// The JSON of `volume inspect`.
 #[derive(Debug, Serialize)]
 struct Inspected {
-    members: Vec<Said>,
+    members: Vec<InspectedMember>,
     /// Can the volume be started with these members?
     startable: bool,
     /// Are all its members among them?
@@ -121,7 +121,7 @@ struct Inspected {
 }
 
 #[derive(Debug, Serialize)]
-struct Said {
+struct InspectedMember {
     path: String,
     bytes: u64,
     /// Why this is no member.
@@ -152,22 +152,22 @@ struct RecordFields {
 }
 
 impl Inspected {
-    fn new(given: &[Given], together: &Result<Assembly, AssembleError>) -> Inspected {
-        let stale = together.as_ref().map_or(&[][..], |assembly| &assembly.stale);
+    fn new(given: &[Given], assembled: &Result<Assembly, AssembleError>) -> Inspected {
+        let stale = assembled.as_ref().map_or(&[][..], |assembly| &assembly.stale);
         let is_active = |slot: &SlotState| matches!(slot, SlotState::Active(_));
         Inspected {
-            members: given.iter().map(Said::new).collect(),
-            startable: together.is_ok(),
-            complete: together.as_ref().is_ok_and(|assembly| assembly.members.iter().all(is_active)),
+            members: given.iter().map(InspectedMember::new).collect(),
+            startable: assembled.is_ok(),
+            complete: assembled.as_ref().is_ok_and(|assembly| assembly.members.iter().all(is_active)),
             stale: stale.iter().map(|stale| given[stale.given].label.clone()).collect(),
-            error: together.as_ref().err().map(AssembleError::to_string),
+            error: assembled.as_ref().err().map(AssembleError::to_string),
         }
     }
 }
 
-impl Said {
-    fn new(given: &Given) -> Said {
-        Said {
+impl InspectedMember {
+    fn new(given: &Given) -> InspectedMember {
+        InspectedMember {
             path: given.label.clone(),
             bytes: given.bytes,
             error: given.says.as_ref().err().map(ToString::to_string),
@@ -177,22 +177,22 @@ impl Said {
 }
 
 impl SuperblockFields {
-    fn new(said: &Superblock) -> SuperblockFields {
-        let members = said.members.iter().map(|member| RecordFields {
+    fn new(superblock: &Superblock) -> SuperblockFields {
+        let members = superblock.members.iter().map(|member| RecordFields {
             uuid: member.uuid.to_string(),
             state: member.state.to_string(),
             faults: member.faults,
         });
         SuperblockFields {
-            volume: said.array.to_string(),
-            name: said.name.clone(),
-            created: said.created.0,
-            last_started: said.last_started.0,
-            generation: said.generation,
-            write_mark: said.write_mark,
-            clean: said.is_clean,
-            slot: said.member.get(),
-            geometry: GeometryDocument::of(&said.geometry),
+            volume: superblock.array.to_string(),
+            name: superblock.name.clone(),
+            created: superblock.created.0,
+            last_started: superblock.last_started.0,
+            generation: superblock.generation,
+            write_mark: superblock.write_mark,
+            clean: superblock.is_clean,
+            slot: superblock.member.get(),
+            geometry: GeometryDocument::of(&superblock.geometry),
             members: members.collect(),
         }
     }

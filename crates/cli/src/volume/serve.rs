@@ -26,7 +26,7 @@ const BLOCK_PREFERRED_MAX: u64 = 1 << 20;
 
 /// Serves until it is told to stop.
 pub fn run(args: &Serve) -> Result<Exit> {
-    refuse_open_doors(args)?;
+    refuse_unencrypted_addresses(args)?;
     let tls = tls(args)?;
     let ublk = args.ublk.map(|wanted| UblkControl::open().map(|control| (control, wanted)));
     let ublk = ublk.transpose().map_err(no_device)?;
@@ -85,11 +85,11 @@ pub fn run(args: &Serve) -> Result<Exit> {
         say(format_args!("scrubjay: {warning}"));
     }
     let ended = server.run(&mut controller, &stop).context("the server ended")?;
-    Ok(last_words(&controller.stopped(&ended)))
+    Ok(print_final_state(&controller.stopped(&ended)))
 }
 
 /// Prints in which state the volume was left; returns the exit code.
-pub fn last_words(stopped: &Stopped) -> Exit {
+pub fn print_final_state(stopped: &Stopped) -> Exit {
     say(format_args!("{}", stopped.words()));
     if stopped.problems.is_empty() { Exit::Clean } else { Exit::Failed }
 }
@@ -104,9 +104,9 @@ fn warning(args: &Serve, user: u32) -> Option<String> {
 }
 
 /// Refuses unencrypted addresses that other machines can reach, unless the user permits them.
-fn refuse_open_doors(args: &Serve) -> Result<()> {
-    let is_fine = |address: &&Address| args.insecure || args.tls == TlsChoice::Require || address.is_local();
-    match args.listen.iter().find(|address| !is_fine(address)) {
+fn refuse_unencrypted_addresses(args: &Serve) -> Result<()> {
+    let is_permitted = |address: &&Address| args.insecure || args.tls == TlsChoice::Require || address.is_local();
+    match args.listen.iter().find(|address| !is_permitted(address)) {
         Some(address) => {
             Err(Usage(format!("{address}: other machines reach it: --tls require (see --help), or --insecure")).into())
         }
@@ -184,7 +184,7 @@ pub fn today() -> UnixSeconds {
 
 fn stop_on_signals() -> Result<ServerStop> {
     let stop = ServerStop::new().context("no file descriptors left")?;
-    for signal in signals::stopping() {
+    for signal in signals::stop_signals() {
         signal_hook::flag::register(signal, stop.flag())?;
         signal_hook::low_level::pipe::register(signal, stop.waker()?)?;
     }

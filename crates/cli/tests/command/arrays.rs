@@ -1,15 +1,15 @@
 //! Modelled arrays: the result in text and JSON, the effect of a seed, and refusals.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use crate::probed::{DOCUMENT, fields};
 use serde_json::Value;
 
-fn simulated(arguments: &[&str]) -> Ran {
+fn simulated(arguments: &[&str]) -> RunResult {
     Bench::with_image(1).run(&[&["simulate", "array", "--layout"], arguments].concat())
 }
 
 /// The JSON of the only run.
-fn said(arguments: &[&str]) -> Value {
+fn run_json(arguments: &[&str]) -> Value {
     let ran = simulated(&[arguments, &["--json"]].concat());
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
     let document: Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
@@ -19,7 +19,7 @@ fn said(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn an_array_is_told_exactly() {
+fn a_modelled_array_is_described_exactly() {
     let ran = simulated(&["raid0", "--disks", "4", "--chunk", "320KiB", "--phase", "0"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for line in ["seed 1: an array of 4 disks\n", "  pattern  1280 KiB\n", "  chunk    320 KiB", "all of it is right\n"]
@@ -27,7 +27,7 @@ fn an_array_is_told_exactly() {
         assert!(ran.stdout.contains(line), "`{line}` in {ran:?}");
     }
     assert!(ran.stdout.contains("(reads cannot tell them apart; --allow-writes can)"), "{ran:?}");
-    let run = said(&["raid0", "--disks", "4", "--chunk", "12KiB", "--phase", "1KiB", "--allow-writes"]);
+    let run = run_json(&["raid0", "--disks", "4", "--chunk", "12KiB", "--phase", "1KiB", "--allow-writes"]);
     assert_eq!((&run["right"], &run["said"]["level"]), (&Value::from(true), &Value::from("raid0")));
     assert_eq!(run["said"]["layout"], "raid0");
     let advice: Vec<&str> =
@@ -44,7 +44,7 @@ fn the_json_has_just_the_promised_fields() {
     let summary = ["ios_mean", "right", "runs", "schema", "seconds_mean", "trials", "wrong_layouts"];
     assert_eq!(fields(&document), summary);
     assert_eq!((&document["schema"], &document["trials"]), (&Value::from(1), &Value::from(3)));
-    let of_run = [
+    let run_fields = [
         "chunk_right",
         "classes_right",
         "copies_right",
@@ -57,7 +57,7 @@ fn the_json_has_just_the_promised_fields() {
         "seed",
     ];
     for (seed, run) in (1..).zip(document["runs"].as_array().unwrap()) {
-        assert_eq!((fields(run), &run["seed"]), (of_run.map(str::to_owned).to_vec(), &Value::from(seed)));
+        assert_eq!((fields(run), &run["seed"]), (run_fields.map(str::to_owned).to_vec(), &Value::from(seed)));
         assert_eq!(fields(&run["said"]), DOCUMENT);
     }
     let ran = simulated(&["raid0", "--disks", "3", "--trials", "3"]);
@@ -72,16 +72,16 @@ fn a_seed_decides_all() {
 }
 
 #[test]
-fn members_that_are_odd_are_named_as_such() {
+fn slow_lost_and_shared_members_are_reported() {
     for (arguments, kind, words) in [
         (["raid5-ls", "--disks", "6", "--slow", "2:1.4"], "slow", "is slow: 1."),
         (["raid5-ls", "--disks", "6", "--lost", "2"], "lost", "is lost: its chunks are reckoned from all others"),
         (["raid0", "--disks", "4", "--same", "0,1"], "unequal", "several members share a disk"),
     ] {
         let ran = simulated(&arguments);
-        let told = ran.stdout.lines().find(|line| line.starts_with("! "));
-        assert!(told.is_some_and(|line| line.contains(words)), "`{words}` in {ran:?}");
-        let run = said(&arguments);
+        let line = ran.stdout.lines().find(|line| line.starts_with("! "));
+        assert!(line.is_some_and(|line| line.contains(words)), "`{words}` in {ran:?}");
+        let run = run_json(&arguments);
         let finding = &run["said"]["findings"][0];
         assert_eq!(fields(finding), ["class", "confidence", "factor", "kind", "sizes", "text"]);
         assert_eq!((&finding["kind"], &run["disks_right"]), (&Value::from(kind), &Value::from(true)), "{run}");
@@ -96,15 +96,15 @@ fn members_that_are_odd_are_named_as_such() {
 
 #[test]
 fn nonsense_is_refused_in_one_line() {
-    let refused = |arguments: &[&str], what: &str| simulated(arguments).refused(2, what);
-    let of = |layout: &'static str, disks: &'static str| [layout, "--disks", disks];
-    refused(&of("raid0", "0"), "--disks must be more than 0");
-    refused(&of("raid5-ls", "1"), "--layout raid5-ls needs more than 1 disks");
-    refused(&of("raid6-md", "2"), "--layout raid6-md needs more than 2 disks");
-    refused(&of("raid1", "3"), "an even number of disks");
-    refused(&of("raid0", "1000"), "1000 disks are more than 256");
-    refused(&of("rotating", "5"), "--layout rotating needs --parity");
-    for (arguments, what) in [
+    let refused = |arguments: &[&str], words: &str| simulated(arguments).refused(2, words);
+    let base = |layout: &'static str, disks: &'static str| [layout, "--disks", disks];
+    refused(&base("raid0", "0"), "--disks must be more than 0");
+    refused(&base("raid5-ls", "1"), "--layout raid5-ls needs more than 1 disks");
+    refused(&base("raid6-md", "2"), "--layout raid6-md needs more than 2 disks");
+    refused(&base("raid1", "3"), "an even number of disks");
+    refused(&base("raid0", "1000"), "1000 disks are more than 256");
+    refused(&base("rotating", "5"), "--layout rotating needs --parity");
+    for (arguments, words) in [
         (["--slow", "9:1.4"], "--slow 9:1.4: there is no disk 9; 4 disks are numbered 0 to 3"),
         (["--lost", "4"], "--lost 4: there is no disk 4"),
         (["--lost", "1"], "an array without redundancy does not live without a member"),
@@ -119,14 +119,14 @@ fn nonsense_is_refused_in_one_line() {
         (["--max-pattern", "8KiB"], "--max-pattern 8 KiB: 16 KiB is the least"),
         (["--requests", "0"], "--requests must be more than 0"),
     ] {
-        refused(&[&of("raid0", "4")[..], &arguments].concat(), what);
+        refused(&[&base("raid0", "4")[..], &arguments].concat(), words);
     }
-    for (arguments, what) in [
+    for (arguments, words) in [
         (["--slow", "1:0"], "a factor lies between 0.01 and 100"),
         (["--slow", "one"], "is no slow disk: write DISK:FACTOR"),
         (["--same", "1"], "are no two disks: write DISK,DISK"),
     ] {
-        let ran = simulated(&[&of("raid0", "4")[..], &arguments].concat());
-        assert!(ran.code == Some(2) && ran.stderr.contains(what), "`{what}` in {ran:?}");
+        let ran = simulated(&[&base("raid0", "4")[..], &arguments].concat());
+        assert!(ran.code == Some(2) && ran.stderr.contains(words), "`{words}` in {ran:?}");
     }
 }

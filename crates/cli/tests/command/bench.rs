@@ -7,9 +7,10 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A scrub that does not end while a test acts on it: it pauses for ten seconds after each of 64 requests.
-const SLOWLY: [&str; 9] = ["scrub", "disk.img", "--policy", "delay", "--delay", "10s", "--request", "256KiB", "--json"];
+const SLOW_SCRUB: [&str; 9] =
+    ["scrub", "disk.img", "--policy", "delay", "--delay", "10s", "--request", "256KiB", "--json"];
 /// Bytes of an image of 16 MiB that it has saved before its first pause.
-pub const KNOWN_BYTES: u64 = 256 << 10;
+pub const SAVED_BYTES: u64 = 256 << 10;
 
 /// A clean folder.
 pub struct Bench {
@@ -40,16 +41,16 @@ impl Bench {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::new(self.command(arguments).output().expect("the command starts"))
+    pub fn run(&self, arguments: &[&str]) -> RunResult {
+        RunResult::new(self.command(arguments).output().expect("the command starts"))
     }
 
     /// Runs where no file may grow beyond 4 KiB, as on a full disk.
-    pub fn run_on_full_disk(&self, arguments: &[&str]) -> Ran {
+    pub fn run_on_full_disk(&self, arguments: &[&str]) -> RunResult {
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_scrubjay")]);
         command.args(arguments).current_dir(self.folder.path()).env("XDG_STATE_HOME", self.state());
-        Ran::new(command.stdin(Stdio::null()).output().expect("a shell starts"))
+        RunResult::new(command.stdin(Stdio::null()).output().expect("a shell starts"))
     }
 
     pub fn start(&self, arguments: &[&str]) -> Child {
@@ -65,8 +66,8 @@ impl Bench {
     }
 
     /// Starts a slow scrub, and returns when it has saved its first progress.
-    pub fn start_slowly(&self) -> Child {
-        self.until_saved(self.start(&SLOWLY), KNOWN_BYTES / 512)
+    pub fn start_slow_scrub(&self) -> Child {
+        self.until_saved(self.start(&SLOW_SCRUB), SAVED_BYTES / 512)
     }
 
     /// Waits until a running scrub has saved the verdicts on this many sectors.
@@ -99,16 +100,16 @@ pub fn kill(child: &Child, signal: &str) {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunResult {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Ran {
-    pub fn new(output: Output) -> Ran {
+impl RunResult {
+    pub fn new(output: Output) -> RunResult {
         let text = |bytes| String::from_utf8(bytes).expect("what is said is text");
-        Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        RunResult { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// The first target of its JSON.
@@ -118,11 +119,11 @@ impl Ran {
         document["targets"][0].clone()
     }
 
-    /// Checks that it was refused with this exit code, in one line with the words `what`, and without output.
-    pub fn refused(&self, code: i32, what: &str) {
+    /// Checks that it was refused with this exit code, in one line with these words, and without output.
+    pub fn refused(&self, code: i32, words: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(self.stdout.is_empty(), "{self:?}");
-        assert!(self.stderr.contains(what), "`{what}` in {self:?}");
+        assert!(self.stderr.contains(words), "`{words}` in {self:?}");
         assert_eq!(self.stderr.trim_end().lines().count(), 1, "one line: {self:?}");
     }
 }

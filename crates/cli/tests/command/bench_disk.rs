@@ -58,17 +58,17 @@ fn the_json_of_a_measurement_has_every_promised_field() {
     assert_eq!((&document["span"], &document["comparison"]["unlike"]), (&"file".into(), &0.into()));
     // An intermediary is named exactly for the classes in which the disk does not answer for itself.
     let (class, answers) = (document["disk"]["class"].as_str().unwrap(), document["disk"]["intermediary"].as_str());
-    let is_open = ["virtual disk", "made of others", "served by another host"].contains(&class);
-    assert_eq!(is_open, answers.is_some(), "{class}, {answers:?}");
+    let has_intermediary = ["virtual disk", "made of others", "served by another host"].contains(&class);
+    assert_eq!(has_intermediary, answers.is_some(), "{class}, {answers:?}");
     let sentence = document["sentence"].as_str().unwrap();
     assert!(
-        !is_open || document["verdict"] == "unknown" || sentence.contains("no verdict, because the disk is "),
+        !has_intermediary || document["verdict"] == "unknown" || sentence.contains("no verdict, because the disk is "),
         "{sentence}"
     );
 }
 
 #[test]
-fn results_are_kept_unless_told_not_to() {
+fn results_are_kept_unless_no_history_is_asked_for() {
     let Some(bench) = bench_on_disk() else { return };
     let kept =
         || fs::read_to_string(bench.state().join("scrubjay/bench-results.jsonl")).unwrap_or_default().lines().count();
@@ -86,14 +86,14 @@ fn results_are_kept_unless_told_not_to() {
     let text = fs::read_to_string(bench.state().join("scrubjay/bench-results.jsonl")).unwrap_or_default();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
-        let of = ["engine", "request_bytes", "bytes", "span", "depths"].map(|field| line[field].clone());
+        let row = ["engine", "request_bytes", "bytes", "span", "depths"].map(|field| line[field].clone());
         let depths = Value::from(vec![1, 4]);
-        assert_eq!(of, ["own (io_uring)".into(), 4096.into(), (8u64 << 20).into(), "file".into(), depths], "{line}");
+        assert_eq!(row, ["own (io_uring)".into(), 4096.into(), (8u64 << 20).into(), "file".into(), depths], "{line}");
     }
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_in_one_line() {
+fn targets_that_cannot_be_measured_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
     fs::write(bench.folder.path().join("empty"), "").unwrap();
     bench.run(&["bench", "disk", "nowhere"]).refused(2, "nowhere: no such device or file");
@@ -107,7 +107,7 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
 }
 
 #[test]
-fn nothing_is_written_for_who_does_not_say_what_is_lost() {
+fn nothing_is_written_unless_the_user_names_what_is_lost() {
     let Some(bench) = bench_on_disk() else { return };
     let before = fs::read(bench.image()).unwrap();
     let ran = bench.run(&["bench", "disk", "disk.img", "--write"]);
@@ -125,7 +125,7 @@ fn nothing_is_written_for_who_does_not_say_what_is_lost() {
 }
 
 #[test]
-fn a_file_has_no_verify_and_says_so() {
+fn a_file_has_no_verify_and_the_json_lists_what_is_missing() {
     let bench = Bench::with_image(64);
     let ran = bench.run(&["bench", "verify", "disk.img", "--json", "--no-progress"]);
     if ran.stderr.contains("memory would be measured") {

@@ -19,7 +19,7 @@ fn names(bench: &Bench) -> Vec<String> {
 
 /// Abstract socket names can be taken by any user, so they must mean nothing.
 #[test]
-fn nobody_keeps_others_from_scrubbing_by_taking_a_name() {
+fn taking_abstract_socket_names_does_not_prevent_a_scrub() {
     let bench = Bench::with_image(1);
     let bind = |name: &String| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
     let squatters: Vec<UnixListener> = names(&bench).iter().map(bind).collect();
@@ -33,28 +33,29 @@ fn abstract_sockets(pid: u32) -> Vec<String> {
     let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().map(|file| fs::read_link(file.unwrap().path()));
     let open: Vec<String> = open.filter_map(|link| Some(link.ok()?.to_str()?.to_owned())).collect();
     let sockets = fs::read_to_string("/proc/net/unix").unwrap();
-    let is_its = |line: &&str| {
+    let is_of_process = |line: &&str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let inode = format!("socket:[{}]", fields[6]);
         fields.get(7).is_some_and(|name| name.starts_with('@')) && open.contains(&inode)
     };
-    sockets.lines().filter(is_its).map(str::to_owned).collect()
+    sockets.lines().filter(is_of_process).map(str::to_owned).collect()
 }
 
 #[test]
-fn a_claim_lies_where_only_its_owner_may_look() {
+fn a_claim_is_a_file_that_only_its_owner_can_read() {
     let bench = Bench::with_image(16);
-    let mut child = bench.start_slowly();
+    let mut child = bench.start_slow_scrub();
     assert_eq!(abstract_sockets(child.id()), Vec::<String>::new());
     if fs::metadata("/proc/self").unwrap().uid() == 0 {
         let folder = Path::new("/run/scrubjay/claims");
-        let about = fs::symlink_metadata(folder).unwrap();
-        assert_eq!((about.is_dir(), about.uid(), about.permissions().mode() & 0o777), (true, 0, 0o700));
-        let is_ours = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.trim() == child.id().to_string());
+        let metadata = fs::symlink_metadata(folder).unwrap();
+        assert_eq!((metadata.is_dir(), metadata.uid(), metadata.permissions().mode() & 0o777), (true, 0, 0o700));
+        let is_of_child =
+            |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.trim() == child.id().to_string());
         let claims: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        let ours: Vec<_> = claims.iter().filter(|path| is_ours(path)).collect();
-        assert_eq!(ours.len(), 1, "{claims:?}");
-        assert_eq!(fs::metadata(ours[0]).unwrap().permissions().mode() & 0o777, 0o600);
+        let child_claims: Vec<_> = claims.iter().filter(|path| is_of_child(path)).collect();
+        assert_eq!(child_claims.len(), 1, "{claims:?}");
+        assert_eq!(fs::metadata(child_claims[0]).unwrap().permissions().mode() & 0o777, 0o600);
     }
     kill(&child, "-TERM");
     child.wait().unwrap();

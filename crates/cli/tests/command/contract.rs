@@ -68,7 +68,8 @@ fn bad_targets_are_refused_in_one_line() {
 #[test]
 fn bad_sizes_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
-    let refused = |arguments: &[&str], what| bench.run(&[&["scrub", "disk.img"], arguments].concat()).refused(2, what);
+    let refused =
+        |arguments: &[&str], words| bench.run(&[&["scrub", "disk.img"], arguments].concat()).refused(2, words);
     refused(&["--range", "512KiB..2MiB"], "lies outside its 1048576 bytes");
     refused(&["--range", "4KiB..4KiB"], "is empty");
     refused(&["--range", "100..4KiB"], "multiple of its logical block");
@@ -90,7 +91,7 @@ fn a_record_never_replaces_a_file() {
 
 /// A terminal executes control sequences: a file's name must not get any there.
 #[test]
-fn names_do_not_command_the_terminal() {
+fn file_names_send_no_commands_to_the_terminal() {
     let bench = Bench::with_image(1);
     let name = "evil\u{1b}]0;PWN\u{7}\u{1b}[31m\n\u{202e}gpj.img";
     fs::copy(bench.image(), bench.folder.path().join(name)).unwrap();
@@ -124,8 +125,8 @@ fn names_do_not_command_the_terminal() {
         &["generate", "man", name],
     ] {
         let ran = bench.run(arguments);
-        let foul = |char: char| char.is_control() && char != '\n' || char == '\u{202e}';
-        assert!(!ran.stdout.contains(foul) && !ran.stderr.contains(foul), "{arguments:?}: {ran:?}");
+        let is_hostile = |char: char| char.is_control() && char != '\n' || char == '\u{202e}';
+        assert!(!ran.stdout.contains(is_hostile) && !ran.stderr.contains(is_hostile), "{arguments:?}: {ran:?}");
         let lines = ran.stdout.lines().chain(ran.stderr.lines());
         let is_cut = |line: &str| line.trim_start_matches(['\u{202e}', '\u{fffd}']).starts_with("gpj");
         assert!(!lines.into_iter().any(is_cut), "{arguments:?}: {ran:?}");
@@ -134,7 +135,7 @@ fn names_do_not_command_the_terminal() {
 
 /// Standard error may fail (a full disk below a log, a closed terminal) without an effect on the scrub.
 #[test]
-fn nobody_needs_to_listen() {
+fn a_full_standard_error_fails_no_scrub_but_a_full_standard_output_does() {
     let bench = Bench::with_image(1);
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let ran = bench.command(&["scrub", "disk.img", "--policy", "none", "--json"]).stderr(full()).output().unwrap();
@@ -147,7 +148,7 @@ fn nobody_needs_to_listen() {
 #[test]
 fn bad_words_are_refused_with_help() {
     let bench = Bench::with_image(1);
-    for (arguments, what) in [
+    for (arguments, words) in [
         (&["scrub"][..], "<TARGET>..."),
         (&["scrub", "disk.img", "--slowdown", "5"], "`5` is no time: write 1ms"),
         (&["scrub", "disk.img", "--request", "big"], "`big` is no size: write 64KiB"),
@@ -156,12 +157,12 @@ fn bad_words_are_refused_with_help() {
     ] {
         let ran = bench.run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(what), "`{what}` in {ran:?}");
+        assert!(ran.stderr.contains(words), "`{words}` in {ran:?}");
     }
 }
 
 #[test]
-fn a_part_is_verified_apart() {
+fn a_scrub_of_a_range_does_not_count_for_the_pass() {
     let bench = Bench::with_image(8);
     let ran = bench.run(&["scrub", "disk.img", "--range", "1MiB..3MiB", "--policy", "none", "--json"]);
     assert_eq!(ran.target()["bytes_verified"], 2 << 20);
@@ -171,14 +172,14 @@ fn a_part_is_verified_apart() {
 }
 
 #[test]
-fn who_cannot_see_the_foreground_says_so() {
+fn policies_that_need_the_foreground_note_that_it_cannot_be_seen() {
     let bench = Bench::with_image(1);
-    let says = |policy: &str| {
+    let has_note = |policy: &str| {
         let ran = bench.run(&["scrub", "disk.img", "--detector", "none", "--json", "--policy", policy]);
         ran.target()["notes"].to_string().contains("cannot be seen here")
     };
-    assert!(says("budget") && says("waiting"));
-    assert!(!says("none") && !says("delay"));
+    assert!(has_note("budget") && has_note("waiting"));
+    assert!(!has_note("none") && !has_note("delay"));
 }
 
 #[test]
@@ -194,10 +195,10 @@ fn the_help_has_examples_and_exit_codes() {
     let bench = Bench::with_image(1);
     let ran = bench.run(&["scrub", "--help"]);
     assert_eq!(ran.code, Some(0));
-    for what in ["Examples:", "Exit codes:", "--max-slowdown", "kill -9"] {
-        assert!(ran.stdout.contains(what), "`{what}` in the help");
+    for words in ["Examples:", "Exit codes:", "--max-slowdown", "kill -9"] {
+        assert!(ran.stdout.contains(words), "`{words}` in the help");
     }
-    let place = |what: &str| ran.stdout.find(what).unwrap_or_else(|| panic!("`{what}` in {ran:?}"));
+    let place = |words: &str| ran.stdout.find(words).unwrap_or_else(|| panic!("`{words}` in {ran:?}"));
     assert!(place("Examples:") < place("Usage:") && place("--slowdown <TIME>") < place("Exit codes:"), "{ran:?}");
     let short = bench.run(&["scrub", "-h"]);
     assert!(short.stdout.contains("--max-slowdown") && !short.stdout.contains("Exit codes:"), "{short:?}");
@@ -222,8 +223,8 @@ fn man_pages_and_completions_come_from_the_same_table() {
     assert!(bench.folder.path().join("man/scrubjay-generate.1").exists());
     let ran = bench.run(&["generate", "man", "no/such/folder"]);
     assert!(ran.code == Some(1) && ran.stderr.contains("cannot make the folder no/such/folder"), "{ran:?}");
-    for what in ["slowdown", "SH EXAMPLES", "SH \"EXIT STATUS\"", "SH FILES", "SH ENVIRONMENT", "NO_COLOR"] {
-        assert!(page.contains(what), "`{what}` in {page}");
+    for words in ["slowdown", "SH EXAMPLES", "SH \"EXIT STATUS\"", "SH FILES", "SH ENVIRONMENT", "NO_COLOR"] {
+        assert!(page.contains(words), "`{words}` in {page}");
     }
     assert!(bench.run(&["generate", "completions", "bash"]).stdout.contains("--policy"));
 }

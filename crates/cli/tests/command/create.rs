@@ -1,6 +1,6 @@
 //! `scrubjay volume create` and `inspect`: what they make, refuse, and leave alone.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -27,7 +27,7 @@ fn is_untouched(bench: &Bench, name: &str) -> bool {
     fs::read(bench.folder.path().join(name)).unwrap().iter().all(|&byte| byte == 0)
 }
 
-fn json(ran: &Ran) -> Value {
+fn json(ran: &RunResult) -> Value {
     let document: Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
     assert_eq!(document["schema"], 1);
     document
@@ -57,13 +57,13 @@ fn a_volume_is_made_and_found_again_in_any_order() {
 #[test]
 fn the_json_has_every_promised_field() {
     let bench = bench();
-    let made = json(&bench.run(&[&CREATE[..], &["--json", "--chunk", "4KiB", "--size", "10MiB"], &NAMES].concat()));
-    assert_eq!((&made["bytes"], &made["data"], &made["parity"]), (&(10 << 20).into(), &4.into(), &2.into()));
+    let created = json(&bench.run(&[&CREATE[..], &["--json", "--chunk", "4KiB", "--size", "10MiB"], &NAMES].concat()));
+    assert_eq!((&created["bytes"], &created["data"], &created["parity"]), (&(10 << 20).into(), &4.into(), &2.into()));
     assert_eq!(
-        (&made["chunk_bytes"], &made["scheme"], &made["layout"]),
+        (&created["chunk_bytes"], &created["scheme"], &created["layout"]),
         (&4096.into(), &"stamp".into(), &"rotating".into())
     );
-    assert_eq!((&made["stripes"], &made["members"][5]["path"]), (&640.into(), &"f.img".into()));
+    assert_eq!((&created["stripes"], &created["members"][5]["path"]), (&640.into(), &"f.img".into()));
     let inspected = json(&bench.run(&[&["volume", "inspect", "--json"], &NAMES[..]].concat()));
     assert_eq!(
         (&inspected["complete"], &inspected["startable"], &inspected["error"]),
@@ -72,15 +72,15 @@ fn the_json_has_every_promised_field() {
     let superblock = &inspected["members"][2]["superblock"];
     assert_eq!(
         (&superblock["volume"], &superblock["slot"], &superblock["generation"]),
-        (&made["volume"], &2.into(), &1.into())
+        (&created["volume"], &2.into(), &1.into())
     );
-    assert_eq!((&superblock["clean"], &superblock["geometry"]["bytes"]), (&true.into(), &made["bytes"]));
-    assert_eq!(superblock["members"][2]["uuid"], made["members"][2]["uuid"]);
+    assert_eq!((&superblock["clean"], &superblock["geometry"]["bytes"]), (&true.into(), &created["bytes"]));
+    assert_eq!(superblock["members"][2]["uuid"], created["members"][2]["uuid"]);
     assert_eq!(superblock["members"][0]["state"], "active");
 }
 
 #[test]
-fn what_is_there_is_not_overwritten_unless_it_is_named() {
+fn existing_data_are_not_overwritten_unless_the_member_is_named() {
     let bench = bench();
     write(&bench, "b.img", b"precious", 1 << 10);
     write(&bench, "d.img", b"EFI PART", 512);
@@ -104,9 +104,9 @@ fn what_is_there_is_not_overwritten_unless_it_is_named() {
 #[test]
 fn nothing_is_written_when_anything_is_wrong() {
     let bench = bench();
-    let refused = |arguments: &[&str], what| bench.run(&[&["volume", "create"], arguments].concat()).refused(2, what);
+    let refused = |arguments: &[&str], words| bench.run(&[&["volume", "create"], arguments].concat()).refused(2, words);
     let shape = ["--data", "4", "--parity", "2"];
-    let six = |arguments: &[&str], what| refused(&[&shape[..], arguments, &NAMES].concat(), what);
+    let six = |arguments: &[&str], words| refused(&[&shape[..], arguments, &NAMES].concat(), words);
     refused(
         &[&shape[..], &NAMES[..5], &["g.img"]].concat(),
         "g.img: no such file or device (a file is made with: truncate -s",
@@ -124,7 +124,7 @@ fn nothing_is_written_when_anything_is_wrong() {
 }
 
 #[test]
-fn problems_among_members_are_told_and_counted() {
+fn problems_among_members_are_reported_and_set_the_exit_code() {
     let bench = bench();
     assert_eq!(bench.run(&[&CREATE[..], &NAMES].concat()).code, Some(0));
     // All four copies of one member's superblock are overwritten, and another file is no member.
@@ -144,20 +144,20 @@ fn problems_among_members_are_told_and_counted() {
 
 /// Names may come from other users, and a terminal executes control sequences in them.
 #[test]
-fn no_name_is_a_command_to_the_terminal() {
+fn no_name_sends_commands_to_the_terminal() {
     let bench = bench();
-    let foul = "\u{1b}[2Jx\u{9b}31m.img";
-    fs::rename(bench.folder.path().join("f.img"), bench.folder.path().join(foul)).unwrap();
-    let members = [&NAMES[..5], &[foul]].concat();
+    let hostile = "\u{1b}[2Jx\u{9b}31m.img";
+    fs::rename(bench.folder.path().join("f.img"), bench.folder.path().join(hostile)).unwrap();
+    let members = [&NAMES[..5], &[hostile]].concat();
     let created = bench.run(&[&CREATE[..], &["--name", "\u{202e}photos"], &members].concat());
     let inspected = bench.run(&[&["volume", "inspect"], &members[..]].concat());
     for ran in [&created, &inspected] {
         assert!(ran.code == Some(0) && ran.stdout.contains("\\e[2Jx\\x9b31m.img"), "{ran:?}");
         assert!(!ran.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{ran:?}");
     }
-    fs::write(bench.folder.path().join(foul), vec![0; 1 << 20]).unwrap();
-    let stranger = bench.run(&["volume", "inspect", foul, "\u{1b}c"]);
+    fs::write(bench.folder.path().join(hostile), vec![0; 1 << 20]).unwrap();
+    let stranger = bench.run(&["volume", "inspect", hostile, "\u{1b}c"]);
     stranger.refused(2, "\\ec: no such file or device");
-    let stranger = bench.run(&["volume", "inspect", foul]);
+    let stranger = bench.run(&["volume", "inspect", hostile]);
     assert!(stranger.stdout.starts_with("\\e[2Jx\\x9b31m.img is no member of a volume"), "{stranger:?}");
 }

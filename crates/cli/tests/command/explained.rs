@@ -1,6 +1,6 @@
 //! `explain` on every recording of smartctl: the verdict, the exit code, the words.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use std::fs;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../daemon/tests/fixtures");
@@ -40,13 +40,13 @@ const VERDICTS: [(&str, &str, i32, &str); 30] = [
 ];
 
 /// Runs `explain` on a recording.
-fn explain(bench: &Bench, name: &str, arguments: &[&str]) -> Ran {
+fn explain(bench: &Bench, name: &str, arguments: &[&str]) -> RunResult {
     let file = format!("{FOLDER}/{name}");
     bench.run(&[&["explain", "--smart", &file], arguments].concat())
 }
 
 #[test]
-fn every_recording_has_its_verdict_and_what_is_unknown_is_never_ok() {
+fn every_recording_has_its_verdict_and_an_unknown_disk_is_never_ok() {
     let bench = Bench::with_image(1);
     for (name, state, code, words) in VERDICTS {
         let ran = explain(&bench, name, &[]);
@@ -92,7 +92,7 @@ fn reasons_carry_base_rates_and_sources() {
 }
 
 #[test]
-fn what_is_no_disk_or_no_recording_is_refused_in_one_line() {
+fn names_of_no_disk_or_recording_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
     assert_eq!(bench.run(&["explain"]).code, Some(2));
     bench.run(&["explain", "nosuchdisk"]).refused(2, "nosuchdisk: no such disk");
@@ -106,7 +106,7 @@ fn what_is_no_disk_or_no_recording_is_refused_in_one_line() {
 }
 
 #[test]
-fn what_is_no_sector_or_no_device_is_refused_in_one_line() {
+fn names_of_no_sector_or_device_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
     for (sector, words) in [
         ("here", "`here` is no sector: write a number"),

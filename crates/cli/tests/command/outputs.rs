@@ -1,13 +1,13 @@
 //! Files that the command writes: never through a link, never onto a disk, and as root never where other users could interfere.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use crate::probed::Loop;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 /// The id of another user.
-const SOMEBODY: u32 = 54_321;
+const OTHER_USER: u32 = 54_321;
 
 fn is_root() -> bool {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
@@ -33,13 +33,13 @@ fn with_trace() -> Bench {
     bench
 }
 
-fn exits_with_usage(ran: &Ran, what: &str) {
+fn exits_with_usage(ran: &RunResult, words: &str) {
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains(what), "`{what}` in {ran:?}");
+    assert!(ran.stderr.contains(words), "`{words}` in {ran:?}");
 }
 
 #[test]
-fn a_disk_is_no_place_for_a_file() {
+fn an_output_is_not_written_onto_a_disk() {
     let bench = with_trace();
     let Some(device) = Loop::on(&bench.image(), &[]) else { return };
     for arguments in writers(&device.0) {
@@ -49,7 +49,7 @@ fn a_disk_is_no_place_for_a_file() {
 }
 
 #[test]
-fn a_link_is_no_place_for_a_file() {
+fn an_output_is_not_written_through_a_link() {
     let bench = with_trace();
     symlink(bench.image(), bench.folder.path().join("link")).unwrap();
     for arguments in writers("link") {
@@ -60,7 +60,7 @@ fn a_link_is_no_place_for_a_file() {
 }
 
 #[test]
-fn what_is_replaced_is_another_file_and_all_of_it() {
+fn an_output_is_replaced_as_a_whole_by_a_new_file() {
     let bench = with_trace();
     for arguments in writers("out") {
         let out = bench.folder.path().join("out");
@@ -95,19 +95,19 @@ fn the_state_is_not_written_through_links() {
 }
 
 #[test]
-fn root_keeps_no_state_where_somebody_else_has_a_say() {
+fn root_keeps_no_state_in_a_folder_that_another_user_controls() {
     let bench = Bench::with_image(1);
     if !is_root() {
         return;
     }
-    let refused = |what: &str| {
+    let refused = |words: &str| {
         let ran = bench.run(&["scrub", "disk.img", "--policy", "none"]);
-        ran.refused(1, what);
+        ran.refused(1, words);
         assert!(ran.stderr.contains("--state DIR"), "{ran:?}");
     };
     // A folder of another user, and root's folder in it.
     fs::create_dir(bench.state()).unwrap();
-    chown(bench.state(), Some(SOMEBODY), None).unwrap();
+    chown(bench.state(), Some(OTHER_USER), None).unwrap();
     refused("belongs to user 54321");
     fs::create_dir_all(bench.state().join("scrubjay")).unwrap();
     refused("belongs to user 54321");
@@ -116,7 +116,7 @@ fn root_keeps_no_state_where_somebody_else_has_a_say() {
     fs::create_dir(&elsewhere).unwrap();
     fs::remove_dir_all(bench.state()).unwrap();
     symlink(&elsewhere, bench.state()).unwrap();
-    std::os::unix::fs::lchown(bench.state(), Some(SOMEBODY), None).unwrap();
+    std::os::unix::fs::lchown(bench.state(), Some(OTHER_USER), None).unwrap();
     refused("belongs to user 54321");
     fs::remove_file(bench.state()).unwrap();
     // Root's folder, in which any user may exchange files.

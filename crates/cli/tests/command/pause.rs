@@ -1,6 +1,6 @@
 //! A stop is a pause: signals, kill -9, and what is saved.
 
-use crate::bench::{Bench, KNOWN_BYTES, Ran, kill};
+use crate::bench::{Bench, RunResult, SAVED_BYTES, kill};
 use serde_json::json;
 use std::fs;
 
@@ -23,9 +23,9 @@ fn ignores_hangups() -> bool {
 
 fn pauses(signal: &str) {
     let bench = Bench::with_image(16);
-    let child = bench.start_slowly();
+    let child = bench.start_slow_scrub();
     kill(&child, signal);
-    let ran = Ran::new(child.wait_with_output().unwrap());
+    let ran = RunResult::new(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(130), "{signal}: {ran:?}");
     let first = ran.target();
     assert_eq!(first["complete"], false);
@@ -40,20 +40,20 @@ fn pauses(signal: &str) {
 #[test]
 fn kill_minus_nine_costs_next_to_nothing() {
     let bench = Bench::with_image(16);
-    let mut child = bench.start_slowly();
+    let mut child = bench.start_slow_scrub();
     kill(&child, "-KILL");
     child.wait().unwrap();
     let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json"]);
     let second = ran.target();
     assert_eq!((ran.code, &second["resumed"], &second["complete"]), (Some(0), &json!(true), &json!(true)));
     let requested = second["bytes_requested"].as_u64().unwrap();
-    assert!(requested <= (16 << 20) - KNOWN_BYTES, "what was saved is known: {second}");
+    assert!(requested <= (16 << 20) - SAVED_BYTES, "what was saved is known: {second}");
 }
 
 #[test]
 fn fresh_forgets_the_pass() {
     let bench = Bench::with_image(16);
-    let child = bench.start_slowly();
+    let child = bench.start_slow_scrub();
     kill(&child, "-TERM");
     child.wait_with_output().unwrap();
     let ran = bench.run(&["scrub", "disk.img", "--policy", "none", "--json", "--fresh"]);
@@ -61,9 +61,9 @@ fn fresh_forgets_the_pass() {
 }
 
 #[test]
-fn the_second_scrub_of_a_disk_is_told_who_holds_it() {
+fn a_second_scrub_of_a_disk_is_refused_and_names_the_process_of_the_first() {
     let bench = Bench::with_image(16);
-    let child = bench.start_slowly();
+    let child = bench.start_slow_scrub();
     bench.run(&["scrub", "disk.img"]).refused(1, &format!("is being scrubbed already, by process {}", child.id()));
     kill(&child, "-TERM");
     child.wait_with_output().unwrap();
@@ -87,9 +87,9 @@ fn a_damaged_or_foreign_state_is_refused_and_fresh_puts_it_aside() {
 
 /// A file that replaces another one is a different one: nothing of it has been read.
 #[test]
-fn a_pass_is_not_gone_on_with_on_another_file_of_the_same_name() {
+fn a_pass_is_not_resumed_on_another_file_of_the_same_name() {
     let bench = Bench::with_image(16);
-    let child = bench.start_slowly();
+    let child = bench.start_slow_scrub();
     kill(&child, "-TERM");
     child.wait_with_output().unwrap();
     let other = bench.folder.path().join("other.img");
@@ -100,7 +100,7 @@ fn a_pass_is_not_gone_on_with_on_another_file_of_the_same_name() {
 }
 
 #[test]
-fn a_state_folder_that_cannot_be_written_is_told_before_anything_is_read() {
+fn a_state_folder_that_cannot_be_written_is_reported_before_anything_is_read() {
     let bench = Bench::with_image(1);
     fs::write(bench.folder.path().join("file"), "").unwrap();
     bench.run(&["scrub", "disk.img", "--state", "file/below"]).refused(1, "choose another one (--state DIR)");

@@ -2,7 +2,7 @@
 //!
 //! The timing of a file proves nothing, so no test here depends on what the probe finds.
 
-use crate::bench::{Bench, Ran, kill};
+use crate::bench::{Bench, RunResult, kill};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -53,32 +53,32 @@ fn bench() -> Bench {
     bench
 }
 
-fn document(ran: &Ran) -> Value {
+fn document(ran: &RunResult) -> Value {
     let document: Value = serde_json::from_str(&ran.stdout).expect("JSON and nothing else");
     assert_eq!((fields(&document), &document["schema"]), (DOCUMENT.map(str::to_owned).to_vec(), &Value::from(1)));
     document
 }
 
 /// Did the probe end with a result? On a busy machine a file may look like an array with a slow member.
-fn is_answer(ran: &Ran) -> bool {
+fn is_answer(ran: &RunResult) -> bool {
     matches!(ran.code, Some(0 | 3))
 }
 
 /// The time of the last write to a file.
-fn written(path: &Path) -> (i64, i64) {
-    let about = fs::metadata(path).unwrap();
-    (about.mtime(), about.mtime_nsec())
+fn write_time(path: &Path) -> (i64, i64) {
+    let metadata = fs::metadata(path).unwrap();
+    (metadata.mtime(), metadata.mtime_nsec())
 }
 
 #[test]
-fn a_file_is_read_and_left_alone() {
+fn a_probed_file_is_not_changed() {
     let bench = bench();
-    let before = written(&bench.image());
+    let before = write_time(&bench.image());
     let ran = bench.run(&["probe", "disk.img", "--budget-ios", "500"]);
     assert!(is_answer(&ran) && ran.stderr.is_empty(), "{ran:?}");
     assert!(ran.stdout.starts_with("disk.img (8 MiB): ") && ran.stdout.contains(" requests in "), "{ran:?}");
     assert!(!ran.stdout.contains('\u{1b}') && !ran.stdout.contains("the kernel says"), "{ran:?}");
-    assert_eq!(written(&bench.image()), before);
+    assert_eq!(write_time(&bench.image()), before);
 }
 
 #[test]
@@ -86,24 +86,24 @@ fn the_json_has_just_the_promised_fields() {
     let bench = bench();
     let document = document(&bench.run(&["probe", "disk.img", "--json", "--budget-ios", "500"]));
     assert!(document["kernel"].is_null() && document["seconds"].is_number(), "{document}");
-    let sure = ["chunk", "classes", "copies", "disks", "layout", "level", "pattern", "phase"];
-    assert_eq!(fields(&document["confidence"]), sure);
+    let confidences = ["chunk", "classes", "copies", "disks", "layout", "level", "pattern", "phase"];
+    assert_eq!(fields(&document["confidence"]), confidences);
 }
 
 #[test]
 fn writes_change_nothing_but_the_time_of_the_file() {
     let bench = bench();
-    let before = (fs::read(bench.image()).unwrap(), written(&bench.image()));
+    let before = (fs::read(bench.image()).unwrap(), write_time(&bench.image()));
     let ran = bench.run(&[&["probe", "disk.img", "--allow-writes", "--json"], &PAPER[..]].concat());
     assert!(is_answer(&ran) && ran.stderr.lines().count() == 1, "{ran:?}");
     assert!(ran.stderr.contains("disk.img will be written to: blocks get what they hold"), "{ran:?}");
     assert!(document(&ran)["write_ratio"].is_number(), "{ran:?}");
     assert!(fs::read(bench.image()).unwrap() == before.0, "every byte is as it was");
-    assert_ne!(written(&bench.image()), before.1, "it was written to");
+    assert_ne!(write_time(&bench.image()), before.1, "it was written to");
 }
 
 #[test]
-fn budgets_leave_what_is_known() {
+fn a_probe_whose_budget_is_spent_prints_what_is_known() {
     let bench = bench();
     let ran = bench.run(&["probe", "disk.img", "--budget", "0s"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -131,19 +131,19 @@ fn a_stop_prints_what_is_known() {
     let bench = bench();
     let arguments = ["probe", "disk.img", "--allow-writes", "--mode", "paper", "--repeats", "1000000", "--json"];
     let mut child = bench.start(&arguments);
-    let mut said = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
-    assert!(said.contains("will be written to"), "{said}");
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("will be written to"), "{line}");
     kill(&child, "-INT");
     let mut stdout = String::new();
     child.stdout.as_mut().unwrap().read_to_string(&mut stdout).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let ran = Ran { code: None, stdout, stderr: said };
+    let ran = RunResult { code: None, stdout, stderr: line };
     assert!(document(&ran)["pattern_bytes"].is_null());
 }
 
 #[test]
-fn nobody_needs_to_listen() {
+fn a_closed_standard_output_is_no_failure() {
     let bench = bench();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -152,19 +152,19 @@ fn nobody_needs_to_listen() {
 }
 
 #[test]
-fn what_cannot_be_probed_is_refused_in_one_line() {
+fn targets_that_cannot_be_probed_are_refused_in_one_line() {
     let bench = bench();
     fs::write(bench.folder.path().join("empty"), "").unwrap();
     fs::write(bench.folder.path().join("ragged"), "x").unwrap();
     for writes in [&[][..], &["--allow-writes"]] {
-        let refused = |name: &str, what: &str| bench.run(&[&["probe", name], writes].concat()).refused(2, what);
+        let refused = |name: &str, words: &str| bench.run(&[&["probe", name], writes].concat()).refused(2, words);
         refused("nowhere", "nowhere: no such device or file");
         refused("empty", "empty is empty");
         refused("ragged", "not a whole number of 512-byte sectors");
         refused(".", "is a directory: name a block device or an image file");
         refused("/dev/null", "is a character device");
     }
-    for (arguments, what) in [
+    for (arguments, words) in [
         (["--max-pattern", "0"], "--max-pattern must be more than 0"),
         (["--max-pattern", "8KiB"], "--max-pattern 8 KiB: 16 KiB is the least"),
         (["--requests", "0"], "--requests must be more than 0"),
@@ -173,24 +173,24 @@ fn what_cannot_be_probed_is_refused_in_one_line() {
         (["--block", "0"], "--block must be more than 0"),
         (["--plot", "disk.img"], "--plot disk.img: is a file, not a folder"),
     ] {
-        bench.run(&[&["probe", "disk.img", "--allow-writes"][..], &arguments].concat()).refused(2, what);
+        bench.run(&[&["probe", "disk.img", "--allow-writes"][..], &arguments].concat()).refused(2, words);
     }
 }
 
 #[test]
 fn a_file_that_is_open_elsewhere_is_not_rewritten() {
     let bench = bench();
-    let before = written(&bench.image());
+    let before = write_time(&bench.image());
     let user = fs::OpenOptions::new().read(true).write(true).open(bench.image()).unwrap();
     let arguments = [&["probe", "disk.img", "--allow-writes"], &PAPER[..]].concat();
     bench.run(&arguments).refused(2, "disk.img is open in another program, or a second time: close it there first");
-    assert_eq!(written(&bench.image()), before);
+    assert_eq!(write_time(&bench.image()), before);
     drop(user);
     assert!(is_answer(&bench.run(&arguments)));
 }
 
 #[test]
-fn who_may_not_is_told_so() {
+fn a_user_without_permission_gets_a_clear_error() {
     let bench = bench();
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     fs::set_permissions(bench.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -201,14 +201,14 @@ fn who_may_not_is_told_so() {
             command.uid(65_534).gid(65_534);
         }
         match command.output() {
-            Ok(output) => Ran::new(output).refused(4, "permission denied: run as its owner, or as root"),
+            Ok(output) => RunResult::new(output).refused(4, "permission denied: run as its owner, or as root"),
             Err(error) => eprintln!("SKIPPED: nobody may not start what was built here ({error})"),
         }
     }
 }
 
 #[test]
-fn pictures_are_drawn_of_what_is_known() {
+fn only_known_results_are_drawn() {
     let bench = bench();
     let ran = bench.run(&[&["probe", "disk.img", "--json", "--plot", "page"], &PAPER[..]].concat());
     assert!(is_answer(&ran), "{ran:?}");
@@ -226,8 +226,8 @@ fn pictures_are_drawn_of_what_is_known() {
 #[test]
 fn the_help_has_examples_and_exit_codes() {
     let ran = bench().run(&["probe", "--help"]);
-    for what in ["Examples:", "Exit codes:", "130  stopped by a signal", "--plot <DIR>", "--budget-ios"] {
-        assert!(ran.stdout.contains(what), "`{what}` in the help");
+    for words in ["Examples:", "Exit codes:", "130  stopped by a signal", "--plot <DIR>", "--budget-ios"] {
+        assert!(ran.stdout.contains(words), "`{words}` in the help");
     }
 }
 
@@ -237,9 +237,9 @@ pub struct Loop(pub String);
 impl Loop {
     /// A loop device on an image; `None`, with a message: there can be none.
     pub fn on(image: &Path, options: &[&str]) -> Option<Loop> {
-        let made =
+        let result =
             Command::new("losetup").args(options).args(["-f", "--show"]).arg(image).stderr(Stdio::null()).output();
-        match made {
+        match result {
             Ok(output) if output.status.success() => {
                 Some(Loop(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
             }
@@ -302,13 +302,14 @@ fn from_inside_a_container_no_device_is_rewritten() {
         return eprintln!("SKIPPED: no namespace can be made here");
     }
     let ran = Command::new("unshare").args(inside).arg(command.get_program()).args(command.get_args()).output();
-    Ran::new(ran.unwrap()).refused(4, "in a container (a PID namespace of its own) it cannot be seen who else writes");
+    RunResult::new(ran.unwrap())
+        .refused(4, "in a container (a PID namespace of its own) it cannot be seen who else writes");
 }
 
 #[test]
 fn loop_devices_that_are_read_only_or_share_their_file_are_not_rewritten() {
     let bench = bench();
-    let refused = |device: &str, what: &str| bench.run(&["probe", device, "--allow-writes"]).refused(2, what);
+    let refused = |device: &str, words: &str| bench.run(&["probe", device, "--allow-writes"]).refused(2, words);
     let Some(fixed) = Loop::on(&bench.image(), &["-r"]) else { return };
     refused(&fixed.0, "is read-only, so nothing can be rewritten");
     refused("disk.img", &format!("is the disk behind {}", fixed.0));

@@ -22,7 +22,7 @@ fn commands() -> Vec<Vec<&'static str>> {
 }
 
 #[test]
-fn every_command_of_the_readme_is_taken() {
+fn every_command_of_the_readme_is_accepted() {
     let (bench, commands) = (Bench::with_image(1), commands());
     assert!(commands.len() > 20, "{commands:?}");
     for command in commands {
@@ -38,7 +38,7 @@ fn every_command_of_the_readme_is_taken() {
 
 /// The volume's commands in the README, one after the other, on files.
 #[test]
-fn the_volume_of_the_readme_comes_to_its_end() {
+fn the_volume_commands_of_the_readme_succeed_to_the_last() {
     let bench = Bench::with_image(1);
     for name in ["a.img", "b.img", "c.img", "d.img", "e.img", "f.img", "new.img"] {
         std::fs::File::create(bench.folder.path().join(name)).unwrap().set_len(64 << 20).unwrap();
@@ -65,10 +65,10 @@ fn the_volume_of_the_readme_comes_to_its_end() {
         command.env("SCRUBJAY_RUN", &run);
         if words[1] == "serve" {
             let mut child = command.spawn().unwrap();
-            let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-            let first = said.next().expect("it says what it serves").unwrap();
+            let mut messages = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+            let first = messages.next().expect("it says what it serves").unwrap();
             assert!(first.starts_with("serving photos"), "{first}");
-            server = Some((child, said));
+            server = Some((child, messages));
             continue;
         }
         let output = command.output().unwrap();
@@ -81,7 +81,7 @@ fn the_volume_of_the_readme_comes_to_its_end() {
             is_damaged = false;
         }
     }
-    let (mut server, said) = server.expect("it was served");
+    let (mut server, messages) = server.expect("it was served");
     let code = server.wait().unwrap().code();
-    assert_eq!(code, Some(0), "{:?}", said.map(Result::unwrap).collect::<Vec<_>>());
+    assert_eq!(code, Some(0), "{:?}", messages.map(Result::unwrap).collect::<Vec<_>>());
 }

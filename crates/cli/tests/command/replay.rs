@@ -22,7 +22,7 @@ fn number_if_any(record: &str, word: &str) -> Option<u64> {
     record
         .lines()
         .take_while(|line| line.starts_with('#'))
-        .any(|line| line.split(' ').any(|one| one == word))
+        .any(|line| line.split(' ').any(|found| found == word))
         .then(|| number(record, word))
 }
 
@@ -43,7 +43,7 @@ fn machine(record: &str, policy: PolicyConfig) -> Scrub {
 
 /// A recording that does not fit on the disk is reported, and no part of it is left.
 #[test]
-fn a_record_that_cannot_be_written_is_told() {
+fn a_recording_that_cannot_be_written_is_reported() {
     let bench = Bench::with_image(24);
     let policy = ["--policy", "none", "--detector", "none", "--request", "512KiB"];
     // The state fits and the recording does not: its last part fails when it is written at the end.

@@ -1,6 +1,6 @@
 //! A served volume as the target of a scrub: what is repaired, what is lost, and what survives the death of either side.
 
-use crate::bench::{Ran, kill};
+use crate::bench::{RunResult, kill};
 use crate::nbd::Nbd;
 use crate::served::{NAMES, Served};
 use serde_json::{Value, json};
@@ -34,9 +34,9 @@ impl Served {
         let stripe = vec![0x5a; 4 * CHUNK as usize];
         (0..WRITTEN).for_each(|index| nbd.write(index * stripe.len() as u64, &stripe).unwrap());
         nbd.flush().unwrap();
-        let mut back = vec![0; stripe.len()];
-        nbd.read(0, &mut back).unwrap();
-        assert!(back == stripe);
+        let mut read_back = vec![0; stripe.len()];
+        nbd.read(0, &mut read_back).unwrap();
+        assert!(read_back == stripe);
         nbd.disconnect().unwrap();
         served
     }
@@ -49,7 +49,7 @@ impl Served {
         }
     }
 
-    fn start_slowly(&self) -> Child {
+    fn start_slow_scrub(&self) -> Child {
         let child = self.command(&SLOW).spawn().expect("it starts");
         self.bench.until_saved(child, SAVED * CHUNK_SECTORS)
     }
@@ -60,7 +60,7 @@ fn stripes_of(findings: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_wrong_is_repaired_told_once_and_then_all_is_clean() {
+fn corrupt_rows_are_repaired_and_reported_once_and_then_the_volume_is_clean() {
     let served = Served::written();
     served.damage(7, &["b"]);
     served.damage(80, &["c", "f"]);
@@ -82,7 +82,7 @@ fn what_is_wrong_is_repaired_told_once_and_then_all_is_clean() {
 }
 
 #[test]
-fn what_cannot_be_written_is_not_called_repaired() {
+fn rows_of_a_read_only_volume_are_not_reported_as_repaired() {
     let mut served = Served::written();
     served.stop();
     served.damage(7, &["b"]);
@@ -100,7 +100,7 @@ fn what_cannot_be_written_is_not_called_repaired() {
 }
 
 #[test]
-fn a_stripe_that_is_lost_is_named_and_no_other() {
+fn only_the_lost_stripe_is_reported_as_lost() {
     let served = Served::written();
     served.damage(41, &["a", "b", "c"]);
     let ran = served.run(&FAST);
@@ -116,10 +116,10 @@ fn a_stripe_that_is_lost_is_named_and_no_other() {
 }
 
 #[test]
-fn a_scrub_that_was_killed_goes_on_and_still_knows_what_it_found() {
+fn a_killed_scrub_resumes_and_still_reports_its_findings() {
     let served = Served::written();
     served.damage(3, &["d"]);
-    let mut child = served.start_slowly();
+    let mut child = served.start_slow_scrub();
     served.run(&FAST).refused(1, &format!("is being scrubbed already, by process {}", child.id()));
     kill(&child, "-KILL");
     child.wait().unwrap();
@@ -132,11 +132,11 @@ fn a_scrub_that_was_killed_goes_on_and_still_knows_what_it_found() {
 }
 
 #[test]
-fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
+fn a_scrub_whose_server_is_killed_fails_and_resumes_when_the_server_is_back() {
     let mut served = Served::written();
-    let child = served.start_slowly();
+    let child = served.start_slow_scrub();
     served.kill();
-    let ran = Ran::new(child.wait_with_output().unwrap());
+    let ran = RunResult::new(child.wait_with_output().unwrap());
     let first = ran.target();
     assert_eq!((ran.code, &first["complete"]), (Some(1), &json!(false)), "{ran:?}");
     assert!(first["error"].as_str().unwrap().contains("no longer served"), "{first}");
@@ -151,7 +151,7 @@ fn a_server_that_was_killed_is_a_disk_that_is_gone_until_it_is_back() {
 }
 
 #[test]
-fn a_name_is_one_thing_and_what_does_not_fit_a_volume_is_told() {
+fn ambiguous_names_and_options_that_do_not_fit_a_volume_are_refused() {
     let served = Served::written();
     served.run(&["scrub", "pictures"]).refused(2, "no volume of this name is running");
     served.run(&["scrub", "photos", "--verify", "scsi"]).refused(1, "this is a volume");

@@ -1,6 +1,6 @@
 //! A volume's life by its commands: served, inspected, a member taken out and replaced, scrubbed, stopped, checked.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
@@ -37,8 +37,8 @@ impl Served {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::new(self.command(arguments).output().expect("it starts"))
+    pub fn run(&self, arguments: &[&str]) -> RunResult {
+        RunResult::new(self.command(arguments).output().expect("it starts"))
     }
 
     /// Serves these members, and waits until the volume is open. Returns its status.
@@ -51,23 +51,23 @@ impl Served {
         let mut arguments = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
         arguments.extend(members);
         self.server = Some(self.command(&arguments).spawn().expect("it starts"));
-        self.until_called(name, |status| status["state"] != "opening")
+        self.until_named(name, |status| status["state"] != "opening")
     }
 
-    /// Polls the volume's status until it satisfies `is_so`.
-    pub fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
-        self.until_called("photos", is_so)
+    /// Polls the volume's status until it satisfies `is_reached`.
+    pub fn until(&mut self, is_reached: impl Fn(&Value) -> bool) -> Value {
+        self.until_named("photos", is_reached)
     }
 
-    fn until_called(&mut self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    fn until_named(&mut self, name: &str, is_reached: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let ran = self.run(&["volume", "status", name, "--json"]);
             match serde_json::from_str(&ran.stdout) {
-                Ok(status) if is_so(&status) => return status,
+                Ok(status) if is_reached(&status) => return status,
                 _ => {
-                    let is_there = self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none());
-                    assert!(is_there && begun.elapsed() < HANGS, "{ran:?}");
+                    let is_running = self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none());
+                    assert!(is_running && begun.elapsed() < HANGS, "{ran:?}");
                 }
             }
         }
@@ -94,8 +94,8 @@ impl Served {
     pub fn stop(&mut self) {
         assert_eq!(self.run(&["volume", "stop"]).code, Some(0));
         let ended = self.server.take().unwrap().wait_with_output().unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert!(ended.status.success() && said.contains("stopped photos: nothing was found wrong"), "{said}");
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success() && stderr.contains("stopped photos: nothing was found wrong"), "{stderr}");
     }
 }
 
@@ -141,7 +141,7 @@ fn a_member_is_taken_out_and_replaced_while_the_volume_is_served() {
 }
 
 #[test]
-fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
+fn a_server_that_is_gone_is_reported_and_its_socket_can_be_removed() {
     let mut served = Served::new();
     served.serve(&["a", "b", "c", "d", "e", "f"]);
     let gone = served.bench.folder.path().join("run/00000000-0000-4000-8000-000000000000.sock");
@@ -173,7 +173,7 @@ fn a_server_that_is_gone_serves_nothing_and_its_socket_can_be_taken_away() {
 }
 
 #[test]
-fn a_member_that_is_back_is_taken_back_under_any_path() {
+fn a_failed_member_can_be_readded_under_any_path() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);
     served.run(&["volume", "readd", "c"]).refused(2, "it is in use (member 2)");
@@ -196,8 +196,8 @@ fn a_member_that_is_back_is_taken_back_under_any_path() {
     served.until(|status| status["state"] == "degraded");
     assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
     assert!(served.server.take().unwrap().wait().unwrap().success());
-    let at = |name: &str| served.bench.folder.path().join(name);
-    std::fs::rename(at("c"), at("moved")).unwrap();
+    let path = |name: &str| served.bench.folder.path().join(name);
+    std::fs::rename(path("c"), path("moved")).unwrap();
     assert_eq!(served.serve(&["a", "b", "d", "e", "f", "moved"])["state"], "degraded");
     let status = served.run(&["volume", "status"]).stdout;
     assert!(status.contains("`scrubjay volume readd PATH`"), "{status}");
@@ -208,20 +208,20 @@ fn a_member_that_is_back_is_taken_back_under_any_path() {
 }
 
 #[test]
-fn a_degraded_volume_is_not_stopped_as_if_nothing_were_wrong() {
+fn stopping_a_degraded_volume_reports_the_failed_member() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);
     assert_eq!(served.run(&["volume", "fail", "c"]).code, Some(0));
     served.until(|status| status["state"] == "degraded");
-    let told = served.run(&["volume", "stop"]);
-    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let stopped = served.run(&["volume", "stop"]);
+    let ended = RunResult::new(served.server.take().unwrap().wait_with_output().unwrap());
     let words = "stopped photos: member 2 is failed (taken out by the administrator)";
-    assert!(told.code == Some(0) && told.stderr.contains(words), "{told:?}");
+    assert!(stopped.code == Some(0) && stopped.stderr.contains(words), "{stopped:?}");
     assert!(ended.code == Some(0) && ended.stderr.contains(words), "{ended:?}");
 }
 
 #[test]
-fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to() {
+fn a_volume_whose_server_was_killed_is_not_checked_before_it_is_repaired() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);
     served.kill();
@@ -234,9 +234,9 @@ fn a_volume_whose_server_was_killed_is_not_called_clean_before_it_was_written_to
 #[test]
 fn a_dead_disk_does_not_keep_a_volume_from_being_served() {
     let mut served = Served::new();
-    let at = |name: &str| served.bench.folder.path().join(name);
-    std::fs::remove_file(at("b")).unwrap();
-    let damaged = File::create(at("d")).unwrap(); // its contents are gone
+    let path = |name: &str| served.bench.folder.path().join(name);
+    std::fs::remove_file(path("b")).unwrap();
+    let damaged = File::create(path("d")).unwrap(); // its contents are gone
     damaged.set_len(16 << 20).unwrap();
     let mut serve = vec!["volume", "serve", "--listen", "unix:nbd.sock"];
     serve.extend(&NAMES[..6]);
@@ -247,9 +247,9 @@ fn a_dead_disk_does_not_keep_a_volume_from_being_served() {
 
     assert_eq!(served.serve(&NAMES[..6])["state"], "degraded");
     assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
-    let said = Ran::new(served.server.take().unwrap().wait_with_output().unwrap()).stderr;
-    assert!(said.contains("scrubjay: left out: b: no such file or device\n"), "{said}");
-    assert!(said.contains("scrubjay: left out: d is no member of a volume"), "{said}");
+    let stderr = RunResult::new(served.server.take().unwrap().wait_with_output().unwrap()).stderr;
+    assert!(stderr.contains("scrubjay: left out: b: no such file or device\n"), "{stderr}");
+    assert!(stderr.contains("scrubjay: left out: d is no member of a volume"), "{stderr}");
 
     File::create(served.bench.folder.path().join("f")).unwrap();
     served.run(&serve).refused(2, "too few members");

@@ -1,6 +1,6 @@
 //! Control sockets: where they lie, by whose word they are trusted, and the messages without a server.
 
-use crate::bench::Ran;
+use crate::bench::RunResult;
 use crate::served::{NAMES, Served};
 use scrubjay_core::layout::Shape;
 use scrubjay_core::layout::{Layout, LayoutKind};
@@ -23,7 +23,7 @@ fn sockets(served: &Served) -> Vec<PathBuf> {
 }
 
 /// The JSON that was printed, in one line.
-fn line(ran: &Ran) -> Value {
+fn line(ran: &RunResult) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
@@ -45,7 +45,7 @@ fn make_volume(served: &Served, prefix: &str, volume: &str) -> [String; 3] {
 }
 
 #[test]
-fn a_server_that_was_killed_is_not_taken_for_a_volume_that_is_well() {
+fn the_volume_of_a_killed_server_has_the_status_unknown() {
     let mut served = Served::new();
     let none = served.run(&["volume", "status"]);
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), "no volume is running\n"), "{none:?}");
@@ -63,7 +63,7 @@ fn a_server_that_was_killed_is_not_taken_for_a_volume_that_is_well() {
 }
 
 #[test]
-fn a_degraded_volume_says_so_first() {
+fn the_status_of_a_degraded_volume_begins_with_degraded() {
     let mut served = Served::new();
     served.serve(&NAMES[..5]);
     let degraded = served.run(&["volume", "status"]);
@@ -79,7 +79,7 @@ fn a_degraded_volume_says_so_first() {
 }
 
 #[test]
-fn when_its_terminal_goes_a_volume_is_stopped_in_order() {
+fn a_volume_is_stopped_in_order_when_its_terminal_closes() {
     let mut served = Served::new();
     // The tests may run with that signal ignored (nohup).
     let plain = served.command(&[&["volume", "serve", "--listen", "unix:nbd.sock"][..], &NAMES[..6]].concat());
@@ -93,13 +93,13 @@ fn when_its_terminal_goes_a_volume_is_stopped_in_order() {
     served.server = Some(command.spawn().unwrap());
     served.until(|status| status["state"] == "open");
     crate::bench::kill(served.server.as_ref().unwrap(), "-HUP");
-    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let ended = RunResult::new(served.server.take().unwrap().wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(served.run(&[&["volume", "check"], &NAMES[..6]].concat()).code, Some(0));
 }
 
 #[test]
-fn nobody_is_taken_out_where_nobody_would_know_it_later() {
+fn no_member_of_a_read_only_volume_can_be_failed() {
     let mut served = Served::new();
     let serve = ["volume", "serve", "--read-only", "--listen", "unix:nbd.sock"];
     served.server = Some(served.command(&[&serve[..], &NAMES[..6]].concat()).spawn().unwrap());
@@ -108,7 +108,7 @@ fn nobody_is_taken_out_where_nobody_would_know_it_later() {
 }
 
 #[test]
-fn whatever_a_volume_is_called_its_socket_lies_in_the_folder() {
+fn the_control_socket_lies_in_its_folder_whatever_the_volume_is_called() {
     let mut served = Served::new();
     served
         .run(&["volume", "create", "--data", "1", "--parity", "0", "--name", "a/b", "new"])
@@ -124,10 +124,10 @@ fn whatever_a_volume_is_called_its_socket_lies_in_the_folder() {
 #[test]
 fn two_volumes_may_have_one_name() {
     let mut served = Served::new();
-    let others = make_volume(&served, "m", "photos");
+    let other_members = make_volume(&served, "m", "photos");
     served.serve(&NAMES[..6]);
     let mut arguments = vec!["volume", "serve", "--listen", "unix:other.sock"];
-    arguments.extend(others.iter().map(String::as_str));
+    arguments.extend(other_members.iter().map(String::as_str));
     let other = served.command(&arguments).spawn().unwrap();
     while sockets(&served).len() < 2 || served.run(&["volume", "status"]).stdout.matches("photos: open").count() < 2 {}
     served.run(&["volume", "status", "photos"]).refused(2, "several volumes are called photos: name one of ");
@@ -137,11 +137,11 @@ fn two_volumes_may_have_one_name() {
         let stopped = served.run(&["volume", "stop", socket.file_stem().unwrap().to_str().unwrap()]);
         assert!(stopped.code == Some(0) && stopped.stderr.contains("stopped photos"), "{stopped:?}");
     }
-    assert_eq!(Ran::new(other.wait_with_output().unwrap()).code, Some(0));
+    assert_eq!(RunResult::new(other.wait_with_output().unwrap()).code, Some(0));
 }
 
 #[test]
-fn a_folder_that_others_may_write_to_is_not_believed() {
+fn a_socket_folder_that_others_may_write_to_is_not_trusted() {
     let served = Served::new();
     let run = served.bench.folder.path().join("run");
     fs::create_dir(&run).unwrap();
@@ -154,7 +154,7 @@ fn a_folder_that_others_may_write_to_is_not_believed() {
 }
 
 #[test]
-fn another_user_gives_no_commands_though_the_socket_lets_everybody_in() {
+fn another_user_cannot_give_commands_even_through_a_socket_open_to_all() {
     let mut served = Served::new();
     served.serve(&NAMES[..6]);
     let folder = served.bench.folder.path().to_owned();
@@ -167,12 +167,12 @@ fn another_user_gives_no_commands_though_the_socket_lets_everybody_in() {
     let mut status = std::process::Command::new(command);
     status.args(["volume", "status"]).arg(socket).uid(65534).gid(65534).current_dir("/");
     let Ok(output) = status.output() else { return eprintln!("NOT TESTED: only root can be somebody else") };
-    Ran::new(output).refused(1, "only root and user 0 may give commands to it");
+    RunResult::new(output).refused(1, "only root and user 0 may give commands to it");
     assert_eq!(served.run(&["volume", "status"]).code, Some(0));
 }
 
 #[test]
-fn a_socket_is_open_to_whom_it_is_meant_for() {
+fn an_nbd_socket_has_the_mode_that_was_asked_for() {
     let mut served = Served::new();
     let ran = served.run(&["volume", "serve", "a", "--listen", "unix:x", "--socket-mode", "9"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("`9` is no mode"), "{ran:?}");
@@ -187,7 +187,7 @@ fn a_socket_is_open_to_whom_it_is_meant_for() {
     served.until(|status| status["state"] == "open");
     assert_eq!(fs::metadata(&nbd).unwrap().permissions().mode() & 0o777, 0o666);
     assert_eq!(served.run(&["volume", "stop"]).code, Some(0));
-    let ended = Ran::new(served.server.take().unwrap().wait_with_output().unwrap());
+    let ended = RunResult::new(served.server.take().unwrap().wait_with_output().unwrap());
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     assert_eq!(ended.stderr.contains("every user of this machine can read and write"), is_root, "{ended:?}");
 }
@@ -199,8 +199,8 @@ fn events_are_followed_to_the_end() {
     served.serve(&NAMES[..6]);
     let mut follow = served.command(&["volume", "events", "photos", "--follow", "--json"]);
     let mut follow = follow.stdout(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(follow.stdout.take().unwrap()).lines();
-    let mut next = || serde_json::from_str::<Value>(&told.next().expect("an event").unwrap()).unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().expect("an event").unwrap()).unwrap();
     assert_eq!(served.run(&["volume", "fail", "2"]).code, Some(0));
     let failed = next();
     assert_eq!((&failed["member"]["member"], &failed["member"]["state"]), (&2.into(), &"failed".into()), "{failed}");

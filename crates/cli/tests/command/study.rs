@@ -1,6 +1,6 @@
 //! Studies: the page's files, the output, and refusals.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn folder(bench: &Bench, name: &str) -> PathBuf {
 }
 
 /// Checks a page with these exhibits: its files exist, are whole, and have no links to elsewhere.
-fn has_page(ran: &Ran, folder: &Path, figures: &[&str], tables: &[&str]) -> String {
+fn has_page(ran: &RunResult, folder: &Path, figures: &[&str], tables: &[&str]) -> String {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let index = fs::read_to_string(folder.join("index.html")).unwrap();
     for figure in figures {
@@ -49,7 +49,7 @@ fn has_page(ran: &Ran, folder: &Path, figures: &[&str], tables: &[&str]) -> Stri
 }
 
 #[test]
-fn idle_intervals_of_two_devices_side_by_side() {
+fn the_study_of_idle_intervals_compares_two_devices() {
     let bench = bench();
     let ran = bench.run(&["study", "idle", "t.spc", "--out", "idle"]);
     let index = has_page(&ran, &folder(&bench, "idle"), &["idle-survival", "idle-hazard"], &["idle-numbers"]);
@@ -63,7 +63,7 @@ fn idle_intervals_of_two_devices_side_by_side() {
 }
 
 #[test]
-fn scrubs_of_a_trace() {
+fn the_study_of_scrubs_writes_its_page() {
     let bench = bench();
     let arguments = ["study", "scrub", "t.spc", "--device", "asu0", "--out", "scrub", "--slowdown", "1ms,2ms"];
     let ran = bench.run(&arguments);
@@ -71,7 +71,7 @@ fn scrubs_of_a_trace() {
 }
 
 #[test]
-fn latent_errors_in_tours_and_in_hours() {
+fn the_study_of_latent_errors_counts_in_tours_and_in_hours() {
     let bench = bench();
     let ran = bench.run(&["study", "mlet", "--out", "tours", "--disks", "100"]);
     let index = has_page(&ran, &folder(&bench, "tours"), &["mlet-region", "mlet-segment"], &["mlet-orders"]);
@@ -96,7 +96,7 @@ fn nonsense_is_refused() {
     bench.run(&["study", "idle", "t.spc", "--device", "asu2", "--out", "o"]).refused(2, "too few requests");
     bench.run(&["study", "idle", "nowhere", "--out", "o"]).refused(2, "nowhere");
     let hopeless = ["study", "mlet", "t.spc", "--device", "asu0", "--slowdown", "0ms", "--disks", "100", "--out", "o"];
-    for (arguments, what) in [
+    for (arguments, words) in [
         (&hopeless[..], "within this goal no trace leaves anything"),
         (&["study", "idle", "t.spc"], "--out <DIR>"),
         (&["study", "idle", "--out", "o"], "<TRACE>..."),
@@ -106,13 +106,13 @@ fn nonsense_is_refused() {
     ] {
         let ran = bench.run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(what), "`{what}` in {ran:?}");
+        assert!(ran.stderr.contains(words), "`{words}` in {ran:?}");
     }
     assert!(!folder(&bench, "o").exists(), "nothing is written");
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_left_alone() {
+fn a_folder_of_another_program_is_not_overwritten() {
     let bench = bench();
     fs::create_dir(folder(&bench, "theirs")).unwrap();
     fs::write(folder(&bench, "theirs/index.html"), "theirs").unwrap();
@@ -122,7 +122,7 @@ fn a_folder_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn what_finding_silent_corruption_costs() {
+fn the_study_of_silent_corruption_writes_its_page() {
     let bench = Bench::with_image(1);
     let ran = bench.run(&["study", "integrity", "--no-speed", "--out", "integrity"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -138,7 +138,7 @@ fn what_finding_silent_corruption_costs() {
 }
 
 #[test]
-fn how_unknown_arrays_are_laid_out() {
+fn the_study_of_unknown_arrays_writes_its_page() {
     let bench = Bench::with_image(1);
     let arguments = ["study", "shear", "--requests", "40", "--repeats", "1"];
     let run = |out: &str| bench.run(&[&arguments[..], &["--out", out]].concat());

@@ -1,6 +1,6 @@
 //! Traces: inspected, converted there and back, generated, and refused.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -9,11 +9,13 @@ impl Bench {
     /// A folder with `made.parquet`: some 20,000 requests with exponential inter-arrival times.
     fn with_trace() -> Bench {
         let bench = Bench::with_image(1);
-        bench.trace(&["generate", "--model", "memoryless", "--hours", "0.3", "--seed", "7", "made.parquet"]).done();
+        bench
+            .trace(&["generate", "--model", "memoryless", "--hours", "0.3", "--seed", "7", "made.parquet"])
+            .succeeded();
         bench
     }
 
-    fn trace(&self, arguments: &[&str]) -> Ran {
+    fn trace(&self, arguments: &[&str]) -> RunResult {
         self.run(&[&["trace"], arguments].concat())
     }
 
@@ -39,8 +41,8 @@ impl Bench {
     }
 }
 
-impl Ran {
-    fn done(&self) -> &Ran {
+impl RunResult {
+    fn succeeded(&self) -> &RunResult {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
@@ -63,7 +65,7 @@ fn every_written_format_holds_the_same_requests() {
     assert!(original["requests"].as_u64().unwrap() > 1000, "{original}");
     for out in ["a.csv", "a.csv.gz", "a.parquet", "a.iolog.zst", "a.blkparse"] {
         let ran = bench.trace(&["convert", "made.parquet", out]);
-        assert!(ran.done().stderr.contains(" records, "), "{ran:?}");
+        assert!(ran.succeeded().stderr.contains(" records, "), "{ran:?}");
         let copy = bench.info(&[out]);
         for field in ["requests", "bytes", "reads", "writes", "read_ratio", "sequential_ratio"] {
             assert_eq!(copy[field], original[field], "{field} of {out}");
@@ -74,32 +76,35 @@ fn every_written_format_holds_the_same_requests() {
 }
 
 #[test]
-fn what_a_format_can_hold_comes_back() {
+fn a_conversion_there_and_back_gives_the_same_file() {
     let bench = Bench::with_trace();
     for (first, second) in
         [("a.csv", "b.csv"), ("a.blkparse", "b.txt"), ("a.iolog", "b.log"), ("a.parquet", "b.parquet")]
     {
-        bench.trace(&["convert", "made.parquet", first]).done();
-        bench.trace(&["convert", first, "c.parquet", "--force"]).done();
-        bench.trace(&["convert", "c.parquet", second]).done();
+        bench.trace(&["convert", "made.parquet", first]).succeeded();
+        bench.trace(&["convert", first, "c.parquet", "--force"]).succeeded();
+        bench.trace(&["convert", "c.parquet", second]).succeeded();
         assert!(bench.read(first) == bench.read(second), "{first} and {second} are the same");
     }
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_said() {
+fn records_that_a_format_cannot_hold_are_reported() {
     let bench = Bench::with_image(1);
     bench.write("in", BLKPARSE);
     let ran = bench.trace(&["convert", "in", "out.csv"]);
-    assert!(ran.done().stderr.contains("msr: 2 records left out: discards and flushes"), "{ran:?}");
+    assert!(ran.succeeded().stderr.contains("msr: 2 records left out: discards and flushes"), "{ran:?}");
     assert!(ran.stderr.contains("out.csv: 2 records, "), "{ran:?}");
     let rows = String::from_utf8(bench.read("out.csv")).unwrap();
     assert_eq!(rows.lines().count(), 2, "{rows}");
     assert!(rows.contains(",Read,1048576,4096,5000\n"), "{rows}");
 
     let ran = bench.trace(&["convert", "in", "out.iolog"]);
-    assert!(ran.done().stderr.contains("iolog: 2 records without the response time"), "{ran:?}");
-    assert!(!bench.trace(&["convert", "in", "out.parquet"]).done().stderr.contains("scrubjay:"), "nothing is lost");
+    assert!(ran.succeeded().stderr.contains("iolog: 2 records without the response time"), "{ran:?}");
+    assert!(
+        !bench.trace(&["convert", "in", "out.parquet"]).succeeded().stderr.contains("scrubjay:"),
+        "nothing is lost"
+    );
     let (before, after) = (bench.info(&["in"]), bench.info(&["out.parquet"]));
     for field in ["requests", "discards", "flushes", "response", "idle", "devices"] {
         assert_eq!(before[field], after[field], "{field}");
@@ -136,40 +141,40 @@ fn the_json_of_info_has_every_promised_field() {
 }
 
 #[test]
-fn info_for_people_says_what_the_idle_intervals_rest_on() {
+fn info_names_the_source_of_the_service_times() {
     let bench = Bench::with_trace();
     let ran = bench.trace(&["info", "made.parquet", "--plot", "page"]);
-    for what in ["requests     ", "service times: model (3.7 ms + 11.07 ms a MiB)", "longer than", "devices 1"] {
-        assert!(ran.done().stdout.contains(what), "`{what}` in {ran:?}");
+    for words in ["requests     ", "service times: model (3.7 ms + 11.07 ms a MiB)", "longer than", "devices 1"] {
+        assert!(ran.succeeded().stdout.contains(words), "`{words}` in {ran:?}");
     }
     let page = fs::read_to_string(bench.folder.path().join("page/index.html")).unwrap();
     assert!(page.contains("Idle intervals"));
     bench.write("in", BLKPARSE);
     let ran = bench.trace(&["info", "in"]);
-    assert!(ran.done().stdout.contains("service times: recorded (response times;"), "{ran:?}");
+    assert!(ran.succeeded().stdout.contains("service times: recorded (response times;"), "{ran:?}");
 }
 
 #[test]
 fn one_seed_is_one_trace() {
     let bench = Bench::with_image(1);
     let make = |seed, out| {
-        bench.trace(&["generate", "--model", "memoryless", "--hours", "0.1", "--seed", seed, out]).done().code
+        bench.trace(&["generate", "--model", "memoryless", "--hours", "0.1", "--seed", seed, out]).succeeded().code
     };
     make("1", "a.csv");
     make("1", "b.csv");
     make("2", "c.csv");
     assert!(bench.read("a.csv") == bench.read("b.csv"));
     assert!(bench.read("a.csv") != bench.read("c.csv"));
-    assert!(bench.trace(&["generate", "--list"]).done().stdout.contains("mid-write"));
+    assert!(bench.trace(&["generate", "--list"]).succeeded().stdout.contains("mid-write"));
 }
 
 #[test]
-fn what_was_learnt_can_be_saved() {
+fn a_learnt_model_can_be_saved_and_used_again() {
     let bench = Bench::with_trace();
     let ran = bench.trace(&["generate", "--like", "made.parquet", "--save", "made.json"]);
-    assert!(ran.done().stderr.contains("made: learnt from "), "{ran:?}");
-    bench.trace(&["generate", "--like", "made.parquet", "--hours", "0.1", "a.csv"]).done();
-    bench.trace(&["generate", "--params", "made.json", "--hours", "0.1", "b.csv"]).done();
+    assert!(ran.succeeded().stderr.contains("made: learnt from "), "{ran:?}");
+    bench.trace(&["generate", "--like", "made.parquet", "--hours", "0.1", "a.csv"]).succeeded();
+    bench.trace(&["generate", "--params", "made.json", "--hours", "0.1", "b.csv"]).succeeded();
     assert!(bench.read("a.csv") == bench.read("b.csv"));
     bench.trace(&["generate", "--params", "made.json", "--name", "x", "c.csv"]).refused(2, "no `x`; it has made");
     bench.trace(&["generate", "--like", "made.parquet", "--save", "made.json"]).refused(2, "--force replaces it");
@@ -181,10 +186,10 @@ fn bad_input_is_refused_in_one_line() {
     bench.write("good", BLKPARSE);
     bench.write("empty", "");
     bench.write("noise", "The quick brown fox\njumps over the lazy dog\n");
-    bench.trace(&["convert", "good", "good.csv.gz"]).done();
+    bench.trace(&["convert", "good", "good.csv.gz"]).succeeded();
     let whole = bench.read("good.csv.gz");
     bench.write("cut.csv.gz", &whole[..whole.len() - 6]);
-    let refused = |arguments: &[&str], what| bench.trace(arguments).refused(2, what);
+    let refused = |arguments: &[&str], words| bench.trace(arguments).refused(2, words);
     refused(&["info", "nowhere"], "nowhere: No such file");
     refused(&["info", "."], "is a folder, not a trace");
     refused(&["info", "empty"], "empty: is empty");
@@ -202,10 +207,10 @@ fn bad_outputs_are_refused_in_one_line() {
     let bench = Bench::with_image(1);
     bench.write("good", BLKPARSE);
     bench.write("there.csv", "precious");
-    let refused = |arguments: &[&str], what| bench.trace(arguments).refused(2, what);
+    let refused = |arguments: &[&str], words| bench.trace(arguments).refused(2, words);
     refused(&["convert", "good", "there.csv"], "there.csv exists; --force replaces it");
     assert_eq!(bench.read("there.csv"), b"precious");
-    bench.trace(&["convert", "good", "there.csv", "--force"]).done();
+    bench.trace(&["convert", "good", "there.csv", "--force"]).succeeded();
     assert_ne!(bench.read("there.csv"), b"precious");
     refused(&["convert", "good", "missing/out.csv"], "cannot write missing/out.csv: No such file");
     refused(&["convert", "good", "."], "is a folder: name a file");
@@ -231,11 +236,11 @@ fn a_full_disk_fails_and_a_closed_pipe_does_not() {
     assert!(!bench.folder.path().join("out.csv").exists());
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let ran = bench.command(&["trace", "convert", "made.parquet", "-", "--to", "msr"]).stdout(full).output().unwrap();
-    Ran::new(ran).refused(1, "cannot write standard output");
+    RunResult::new(ran).refused(1, "cannot write standard output");
     let mut child = bench.start(&["trace", "convert", "made.parquet", "-", "--to", "msr"]);
     let mut some = [0; 16];
     child.stdout.take().expect("a pipe").read_exact(&mut some).unwrap();
-    let ran = Ran::new(child.wait_with_output().unwrap());
+    let ran = RunResult::new(child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
 }
 
@@ -245,16 +250,16 @@ fn standard_input_and_output_are_a_pipe() {
     bench.write("good", BLKPARSE);
     let input = fs::File::open(bench.folder.path().join("good")).unwrap();
     let ran = bench.command(&["trace", "convert", "-", "-", "--to", "msr"]).stdin(input).output().unwrap();
-    let ran = Ran::new(ran);
-    assert_eq!(ran.done().stdout.lines().count(), 2, "{ran:?}");
+    let ran = RunResult::new(ran);
+    assert_eq!(ran.succeeded().stdout.lines().count(), 2, "{ran:?}");
 }
 
 #[test]
 fn the_formats_are_listed() {
     let bench = Bench::with_image(1);
     let ran = bench.trace(&["formats"]);
-    for what in ["parquet ", "srt ", "read write", "absolute", "disksim"] {
-        assert!(ran.done().stdout.contains(what), "`{what}` in {ran:?}");
+    for words in ["parquet ", "srt ", "read write", "absolute", "disksim"] {
+        assert!(ran.succeeded().stdout.contains(words), "`{words}` in {ran:?}");
     }
 }
 
@@ -263,7 +268,7 @@ fn nested_verbs_have_help_and_man_pages() {
     let bench = Bench::with_image(1);
     for verb in ["info", "convert", "capture", "generate"] {
         let ran = bench.trace(&[verb, "--help"]);
-        assert!(ran.done().stdout.contains("Examples:") && ran.stdout.contains("Exit codes:"), "{ran:?}");
+        assert!(ran.succeeded().stdout.contains("Examples:") && ran.stdout.contains("Exit codes:"), "{ran:?}");
     }
     assert_eq!(bench.run(&["generate", "man", "man"]).code, Some(0));
     let page = fs::read_to_string(bench.folder.path().join("man/scrubjay-trace-convert.1")).unwrap();

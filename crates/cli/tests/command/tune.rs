@@ -1,6 +1,6 @@
 //! `tune`, `simulate scrub` and `scrub --config`: the same answer from the trace to the disk.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -28,7 +28,7 @@ fn trace(bench: &Bench, name: &str, devices: &[(&str, usize)], idle_max: f64) {
     fs::write(bench.folder.path().join(name), text).expect("room for a trace");
 }
 
-fn documents(ran: &Ran) -> Vec<Value> {
+fn documents(ran: &RunResult) -> Vec<Value> {
     let document = |line: &str| -> Value { serde_json::from_str(line).expect("a JSON object a line") };
     ran.stdout.lines().map(document).collect()
 }
@@ -76,7 +76,7 @@ fn every_device_has_its_answer() {
 }
 
 #[test]
-fn the_file_that_tune_writes_is_one_that_scrub_takes() {
+fn scrub_accepts_the_file_that_tune_writes() {
     let bench = bench();
     let ran = bench.run(&["tune", "usr.csv", "--device", "usr_0", "--config", "sda.toml"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
@@ -110,13 +110,13 @@ fn the_file_that_tune_writes_is_one_that_scrub_takes() {
 #[test]
 fn the_snippet_is_printed_where_no_file_is_named() {
     let ran = bench().run(&["tune", "usr.csv", "--device", "usr_0"]);
-    for what in ["mean slowdown", "of what the disk could alone", "[scrub]\npolicy = \"waiting\"", "tuned in"] {
-        assert!(ran.stdout.contains(what), "`{what}` in {ran:?}");
+    for words in ["mean slowdown", "of what the disk could alone", "[scrub]\npolicy = \"waiting\"", "tuned in"] {
+        assert!(ran.stdout.contains(words), "`{words}` in {ran:?}");
     }
 }
 
 #[test]
-fn what_cannot_be_kept_is_said_with_what_can() {
+fn a_goal_that_cannot_be_kept_is_reported_with_one_that_can() {
     let bench = bench();
     let tune = |more: &[&str]| bench.run(&[&["tune", "usr.csv", "--device", "usr_0"], more].concat());
     let ran = tune(&["--max-slowdown", "1ms"]);
@@ -133,7 +133,7 @@ fn what_cannot_be_kept_is_said_with_what_can() {
 fn bad_input_is_refused() {
     let bench = bench();
     fs::write(bench.folder.path().join("bad.toml"), "[scrub]\n\nwait = \"soon\"\n").unwrap();
-    let refused = |arguments: &[&str], what| bench.run(arguments).refused(2, what);
+    let refused = |arguments: &[&str], words| bench.run(arguments).refused(2, words);
     refused(&["scrub", "disk.img", "--config", "bad.toml"], "bad.toml:3: wait: `soon` is no time");
     refused(&["scrub", "disk.img", "--config", "none.toml"], "none.toml: No such file");
     refused(&["tune", "none.csv"], "none.csv");
@@ -141,7 +141,7 @@ fn bad_input_is_refused() {
     refused(&["tune", "usr.csv", "--device", "usr_1"], "no device `usr_1`");
     refused(&["tune", "usr.csv", "--min-requests", "10000"], "2000 requests are too few to tune to");
     refused(&["tune", "usr.csv", "--min-requests", "1", "--config", "x.toml"], "name one with --device");
-    for (arguments, what) in [
+    for (arguments, words) in [
         (&["tune"][..], "<TRACE>..."),
         (&["tune", "usr.csv", "--sizes", "100KiB..1MiB"], "is not a multiple of 64 KiB"),
         (&["simulate", "scrub", "usr.csv"], "--policy <POLICY>"),
@@ -149,7 +149,7 @@ fn bad_input_is_refused() {
     ] {
         let ran = bench.run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(what), "`{what}` in {ran:?}");
+        assert!(ran.stderr.contains(words), "`{words}` in {ran:?}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! `simulate watch`: what it prints, that the same seed gives the same year, and refusals.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, RunResult};
 use serde_json::Value;
 
-fn watched(arguments: &[&str]) -> Ran {
+fn watched(arguments: &[&str]) -> RunResult {
     Bench::with_image(1).run(&[&["simulate", "watch"], arguments].concat())
 }
 
@@ -18,7 +18,7 @@ fn a_year_is_shown_month_by_month_on_eighty_columns() {
 }
 
 #[test]
-fn a_seed_is_a_year_and_json_has_it_all() {
+fn the_same_seed_gives_the_same_year_and_the_json_has_all_of_it() {
     let run = |seed: &str| watched(&["--disks", "1", "--days", "60", "--seed", seed, "--json"]).stdout;
     assert_eq!(run("4"), run("4"));
     assert_ne!(run("4"), run("5"));
@@ -29,7 +29,7 @@ fn a_seed_is_a_year_and_json_has_it_all() {
 }
 
 #[test]
-fn what_makes_no_model_is_refused() {
+fn impossible_models_are_refused() {
     watched(&["--disks", "0"]).refused(2, "1 to 60");
     watched(&["--disks", "61"]).refused(2, "1 to 60");
     watched(&["--days", "0"]).refused(2, "1 to 3660");

@@ -60,7 +60,7 @@ pub fn run(args: &BenchDiskArgs) -> Result<Exit> {
         BenchEngine::Fio => {
             let engine = fio::version()?;
             let progress = BenchProgress::new(!args.no_progress, plan.time());
-            let (record, ended) = fio::measure(&mut disk, &path, plan, &stop, &mut |result| progress.tell(result));
+            let (record, ended) = fio::measure(&mut disk, &path, plan, &stop, &mut |result| progress.show(result));
             progress.finish();
             (record, format!("{engine} (io_uring)"), ended.map_err(anyhow::Error::new))
         }
@@ -137,8 +137,8 @@ fn outcome(args: &BenchDiskArgs, disk: &BenchedDisk, record: BenchRecord, engine
         comparison: BenchComparison::default(),
         at: clock::today(),
     };
-    if let Some(now) = outcome.to_keep() {
-        outcome.comparison = compare(&now, &log(args).read());
+    if let Some(result) = outcome.to_keep() {
+        outcome.comparison = compare(&result, &log(args).read());
     }
     outcome
 }
@@ -168,9 +168,9 @@ fn processor_share(elapsed: Nanos) -> (f64, f64) {
 
 /// Keeps the result. An error here is no reason to fail.
 fn keep(args: &BenchDiskArgs, outcome: &BenchOutcome) {
-    let Some(now) = outcome.to_keep().filter(|_| !args.no_history) else { return };
+    let Some(result) = outcome.to_keep().filter(|_| !args.no_history) else { return };
     let log = log(args);
-    if let Err(error) = log.add(now) {
+    if let Err(error) = log.add(result) {
         say(format_args!("scrubjay: the result is not kept: {}: {error}", log.path().display()));
     }
 }
@@ -187,12 +187,12 @@ pub fn path_of(name: &str) -> Result<PathBuf> {
     }
     // The kernel's name of a partition means the partition, not its disk.
     let device = Path::new("/dev").join(name);
-    if std::fs::metadata(&device).is_ok_and(|about| about.file_type().is_block_device()) {
+    if std::fs::metadata(&device).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
         return Ok(device);
     }
     match inventory::find(name).context("cannot list the disks")?.as_slice() {
         [] => Ok(path), // it does not exist, which is reported when it is opened
-        [one] => Ok(one.path.clone()),
+        [disk] => Ok(disk.path.clone()),
         several => {
             let names: Vec<String> = several.iter().map(|disk| disk.path.display().to_string()).collect();
             Err(Usage(format!("{} disks are called {name}: name one of {}", several.len(), names.join(", "))).into())
@@ -216,12 +216,12 @@ fn open(path: &Path, args: &BenchDiskArgs) -> Result<BenchedDisk> {
     drop(looked_at);
     let name = name.unwrap_or_default();
     if let Some(wrong) = args.known.iter().find(|known| **known != name) {
-        let what = if path.is_file() { "its name" } else { "its serial number (or its name, where it has none)" };
-        let said = format!(
-            "--i-know {wrong}: that is not what {} is called: with --write all that is on it is lost, so say {what}",
+        let label = if path.is_file() { "its name" } else { "its serial number (or its name, where it has none)" };
+        let refusal = format!(
+            "--i-know {wrong}: that is not what {} is called: with --write all that is on it is lost, so say {label}",
             path.display()
         );
-        return Err(Usage(shown(&said).into_owned()).into());
+        return Err(Usage(shown(&refusal).into_owned()).into());
     }
     Ok(BenchedDisk::open_to_write(path, args.known.len() > 1)?)
 }

@@ -37,20 +37,20 @@ fn sentence(words: &str) -> String {
 fn exhibits(outcome: &BenchOutcome) -> Vec<Exhibit> {
     let known = |pattern| outcome.of(pattern).filter(|result| result.requests > 0).collect::<Vec<&StepFigures>>();
     let (random, sequential) = (known(BenchPattern::Random), known(BenchPattern::Sequential));
-    let mut found = Vec::new();
+    let mut exhibits = Vec::new();
     if !random.is_empty() {
-        found.push(trade_off(outcome, &random));
-        found.push(table("random", "Small random requests", outcome, &random));
-        found.extend([rates(&random), latencies(outcome, &random), distribution(outcome, &random)]);
+        exhibits.push(trade_off(outcome, &random));
+        exhibits.push(table("random", "Small random requests", outcome, &random));
+        exhibits.extend([rates(&random), latencies(outcome, &random), distribution(outcome, &random)]);
     }
-    found.extend(positions(outcome));
+    exhibits.extend(positions(outcome));
     if let Some(first) = random.first().filter(|first| first.trace.len() > 1) {
-        found.push(trace(first));
+        exhibits.push(trace(first));
     }
     if !sequential.is_empty() {
-        found.push(table("sequential", "Large sequential requests", outcome, &sequential));
+        exhibits.push(table("sequential", "Large sequential requests", outcome, &sequential));
     }
-    found
+    exhibits
 }
 
 fn millis(seconds: f64) -> f64 {
@@ -103,8 +103,8 @@ fn rates(random: &[&StepFigures]) -> Exhibit {
 
 fn latencies(outcome: &BenchOutcome, random: &[&StepFigures]) -> Exhibit {
     let depth = |result: &StepFigures| f64::from(result.step.depth);
-    let curve = |name: &str, of: fn(&StepFigures) -> f64| {
-        Series::new(name, Style::Line, random.iter().map(|result| (depth(result), millis(of(result)))))
+    let curve = |name: &str, value: fn(&StepFigures) -> f64| {
+        Series::new(name, Style::Line, random.iter().map(|result| (depth(result), millis(value(result)))))
     };
     let (first, last) = (depth(random[0]), depth(random[random.len() - 1]));
     let budget = millis(outcome.budget.as_secs_f64());

@@ -34,28 +34,28 @@ impl BenchProgress {
         let now = clock::now();
         // Until a step has results, those of the one before it are shown.
         let current = bench.under_way(now).map(|(result, _)| result);
-        let told = current.filter(|result| result.requests > 0).or_else(|| bench.results().last().cloned());
+        let shown = current.filter(|result| result.requests > 0).or_else(|| bench.results().last().cloned());
         let rest = self.rest();
-        let Some(result) = told.filter(|result| result.requests > 0) else {
+        let Some(result) = shown.filter(|result| result.requests > 0) else {
             self.line.set_message(format!("waiting for the first answer, {rest}"));
             return self.line.tick();
         };
-        self.tell(&result);
+        self.show(&result);
     }
 
     /// Prints the result of a step.
-    pub fn tell(&self, result: &StepFigures) {
+    pub fn show(&self, result: &StepFigures) {
         let rest = self.rest();
         let (pattern, depth) = (result.step.pattern, result.step.depth);
-        let mut said = format!(
+        let mut text = format!(
             "{pattern}, depth {depth}: {} IOPS at {}",
             words::rate(result.iops()),
             words::latency(result.mean())
         );
         if result.step.request > 64 << 10 {
-            said += &format!(", {}", words::throughput(result.bytes_per_second()));
+            text += &format!(", {}", words::throughput(result.bytes_per_second()));
         }
-        self.line.set_message(format!("{said}, {rest}"));
+        self.line.set_message(format!("{text}, {rest}"));
         self.line.tick();
     }
 

@@ -115,16 +115,16 @@ fn positions(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
     if zones.iter().all(|zone| zone.bytes == 0 && zone.random.count == 0.0) {
         return Ok(());
     }
-    let together = zones.len().div_ceil(ROWS).max(1);
+    let zones_per_row = zones.len().div_ceil(ROWS).max(1);
     let rows: Vec<(f64, f64, Option<f64>)> = zones
-        .chunks(together)
+        .chunks(zones_per_row)
         .enumerate()
         .map(|(row, zones)| {
             let bytes: u64 = zones.iter().map(|zone| zone.bytes).sum();
             let seconds: f64 = zones.iter().map(|zone| zone.time.as_secs_f64()).sum();
             let count: f64 = zones.iter().map(|zone| zone.random.count).sum();
             let sum: f64 = zones.iter().map(|zone| zone.random.sum).sum();
-            let place = (row * together) as f64 / outcome.record.zones.len() as f64;
+            let place = (row * zones_per_row) as f64 / outcome.record.zones.len() as f64;
             (place, if bytes > 0 { bytes as f64 / seconds.max(1e-9) } else { 0.0 }, (count > 0.0).then(|| sum / count))
         })
         .collect();
@@ -189,37 +189,37 @@ fn faults(outcome: &BenchOutcome, out: &mut impl Write) -> io::Result<()> {
         *places.entry((fault.offset / 512, fault.len.div_ceil(512), fault.errno)).or_default() += 1;
     }
     writeln!(out, "\nFailed, in sectors of 512 bytes")?;
-    let told: u64 = places.values().take(FAULTS_MAX).sum();
+    let listed: u64 = places.values().take(FAULTS_MAX).sum();
     for ((sector, sectors, errno), times) in places.into_iter().take(FAULTS_MAX) {
         let (error, times) =
             (io::Error::from_raw_os_error(errno), if times > 1 { format!(", {times} times") } else { String::new() });
         print_line(out, format_args!("  {sector}+{sectors}: {error}{times}"))?;
     }
-    let more = count.saturating_sub(told);
+    let more = count.saturating_sub(listed);
     if more > 0 { writeln!(out, "  and {more} more requests") } else { Ok(()) }
 }
 
 fn compared(outcome: &BenchOutcome, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
     let comparison = &outcome.comparison;
-    let mut said = Vec::new();
+    let mut parts = Vec::new();
     if let Some((runs, median)) = comparison.past {
         let runs = if runs == 1 { "last time".to_owned() } else { format!("median of the last {runs} times") };
-        said.push(format!("{runs} {} at depth 1", words::latency(median)));
+        parts.push(format!("{runs} {} at depth 1", words::latency(median)));
     }
     if let Some((count, median)) = comparison.siblings {
         let disks = if count == 1 { "1 other whole disk".to_owned() } else { format!("{count} other whole disks") };
-        said.push(format!("{disks} of its model: median {}", words::latency(median)));
+        parts.push(format!("{disks} of its model: median {}", words::latency(median)));
     }
     let unlike = match comparison.unlike {
         0 => String::new(),
         1 => "one earlier result is of another part, size, request or engine, and not held against this one".to_owned(),
         n => format!("{n} earlier results are of another part, size, request or engine, and not held against this one"),
     };
-    said.extend((!unlike.is_empty()).then_some(unlike));
-    if said.is_empty() {
+    parts.extend((!unlike.is_empty()).then_some(unlike));
+    if parts.is_empty() {
         return Ok(());
     }
-    print_prose(out, "before  ", &format!("{}.", said.join("; ")), width)
+    print_prose(out, "before  ", &format!("{}.", parts.join("; ")), width)
 }
 
 /// The setting of the measurement, so that it can be repeated.
@@ -237,7 +237,7 @@ pub fn method(outcome: &BenchOutcome) -> String {
         Some(physical) => format!("blocks {logical}/{physical} bytes"),
         None => format!("blocks {logical} bytes"),
     };
-    let below = (!facts.below.is_empty()).then(|| format!("made of {}", facts.below.join(", ")));
+    let composition = (!facts.below.is_empty()).then(|| format!("made of {}", facts.below.join(", ")));
     let zoned = facts.zoned.as_ref().map(|zoned| format!("zoned ({zoned}, SMR)"));
     let queue = facts.queue_depth.map(|depth| format!("queue depth of the device {depth}"));
     let grade = matches!(outcome.verdict.grade, BenchGrade::Unknown).then(|| "no verdict".to_owned());
@@ -251,7 +251,7 @@ pub fn method(outcome: &BenchOutcome) -> String {
         queue,
         Some(blocks),
         zoned,
-        below,
+        composition,
         Some(format!("Linux {}", facts.kernel)),
         Some(format!("scrubjay {}", env!("CARGO_PKG_VERSION"))),
         grade,

@@ -30,7 +30,7 @@ fn disk(name: &str, key: &str) -> DiskEntry {
     }
 }
 
-fn seen() -> WatchDocument {
+fn status() -> WatchDocument {
     let light = |name: &str, words: &str| LightEntry { name: name.into(), colour: "green".into(), words: words.into() };
     let reading = ReadingEntry {
         activity: "reading".into(),
@@ -72,15 +72,15 @@ fn seen() -> WatchDocument {
     }
 }
 
-fn text(seen: &WatchDocument, width: Option<usize>) -> String {
+fn text(status: &WatchDocument, width: Option<usize>) -> String {
     let mut out = Vec::new();
-    write(seen, width, &mut out).unwrap();
+    write(status, width, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn the_sentence_comes_first_and_each_disk_has_a_line() {
-    let text = text(&seen(), None);
+    let text = text(&status(), None);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], "1 problem: bay 3 (ZL2ABCDE) should be replaced");
     assert!(
@@ -93,20 +93,20 @@ fn the_sentence_comes_first_and_each_disk_has_a_line() {
 }
 
 #[test]
-fn of_many_disks_those_with_something_to_tell_are_listed() {
+fn of_many_disks_only_those_that_deviate_are_listed() {
     let many = (0..60).map(|number| disk(&format!("sd{number}"), &format!("S{number}"))).collect();
-    let mut seen = WatchDocument { disks: many, ..seen() };
-    seen.disks[7].health = "watch".into();
-    let text = text(&seen, Some(80));
+    let mut status = WatchDocument { disks: many, ..status() };
+    status.disks[7].health = "watch".into();
+    let text = text(&status, Some(80));
     assert!(text.contains("and 59 more that are ok and not being read"), "{text}");
     assert!(text.contains("sd7"), "{text}");
 }
 
 #[test]
-fn what_a_drive_calls_itself_is_no_command_to_the_terminal() {
-    let mut seen = seen();
-    seen.disks[0].model = "evil\u{1b}[2J\nmodel".into();
-    seen.sentence = "\u{1b}]0;x\u{7}".into();
-    let text = text(&seen, None);
+fn text_of_a_drive_sends_no_commands_to_the_terminal() {
+    let mut status = status();
+    status.disks[0].model = "evil\u{1b}[2J\nmodel".into();
+    status.sentence = "\u{1b}]0;x\u{7}".into();
+    let text = text(&status, None);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
 }
